@@ -1,0 +1,35 @@
+"""The extension module; everything else is in pyproject.toml."""
+
+import sys
+from glob import glob
+
+import numpy
+from setuptools import Extension, setup
+
+# The core promises the same bits everywhere: never fuse, never reorder.
+FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else [
+    "-O3",
+    "-std=c99",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+]
+
+setup(
+    ext_modules=[
+        Extension(
+            "classfilter._core",
+            sources=sorted(glob("src/classfilter/*.c") + glob("src/classfilter/csrc/*.c")),
+            depends=sorted(glob("src/classfilter/csrc/*")),
+            include_dirs=[numpy.get_include(), "src/classfilter/csrc"],
+            define_macros=[
+                ("Py_LIMITED_API", "0x030A0000"),
+                ("NPY_NO_DEPRECATED_API", "NPY_1_23_API_VERSION"),
+                ("NPY_TARGET_VERSION", "NPY_1_23_API_VERSION"),
+            ],
+            extra_compile_args=FLAGS,
+            py_limited_api=True,
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+)

@@ -1,0 +1,4 @@
+/* The core once more, in single precision. */
+#define CF_FLOAT
+#include "csrc/dirichlet.c"
+#include "csrc/special.c"

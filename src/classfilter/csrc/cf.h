@@ -1,0 +1,101 @@
+/* classfilter: the C core.
+
+   C99, no malloc, no stdio, no globals, no recursion; every byte it works on is the caller's. It needs only
+   +, -, *, / of IEEE numbers, so the same input gives the same bits on every machine (compile without
+   -ffast-math and with -ffp-contract=off). Every function that can fail returns a status; a failed call
+   changes nothing.
+
+   Each function exists for float (suffix _f32) and double (_f64): write CF_(cf_dirichlet_update), with CF_FLOAT
+   defined for float, or spell the suffix out. */
+#ifndef CF_H
+#define CF_H
+
+typedef enum {
+    CF_OK = 0,
+    CF_BAD_CLASSES,       /* fewer than two classes */
+    CF_BAD_GAMMA,         /* gamma outside [0, 1] */
+    CF_BAD_FLOOR,         /* floor outside [1e-30, 1) */
+    CF_BAD_ANCHOR,        /* anchor negative or not finite */
+    CF_BAD_PRIOR,         /* an entry of the prior outside [1e-6, max_concentration] */
+    CF_BAD_WEIGHT,        /* a weight of the state (eta) that is negative or not finite */
+    CF_BAD_CONCENTRATION, /* max_concentration outside [classes, 1e12], for float [classes, 1e6] */
+    CF_PROBS_NEGATIVE,    /* a probability below 0 */
+    CF_PROBS_INFINITE,    /* an infinite probability */
+    CF_PROBS_SOME_NAN,    /* some, but not all, probabilities are NaN */
+    CF_PROBS_SUM,         /* the probabilities' sum is off 1 by more than CF_SUM_TOLERANCE */
+    CF_BAD_BETA,          /* beta outside [0, 1] */
+    CF_BAD_DT,            /* dt negative or not finite */
+    CF_NOT_CONVERGED      /* the mode was not reached in CF_MAX_ITERATIONS */
+} cf_status;
+
+#define CF_SUM_TOLERANCE 0.05
+#define CF_MAX_ITERATIONS 64
+
+const char *cf_strerror(cf_status status);
+
+#endif
+
+#include "cf_real.h"
+
+#if (defined(CF_FLOAT) && !defined(CF_H_F32)) || (!defined(CF_FLOAT) && !defined(CF_H_F64))
+#ifdef CF_FLOAT
+#define CF_H_F32
+#else
+#define CF_H_F64
+#endif
+
+/* Logarithm of x > 0 (normal); digamma and trigamma of x > 0. The functions that the filters are made of. */
+cf_real CF_(cf_log)(cf_real x);
+cf_real CF_(cf_exp)(cf_real x); /* x <= 0 */
+cf_real CF_(cf_digamma)(cf_real x);
+cf_real CF_(cf_trigamma)(cf_real x);
+
+/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first six members, then
+   let cf_dirichlet_prepare compute the rest and check them all. */
+typedef struct {
+    size_t classes;            /* K >= 2 */
+    cf_real gamma;             /* what a time unit leaves of the memory */
+    cf_real floor;             /* smallest probability believed */
+    cf_real anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
+    cf_real max_concentration; /* largest sum of alpha */
+    int mean;                  /* read the mean of Dir(alpha) instead of its mode */
+    cf_real log_gamma;
+    const cf_real *prior_nu; /* K numbers, or NULL where anchor is 0 */
+} CF_(cf_dirichlet);
+
+/* The state of one stream is K + 1 numbers: eta, then alpha. */
+#define CF_DIRICHLET_STATE(classes) ((classes) + 1)
+/* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
+#define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
+#define CF_DIRICHLET_SCRATCH(classes) (19 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
+/* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
+#ifndef CF_BLOCK
+#define CF_BLOCK 8
+#endif
+
+/* Checks the settings and the prior (K numbers), computes log_gamma and, if anchor > 0, prior_nu into the K numbers
+   at `prior_nu`, which must live as long as the settings. */
+cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *settings, const cf_real *prior, cf_real *prior_nu);
+
+/* Starts a stream: eta and alpha as given. */
+cf_status CF_(cf_dirichlet_start)(const CF_(cf_dirichlet) *settings, const cf_real *alpha, cf_real eta, cf_real *state);
+
+/* Reads a state: K class probabilities, the mode or the mean of Dir(alpha). */
+void CF_(cf_dirichlet_read)(const CF_(cf_dirichlet) *settings, const cf_real *state, cf_real *probs);
+
+/* nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), K numbers. */
+void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *settings, const cf_real *state, cf_real *nu);
+
+/* One step: dt time units pass, then a classifier of weight beta reports the K probabilities at `observed` (all NaN:
+   nothing seen). The new reading goes to `probs`, which may be NULL or `observed`. */
+cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *settings, cf_real *state, const cf_real *observed, cf_real beta,
+                                   cf_real dt, cf_real *probs, cf_real *scratch);
+
+/* `steps` updates in a row, exactly as a loop of cf_dirichlet_update. Row i has weight beta[i * beta_stride] and comes
+   dt[i * dt_stride] after the row before. At a failure, *row tells where and the state is as before the call;
+   otherwise *row is the largest number of iterations that a step took. */
+cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *settings, cf_real *state, size_t steps, const cf_real *observed,
+                                const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                cf_real *probs, cf_real *scratch, size_t *row);
+
+#endif

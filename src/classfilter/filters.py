@@ -1,0 +1,245 @@
+"""The filters: what turns a stream of class probabilities into a steady one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from . import _core
+
+Array = NDArray[np.floating[Any]]
+Classes = int | Iterable[Hashable]
+FilterType = TypeVar("FilterType", bound="Filter")
+
+
+class Filter(Protocol):
+    """What every filter can do; anything that does it can take a filter's place."""
+
+    @property
+    def classes(self) -> tuple[Hashable, ...]:
+        """The K classes."""
+
+    @property
+    def probs(self) -> Array:
+        """The current class probabilities, shape (K,)."""
+
+    @property
+    def label(self) -> Hashable:
+        """The most probable class."""
+
+    state: Any
+    """All that the filter remembers; assign it to restore."""
+
+    def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> Array:
+        """Let `dt` time units pass, then take one observation, shape (K,)."""
+
+    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
+        """Update with every row of (T, K) in turn."""
+
+    def reset(self) -> None:
+        """Return to the state before any data."""
+
+    def copy(self: FilterType) -> FilterType:
+        """Return an independent filter in the same state."""
+
+
+class DirichletState(NamedTuple):
+    """What a `DirichletFilter` remembers: K + 1 numbers.
+
+    Attributes
+    ----------
+    eta : float
+        How many observations the memory is worth.
+    alpha : ndarray, shape (K,)
+        Mode of what is known of the Dirichlet parameters.
+    """
+
+    eta: float
+    alpha: Array
+
+
+class DirichletFilter(_core.Dirichlet):
+    r"""The Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
+
+    A classifier of weight :math:`\beta` is taken to report
+    :math:`s \sim \mathrm{Dir}(\beta\alpha + 1 - \beta)`. What is known of :math:`\alpha` is
+    :math:`p(\alpha) \propto A(\alpha)^\eta e^{-\langle\alpha,\nu\rangle}`, the conjugate prior of
+    the Dirichlet distribution, Eq. (3) of the paper. Time takes :math:`\eta` and :math:`\nu` to
+    :math:`\gamma^{dt}\eta` and :math:`\gamma^{dt}\nu`, Eq. (5); an observation moves
+    :math:`\alpha` to the exact mode of the posterior, Eq. (7), :math:`\eta` to
+    :math:`\eta + \beta`, and :math:`\nu` to where :math:`\alpha` is its mode.
+
+    Parameters
+    ----------
+    classes : int or iterable
+        The number of classes, or their names.
+    gamma : float, default 0.9
+        What a time unit leaves of the memory, 0 to 1.
+    half_life : float, optional
+        Instead of gamma: the time that halves the memory, ``gamma = 0.5 ** (1 / half_life)``.
+    estimate : {"mode", "mean"}
+        What `probs` reads off Dir(alpha). The mode, ``max(alpha - 1, 0)`` normalised, is the
+        paper's, and the mean stands in where no alpha exceeds 1. The mean is never 0.
+    floor : float, default 1e-3
+        Smallest probability believed: observations become ``max(s, floor)``, normalised.
+    anchor : float, default 0
+        Strength of the prior in silence: as time passes, eta goes to `anchor` and nu to that of
+        the prior. 0, the paper's choice, leaves alpha where it is.
+    prior : array_like, shape (K,), optional
+        Alpha at the start; ones unless given.
+    prior_weight : float, default 1
+        Eta at the start.
+    max_concentration : float, optional
+        Largest sum of alpha; beyond it alpha is scaled down. 1e6 unless given, 1e3 in single
+        precision, which cannot resolve the scale of a larger one.
+    dtype : {float64, float32}
+        Precision of the arithmetic. float32 gives the same bits as the C core on a
+        microcontroller.
+
+    Examples
+    --------
+    >>> f = DirichletFilter(["walk", "sit", "sleep"], gamma=0.9)
+    >>> f.update([0.7, 0.2, 0.1]).round(3)
+    array([1., 0., 0.])
+    >>> for _ in range(3):
+    ...     p = f.update([0.3, 0.6, 0.1], beta=0.5)  # a weak classifier disagrees
+    >>> f.label, round(float(p[0]), 3)
+    ('walk', 0.512)
+    """
+
+    def __init__(
+        self,
+        classes: Classes,
+        gamma: float | None = None,
+        *,
+        half_life: float | None = None,
+        estimate: Literal["mode", "mean"] = "mode",
+        floor: float = 1e-3,
+        anchor: float = 0.0,
+        prior: ArrayLike | None = None,
+        prior_weight: float = 1.0,
+        max_concentration: float | None = None,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
+        self._classes = class_names(classes)
+        self._gamma = memory(gamma, half_life)
+        if estimate not in ("mode", "mean"):
+            raise ValueError(f'estimate is {estimate!r}; it must be "mode" or "mean"')
+        self._dtype = np.dtype(dtype)
+        if self._dtype not in (np.dtype(np.float64), np.dtype(np.float32)):
+            raise ValueError(f"dtype is {self._dtype}; it must be float64 or float32")
+        single = self._dtype == np.float32
+        if max_concentration is None:
+            max_concentration = max(1e3 if single else 1e6, 10.0 * len(self._classes))
+        if prior is None:
+            prior = np.ones(len(self._classes))
+        prior = np.array(prior, self._dtype)
+        if prior.shape != (len(self._classes),):
+            raise ValueError(
+                f"prior has shape {prior.shape}; it must have one entry a class, "
+                f"shape ({len(self._classes)},)"
+            )
+        if not prior_weight > 0:
+            raise ValueError(
+                f"prior_weight is {prior_weight!r}; it must be positive: without a start the "
+                "first observation has no mode"
+            )
+        self._options: dict[str, Any] = {
+            "gamma": self._gamma,
+            "estimate": estimate,
+            "floor": floor,
+            "anchor": anchor,
+            "prior": prior,
+            "prior_weight": prior_weight,
+            "max_concentration": max_concentration,
+            "dtype": self._dtype,
+        }
+        super().__init__(
+            prior=prior,
+            prior_weight=prior_weight,
+            gamma=self._gamma,
+            floor=floor,
+            anchor=anchor,
+            max_concentration=max_concentration,
+            mean=estimate == "mean",
+            single=single,
+        )
+
+    @property
+    def classes(self) -> tuple[Hashable, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._classes
+
+    @property
+    def gamma(self) -> float:
+        """What a time unit leaves of the memory."""
+        return self._gamma
+
+    @property
+    def label(self) -> Hashable:
+        """The most probable class, that of the largest alpha."""
+        return self._classes[int(self.alpha.argmax())]
+
+    @property
+    def state(self) -> DirichletState:
+        """All that the filter remembers; assign it to restore."""
+        return DirichletState(self.eta, self.alpha)
+
+    @state.setter
+    def state(self, state: tuple[float, ArrayLike]) -> None:
+        eta, alpha = state
+        self._restore(eta, alpha)
+
+    def copy(self) -> DirichletFilter:
+        """Return an independent filter with the same settings, in the same state."""
+        other = type(self)(self._classes, **self._options)
+        other.state = self.state
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._classes, self._options, tuple(self.state))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({list(self._classes)}, gamma={self._gamma:.6g}, "
+            f"estimate={self._options['estimate']!r})"
+        )
+
+
+def _rebuild(
+    kind: type[DirichletFilter],
+    classes: tuple[Hashable, ...],
+    options: dict[str, Any],
+    state: tuple[float, Array],
+) -> DirichletFilter:
+    made = kind(classes, **options)
+    made.state = DirichletState(*state)
+    return made
+
+
+def class_names(classes: Classes) -> tuple[Hashable, ...]:
+    """Return the classes as a tuple: the names, or 0 to K - 1 for a count."""
+    if isinstance(classes, (str, bytes)):
+        raise TypeError(f"classes is the text {classes!r}; give a list of names, or their number")
+    names = tuple(range(classes)) if isinstance(classes, (int, np.integer)) else tuple(classes)
+    if len(names) < 2:
+        raise ValueError(f"classes is {classes!r}; at least two are needed")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"classes names {twice!r} more than once")
+    return names
+
+
+def memory(gamma: float | None, half_life: float | None) -> float:
+    """Return gamma, from itself or from the half-life; 0.9 where neither is given."""
+    if half_life is None:
+        return 0.9 if gamma is None else float(gamma)
+    if gamma is not None:
+        raise ValueError("gamma and half_life are both given; give one of them")
+    if not (half_life > 0 and math.isfinite(half_life)):
+        raise ValueError(f"half_life is {half_life!r}; it must be positive and finite")
+    return float(0.5 ** (1.0 / half_life))
