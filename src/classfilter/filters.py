@@ -94,8 +94,8 @@ class DirichletFilter(_core.Dirichlet):
     prior_weight : float, default 1
         Eta at the start.
     max_concentration : float, optional
-        Largest sum of alpha; beyond it alpha is scaled down. 1e6 unless given, 1e3 in single
-        precision, which cannot resolve the scale of a larger one.
+        Largest sum of alpha; beyond it alpha is scaled down. Unless given, 1e6, or 300 in single
+        precision, which cannot resolve the scale of a larger one to 1e-4; never less than 10 K.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -134,7 +134,7 @@ class DirichletFilter(_core.Dirichlet):
             raise ValueError(f"dtype is {self._dtype}; it must be float64 or float32")
         single = self._dtype == np.float32
         if max_concentration is None:
-            max_concentration = max(1e3 if single else 1e6, 10.0 * len(self._classes))
+            max_concentration = max(3e2 if single else 1e6, 10.0 * len(self._classes))
         if prior is None:
             prior = np.ones(len(self._classes))
         prior = np.array(prior, self._dtype)

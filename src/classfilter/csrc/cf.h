@@ -15,9 +15,9 @@ typedef enum {
     CF_BAD_CLASSES,       /* fewer than two classes */
     CF_BAD_GAMMA,         /* gamma outside [0, 1] */
     CF_BAD_FLOOR,         /* floor outside [1e-30, 1) */
-    CF_BAD_ANCHOR,        /* anchor negative or not finite */
+    CF_BAD_ANCHOR,        /* anchor outside [0, 1e9] */
     CF_BAD_PRIOR,         /* an entry of the prior outside [1e-6, max_concentration] */
-    CF_BAD_WEIGHT,        /* a weight of the state (eta) that is negative or not finite */
+    CF_BAD_WEIGHT,        /* eta, the weight of the state, outside [0, 1e9] */
     CF_BAD_CONCENTRATION, /* max_concentration outside [classes, 1e12], for float [classes, 1e6] */
     CF_PROBS_NEGATIVE,    /* a probability below 0 */
     CF_PROBS_INFINITE,    /* an infinite probability */
@@ -67,7 +67,7 @@ typedef struct {
 #define CF_DIRICHLET_STATE(classes) ((classes) + 1)
 /* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
 #define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
-#define CF_DIRICHLET_SCRATCH(classes) (19 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
+#define CF_DIRICHLET_SCRATCH(classes) (20 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
 /* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
 #ifndef CF_BLOCK
 #define CF_BLOCK 8

@@ -4,8 +4,8 @@
    b_i = beta x_i + 1 - beta and B their sum, the mode is the root of the gradient
      g_i = c (digamma(X) - digamma(x_i) - m_i) + beta (digamma(B) - digamma(b_i) + log s_i).
    The Hessian is e 11' - diag(d), so a Newton step costs O(K); with the third derivative, which has the same form,
-   it becomes a step of third order. beta = 1 folds into the first term (b = x): c <- c + 1 and
-   m <- (c m - log s) / (c + 1). */
+   it becomes a step of third order. Where beta is 1, b = x: the root is that of nu <- c m - log s, eta <- c + 1, and
+   half of the special functions are saved. */
 #include "cf.h"
 #include "special.h"
 
@@ -14,7 +14,12 @@
 #else
 #define TOLERANCE 1e-5
 #endif
-#define LARGEST_RATIO 8
+#define ROUNDING (64 * CF_EPSILON) /* of L: a smaller gain is none */
+#define SMALLEST_ALPHA CF_R(1e-6)
+#define SMALLEST_WEIGHT CF_R(1e-30)
+#define LARGEST_WEIGHT CF_R(1e9)
+#define LARGEST_RISE 8  /* of the sum */
+#define LARGEST_FALL 64 /* of a class */
 
 /* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(CF_ONE_TARGET)
@@ -30,7 +35,7 @@ typedef struct {
     cf_real *x, *lag, *first, *second;         /* the new alpha and its polygamma functions */
     cf_real *b, *lag_b, *first_b, *second_b;   /* the same for beta x + 1 - beta */
     cf_real *m, *log_s;                        /* what was remembered, and what is observed */
-    cf_real *gradient, *inverse, *bend, *over_x, *newton, *base, *change, *product, *ratio; /* of a step */
+    cf_real *gradient, *inverse, *bend, *over_x, *newton, *gain, *base, *change, *product, *ratio; /* of a step */
     cf_real *state;
 } CF_(work);
 
@@ -53,11 +58,12 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, cf_real *scratch) {
     w.bend = scratch + 12 * rows;
     w.over_x = scratch + 13 * rows;
     w.newton = scratch + 14 * rows;
-    w.base = scratch + 15 * rows;
-    w.change = scratch + 16 * rows;
-    w.product = scratch + 17 * rows;
-    w.ratio = scratch + 18 * rows;
-    w.state = scratch + 19 * rows;
+    w.gain = scratch + 15 * rows;
+    w.base = scratch + 16 * rows;
+    w.change = scratch + 17 * rows;
+    w.product = scratch + 18 * rows;
+    w.ratio = scratch + 19 * rows;
+    w.state = scratch + 20 * rows;
     return w;
 }
 
@@ -125,30 +131,28 @@ CF_INLINE void CF_(evaluate)(const CF_(work) *w, int mixed, cf_real beta) {
 
 /* Derivatives of L by class: the first; 1 / the second, which stands alone but for a part that all classes share; and
    the third, likewise. Also the first one's products with the last change, and with 1 / the second. */
-CF_INLINE void CF_(derive)(const CF_(work) *w, int mixed, cf_real c, cf_real beta) {
+CF_INLINE void CF_(derive)(const CF_(work) *w, int mixed, cf_real c, cf_real share, cf_real beta) {
     const size_t classes = w->classes, rows = w->rows;
-    const cf_real beta2 = beta * beta, beta3 = beta2 * beta, top = w->lag[classes], top_b = w->lag_b[classes];
-    const cf_real *restrict x = w->x, *restrict lag = w->lag, *restrict lag_b = w->lag_b;
-    const cf_real *restrict first = w->first, *restrict first_b = w->first_b;
-    const cf_real *restrict second = w->second, *restrict second_b = w->second_b;
+    const cf_real share2 = share * beta, share3 = share2 * beta, top = w->lag[classes];
+    const cf_real top_b = mixed ? w->lag_b[classes] : top;
+    const cf_real *restrict x = w->x, *restrict lag = w->lag, *restrict lag_b = mixed ? w->lag_b : w->lag;
+    const cf_real *restrict first = w->first, *restrict first_b = mixed ? w->first_b : w->first;
+    const cf_real *restrict second = w->second, *restrict second_b = mixed ? w->second_b : w->second;
     const cf_real *restrict m = w->m, *restrict log_s = w->log_s, *restrict change = w->change;
     cf_real *restrict gradient = w->gradient, *restrict inverse = w->inverse, *restrict bend = w->bend;
     cf_real *restrict over_x = w->over_x, *restrict product = w->product, *restrict newton = w->newton;
+    cf_real *restrict gain = w->gain;
     size_t k;
     for (k = 0; k < rows; k++) {
-        cf_real g = c * ((lag[k] - top) - m[k]), d = c * first[k], u = c * second[k];
-        if (mixed) {
-            g += beta * ((lag_b[k] - top_b) + log_s[k]);
-            d += beta2 * first_b[k];
-            u += beta3 * second_b[k];
-        }
-        d = CF_CLASS(k, 1 / d);
+        cf_real g = c * ((lag[k] - top) - m[k]) + share * ((lag_b[k] - top_b) + log_s[k]);
+        cf_real d = CF_CLASS(k, 1 / (c * first[k] + share2 * first_b[k])), u = c * second[k] + share3 * second_b[k];
         gradient[k] = g;
         inverse[k] = d;
         bend[k] = u;
         over_x[k] = 1 / x[k];
         product[k] = CF_CLASS(k, g * change[k]);
         newton[k] = g * d;
+        gain[k] = g * (g * d);
     }
 }
 
@@ -179,9 +183,8 @@ CF_INLINE void CF_(move)(const CF_(work) *w, cf_real rise) {
     for (k = 0; k < rows; k++) {
         cf_real old = base[k], step = (gradient[k] + rise) * inverse[k], a = step * over_x[k];
         cf_real b = CF_R(-0.5) * (bend[k] * inverse[k]) * (step * a);
-        cf_real up = 1 + (a + b), down = 1 - a + (a * a - b), ratio, moved;
-        up = up < LARGEST_RATIO ? up : LARGEST_RATIO;
-        down = 1 / (down < LARGEST_RATIO ? down : LARGEST_RATIO);
+        cf_real up = 1 + a + (b < a ? b : a), down = 1 - a + (a * a - b), ratio, moved;
+        down = 1 / (down < LARGEST_FALL ? down : LARGEST_FALL);
         ratio = a > 0 ? up : down;
         moved = CF_CLASS(k, old * ratio - old);
         x[k] = CF_CLASS(k, old * ratio);
@@ -204,26 +207,34 @@ CF_INLINE void CF_(retreat)(const CF_(work) *w) {
     }
 }
 
-/* Moves x to the mode, from the x at which `evaluate` was last called. Returns the number of iterations, 0 where
+/* Moves x to the mode, from the x at which `evaluate` was last called. `mixed`: beta is
+   neither 0 nor 1, so that b is not x. Returns the number of iterations, 0 where
    they were not enough. */
 CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real beta) {
     const size_t classes = w->classes, rows = w->rows;
+    const cf_real share = beta / (c + beta); /* L is divided by c + beta, so that c and share sum to 1 */
     cf_real promised = 0, largest = 0;
     size_t iteration, k;
     for (k = 0; k < rows; k++) w->change[k] = 0;
+    c = c / (c + beta);
 
     for (iteration = 1; iteration <= CF_MAX_ITERATIONS; iteration++) {
-        CF_(derive)(w, mixed, c, beta);
+        CF_(derive)(w, mixed, c, share, beta);
         /* L is concave: it rose if it still rises at the end of the step, or, the curvature changing by a factor of 4
            at most where no entry more than doubled or halved, if it falls little. Otherwise go back half way. */
         if (CF_(total)(rows, w->product) < (largest > CF_R(0.5) ? 0 : CF_R(-0.16) * promised)) {
             promised *= CF_R(0.5);
             largest *= CF_R(0.5);
             CF_(retreat)(w);
+            CF_(complete)(w);
+            if (promised < ROUNDING) return iteration;
         } else {
-            cf_real shared = c * w->first[classes] + (mixed ? beta * beta * w->first_b[classes] : 0);
-            cf_real shared_bend = c * w->second[classes] + (mixed ? beta * beta * beta * w->second_b[classes] : 0);
+            const cf_real first_b = mixed ? w->first_b[classes] : w->first[classes];
+            const cf_real second_b = mixed ? w->second_b[classes] : w->second[classes];
+            cf_real shared = c * w->first[classes] + share * beta * first_b;
+            cf_real shared_bend = c * w->second[classes] + share * beta * beta * second_b;
             cf_real space = 1 - shared * CF_(total)(rows, w->inverse), per_space, sum, more, part = 1, tolerance;
+            const cf_real alone = CF_(total)(rows, w->gain);
             per_space = 1 / (space > CF_EPSILON ? space : CF_EPSILON);
             sum = CF_(total)(rows, w->newton) * per_space;
             CF_(foresee)(w, shared * sum, shared_bend * (sum * sum));
@@ -238,13 +249,13 @@ CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real be
             if (sum < CF_R(-0.75) * w->x[classes] * part) {
                 sum = CF_R(-0.75) * w->x[classes];
                 part = 1;
-            } else if (sum > (LARGEST_RATIO - 1) * w->x[classes] * part) {
-                sum = (LARGEST_RATIO - 1) * w->x[classes];
+            } else if (sum > (LARGEST_RISE - 1) * w->x[classes] * part) {
+                sum = (LARGEST_RISE - 1) * w->x[classes];
                 part = 1;
             }
             CF_(move)(w, shared * shared * sum / (shared * part - CF_R(0.5) * shared_bend * sum));
             promised = CF_(total)(rows, w->product);
-            if (!(promised > 0)) {
+            if (!(promised > CF_R(0.5) * alone)) {
                 /* Too far for the sum's linear model: hold the sum's digamma, each class then moves uphill. */
                 CF_(move)(w, 0);
                 promised = CF_(total)(rows, w->product);
@@ -252,12 +263,9 @@ CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real be
             largest = CF_(largest)(rows, w->ratio);
             tolerance = 16 * CF_EPSILON * w->base[classes];
             tolerance = tolerance > TOLERANCE ? tolerance : TOLERANCE;
-            if (largest < tolerance) {
-                CF_(complete)(w);
-                return iteration;
-            }
+            CF_(complete)(w);
+            if (largest < tolerance || promised < ROUNDING) return iteration;
         }
-        CF_(complete)(w);
         CF_(evaluate)(w, mixed, beta);
     }
     return 0;
@@ -297,7 +305,7 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, cf
                               cf_real beta, cf_real dt, size_t *iterations) {
     const size_t classes = w->classes, rows = w->rows;
     cf_real keep, c, weight, excess;
-    int seen = 0;
+    int seen = 0, mixed;
     size_t k, taken;
     cf_status status = CF_(take)(w, f->floor, observed, beta, dt, &seen);
     if (status != CF_OK) return status;
@@ -313,11 +321,11 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, cf
     for (k = 0; k < classes; k++) w->x[k] = state[k + 1];
     for (k = classes; k < rows; k++) w->x[k] = 0;
     CF_(complete)(w);
-    if (weight < 1 && seen) {
-        CF_(evaluate)(w, 1, beta);
-    } else {
-        CF_(evaluate)(w, 0, beta);
-    }
+    mixed = weight > 0 && weight < 1;
+    if (mixed)
+        CF_(evaluate)(w, 1, weight);
+    else
+        CF_(evaluate)(w, 0, weight);
     for (k = 0; k < rows; k++) w->m[k] = w->lag[k] - w->lag[classes];
     if (f->anchor > 0) {
         cf_real pull = (1 - keep) * f->anchor, both = c + pull;
@@ -326,33 +334,23 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, cf
         c = both;
     }
 
-    if (c <= CF_EPSILON * weight) {
+    if (c <= CF_EPSILON * weight || c < SMALLEST_WEIGHT) {
         /* Nothing is remembered, so nothing bounds alpha: all there is to know is the observation. */
-        for (k = 0; k < classes; k++) w->x[k] = seen ? cf_exp_negative(w->log_s[k]) : state[k + 1];
-        CF_(complete)(w);
+        taken = 1;
         if (seen)
-            for (k = 0; k < classes; k++) w->x[k] *= f->max_concentration / w->x[classes];
-        state[0] = c + weight;
-        for (k = 0; k < classes; k++) state[k + 1] = w->x[k];
-        return CF_OK;
-    }
-    if (seen && beta < 1) {
-        taken = CF_(climb)(w, 1, c, beta);
-        c += beta;
+            for (k = 0; k < classes; k++) w->x[k] = f->max_concentration * cf_exp_negative(w->log_s[k]);
     } else {
-        if (seen) {
-            cf_real share = 1 / (c + 1);
-            for (k = 0; k < rows; k++) w->m[k] = (c * w->m[k] - w->log_s[k]) * share;
-        }
-        c += weight;
-        taken = CF_(climb)(w, 0, c, 0);
+        taken = mixed ? CF_(climb)(w, 1, c, weight) : CF_(climb)(w, 0, c, weight);
+        if (taken == 0) return CF_NOT_CONVERGED;
     }
-    if (taken == 0) return CF_NOT_CONVERGED;
     if (taken > *iterations) *iterations = taken;
 
     excess = w->x[classes] > f->max_concentration ? f->max_concentration / w->x[classes] : 1;
-    state[0] = c;
-    for (k = 0; k < classes; k++) state[k + 1] = w->x[k] * excess;
+    state[0] = c + weight;
+    for (k = 0; k < classes; k++) {
+        cf_real alpha = w->x[k] * excess;
+        state[k + 1] = alpha > SMALLEST_ALPHA ? alpha : SMALLEST_ALPHA;
+    }
     return CF_OK;
 }
 
@@ -382,10 +380,10 @@ cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, 
     if (f->classes < 2) return CF_BAD_CLASSES;
     if (!(f->gamma >= 0 && f->gamma <= 1)) return CF_BAD_GAMMA;
     if (!(f->floor >= CF_R(1e-30) && f->floor < 1)) return CF_BAD_FLOOR;
-    if (!(f->anchor >= 0 && f->anchor <= CF_R(1e30))) return CF_BAD_ANCHOR;
+    if (!(f->anchor >= 0 && f->anchor <= LARGEST_WEIGHT)) return CF_BAD_ANCHOR;
     if (!(f->max_concentration >= (cf_real)f->classes && f->max_concentration <= largest)) return CF_BAD_CONCENTRATION;
     for (k = 0; k < f->classes; k++)
-        if (!(prior[k] >= CF_R(1e-6) && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
+        if (!(prior[k] >= SMALLEST_ALPHA && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
     sum = CF_(total)(f->classes, prior);
     if (!(sum <= f->max_concentration)) return CF_BAD_PRIOR;
     f->log_gamma = f->gamma > 0 ? cf_log_ratio(f->gamma, 1) : 0;
@@ -403,10 +401,11 @@ cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, 
 cf_status CF_(cf_dirichlet_start)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real eta, cf_real *state) {
     cf_real sum = CF_(total)(f->classes, alpha);
     size_t k;
-    if (!(eta >= 0 && eta <= CF_R(1e30))) return CF_BAD_WEIGHT;
+    if (!(eta >= 0 && eta <= LARGEST_WEIGHT)) return CF_BAD_WEIGHT;
     for (k = 0; k < f->classes; k++)
-        if (!(alpha[k] >= CF_R(1e-6) && alpha[k] <= f->max_concentration)) return CF_BAD_PRIOR;
-    if (!(sum <= f->max_concentration * (1 + 16 * CF_EPSILON))) return CF_BAD_PRIOR;
+        if (!(alpha[k] >= SMALLEST_ALPHA && alpha[k] <= f->max_concentration)) return CF_BAD_PRIOR;
+    /* an update's own sum may exceed the limit by rounding and by the smallest alphas */
+    if (!(sum <= f->max_concentration * (1 + 16 * CF_EPSILON) + (cf_real)f->classes * SMALLEST_ALPHA)) return CF_BAD_PRIOR;
     for (k = 0; k < f->classes; k++) state[k + 1] = alpha[k];
     state[0] = eta;
     return CF_OK;

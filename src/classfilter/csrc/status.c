@@ -6,9 +6,9 @@ const char *cf_strerror(cf_status status) {
     case CF_BAD_CLASSES: return "at least two classes are needed";
     case CF_BAD_GAMMA: return "gamma must lie in [0, 1]";
     case CF_BAD_FLOOR: return "floor must lie in [1e-30, 1)";
-    case CF_BAD_ANCHOR: return "anchor must be finite and not negative";
+    case CF_BAD_ANCHOR: return "anchor must lie in [0, 1e9]";
     case CF_BAD_PRIOR: return "each alpha must be at least 1e-6 and their sum at most max_concentration";
-    case CF_BAD_WEIGHT: return "eta must be finite and not negative";
+    case CF_BAD_WEIGHT: return "eta must lie in [0, 1e9]";
     case CF_BAD_CONCENTRATION: return "max_concentration must lie between the number of classes and 1e12 (float: 1e6)";
     case CF_PROBS_NEGATIVE: return "a probability is negative";
     case CF_PROBS_INFINITE: return "a probability is infinite";

@@ -1,0 +1,222 @@
+"""Figures of class tracks. Matplotlib is imported only when a figure is made.
+
+Colours are Okabe and Ito's, which the colour-blind can tell apart; lines differ in their dashes and
+bands in their hatching too, so that a print in grey can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Okabe and Ito's colours, neighbours far apart.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+HATCHES = ("", "", "////", "", "....", "", "", "")
+#: Hatching of the second, third and fourth eight classes.
+MORE_HATCHES = ("xxxx", "----", "oo")
+LINES: tuple[dict[str, Any], ...] = (
+    {"color": "#E69F00", "linestyle": (0, (5, 2)), "linewidth": 1.6},
+    {"color": "#009E73", "linestyle": (0, (6, 1.5, 1, 1.5)), "linewidth": 1.6},
+    {"color": "#0072B2", "linestyle": "-", "linewidth": 2.2},
+    {"color": "#CC79A7", "linestyle": (0, (1, 1)), "linewidth": 1.8},
+    {"color": "#D55E00", "linestyle": (0, (8, 2, 1, 2, 1, 2)), "linewidth": 1.6},
+)
+
+
+def tracks(
+    time: ArrayLike,
+    truth: ArrayLike,
+    raw: ArrayLike,
+    methods: Mapping[str, ArrayLike],
+    *,
+    strong: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the probability of the true class over time: the ideal is a track at 1.
+
+    Parameters
+    ----------
+    time : array_like (T,)
+        Seconds, increasing.
+    truth : array_like of int (T,)
+        True classes; rows with a negative one stay empty.
+    raw : array_like (T, K)
+        The classifiers' outputs, drawn as dots.
+    methods : mapping of str to array_like (T, K)
+        Estimates by name, drawn as lines in this order.
+    strong : array_like of bool (T,), optional
+        Where the strong classifier answered: a vertical grid line and a filled dot.
+    ax : matplotlib Axes, optional
+        Where to draw; else a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller.
+
+    Examples
+    --------
+    >>> figure = tracks([0, 5, 10], [0, 0, 1], [[0.9, 0.1]] * 3, {"Mean": [[0.8, 0.2]] * 3})
+    >>> len(figure.axes[0].lines)
+    2
+    """
+    t, y = _stream(time, truth, "truth")
+    called = np.zeros(t.size, dtype=bool) if strong is None else np.asarray(strong, dtype=bool)
+    if called.shape != t.shape:
+        raise ValueError(f"strong has shape {called.shape}; it must be {t.shape} like time")
+    axes = _axes(ax, height=3.4)
+    x = t / _seconds(t)
+    p = _of_truth("raw", raw, y)
+    dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": "black", "zorder": 3}
+    axes.plot(x[~called], p[~called], label="Raw", markersize=2.2, **dots)
+    if called.any():
+        full = axes.get_xaxis_transform()  # from the bottom to the top, whatever the limits
+        axes.vlines(x[called], 0, 1, transform=full, color="0.82", linewidth=0.8, zorder=0)
+        axes.plot(x[called], p[called], label="Raw, strong call (grid)", markersize=5.0, **dots)
+    cut = np.flatnonzero(np.diff(t) > 10 * _step(t)) + 1  # a NaN here interrupts the line
+    for i, (name, probs) in enumerate(methods.items()):
+        p = np.insert(_of_truth(name, probs, y), cut, np.nan)
+        axes.plot(np.insert(x, cut, x[cut]), p, label=name, zorder=4, **LINES[i % len(LINES)])
+    axes.set_ylabel("Probability of the true class")
+    axes.set_ylim(-0.03, 1.03)
+    return _finish(axes, t, *axes.get_legend_handles_labels())
+
+
+def timeline(
+    time: ArrayLike,
+    truth: ArrayLike | None,
+    methods: Mapping[str, ArrayLike],
+    classes: Sequence[str],
+    *,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the class over time as coloured bands: the truth, then one row a method.
+
+    Parameters
+    ----------
+    time : array_like (T,)
+        Seconds, increasing. A row lasts until the next; over a gap of more than ten median steps
+        the bands are interrupted.
+    truth : array_like of int (T,) or None
+        True classes, drawn on top; negative is left empty.
+    methods : mapping of str to array_like (T, K) or (T,)
+        Probabilities or class indices by name, drawn downwards in this order.
+    classes : sequence of str
+        Names of the K classes. The legend shows those that occur.
+    ax : matplotlib Axes, optional
+        Where to draw; else a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller.
+
+    Examples
+    --------
+    >>> figure = timeline([0, 5, 10], [0, 0, 1], {"Raw": [0, 1, 1]}, ["rest", "move"])
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['Truth', 'Raw']
+    """
+    from matplotlib.patches import Patch
+
+    rows = {} if truth is None else {"Truth": np.asarray(truth)}
+    rows.update({name: np.asarray(probs) for name, probs in methods.items()})
+    if not rows:
+        raise ValueError("there is nothing to draw: give truth or methods")
+    labels = {}
+    for name, a in rows.items():
+        t, k = _stream(time, a.argmax(axis=1) if a.ndim == 2 else a, name)
+        if k.max() >= len(classes):
+            raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
+        labels[name] = k
+    axes = _axes(ax, height=0.9 + 0.4 * len(rows))
+    step = np.append(np.diff(t), _step(t))
+    step[step > 10 * _step(t)] = _step(t)  # the last row before a gap
+    for row, k in enumerate(labels.values()):
+        joined = (np.diff(k) == 0) & (np.diff(t) <= 10 * _step(t))
+        first = np.concatenate([[0], np.flatnonzero(~joined) + 1])
+        last = np.append(first[1:] - 1, t.size - 1)
+        bars = np.column_stack([t[first], t[last] + step[last] - t[first]]) / _seconds(t)
+        for c in np.unique(k[k >= 0]):
+            axes.broken_barh(bars[k[first] == c].tolist(), (row - 0.4, 0.8), **_band(c))
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    seen = [int(c) for c in np.unique(np.concatenate(list(labels.values()))) if c >= 0]
+    names = [classes[c] for c in seen]
+    return _finish(axes, t, [Patch(**_band(c)) for c in seen], names)
+
+
+def _band(c: int) -> dict[str, Any]:
+    """Return colour and hatching of class c, different for the first 32 classes."""
+    again, i = divmod(c, len(COLOURS))
+    hatch = MORE_HATCHES[(again - 1) % len(MORE_HATCHES)] if again else HATCHES[i]
+    soft = (1.0, 1.0, 1.0, 0.6)
+    return {"facecolor": COLOURS[i], "hatch": hatch, "edgecolor": soft, "linewidth": 0.0}
+
+
+def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
+    t, k = np.asarray(time, dtype=np.float64), np.asarray(labels)
+    if t.ndim != 1 or t.size < 1 or not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0):
+        raise ValueError(f"time has shape {t.shape}; it must be (T,), finite and increasing")
+    if k.shape != t.shape:
+        raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time")
+    return t, k.astype(np.intp)
+
+
+def _of_truth(name: str, probs: ArrayLike, y: Ints) -> Floats:
+    """Return the probability of the true class (T,); NaN in unlabelled rows."""
+    p = np.asarray(probs, dtype=np.float64)
+    if p.ndim != 2 or len(p) != y.size or p.shape[1] <= y.max():
+        raise ValueError(f"{name} has shape {p.shape}; it must be ({y.size}, K), K > {y.max()}")
+    return np.where(y >= 0, p[np.arange(y.size), y], np.nan)
+
+
+def _step(t: Floats) -> float:
+    """Return the median step; a step ten times as long is a gap."""
+    return float(np.median(np.diff(t))) if t.size > 1 else 1.0
+
+
+def _seconds(t: Floats) -> float:
+    """Return the seconds in the unit of the axis: a minute, or an hour for long streams."""
+    return 60.0 if t[-1] - t[0] <= 2 * 3600 else 3600.0
+
+
+def _axes(ax: Axes | None, height: float) -> Axes:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(9.0, height), layout="constrained").subplots() if ax is None else ax
+
+
+def _finish(axes: Axes, t: Floats, handles: Sequence[Any], names: Sequence[str]) -> Figure:
+    """Label the time, put the legend above the data, take away the frame."""
+    from matplotlib.figure import Figure
+
+    axes.set_xlim(t[0] / _seconds(t), (t[-1] + _step(t)) / _seconds(t))
+    axes.set_xlabel("Time (min)" if _seconds(t) == 60 else "Time (h)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(
+        handles,
+        names,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.01),
+        ncols=min(len(names), 6),
+        frameon=False,
+        borderaxespad=0.0,
+        handlelength=2.4,
+    )
+    figure = axes.figure
+    while not isinstance(figure, Figure):  # a part of a figure
+        figure = figure.figure
+    return figure

@@ -1,0 +1,197 @@
+"""The paper's Algorithm 1 as written: slow, readable, the way in for a newcomer.
+
+Read it next to "Classification Filtering" (Bayram, MLSP 2025); the equation numbers are the
+paper's. Two signs of its text are corrected: Eq. (15) must read ``- <alpha, nu>``, and so the last
+``nu`` line of Algorithm 1 and Eq. (16) become ``nu_i = eta (psi(sum alpha) - psi(alpha_i))``, which
+is what the prior of Eq. (3) asks for and is positive. ``y`` in Eq. (11) is the observation ``s``.
+
+The state is ``eta``, the number of observations the memory is worth, and ``nu``, the sum of their
+``-log s``; ``alpha`` is the mode that the two imply. Time passes by ``eta <- gamma eta`` and
+``nu <- gamma nu``; a step of length ``dt`` is one with ``gamma ** dt``.
+
+Needs SciPy: ``pip install "classfilter[bench]"``.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["State", "gradient", "mode", "objective", "run", "start", "update"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """What is known after a step: CP(alpha | eta, nu), its mode and the estimate."""
+
+    eta: float
+    nu: Array
+    alpha: Array
+    p: Array
+
+
+def start(classes: int) -> State:
+    """Return the uniform start: alpha = 1, held with the weight of one observation.
+
+    Parameters
+    ----------
+    classes : int
+        K, the number of classes.
+    """
+    alpha = np.ones(classes)
+    return State(1.0, _nu(1.0, alpha), alpha, mode(alpha))
+
+
+def update(
+    eta: float,
+    nu: Array,
+    alpha: Array,
+    s: Array,
+    beta: float,
+    gamma: float,
+    rounds: int = 100,
+) -> State:
+    """Let one time step pass, then observe: Algorithm 1.
+
+    Parameters
+    ----------
+    eta, nu, alpha : float, (K,) and (K,) arrays
+        The prior of Eq. (3) and its mode. ``eta`` must be positive.
+    s : (K,) array
+        The classifier's probabilities, all positive.
+    beta : float
+        The classifier's weight, from 0 (nothing learnt) to 1.
+    gamma : float
+        What is kept of the past, 0 < gamma <= 1.
+    rounds : int
+        M, how often Eq. (11) is iterated. The larger ``alpha``, the more it takes.
+
+    Returns
+    -------
+    State
+        The new ``eta``, ``nu`` and ``alpha``, and ``p``, the mode of Dir(alpha).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eta, nu, alpha, _ = start(3)
+    >>> s = np.array([0.7, 0.2, 0.1])
+    >>> after = update(eta, nu, alpha, s, beta=0.5, gamma=0.9)
+    >>> after.alpha.round(3)
+    array([1.606, 1.123, 0.934])
+    >>> bool(np.abs(gradient(after.alpha, eta, nu, s, beta=0.5, gamma=0.9)).max() < 1e-12)
+    True
+    """
+    K = len(alpha)
+    for _ in range(rounds):
+        r = _g(alpha.sum(), beta, K * (1 - beta), gamma * eta) + beta * np.log(s) - gamma * nu
+        alpha = _g_inverse(r, beta, 1 - beta, gamma * eta)  # Eq. (11)
+    eta = gamma * eta + beta  # Eq. (17)
+    return State(eta, _nu(eta, alpha), alpha, mode(alpha))
+
+
+def run(
+    probs: ArrayLike, beta: ArrayLike = 1.0, gamma: ArrayLike = 0.9, rounds: int = 100
+) -> Array:
+    """Filter a stream from the uniform start.
+
+    Parameters
+    ----------
+    probs : (T, K) array_like
+        One observation a row, all positive.
+    beta, gamma : float or (T,) array_like
+        The weight of each observation, and what is kept over the step before it.
+    rounds : int
+        As in `update`.
+
+    Returns
+    -------
+    (T, K) array
+        The estimate ``p`` after each row.
+
+    Examples
+    --------
+    >>> run([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], beta=[0.5, 1.0]).round(3)
+    array([[0.831, 0.169, 0.   ],
+           [0.068, 0.932, 0.   ]])
+    """
+    probs = np.asarray(probs, dtype=np.float64)
+    T, K = probs.shape
+    betas, gammas = np.broadcast_to(beta, T), np.broadcast_to(gamma, T)
+    state, out = start(K), np.empty((T, K))
+    for t in range(T):
+        eta, nu, alpha, _ = state
+        state = update(eta, nu, alpha, probs[t], float(betas[t]), float(gammas[t]), rounds)
+        out[t] = state.p
+    return out
+
+
+def objective(alpha: Array, eta: float, nu: Array, s: Array, beta: float, gamma: float) -> float:
+    """Return L(alpha), the log posterior up to a constant: Eq. (8)."""
+    likelihood = _log_a(beta * alpha + (1 - beta)) + beta * (alpha @ np.log(s))
+    prior = gamma * eta * _log_a(alpha) - gamma * (alpha @ nu)
+    return float(likelihood + prior)
+
+
+def gradient(alpha: Array, eta: float, nu: Array, s: Array, beta: float, gamma: float) -> Array:
+    """Return the gradient of L(alpha), zero at the mode: Eq. (9)."""
+    K = len(alpha)
+    total = _g(alpha.sum(), beta, K * (1 - beta), gamma * eta)
+    return total - _g(alpha, beta, 1 - beta, gamma * eta) + beta * np.log(s) - gamma * nu
+
+
+def mode(alpha: Array) -> Array:
+    """Return the mode of Dir(alpha), or its mean where no alpha_i > 1 and there is no mode.
+
+    Parameters
+    ----------
+    alpha : (K,) array
+        Where some ``alpha_i < 1`` the density peaks on the boundary, and ``p_i = 0``.
+    """
+    peak = np.maximum(alpha - 1, 0)
+    if not peak.any():
+        peak = alpha
+    return np.asarray(peak / peak.sum())
+
+
+def _nu(eta: float, alpha: Array) -> Array:
+    """Return the nu for which CP(. | eta, nu) has its mode at alpha: Eq. (16)."""
+    psi = _special().digamma
+    return np.asarray(eta * (psi(alpha.sum()) - psi(alpha)))
+
+
+def _log_a(alpha: Array) -> float:
+    """Return log A(alpha), the log normaliser of Dir(alpha): Eq. (1)."""
+    gammaln = _special().gammaln
+    return float(gammaln(alpha.sum()) - gammaln(alpha).sum())
+
+
+def _g(x: ArrayLike, beta: float, c: float, weight: float) -> Array:
+    """Return G_{beta, c}(x) with weight = gamma eta: Eq. (10). It rises with x > 0."""
+    psi, x = _special().digamma, np.asarray(x)
+    return np.asarray(beta * psi(beta * x + c) + weight * psi(x))
+
+
+def _g_inverse(r: Array, beta: float, c: float, weight: float) -> Array:
+    """Solve G_{beta, c}(x) = r for x > 0 by binary search, down to neighbouring floats."""
+    low, high = np.zeros_like(r), np.ones_like(r)
+    while (short := _g(high, beta, c, weight) < r).any():
+        high[short] *= 2
+    while True:
+        middle = (low + high) / 2
+        if ((middle == low) | (middle == high)).all():
+            return high
+        short = _g(middle, beta, c, weight) < r
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+
+
+def _special() -> Any:
+    """Return `scipy.special`; imported late, for SciPy is optional."""
+    try:
+        import scipy.special
+    except ImportError as error:
+        raise ImportError(
+            'classfilter.reference needs SciPy: pip install "classfilter[bench]"'
+        ) from error
+    return scipy.special
