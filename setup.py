@@ -1,26 +1,30 @@
 """The extension module; everything else is in pyproject.toml."""
 
 import sys
-from glob import glob
+from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
 
 # The core promises the same bits everywhere: never fuse, never reorder.
-FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else [
-    "-O3",
-    "-std=c99",
-    "-ffp-contract=off",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-]
+FLAGS = (
+    ["/O2", "/fp:precise"]
+    if sys.platform == "win32"
+    else [
+        "-O3",
+        "-std=c99",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+    ]
+)
 
 setup(
     ext_modules=[
         Extension(
             "classfilter._core",
-            sources=sorted(glob("src/classfilter/*.c") + glob("src/classfilter/csrc/*.c")),
-            depends=sorted(glob("src/classfilter/csrc/*")),
+            sources=sorted(map(str, Path("src/classfilter").rglob("*.c"))),
+            depends=sorted(map(str, Path("src/classfilter/csrc").iterdir())),
             include_dirs=[numpy.get_include(), "src/classfilter/csrc"],
             define_macros=[
                 ("Py_LIMITED_API", "0x030A0000"),

@@ -180,6 +180,11 @@ class DirichletFilter(_core.Dirichlet):
         return self._gamma
 
     @property
+    def max_concentration(self) -> float:
+        """Largest sum of alpha."""
+        return float(self._options["max_concentration"])
+
+    @property
     def label(self) -> Hashable:
         """The most probable class, that of the largest alpha."""
         return self._classes[int(self.alpha.argmax())]

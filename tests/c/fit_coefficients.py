@@ -48,11 +48,15 @@ def exp_rest(r: mpf) -> mpf:
     return (exp(r) - 1 - r) / (r * r) if abs(r) > TINY else mpf(1) / 2
 
 
-def define(name: str, function: Callable[[mpf], mpf], low: mpf, high: mpf, terms: int) -> str:
+def define(
+    name: str, function: Callable[[mpf], mpf], low: mpf, high: mpf, terms: int, single: bool
+) -> str:
     """Return the C line that lists a fitted polynomial."""
     coefficients, error = chebyfit(function, [low, high], terms, error=True)
-    suffix, digits = ("f", 9) if SINGLE else ("", 17)
-    listed = ", ".join(nstr(c, digits, min_fixed=-1, max_fixed=1) + suffix for c in coefficients[::-1])
+    suffix, digits = ("f", 9) if single else ("", 17)
+    listed = ", ".join(
+        nstr(c, digits, min_fixed=-1, max_fixed=1) + suffix for c in coefficients[::-1]
+    )
     return f"/* error {nstr(error, 2)} */\n#define {name} {{{listed}}}"
 
 
@@ -60,7 +64,7 @@ if __name__ == "__main__":
     print(HEADER)
     log_end = ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2 * mpf("1.001")
     exp_end = log(2) / 2 * mpf("1.001")
-    for SINGLE, condition, shift, terms in (
+    for single, condition, shift, terms in (
         (True, "#ifdef CF_FLOAT", 4, (3, 3, 2, 3, 5)),
         (False, "#else", 6, (7, 8, 5, 7, 10)),
     ):
@@ -68,7 +72,7 @@ if __name__ == "__main__":
         print(condition)
         print(f"#define CF_SHIFT {shift}")
         for order in range(3):
-            print(define(f"CF_PSI{order}", polygamma(order), mpf(0), wide, terms[order]))
-        print(define("CF_LOG", log_rest, mpf(0), log_end, terms[3]))
-        print(define("CF_EXP", exp_rest, -exp_end, exp_end, terms[4]))
+            print(define(f"CF_PSI{order}", polygamma(order), mpf(0), wide, terms[order], single))
+        print(define("CF_LOG", log_rest, mpf(0), log_end, terms[3], single))
+        print(define("CF_EXP", exp_rest, -exp_end, exp_end, terms[4], single))
     print("#endif")

@@ -14,7 +14,10 @@
 #else
 #define TOLERANCE 1e-5
 #endif
-#define ROUNDING (64 * CF_EPSILON) /* of L: a smaller gain is none */
+/* After so many iterations, a step wanders about the mode in rounding errors if it promises L less than ROUNDING, or
+   moves the sum by what rounding leaves open of it. */
+#define PATIENCE 10
+#define ROUNDING (64 * CF_EPSILON)
 #define SMALLEST_ALPHA CF_R(1e-6)
 #define SMALLEST_WEIGHT CF_R(1e-30)
 #define LARGEST_WEIGHT CF_R(1e9)
@@ -213,27 +216,26 @@ CF_INLINE void CF_(retreat)(const CF_(work) *w) {
 CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real beta) {
     const size_t classes = w->classes, rows = w->rows;
     const cf_real share = beta / (c + beta); /* L is divided by c + beta, so that c and share sum to 1 */
-    cf_real promised = 0, largest = 0;
+    cf_real promised = 0, distance;
     size_t iteration, k;
     for (k = 0; k < rows; k++) w->change[k] = 0;
     c = c / (c + beta);
 
     for (iteration = 1; iteration <= CF_MAX_ITERATIONS; iteration++) {
         CF_(derive)(w, mixed, c, share, beta);
-        /* L is concave: it rose if it still rises at the end of the step, or, the curvature changing by a factor of 4
-           at most where no entry more than doubled or halved, if it falls little. Otherwise go back half way. */
-        if (CF_(total)(rows, w->product) < (largest > CF_R(0.5) ? 0 : CF_R(-0.16) * promised)) {
+        /* L is concave: it rose if it still rises at the end of the step, or falls there by little of what it rose by
+           at the start. Otherwise go back half way. */
+        if (CF_(total)(rows, w->product) < CF_R(-0.16) * promised) {
             promised *= CF_R(0.5);
-            largest *= CF_R(0.5);
             CF_(retreat)(w);
             CF_(complete)(w);
-            if (promised < ROUNDING) return iteration;
+            if (promised < ROUNDING && iteration >= PATIENCE) return iteration;
         } else {
             const cf_real first_b = mixed ? w->first_b[classes] : w->first[classes];
             const cf_real second_b = mixed ? w->second_b[classes] : w->second[classes];
             cf_real shared = c * w->first[classes] + share * beta * first_b;
             cf_real shared_bend = c * w->second[classes] + share * beta * beta * second_b;
-            cf_real space = 1 - shared * CF_(total)(rows, w->inverse), per_space, sum, more, part = 1, tolerance;
+            cf_real space = 1 - shared * CF_(total)(rows, w->inverse), per_space, sum, more, part = 1;
             const cf_real alone = CF_(total)(rows, w->gain);
             per_space = 1 / (space > CF_EPSILON ? space : CF_EPSILON);
             sum = CF_(total)(rows, w->newton) * per_space;
@@ -260,11 +262,10 @@ CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real be
                 CF_(move)(w, 0);
                 promised = CF_(total)(rows, w->product);
             }
-            largest = CF_(largest)(rows, w->ratio);
-            tolerance = 16 * CF_EPSILON * w->base[classes];
-            tolerance = tolerance > TOLERANCE ? tolerance : TOLERANCE;
             CF_(complete)(w);
-            if (largest < tolerance || promised < ROUNDING) return iteration;
+            distance = CF_(largest)(rows, w->ratio);
+            if (distance < TOLERANCE) return iteration;
+            if (iteration >= PATIENCE && (promised < ROUNDING || distance < 16 * CF_EPSILON * w->x[classes])) return iteration;
         }
         CF_(evaluate)(w, mixed, beta);
     }
@@ -354,6 +355,7 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, cf
     return CF_OK;
 }
 
+/* Where no alpha exceeds 1 by more than rounding, there is no mode to speak of: the mean stands in. */
 CF_INLINE void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real *probs) {
     const size_t classes = f->classes;
     cf_real sum = 0;
@@ -362,7 +364,7 @@ CF_INLINE void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha,
         for (k = 0; k < classes; k++) probs[k] = alpha[k] > 1 ? alpha[k] - 1 : 0;
         sum = CF_(total)(classes, probs);
     }
-    if (!(sum > 0)) {
+    if (!(sum > ROUNDING)) {
         for (k = 0; k < classes; k++) probs[k] = alpha[k];
         sum = CF_(total)(classes, probs);
     }

@@ -1,0 +1,359 @@
+"""DirichletFilter against fifty digits, against the paper, and against what must always hold."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import DTypeLike
+from scipy.special import digamma
+
+import classfilter as cf
+import oracle
+from classfilter import reference
+from oracle import Oracle
+from streams import Stream, options, random_stream, streams
+
+SINGLE_FLOOR = float(np.float32(1e-3))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the bit, NaN included."""
+    return np.array_equal(np.asarray(a).view(np.uint8), np.asarray(b).view(np.uint8))
+
+
+def same_state(f: cf.DirichletFilter, g: cf.DirichletFilter) -> bool:
+    return f.eta == g.eta and same(f.alpha, g.alpha)
+
+
+# ---- fifty digits ----
+
+
+# Whole streams in double precision; in single precision step by step, each from the filter's own
+# state, since the smallest entries of alpha can amplify a rounding error tenfold in two steps.
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 1e-9), (np.float32, 1e-4)])
+@pytest.mark.parametrize("K", [2, 3, 6, 20, 100])
+@pytest.mark.parametrize("gamma", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize("anchor", [0.0, 0.5])
+def test_alpha_to_fifty_digits(
+    K: int, gamma: float, anchor: float, dtype: DTypeLike, limit: float
+) -> None:
+    stream = random_stream(K, 12 if K == 100 else 30, seed=K)
+    gamma = float(np.float32(gamma))
+    f = cf.DirichletFilter(K, gamma, anchor=anchor, floor=SINGLE_FLOOR, dtype=dtype)
+    exact = Oracle(K, gamma, SINGLE_FLOOR, anchor, max_concentration=f.max_concentration)
+    for s, beta, dt in zip(*stream, strict=True):
+        if dtype == np.float32:
+            exact.eta, exact.alpha = (
+                oracle.mp.mpf(f.eta),
+                [oracle.mp.mpf(a) for a in f.alpha.tolist()],
+            )
+        f.update(s, beta, dt)
+        exact.update(s.tolist(), beta, dt)
+        for a, e in zip(f.alpha.tolist(), exact.alpha, strict=True):
+            assert abs(float(a / e) - 1) <= limit
+        assert f.eta == pytest.approx(float(exact.eta), rel=limit * 1e-2)
+        for estimate in ("mode", "mean"):
+            g = cf.DirichletFilter(K, gamma, estimate=estimate, dtype=dtype)
+            g.state = f.state
+            p = np.array([float(x) for x in exact.probs(estimate)])
+            if estimate == "mode" and abs(f.alpha - 1).min() < 1e-4:
+                continue  # where alpha is 1 to rounding, the mode's support is undecided
+            np.testing.assert_allclose(g.probs, p, rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("row", ["uniform", "one-hot", "usual"])
+@pytest.mark.parametrize("beta", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("K", [2, 6])
+def test_equal_rows_up_to_the_limit_of_concentration(K: int, beta: float, row: str) -> None:
+    s = {
+        "uniform": np.full(K, 1 / K),
+        "one-hot": np.eye(K)[1],
+        "usual": np.linspace(1, 2, K) / np.linspace(1, 2, K).sum(),
+    }[row]
+    f = cf.DirichletFilter(K, 0.75)
+    exact = Oracle(K, 0.75)
+    for _ in range(60):
+        f.update(s, beta)
+        exact.update(s.tolist(), beta)
+        errors = [abs(float(a / e) - 1) for a, e in zip(f.alpha.tolist(), exact.alpha, strict=True)]
+        assert max(errors) <= 1e-9
+    assert f.alpha.sum() == pytest.approx(1e6, rel=1e-12)
+
+
+@given(streams(), options())
+@settings(max_examples=60, deadline=None)
+def test_the_gradient_vanishes(stream: Stream, settings: dict[str, Any]) -> None:
+    """In long numbers, from the filter's own state: no error of the past is forgiven or blamed."""
+    settings |= {"dtype": np.float64, "anchor": 0.0}
+    if settings["gamma"] < 0.5:
+        return  # alpha may be at its limit, where the gradient does not vanish
+    K = stream.probs.shape[1]
+    f = cf.DirichletFilter(K, **settings)
+    for s, beta, dt in zip(*stream, strict=True):
+        before = f.state
+        f.update(s, beta, dt)
+        if np.isnan(s).any() or beta == 0 or f.alpha.sum() > 1e4:
+            continue
+        gamma = oracle.mp.mpf(settings["gamma"]) ** oracle.mp.mpf(float(dt))
+        floored = [max(oracle.mp.mpf(v), oracle.mp.mpf(settings["floor"])) for v in s.tolist()]
+        log_s = [oracle.mp.log(v / oracle.mp.fsum(floored)) for v in floored]
+        slope = exact_gradient(before, f.alpha, log_s, float(beta), gamma)
+        scale = float(gamma) * before.eta + float(beta)
+        # relative to the curvature: the step that would still be owed, relative to alpha
+        assert max(abs(float(g)) * a for g, a in zip(slope, f.alpha, strict=True)) <= 1e-9 * scale
+
+
+def exact_gradient(
+    before: cf.DirichletState, alpha: Any, log_s: list[Any], beta: float, gamma: Any
+) -> list[Any]:
+    mp = oracle.mp
+    x = [mp.mpf(a) for a in alpha.tolist()]
+    old = [mp.mpf(a) for a in before.alpha.tolist()]
+    b, c = mp.mpf(beta), gamma * mp.mpf(before.eta)
+    psi = mp.digamma
+    top, top_old = psi(mp.fsum(x)), psi(mp.fsum(old))
+    top_b = psi(b * mp.fsum(x) + len(x) * (1 - b))
+    return [
+        b * (top_b - psi(b * xi + 1 - b) + ls) + c * (top - psi(xi) - (top_old - psi(oi)))
+        for xi, oi, ls in zip(x, old, log_s, strict=True)
+    ]
+
+
+# ---- the paper ----
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 1.0])
+def test_algorithm_1_converges_to_the_same(beta: float) -> None:
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet(np.ones(4), 8)
+    ours = cf.DirichletFilter(4, 0.8, floor=1e-12).run(probs, beta)
+    theirs = reference.run(probs, beta, 0.8, rounds=2000)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-8)
+
+
+@given(streams(5, 6))
+@settings(max_examples=25, deadline=None)
+def test_no_point_of_algorithm_1_is_higher(stream: Stream) -> None:
+    K = stream.probs.shape[1]
+    f = cf.DirichletFilter(K, 0.8)
+    for s, beta, _ in zip(*stream, strict=True):
+        if np.isnan(s).any() or beta == 0:
+            continue
+        eta, nu, alpha = f.eta, f.nu, f.alpha
+        f.update(s, beta)
+        s = np.maximum(s, 1e-3)
+        s /= s.sum()
+        for rounds in (1, 5, 50):
+            other = reference.update(eta, nu, alpha, s, beta, 0.8, rounds).alpha
+            ours = reference.objective(f.alpha, eta, nu, s, beta, 0.8)
+            assert ours >= reference.objective(other, eta, nu, s, beta, 0.8) - 1e-11 * abs(ours)
+
+
+@given(streams(), st.sampled_from([0.3, 0.9, 0.999]))
+@settings(deadline=None)
+def test_weight_one_is_linear_in_nu(stream: Stream, gamma: float) -> None:
+    probs = stream.probs[~np.isnan(stream.probs).any(axis=1)]
+    K = stream.probs.shape[1]
+    f = cf.DirichletFilter(K, gamma)
+    eta, nu = f.eta, f.nu
+    for s in probs:
+        f.update(s)
+        s = np.maximum(s, 1e-3)
+        eta, nu = gamma * eta + 1, gamma * nu - np.log(s / s.sum())
+        if f.alpha.sum() > 1e4:
+            return  # from here on the limit of concentration may interfere
+        np.testing.assert_allclose(f.nu, nu, rtol=1e-11)
+        assert f.eta == pytest.approx(eta, rel=1e-14)
+
+
+def test_nu_is_the_paper_s() -> None:
+    f = cf.DirichletFilter(5)
+    f.run(random_stream(5, 10, 0).probs)
+    expected = f.eta * (digamma(f.alpha.sum()) - digamma(f.alpha))
+    np.testing.assert_allclose(f.nu, expected, rtol=1e-13)
+
+
+# ---- what must always hold ----
+
+
+@given(streams(), options())
+@settings(deadline=None)
+def test_simplex(stream: Stream, settings: dict[str, Any]) -> None:
+    f = cf.DirichletFilter(stream.probs.shape[1], **settings)
+    P = f.run(*stream)
+    limit = 1e-12 if settings["dtype"] == np.float64 else 1e-6
+    assert P.dtype == settings["dtype"]
+    assert P.shape == stream.probs.shape
+    assert (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1, dtype=np.float64), 1, rtol=0, atol=limit)
+    assert (f.alpha > 0).all()
+    assert f.alpha.sum() <= f.max_concentration * (1 + 1e-5)
+
+
+@given(streams(), options(), st.data())
+@settings(deadline=None)
+def test_any_chunking_gives_the_same_bits(
+    stream: Stream, settings: dict[str, Any], data: st.DataObject
+) -> None:
+    K, T = stream.probs.shape[1], len(stream.probs)
+    whole = cf.DirichletFilter(K, **settings)
+    P = whole.run(*stream)
+    single = cf.DirichletFilter(K, **settings)
+    one_by_one = [single.update(s, beta, dt) for s, beta, dt in zip(*stream, strict=True)]
+    assert same(P, np.array(one_by_one))
+    assert same_state(whole, single)
+    cuts = sorted(data.draw(st.lists(st.integers(0, T), max_size=5)))
+    chunked = cf.DirichletFilter(K, **settings)
+    parts = [
+        chunked.run(*(a[i:j] for a in stream)) for i, j in zip([0, *cuts], [*cuts, T], strict=True)
+    ]
+    assert same(P, np.concatenate(parts))
+    assert same_state(whole, chunked)
+
+
+@given(streams(), options(), st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_permuting_classes(stream: Stream, settings: dict[str, Any], seed: int) -> None:
+    settings["dtype"] = np.float64
+    K = stream.probs.shape[1]
+    order = np.random.default_rng(seed).permutation(K)
+    f, g = cf.DirichletFilter(K, **settings), cf.DirichletFilter(K, **settings)
+    for s, beta, dt in zip(*stream, strict=True):
+        p, q = f.update(s, beta, dt), g.update(s[order], beta, dt)
+        # a mode read off alphas just above 1 magnifies their rounding
+        height = np.maximum(f.alpha - 1, 0).sum() if settings["estimate"] == "mode" else 1.0
+        if height > 1e-2 or height < 1e-15:
+            np.testing.assert_allclose(q, p[order], rtol=0, atol=1e-12)
+        first, second = np.sort(f.alpha)[[-1, -2]]
+        if first > second * (1 + 1e-12):  # no tie
+            assert order[g.label] == f.label
+
+
+@given(
+    streams(most_rows=6),
+    options(),
+    st.floats(0, 30, allow_subnormal=False),
+    st.floats(0, 30, allow_subnormal=False),
+)
+@settings(deadline=None)
+def test_time_splits(stream: Stream, settings: dict[str, Any], a: float, b: float) -> None:
+    settings["dtype"] = np.float64
+    K = stream.probs.shape[1]
+    nothing = np.full(K, np.nan)
+    f = cf.DirichletFilter(K, **settings)
+    f.run(*stream)
+    g = f.copy()
+    f.update(nothing, dt=a)
+    p = f.update(nothing, dt=b)
+    q = g.update(nothing, dt=a + b)
+    assert f.eta == pytest.approx(g.eta, rel=1e-12, abs=1e-300)
+    np.testing.assert_allclose(f.alpha, g.alpha, rtol=1e-8 if f.alpha.sum() < 1e4 else 1e-3)
+    if settings["anchor"] == 0:
+        assert same(p, q)
+
+
+def test_silence_keeps_the_mode_and_loses_certainty() -> None:
+    f = cf.DirichletFilter(3, 0.9)
+    p = f.update([0.7, 0.2, 0.1])
+    eta = f.eta
+    for way in ({"probs": [np.nan] * 3}, {"probs": [0.1, 0.1, 0.8], "beta": 0}):
+        assert same(f.update(**way, dt=4.0), p)
+        eta *= 0.9**4
+        assert f.eta == pytest.approx(eta, rel=1e-14)
+
+
+def test_the_anchor_pulls_back_to_the_prior() -> None:
+    prior = [3.0, 1.0, 0.5]
+    f = cf.DirichletFilter(3, 0.9, anchor=0.5, prior=prior)
+    for _ in range(50):
+        f.update([0.1, 0.1, 0.8])
+    assert f.label == 2
+    f.update([np.nan] * 3, dt=1000.0)
+    np.testing.assert_allclose(f.alpha, prior, rtol=1e-9)
+    assert f.eta == pytest.approx(0.5)
+
+
+@given(streams(), options(), st.integers(0, 20))
+@settings(deadline=None)
+def test_restored_filters_continue_with_the_same_bits(
+    stream: Stream, settings: dict[str, Any], cut: int
+) -> None:
+    K = stream.probs.shape[1]
+    f = cf.DirichletFilter(K, **settings)
+    f.run(*(a[:cut] for a in stream))
+    by_state = cf.DirichletFilter(K, **settings)
+    by_state.state = f.state
+    others = [by_state, f.copy(), copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))]
+    for g in others:
+        assert same_state(f, g)
+        assert same(f.probs, g.probs)
+        assert g.classes == f.classes
+    rest = [a[cut:] for a in stream]
+    P = f.run(*rest)
+    for g in others:
+        assert same(P, g.run(*rest))
+        assert same_state(f, g)
+    f.reset()
+    assert same_state(f, cf.DirichletFilter(K, **settings))
+
+
+def test_no_memory_means_the_observation() -> None:
+    f = cf.DirichletFilter(3, gamma=0.0, estimate="mean")
+    f.update([0.1, 0.1, 0.8])
+    np.testing.assert_allclose(f.update([0.7, 0.2, 0.1]), [0.7, 0.2, 0.1], rtol=1e-12)
+    assert f.eta == 1.0
+
+
+def test_before_any_data() -> None:
+    f = cf.DirichletFilter(4)
+    assert f.probs.tolist() == [0.25] * 4
+    assert f.eta == 1.0
+    assert f.alpha.tolist() == [1.0] * 4
+
+
+def test_names_and_counts() -> None:
+    f = cf.DirichletFilter(["walk", "sit"])
+    assert f.classes == ("walk", "sit")
+    f.update([0.1, 0.9])
+    assert f.label == "sit"
+    assert cf.DirichletFilter(3).classes == (0, 1, 2)
+    assert isinstance(cf.DirichletFilter(np.int64(3)).label, int)
+
+
+def test_half_life_halves() -> None:
+    f = cf.DirichletFilter(2, half_life=6.0)
+    f.update([np.nan, np.nan], dt=6.0)
+    assert f.eta == pytest.approx(0.5, rel=1e-14)
+
+
+def test_mode_and_mean() -> None:
+    mode, mean = cf.DirichletFilter(3), cf.DirichletFilter(3, estimate="mean")
+    for f in (mode, mean):
+        f.state = (1.0, [3.0, 2.0, 0.5])
+    assert mode.probs.tolist() == [2 / 3, 1 / 3, 0]
+    np.testing.assert_allclose(mean.probs, np.array([3, 2, 0.5]) / 5.5, rtol=1e-15)
+    mode.state = (1.0, [1 + 1e-15, 1.0, 1.0])  # above 1 by rounding only: no mode to speak of
+    np.testing.assert_allclose(mode.probs, [1 / 3] * 3, rtol=1e-14)
+    mode.state = (1.0, [0.9, 0.3, 0.6])  # no alpha above 1: the mean stands in
+    np.testing.assert_allclose(mode.probs, [0.5, 1 / 6, 1 / 3], rtol=1e-15)
+
+
+def test_results_are_not_views_of_the_filter() -> None:
+    f = cf.DirichletFilter(3)
+    for a in (f.update([0.7, 0.2, 0.1]), f.probs, f.alpha, f.nu, f.state.alpha):
+        a[:] = 99
+    assert f.alpha.max() < 3
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, np.float32])
+def test_rows_of_any_kind(kind: Any) -> None:
+    row = [0.5, 0.25, 0.25]
+    f = cf.DirichletFilter(3)
+    expected = f.copy().update(row)
+    assert same(f.copy().update(kind(row)), expected)
+    assert same(f.copy().update(np.array([row, row]).T[:, 1]), expected)  # strided
+    assert same(f.run([kind(row)])[0], expected)

@@ -1,0 +1,231 @@
+"""Metrics against scikit-learn, and against plain loops where scikit-learn has none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from classfilter import metrics
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+@pytest.fixture(scope="module")
+def sk() -> Any:
+    return pytest.importorskip("sklearn.metrics")
+
+
+def stream(seed: int, T: int = 400, K: int = 4, unlabelled: float = 0.2) -> tuple[Ints, Floats]:
+    """Random truth with unlabelled rows, and probabilities that lean to it."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, K, T)
+    probs = rng.dirichlet(np.ones(K), T)
+    probs[np.arange(T), truth] += 0.3
+    probs /= probs.sum(axis=1, keepdims=True)
+    return np.where(rng.random(T) < unlabelled, -1, truth), probs
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_equal_scikit_learn(sk: Any, seed: int) -> None:
+    truth, probs = stream(seed)
+    keep = truth >= 0
+    y, k = truth[keep], probs.argmax(axis=1)[keep]
+    assert metrics.accuracy(truth, probs) == pytest.approx(sk.accuracy_score(y, k), rel=1e-12)
+    assert metrics.macro_f1(truth, probs) == pytest.approx(
+        sk.f1_score(y, k, average="macro"), rel=1e-12
+    )
+    np.testing.assert_array_equal(metrics.confusion(truth, probs), sk.confusion_matrix(y, k))
+    np.testing.assert_allclose(
+        metrics.sensitivity(truth, probs), sk.recall_score(y, k, average=None), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        metrics.precision(truth, probs), sk.precision_score(y, k, average=None), rtol=1e-12
+    )
+    table = sk.multilabel_confusion_matrix(y, k)
+    np.testing.assert_allclose(
+        metrics.specificity(truth, probs), table[:, 0, 0] / table[:, 0].sum(axis=1), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_equal_scikit_learn(sk: Any, seed: int) -> None:
+    truth, probs = stream(seed)
+    keep = truth >= 0
+    y, p = truth[keep], probs[keep]
+    assert metrics.log_loss(truth, probs, floor=1e-12) == pytest.approx(
+        sk.log_loss(y, p, labels=range(4)), rel=1e-9
+    )
+    raised = np.maximum(p, 0.05)
+    raised /= raised.sum(axis=1, keepdims=True)
+    assert metrics.log_loss(truth, probs, floor=0.05) == pytest.approx(
+        sk.log_loss(y, raised, labels=range(4)), rel=1e-9
+    )
+    each = [sk.brier_score_loss(y == c, p[:, c]) for c in range(4)]
+    assert metrics.brier(truth, probs) == pytest.approx(sum(each), rel=1e-12)
+
+
+def test_log_loss_of_a_wrong_zero_is_the_floor() -> None:
+    assert metrics.log_loss([0], [[0.0, 1.0]]) == pytest.approx(-math.log(1e-3 / 1.001), rel=1e-12)
+
+
+@pytest.mark.parametrize("bins", [1, 7, 15])
+def test_calibration_error_equals_a_loop(bins: int) -> None:
+    truth, probs = stream(5)
+    probs[0] = [1.0, 0.0, 0.0, 0.0]  # the last bin holds its right edge
+    total = 0.0
+    labelled = [t for t in range(truth.size) if truth[t] >= 0]
+    for b in range(bins):
+        rows = [t for t in labelled if b / bins < probs[t].max() <= (b + 1) / bins]
+        if rows:
+            right = np.mean([probs[t].argmax() == truth[t] for t in rows])
+            sure = np.mean([probs[t].max() for t in rows])
+            total += len(rows) / len(labelled) * abs(right - sure)
+    assert metrics.calibration_error(truth, probs, bins) == pytest.approx(total, rel=1e-9)
+
+
+def test_calibration_error_of_an_honest_classifier_is_small() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), 50_000)
+    truth = (rng.random((50_000, 1)) > np.cumsum(probs, axis=1)).sum(axis=1)
+    assert metrics.calibration_error(truth, probs) < 0.01
+    sharper = probs**3 / (probs**3).sum(axis=1, keepdims=True)
+    assert metrics.calibration_error(truth, sharper) > 0.1
+
+
+streams = st.lists(
+    st.tuples(st.integers(-1, 2), st.integers(0, 2), st.sampled_from([5.0, 5.0, 5.0, 7.0, 90.0])),
+    min_size=2,
+    max_size=40,
+)
+
+
+def slow_delays(
+    truth: list[int], pred: list[int], time: list[float], gap: float, step: float
+) -> tuple[list[float], int]:
+    """Walk from each true change to the first right row; one row after the other."""
+    delays, missed, T = [], 0, len(truth)
+
+    def runs_on(t: int) -> bool:  # from row t to row t + 1
+        return t + 1 < T and truth[t] >= 0 and truth[t + 1] >= 0 and time[t + 1] - time[t] <= gap
+
+    for t in range(1, T):
+        if not (runs_on(t - 1) and truth[t] != truth[t - 1]):
+            continue
+        u = t
+        while pred[u] != truth[t]:
+            if not runs_on(u):
+                delays.append(time[u] + step - time[t])
+                missed += 1
+                break
+            u += 1
+            if truth[u] != truth[t]:
+                delays.append(time[u] - time[t])
+                missed += 1
+                break
+        else:
+            delays.append(time[u] - time[t])
+    return delays, missed
+
+
+@given(streams)
+def test_delay_equals_a_loop(rows: list[tuple[int, int, float]]) -> None:
+    truth, pred = [r[0] for r in rows], [r[1] for r in rows]
+    time = np.cumsum([r[2] for r in rows]).tolist()
+    step = float(np.median(np.diff(time)))
+    delays, missed = slow_delays(truth, pred, time, 60.0, step)
+    got = metrics.detection_delay(truth, pred, time, max_gap=60.0)
+    assert got.changes == len(delays)
+    if delays:
+        assert got.median == pytest.approx(np.median(delays), rel=1e-12)
+        assert got.mean == pytest.approx(np.mean(delays), rel=1e-12)
+        assert got.missed == pytest.approx(missed / len(delays), abs=1e-12)
+    else:
+        assert math.isnan(got.median)
+        assert math.isnan(got.mean)
+        assert math.isnan(got.missed)
+
+
+@given(streams)
+def test_switches_equal_a_loop(rows: list[tuple[int, int, float]]) -> None:
+    truth, pred = [r[0] for r in rows], [r[1] for r in rows]
+    time = np.cumsum([r[2] for r in rows]).tolist()
+    changes, seconds = 0, 0.0
+    for a in range(len(rows) - 1):
+        b = a + 1
+        if truth[a] >= 0 and truth[b] >= 0 and time[b] - time[a] <= 60:
+            changes += pred[a] != pred[b]
+            seconds += time[b] - time[a]
+    got = metrics.switches_per_hour(pred, time, truth, max_gap=60.0)
+    assert math.isnan(got) if seconds == 0 else got == pytest.approx(3600 * changes / seconds)
+
+
+def test_a_long_gap_is_a_gap_by_default() -> None:
+    time = np.append(np.arange(10) * 5.0, 1000 + np.arange(10) * 5.0)
+    truth = np.repeat([0, 1], 10)
+    assert metrics.switches_per_hour(truth, time) == 0.0
+    assert metrics.detection_delay(truth, truth, time).changes == 0
+    assert metrics.switches_per_hour(truth, time, max_gap=2000.0) == pytest.approx(3600 / 1045)
+    assert metrics.detection_delay(truth, truth, time, max_gap=2000.0) == (0.0, 0.0, 0.0, 1)
+
+
+def test_classes_that_do_not_occur_are_nan_and_out_of_the_mean() -> None:
+    probs = np.eye(4)[[0, 0, 1, 1]]
+    truth = [0, 0, 1, 2]
+    assert np.isnan(metrics.sensitivity(truth, probs)).tolist() == [False, False, False, True]
+    assert np.isnan(metrics.precision(truth, probs)).tolist() == [False, False, True, True]
+    assert metrics.specificity([0, 0], [0, 1]).tolist() == pytest.approx(
+        [math.nan, 0.5], nan_ok=True
+    )
+    assert metrics.macro_f1(truth, probs) == pytest.approx((1 + 2 / 3 + 0) / 3, rel=1e-12)
+    assert metrics.confusion([0], [1], n_classes=3).shape == (3, 3)
+
+
+def test_summary_holds_the_single_functions() -> None:
+    truth, probs = stream(1)
+    time = np.arange(truth.size) * 5.0
+    delay = metrics.detection_delay(truth, probs, time)
+    assert metrics.summary(truth, probs, time) == {
+        "accuracy": metrics.accuracy(truth, probs),
+        "macro_f1": metrics.macro_f1(truth, probs),
+        "log_loss": metrics.log_loss(truth, probs),
+        "brier": metrics.brier(truth, probs),
+        "calibration_error": metrics.calibration_error(truth, probs),
+        "switches_per_hour": metrics.switches_per_hour(probs, time, truth),
+        "true_switches_per_hour": metrics.switches_per_hour(truth, time),
+        "delay_median": delay.median,
+        "delay_mean": delay.mean,
+        "missed": delay.missed,
+    }
+    assert list(metrics.summary(truth, probs.argmax(axis=1))) == ["accuracy", "macro_f1"]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: metrics.accuracy([0, 1], [0]), "truth has shape"),
+        (lambda: metrics.accuracy([-1, -1], [0, 1]), "no labelled row"),
+        (lambda: metrics.accuracy([0.5], [0]), "truth must hold class indices"),
+        (lambda: metrics.accuracy([0], ["a"]), "pred must hold class indices"),
+        (lambda: metrics.accuracy([0], [-1]), "negative class index"),
+        (lambda: metrics.accuracy([0], [[[1.0]]]), "must be \\(T, K\\)"),
+        (lambda: metrics.accuracy([0, 0], [[1.0, 0.0], [math.nan, 1.0]]), "row 1: not finite"),
+        (lambda: metrics.confusion([0, 3], [[1.0, 0.0]] * 2), "class 3 occurs"),
+        (lambda: metrics.brier([2], [[1.0, 0.0]]), "truth has class 2"),
+        (lambda: metrics.brier([0], [0]), "must be \\(T, K\\)"),
+        (lambda: metrics.log_loss([0], [[1.0]], floor=0.0), "floor is 0.0"),
+        (lambda: metrics.calibration_error([0], [[1.0]], bins=0), "bins is 0"),
+        (lambda: metrics.switches_per_hour([0, 1], [0.0]), "time has shape"),
+        (lambda: metrics.switches_per_hour([0, 1], [1.0, 1.0]), "increase"),
+        (lambda: metrics.detection_delay([0, 1], [0, 1], [0.0, math.nan]), "finite"),
+    ],
+)
+def test_bad_input_is_named(call: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,0 +1,212 @@
+"""Figures by their artists: what is drawn, where, and what it is called. No pixels."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from classfilter import demo, plot
+from classfilter.simulate import simulate
+
+pytest.importorskip("matplotlib")
+
+T, K = 24, 3
+TIME = np.arange(T) * 5.0
+TRUTH = np.repeat([0, 1, 2], 8)
+STRONG = np.arange(T) % 12 == 0
+CLASSES = ("rest", "walk", "run")
+
+
+def probs(seed: int) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).dirichlet(np.ones(K), T)
+
+
+METHODS = {"Simple": probs(1), "Single": probs(2), "Multiple": probs(3)}
+
+
+def legend(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def bars(axes: Any) -> list[tuple[int, float, float, Any]]:
+    """Row, start, end and colour of every band."""
+    found = []
+    for group in axes.collections:
+        for path in group.get_paths():
+            (x0, y0), (x1, y1) = path.vertices.min(axis=0), path.vertices.max(axis=0)
+            found.append((round((y0 + y1) / 2), x0, x1, tuple(group.get_facecolor()[0])))
+    return sorted(found)
+
+
+def test_tracks_draws_the_true_class_of_each_method() -> None:
+    raw = probs(0)
+    (axes,) = plot.tracks(TIME, TRUTH, raw, METHODS, strong=STRONG).axes
+    lines = {str(line.get_label()): line for line in axes.lines}
+    assert list(lines) == ["Raw", "Raw, strong call (grid)", "Simple", "Single", "Multiple"]
+    assert legend(axes) == list(lines)
+    row = np.arange(T)
+    for name, p in METHODS.items():
+        np.testing.assert_allclose(np.asarray(lines[name].get_xdata()), TIME / 60)
+        np.testing.assert_array_equal(np.asarray(lines[name].get_ydata()), p[row, TRUTH])
+    weak, strong = axes.lines[:2]
+    np.testing.assert_array_equal(np.asarray(weak.get_ydata()), raw[row, TRUTH][~STRONG])
+    np.testing.assert_array_equal(np.asarray(strong.get_ydata()), raw[row, TRUTH][STRONG])
+    assert weak.get_linestyle() == strong.get_linestyle() == "None"
+    assert weak.get_marker() == "o"
+
+
+def test_strong_calls_are_vertical_lines_over_the_whole_height() -> None:
+    (axes,) = plot.tracks(TIME, TRUTH, probs(0), {}, strong=STRONG).axes
+    (grid,) = axes.collections
+    ends = np.array([path.vertices for path in grid.get_paths()])
+    np.testing.assert_allclose(ends[:, :, 0], np.column_stack([TIME[STRONG] / 60] * 2))
+    np.testing.assert_array_equal(ends[:, :, 1], [[0, 1]] * 2)
+    assert grid.get_transform() == axes.get_xaxis_transform()
+    (bare,) = plot.tracks(TIME, TRUTH, probs(0), {}).axes
+    assert not bare.collections
+    assert legend(bare) == ["Raw"]
+
+
+def test_axes_have_units_and_the_legend_is_outside() -> None:
+    figure = plot.tracks(TIME, TRUTH, probs(0), METHODS, strong=STRONG)
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "Time (min)"
+    assert axes.get_ylabel() == "Probability of the true class"
+    low, high = axes.get_ylim()
+    assert low < 0 < 1 < high
+    for made in (figure, plot.timeline(TIME, TRUTH, METHODS, CLASSES)):
+        made.draw_without_rendering()
+        frame = made.axes[0].get_legend()
+        assert frame is not None
+        assert frame.get_window_extent().y0 >= made.axes[0].get_window_extent().y1
+        assert frame.get_window_extent().x1 <= made.bbox.x1
+    (hours,) = plot.tracks(TIME * 100, TRUTH, probs(0), {}).axes
+    assert hours.get_xlabel() == "Time (h)"
+    assert hours.lines[0].get_xdata()[-1] == pytest.approx(TIME[-1] * 100 / 3600)  # type: ignore[index]
+
+
+def test_lines_differ_in_colour_and_in_dashes() -> None:
+    many = {f"method {i}": probs(i) for i in range(5)}
+    (axes,) = plot.tracks(TIME, TRUTH, probs(0), many).axes
+    assert len({line.get_color() for line in axes.lines[1:]}) == 5
+    assert len({str(style["linestyle"]) for style in plot.LINES}) == len(plot.LINES) == 5
+
+
+def test_gaps_and_unlabelled_rows_interrupt_the_tracks() -> None:
+    time = TIME + np.where(np.arange(T) >= 10, 600, 0)
+    truth = np.where(np.arange(T) == 3, -1, TRUTH)
+    (axes,) = plot.tracks(time, truth, probs(0), {"Mean": probs(1)}).axes
+    y = np.asarray(axes.lines[1].get_ydata(), dtype=float)
+    assert y.size == T + 1
+    assert np.flatnonzero(np.isnan(y)).tolist() == [3, 10]
+
+
+def test_timeline_bands_are_the_runs_of_classes() -> None:
+    labels = np.zeros(T, dtype=int)
+    labels[4:6] = 2
+    (axes,) = plot.timeline(TIME, TRUTH, {"Mine": labels}, CLASSES).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Truth", "Mine"]
+    assert axes.yaxis_inverted()  # the truth is on top
+    expected = [
+        (0, 0, 40, 0), (0, 40, 80, 1), (0, 80, 120, 2),
+        (1, 0, 20, 0), (1, 20, 30, 2), (1, 30, 120, 0),
+    ]  # fmt: skip
+    got = bars(axes)
+    assert len(got) == len(expected)
+    from matplotlib.colors import to_rgba
+
+    for (row, x0, x1, colour), (at, first, last, c) in zip(got, expected, strict=True):
+        assert (row, x0 * 60, x1 * 60) == pytest.approx((at, first, last))
+        assert colour == to_rgba(plot.COLOURS[c])
+    assert legend(axes) == ["rest", "walk", "run"]
+
+
+def test_timeline_takes_probabilities_and_names_only_what_occurs() -> None:
+    (axes,) = plot.timeline(TIME, None, {"Mine": np.eye(4)[[3] * T]}, ["a", "b", "c", "d"]).axes
+    assert legend(axes) == ["d"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Mine"]
+
+
+def test_timeline_leaves_gaps_and_unlabelled_rows_empty() -> None:
+    time = TIME + np.where(np.arange(T) >= 8, 600, 0)
+    truth = np.where(np.arange(T) < 16, 0, -1)
+    (axes,) = plot.timeline(time, truth, {}, CLASSES).axes
+    spans = [(round(x0 * 60), round(x1 * 60)) for _, x0, x1, _ in bars(axes)]
+    assert spans == [(0, 40), (640, 680)]
+
+
+def test_classes_look_different() -> None:
+    looks = {(plot._band(c)["facecolor"], plot._band(c)["hatch"]) for c in range(32)}
+    assert len(looks) == 32
+
+
+def test_given_axes_are_used() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    part = figure.add_subfigure(figure.add_gridspec(1, 2)[1])
+    top, bottom = part.subplots(2, 1)
+    assert plot.tracks(TIME, TRUTH, probs(0), METHODS, ax=top) is figure
+    assert plot.timeline(TIME, TRUTH, METHODS, CLASSES, ax=bottom) is figure
+    assert len(top.lines) == 4
+    assert len(bottom.collections) > 4
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: plot.tracks([0, 0], [0, 0], np.ones((2, 1)), {}), "increasing"),
+        (lambda: plot.tracks(TIME, TRUTH[:-1], probs(0), {}), r"truth has shape \(23,\)"),
+        (lambda: plot.tracks(TIME, TRUTH, probs(0)[:, :2], {}), r"raw has shape \(24, 2\)"),
+        (lambda: plot.tracks(TIME, TRUTH, probs(0), {"M": TRUTH}), r"M has shape \(24,\)"),
+        (lambda: plot.tracks(TIME, TRUTH, probs(0), {}, strong=[True]), "strong has shape"),
+        (lambda: plot.timeline(TIME, TRUTH, {"M": [0]}, CLASSES), "M has shape"),
+        (
+            lambda: plot.timeline(TIME, TRUTH, {}, CLASSES[:2]),
+            "Truth has class 2, but classes has 2",
+        ),
+        (lambda: plot.timeline(TIME, None, {}, CLASSES), "nothing to draw"),
+    ],
+)
+def test_bad_input_is_named(call: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+def test_matplotlib_is_imported_only_for_a_figure() -> None:
+    code = "import sys, classfilter.plot; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_demo_prints_the_table_and_writes_the_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "demo.png"
+    demo.main(str(out), days=1)
+    printed = capsys.readouterr().out
+    for name, paper in demo.PAPER.items():
+        (line,) = [row for row in printed.splitlines() if row.startswith(name + " ")]
+        assert f"{paper:.2f}" in line
+    assert "Hold last strong" in printed
+    assert out.read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    demo.main(str(tmp_path / "none.png"), days=1)
+    assert "pip install 'classfilter[plot]'" in capsys.readouterr().out
+    assert not (tmp_path / "none.png").exists()
+
+
+def test_demo_methods_are_what_they_are_called() -> None:
+    day = simulate("capture24", hours=0.5, seed=1)
+    source, raw = day.mixed()
+    got = demo.estimates(day)
+    for t in range(len(raw)):
+        np.testing.assert_allclose(got["Simple"][t], raw[max(0, t - 4) : t + 1].mean(axis=0))
+        np.testing.assert_array_equal(got["Hold last strong"][t], raw[t - t % 12])
+    assert np.abs(got["Single"] - got["Multiple"]).max() > 0.1
+    assert (source[::12] == "strong").all()
