@@ -1,9 +1,9 @@
 """The paper's Algorithm 1 as written: slow, readable, the way in for a newcomer.
 
 Read it next to "Classification Filtering" (Bayram, MLSP 2025); the equation numbers are the
-paper's. Two signs of its text are corrected: Eq. (15) must read ``- <alpha, nu>``, and so the last
-``nu`` line of Algorithm 1 and Eq. (16) become ``nu_i = eta (psi(sum alpha) - psi(alpha_i))``, which
-is what the prior of Eq. (3) asks for and is positive. ``y`` in Eq. (11) is the observation ``s``.
+paper's. Two signs of its text are corrected, to fit the prior of Eq. (3): Eq. (15) must read
+``- <alpha, nu>``, and the last ``nu`` line of Algorithm 1 must follow Eq. (16), which makes
+``nu_i = eta (psi(sum alpha) - psi(alpha_i))``, positive. ``y`` in Eq. (11) is the given ``s``.
 
 The state is ``eta``, the number of observations the memory is worth, and ``nu``, the sum of their
 ``-log s``; ``alpha`` is the mode that the two imply. Time passes by ``eta <- gamma eta`` and

@@ -1,0 +1,42 @@
+# Each target sets up .venv by itself; nothing is needed but Python 3.10+, a C compiler and make.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/*.c src/classfilter/csrc/*)
+
+.PHONY: demo test lint bench dist clean
+
+demo: .venv/ready
+	$(BIN)/python -m classfilter.demo
+
+test: .venv/dev
+	$(BIN)/pytest -q
+
+lint: .venv/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: .venv/dev
+	$(BIN)/python -m benchmarks
+
+# The wheel and the sdist: built, audited, installed into a new environment, and used there.
+dist: .venv/dev
+	rm -rf dist build
+	$(BIN)/python -m build
+	$(BIN)/abi3audit --strict --report dist/*.whl
+	$(PYTHON) -m venv --clear dist/venv
+	dist/venv/bin/pip install -q dist/*.whl
+	cd dist && venv/bin/python -c "import classfilter as cf; print(cf.__version__, cf.DirichletFilter(3).update([0.7, 0.2, 0.1]))"
+
+# The package with what the demo draws with.
+.venv/ready: $(SOURCES)
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -e '.[plot]'
+	touch $@
+
+.venv/dev: .venv/ready
+	$(BIN)/pip install -q -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist src/*.egg-info src/classfilter/*.so

@@ -1,0 +1,91 @@
+/* Ten million updates that try to break the filter; prints what they took, and a digest of every bit of the results,
+   which must be the same for every compiler, option and processor. The argument divides the numbers of updates. */
+#include "invariants.h"
+
+enum { MOST = 1000 };
+
+static uint64_t seed = 0x9E3779B97F4A7C15u, digest = 0xCBF29CE484222325u;
+static size_t updates, most_iterations;
+static cf_real scratch[CF_DIRICHLET_SCRATCH(MOST)];
+
+static double uniform(void) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(seed >> 11) / 9007199254740992.0;
+}
+
+static void add_to_digest(const cf_real *numbers, size_t n) {
+    size_t i;
+    for (i = 0; i < n; i++) {
+        cf_bits bits = 0;
+        memcpy(&bits, numbers + i, sizeof bits);
+        digest = (digest ^ bits) * 0x100000001B3u;
+        digest ^= digest >> 29;
+    }
+}
+
+typedef enum { EQUAL, ALTERNATING, RANDOM, SPARSE, DENORMAL } rows;
+
+static void fill(rows kind, size_t classes, size_t step, cf_real *row) {
+    double weight[MOST], sum = 0;
+    size_t k;
+    for (k = 0; k < classes; k++) {
+        switch (kind) {
+        case EQUAL: weight[k] = (double)(k + 1); break;
+        case ALTERNATING: weight[k] = k == step % 2; break;
+        case RANDOM: weight[k] = uniform() * uniform() * uniform(); break;
+        case SPARSE: weight[k] = uniform() < 0.3 ? uniform() : 0; break;
+        case DENORMAL: weight[k] = k == 0 ? 1 : 1e-310 * uniform(); break;
+        }
+        sum += weight[k];
+    }
+    for (k = 0; k < classes; k++) row[k] = (cf_real)(sum > 0 ? weight[k] / sum : 1.0 / (double)classes);
+}
+
+static void stress(rows kind, size_t classes, double gamma, double beta, double anchor, size_t steps) {
+    static cf_real prior[MOST], prior_nu[MOST], state[MOST + 1], row[MOST], probs[MOST];
+    CF_(cf_dirichlet) f;
+    size_t i, k, taken;
+    memset(&f, 0, sizeof f);
+    f.classes = classes;
+    f.gamma = (cf_real)gamma;
+    f.floor = CF_R(1e-3);
+    f.anchor = (cf_real)anchor;
+    f.max_concentration = CF_R(1e6);
+    for (k = 0; k < classes; k++) prior[k] = 1;
+    REQUIRE(CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) == CF_OK, "settings");
+    REQUIRE(CF_(cf_dirichlet_start)(&f, prior, 1, state) == CF_OK, "start");
+    for (i = 0; i < steps; i++) {
+        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta), dt = (cf_real)(kind == SPARSE ? 3 * uniform() : 1);
+        cf_status status;
+        fill(kind, classes, i, row);
+        status = CF_(cf_dirichlet_run)(&f, state, 1, row, &weight, 0, &dt, 0, probs, scratch, &taken);
+        REQUIRE(status == CF_OK, "%s: kind %d, K %zu, gamma %g, step %zu", cf_strerror(status), (int)kind, classes, gamma, i);
+        require_sound(&f, state, probs);
+        add_to_digest(probs, classes);
+        if (taken > most_iterations) most_iterations = taken;
+    }
+    add_to_digest(state, classes + 1);
+    updates += steps;
+}
+
+int main(int argc, char **argv) {
+    const size_t part = argc > 1 ? (size_t)atol(argv[1]) : 1;
+    static const double gammas[] = {0.01, 0.3, 0.9, 0.99, 0.999999};
+    size_t g;
+    stress(EQUAL, 6, 0.9, 0.5, 0, 1000000 / part);
+    stress(ALTERNATING, 3, 0.9, 1, 0, 500000 / part);
+    stress(ALTERNATING, 2, 0.999999, 0.5, 0, 500000 / part);
+    for (g = 0; g < sizeof gammas / sizeof *gammas; g++) {
+        stress(RANDOM, 2, gammas[g], -1, 0, 500000 / part);
+        stress(RANDOM, 6, gammas[g], -1, 0, 500000 / part);
+        stress(RANDOM, 3, gammas[g], 1, 0.1, 200000 / part);
+        stress(SPARSE, 4, gammas[g], -1, 0.5, 200000 / part);
+        stress(SPARSE, 6, gammas[g], 0.1, 0, 200000 / part);
+        stress(DENORMAL, 5, gammas[g], 0.5, 0, 100000 / part);
+        stress(RANDOM, 20, gammas[g], -1, 0, 20000 / part);
+        stress(RANDOM, 1000, gammas[g], -1, 0.2, 400 / part);
+    }
+    printf("%zu updates, at most %zu iterations each, digest %016llx\n", updates, most_iterations,
+           (unsigned long long)digest);
+    return 0;
+}
