@@ -45,7 +45,7 @@ def worst_error(name: str, dtype: DTypeLike) -> float:
         for argument, value in zip(x.tolist(), got.tolist(), strict=True):
             exact = EXACT[name](mpmath.mpf(argument))
             size = abs(float(exact)) if name != "digamma" else max(abs(float(exact)), 1.0)
-            unit = float(np.spacing(np.dtype(dtype).type(size)))
+            unit = float(np.spacing(np.array(size, dtype)))
             worst = max(worst, abs(float(value - exact)) / unit)
     return worst
 

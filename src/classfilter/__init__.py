@@ -1,6 +1,16 @@
 """Turn the flickering output of black-box classifiers into a steady class track."""
 
+from . import metrics, plot
 from ._version import __version__
 from .filters import DirichletFilter, DirichletState, Filter
+from .simulate import simulate
 
-__all__ = ["DirichletFilter", "DirichletState", "Filter", "__version__"]
+__all__ = [
+    "DirichletFilter",
+    "DirichletState",
+    "Filter",
+    "__version__",
+    "metrics",
+    "plot",
+    "simulate",
+]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _core
 
-Array = NDArray[np.floating[Any]]
-Classes = int | Iterable[Hashable]
+Array = NDArray[Any]
+Classes = SupportsIndex | Iterable[Hashable]
 FilterType = TypeVar("FilterType", bound="Filter")
 
 
@@ -20,7 +20,7 @@ class Filter(Protocol):
     """What every filter can do; anything that does it can take a filter's place."""
 
     @property
-    def classes(self) -> tuple[Hashable, ...]:
+    def classes(self) -> tuple[Any, ...]:
         """The K classes."""
 
     @property
@@ -28,7 +28,7 @@ class Filter(Protocol):
         """The current class probabilities, shape (K,)."""
 
     @property
-    def label(self) -> Hashable:
+    def label(self) -> Any:
         """The most probable class."""
 
     state: Any
@@ -94,8 +94,9 @@ class DirichletFilter(_core.Dirichlet):
     prior_weight : float, default 1
         Eta at the start.
     max_concentration : float, optional
-        Largest sum of alpha; beyond it alpha is scaled down. Unless given, 1e6, or 300 in single
-        precision, which cannot resolve the scale of a larger one to 1e-4; never less than 10 K.
+        Largest sum of alpha; beyond it alpha is scaled down. Keep it well above
+        ``1 / (floor * beta)``: scaling an alpha to below 1 makes the filter surer than the data
+        do. Unless given, 1e6, or ``3 / floor`` or ``10 K`` where that is more.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -104,11 +105,11 @@ class DirichletFilter(_core.Dirichlet):
     --------
     >>> f = DirichletFilter(["walk", "sit", "sleep"], gamma=0.9)
     >>> f.update([0.7, 0.2, 0.1]).round(3)
-    array([1., 0., 0.])
+    array([0.808, 0.192, 0.   ])
     >>> for _ in range(3):
     ...     p = f.update([0.3, 0.6, 0.1], beta=0.5)  # a weak classifier disagrees
     >>> f.label, round(float(p[0]), 3)
-    ('walk', 0.512)
+    ('walk', 0.488)
     """
 
     def __init__(
@@ -134,7 +135,8 @@ class DirichletFilter(_core.Dirichlet):
             raise ValueError(f"dtype is {self._dtype}; it must be float64 or float32")
         single = self._dtype == np.float32
         if max_concentration is None:
-            max_concentration = max(3e2 if single else 1e6, 10.0 * len(self._classes))
+            most = 1e6 if single else 1e12
+            max_concentration = min(most, max(1e6, 3 / max(floor, 1e-30), 10.0 * len(self._classes)))
         if prior is None:
             prior = np.ones(len(self._classes))
         prior = np.array(prior, self._dtype)
@@ -170,7 +172,7 @@ class DirichletFilter(_core.Dirichlet):
         )
 
     @property
-    def classes(self) -> tuple[Hashable, ...]:
+    def classes(self) -> tuple[Any, ...]:
         """The classes, in the order of the probabilities."""
         return self._classes
 
@@ -185,7 +187,7 @@ class DirichletFilter(_core.Dirichlet):
         return float(self._options["max_concentration"])
 
     @property
-    def label(self) -> Hashable:
+    def label(self) -> Any:
         """The most probable class, that of the largest alpha."""
         return self._classes[int(self.alpha.argmax())]
 
@@ -217,7 +219,7 @@ class DirichletFilter(_core.Dirichlet):
 
 def _rebuild(
     kind: type[DirichletFilter],
-    classes: tuple[Hashable, ...],
+    classes: tuple[Any, ...],
     options: dict[str, Any],
     state: tuple[float, Array],
 ) -> DirichletFilter:
@@ -226,11 +228,11 @@ def _rebuild(
     return made
 
 
-def class_names(classes: Classes) -> tuple[Hashable, ...]:
+def class_names(classes: Classes) -> tuple[Any, ...]:
     """Return the classes as a tuple: the names, or 0 to K - 1 for a count."""
     if isinstance(classes, (str, bytes)):
         raise TypeError(f"classes is the text {classes!r}; give a list of names, or their number")
-    names = tuple(range(classes)) if isinstance(classes, (int, np.integer)) else tuple(classes)
+    names = tuple(classes) if isinstance(classes, Iterable) else tuple(range(int(classes)))
     if len(names) < 2:
         raise ValueError(f"classes is {classes!r}; at least two are needed")
     if len(set(names)) < len(names):

@@ -14,9 +14,8 @@
 #else
 #define TOLERANCE 1e-5
 #endif
-/* After so many iterations, a step wanders about the mode in rounding errors if it promises L less than ROUNDING, or
-   moves the sum by what rounding leaves open of it. */
-#define PATIENCE 10
+/* After so many iterations, a step that promises L less than ROUNDING wanders about the mode in rounding errors. */
+#define PATIENCE 6
 #define ROUNDING (64 * CF_EPSILON)
 #define SMALLEST_ALPHA CF_R(1e-6)
 #define SMALLEST_WEIGHT CF_R(1e-30)
@@ -70,9 +69,8 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, cf_real *scratch) {
     return w;
 }
 
-/* A class's number, or 0 in the rows that belong to no class. Written as a choice of values, not of ways, so that
-   loops over rows become vector code. */
-#define CF_CLASS(k, value) ((cf_bits)(k) < (cf_bits)classes ? (value) : 0)
+/* A class's number, or 0 in the rows that belong to no class; by a mask, for loops over rows to become vector code. */
+#define CF_CLASS(k, value) cf_from_bits(cf_to_bits(value) & (0 - (cf_bits)((cf_bits)(k) < (cf_bits)classes)))
 
 /* Sum over the rows, of which only the classes' are not 0, in an order that depends on nothing else. */
 CF_INLINE cf_real CF_(total)(size_t rows, const cf_real *a) {
@@ -216,7 +214,7 @@ CF_INLINE void CF_(retreat)(const CF_(work) *w) {
 CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real beta) {
     const size_t classes = w->classes, rows = w->rows;
     const cf_real share = beta / (c + beta); /* L is divided by c + beta, so that c and share sum to 1 */
-    cf_real promised = 0, distance;
+    cf_real promised = 0, distance, noise;
     size_t iteration, k;
     for (k = 0; k < rows; k++) w->change[k] = 0;
     c = c / (c + beta);
@@ -264,8 +262,9 @@ CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real be
             }
             CF_(complete)(w);
             distance = CF_(largest)(rows, w->ratio);
-            if (distance < TOLERANCE) return iteration;
-            if (iteration >= PATIENCE && (promised < ROUNDING || distance < 16 * CF_EPSILON * w->x[classes])) return iteration;
+            noise = 16 * CF_EPSILON * w->x[classes]; /* what rounding leaves open of the sum */
+            if (distance < TOLERANCE || (distance < noise && distance < CF_R(0.03))) return iteration;
+            if (iteration >= PATIENCE && (promised < ROUNDING || distance < noise)) return iteration;
         }
         CF_(evaluate)(w, mixed, beta);
     }

@@ -1,0 +1,1 @@
+"""Ratios against peers, each measured in one run: ``python -m benchmarks``."""

@@ -1,0 +1,11 @@
+"""Run all cases: ``python -m benchmarks``."""
+
+from . import cases, compare
+
+print(compare.machine())
+cases.step()
+# hmmlearn's time grows with K squared: fewer rows keep it short.
+for classes, rows in ((6, 100_000), (2, 100_000), (20, 20_000), (100, 1_000)):
+    cases.stream(rows, classes)
+cases.algorithm_1()
+cases.imports()
