@@ -68,6 +68,7 @@ typedef struct {
 /* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
 #define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
 #define CF_DIRICHLET_SCRATCH(classes) (20 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
+#define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_BLOCK + 1) * CF_DIRICHLET_STATE(classes))
 /* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
 #ifndef CF_BLOCK
 #define CF_BLOCK 8
@@ -97,5 +98,13 @@ cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *settings, cf_real *s
 cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *settings, cf_real *state, size_t steps, const cf_real *observed,
                                 const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                 cf_real *probs, cf_real *scratch, size_t *row);
+
+/* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_BLOCK of them at a time through
+   the vector registers. The states lie one after the other at `states`; row i is for number which[i], or i where
+   `which` is NULL, and no stream may come twice. All rows are checked before any state changes; at a failure,
+   *row tells where. Needs CF_DIRICHLET_SCRATCH_MANY numbers of scratch memory. */
+cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *settings, cf_real *states, const size_t *which, size_t streams,
+                                 const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
+                                 size_t dt_stride, cf_real *probs, cf_real *scratch, size_t *row);
 
 #endif

@@ -1,27 +1,9 @@
-/* The Dirichlet filter's step: forget, then move to the exact mode of the posterior.
+/* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
+#include "climb.h"
 
-   With x the new alpha, X its sum, c = eta after forgetting, m_i = digamma(A) - digamma(alpha_i) of the old alpha,
-   b_i = beta x_i + 1 - beta and B their sum, the mode is the root of the gradient
-     g_i = c (digamma(X) - digamma(x_i) - m_i) + beta (digamma(B) - digamma(b_i) + log s_i).
-   The Hessian is e 11' - diag(d), so a Newton step costs O(K); with the third derivative, which has the same form,
-   it becomes a step of third order. Where beta is 1, b = x: the root is that of nu <- c m - log s, eta <- c + 1, and
-   half of the special functions are saved. */
-#include "cf.h"
-#include "special.h"
-
-#ifdef CF_FLOAT
-#define TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
-#else
-#define TOLERANCE 1e-5
-#endif
-/* After so many iterations, a step that promises L less than ROUNDING wanders about the mode in rounding errors. */
-#define PATIENCE 6
-#define ROUNDING (64 * CF_EPSILON)
 #define SMALLEST_ALPHA CF_R(1e-6)
 #define SMALLEST_WEIGHT CF_R(1e-30)
 #define LARGEST_WEIGHT CF_R(1e9)
-#define LARGEST_RISE 8  /* of the sum */
-#define LARGEST_FALL 64 /* of a class */
 
 /* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
 #if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
@@ -30,254 +12,23 @@
 #define CF_TARGETS
 #endif
 
-/* Views into the scratch memory. Row k < K belongs to class k, row K to the sum over the classes; rows beyond it
-   fill the last block and are ignored. */
+CF_INLINE cf_real CF_(sum)(size_t classes, const cf_real *a) {
+    cf_real sum[CF_BLOCK];
+    CF_(total)(classes, classes, 1, a, sum);
+    return sum[0];
+}
+
+/* One update of one stream: what is given, and what becomes of it. */
 typedef struct {
-    size_t classes, rows;
-    cf_real *x, *lag, *first, *second;         /* the new alpha and its polygamma functions */
-    cf_real *b, *lag_b, *first_b, *second_b;   /* the same for beta x + 1 - beta */
-    cf_real *m, *log_s;                        /* what was remembered, and what is observed */
-    cf_real *gradient, *inverse, *bend, *over_x, *newton, *gain, *base, *change, *product, *ratio; /* of a step */
-    cf_real *state;
-} CF_(work);
+    const cf_real *observed;
+    cf_real *state, beta, dt;
+} CF_(update);
 
-CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, cf_real *scratch) {
-    CF_(work) w;
-    w.classes = classes;
-    w.rows = rows;
-    w.x = scratch;
-    w.lag = scratch + rows;
-    w.first = scratch + 2 * rows;
-    w.second = scratch + 3 * rows;
-    w.b = scratch + 4 * rows;
-    w.lag_b = scratch + 5 * rows;
-    w.first_b = scratch + 6 * rows;
-    w.second_b = scratch + 7 * rows;
-    w.m = scratch + 8 * rows;
-    w.log_s = scratch + 9 * rows;
-    w.gradient = scratch + 10 * rows;
-    w.inverse = scratch + 11 * rows;
-    w.bend = scratch + 12 * rows;
-    w.over_x = scratch + 13 * rows;
-    w.newton = scratch + 14 * rows;
-    w.gain = scratch + 15 * rows;
-    w.base = scratch + 16 * rows;
-    w.change = scratch + 17 * rows;
-    w.product = scratch + 18 * rows;
-    w.ratio = scratch + 19 * rows;
-    w.state = scratch + 20 * rows;
-    return w;
-}
-
-/* A class's number, or 0 in the rows that belong to no class; by a mask, for loops over rows to become vector code. */
-#define CF_CLASS(k, value) cf_from_bits(cf_to_bits(value) & (0 - (cf_bits)((cf_bits)(k) < (cf_bits)classes)))
-
-/* Sum over the rows, of which only the classes' are not 0, in an order that depends on nothing else. */
-CF_INLINE cf_real CF_(total)(size_t rows, const cf_real *a) {
-    cf_real part[4] = {0, 0, 0, 0};
-    size_t whole = rows / 4 * 4, k, j;
-    for (k = 0; k < whole; k += 4)
-        for (j = 0; j < 4; j++) part[j] += a[k + j];
-    for (j = 0; j < rows - whole; j++) part[j] += a[whole + j];
-    return (part[0] + part[1]) + (part[2] + part[3]);
-}
-
-CF_INLINE cf_real CF_(largest)(size_t rows, const cf_real *a) {
-    cf_real part[4] = {0, 0, 0, 0};
-    size_t whole = rows / 4 * 4, k, j;
-    for (k = 0; k < whole; k += 4)
-        for (j = 0; j < 4; j++) part[j] = a[k + j] > part[j] ? a[k + j] : part[j];
-    for (j = 0; j < rows - whole; j++) part[j] = a[whole + j] > part[j] ? a[whole + j] : part[j];
-    part[0] = part[1] > part[0] ? part[1] : part[0];
-    part[2] = part[3] > part[2] ? part[3] : part[2];
-    return part[2] > part[0] ? part[2] : part[0];
-}
-
-/* Completes x, 0 beyond the classes, by its sum and, in the rows that are not used, a harmless number. */
-CF_INLINE void CF_(complete)(const CF_(work) *w) {
-    const size_t classes = w->classes, rows = w->rows;
-    const cf_real sum = CF_(total)(rows, w->x);
-    cf_real *restrict x = w->x;
-    size_t k;
-    for (k = 0; k < rows; k++)
-        x[k] = (cf_bits)k < (cf_bits)classes ? x[k] : (cf_bits)k == (cf_bits)classes ? sum : 1;
-}
-
-/* Polygamma functions of one half of the rows. `lag` becomes log of the sum's h over the row's, less `rest`, so that
-   lag[k] - lag[classes] = digamma(sum) - digamma(row). */
-CF_INLINE void CF_(polygammas)(size_t classes, size_t rows, const cf_real *restrict x, cf_real *restrict lag,
-                               cf_real *restrict first, cf_real *restrict second) {
-    const cf_real top_h = x[classes] + (CF_SHIFT - CF_R(0.5));
-    size_t k;
-    for (k = 0; k < rows; k++) {
-        CF_(cf_polygamma) p = CF_(cf_polygamma_of)(x[k]);
-        lag[k] = cf_log_ratio(top_h, p.h) - p.rest;
-        first[k] = p.trigamma;
-        second[k] = p.tetragamma;
-    }
-}
-
-CF_INLINE void CF_(evaluate)(const CF_(work) *w, int mixed, cf_real beta) {
-    const size_t classes = w->classes, rows = w->rows;
-    if (mixed) {
-        const cf_real rest = 1 - beta, top_rest = rest * (cf_real)classes;
-        const cf_real *restrict x = w->x;
-        cf_real *restrict b = w->b;
-        size_t k;
-        for (k = 0; k < rows; k++) b[k] = beta * x[k] + ((cf_bits)k == (cf_bits)classes ? top_rest : rest);
-        CF_(polygammas)(classes, rows, w->b, w->lag_b, w->first_b, w->second_b);
-    }
-    CF_(polygammas)(classes, rows, w->x, w->lag, w->first, w->second);
-}
-
-/* Derivatives of L by class: the first; 1 / the second, which stands alone but for a part that all classes share; and
-   the third, likewise. Also the first one's products with the last change, and with 1 / the second. */
-CF_INLINE void CF_(derive)(const CF_(work) *w, int mixed, cf_real c, cf_real share, cf_real beta) {
-    const size_t classes = w->classes, rows = w->rows;
-    const cf_real share2 = share * beta, share3 = share2 * beta, top = w->lag[classes];
-    const cf_real top_b = mixed ? w->lag_b[classes] : top;
-    const cf_real *restrict x = w->x, *restrict lag = w->lag, *restrict lag_b = mixed ? w->lag_b : w->lag;
-    const cf_real *restrict first = w->first, *restrict first_b = mixed ? w->first_b : w->first;
-    const cf_real *restrict second = w->second, *restrict second_b = mixed ? w->second_b : w->second;
-    const cf_real *restrict m = w->m, *restrict log_s = w->log_s, *restrict change = w->change;
-    cf_real *restrict gradient = w->gradient, *restrict inverse = w->inverse, *restrict bend = w->bend;
-    cf_real *restrict over_x = w->over_x, *restrict product = w->product, *restrict newton = w->newton;
-    cf_real *restrict gain = w->gain;
-    size_t k;
-    for (k = 0; k < rows; k++) {
-        cf_real g = c * ((lag[k] - top) - m[k]) + share * ((lag_b[k] - top_b) + log_s[k]);
-        cf_real d = CF_CLASS(k, 1 / (c * first[k] + share2 * first_b[k])), u = c * second[k] + share3 * second_b[k];
-        gradient[k] = g;
-        inverse[k] = d;
-        bend[k] = u;
-        over_x[k] = 1 / x[k];
-        product[k] = CF_CLASS(k, g * change[k]);
-        newton[k] = g * d;
-        gain[k] = g * (g * d);
-    }
-}
-
-/* What the third derivatives add to the sum of the Newton step (g + rise) / d. */
-CF_INLINE void CF_(foresee)(const CF_(work) *w, cf_real rise, cf_real top_bend) {
-    const size_t rows = w->rows;
-    const cf_real *restrict inverse = w->inverse, *restrict bend = w->bend, *restrict gradient = w->gradient;
-    const cf_real *restrict x = w->x;
-    cf_real *restrict product = w->product, *restrict base = w->base;
-    size_t k;
-    for (k = 0; k < rows; k++) {
-        cf_real step = (gradient[k] + rise) * inverse[k];
-        product[k] = (top_bend - bend[k] * (step * step)) * inverse[k];
-        base[k] = x[k];
-    }
-}
-
-/* Takes the step from `base`. With a its first and b its second order, relative to x, x (1 + a + b) for a rise and
-   x / (1 - a + a^2 - b) for a fall agree to third order, and stay positive. Leaves the relative change in `ratio`,
-   and the gain it promises in `product`. */
-CF_INLINE void CF_(move)(const CF_(work) *w, cf_real rise) {
-    const size_t classes = w->classes, rows = w->rows;
-    const cf_real *restrict inverse = w->inverse, *restrict gradient = w->gradient, *restrict bend = w->bend;
-    const cf_real *restrict base = w->base, *restrict over_x = w->over_x;
-    cf_real *restrict x = w->x, *restrict change = w->change, *restrict product = w->product;
-    cf_real *restrict distance = w->ratio;
-    size_t k;
-    for (k = 0; k < rows; k++) {
-        cf_real old = base[k], step = (gradient[k] + rise) * inverse[k], a = step * over_x[k];
-        cf_real b = CF_R(-0.5) * (bend[k] * inverse[k]) * (step * a);
-        cf_real up = 1 + a + (b < a ? b : a), down = 1 - a + (a * a - b), ratio, moved;
-        down = 1 / (down < LARGEST_FALL ? down : LARGEST_FALL);
-        ratio = a > 0 ? up : down;
-        moved = CF_CLASS(k, old * ratio - old);
-        x[k] = CF_CLASS(k, old * ratio);
-        change[k] = moved;
-        product[k] = gradient[k] * moved;
-        distance[k] = CF_CLASS(k, ratio > 1 ? ratio - 1 : 1 - ratio);
-    }
-}
-
-/* Goes back half of the last change. */
-CF_INLINE void CF_(retreat)(const CF_(work) *w) {
-    const size_t classes = w->classes, rows = w->rows;
-    const cf_real *restrict base = w->base;
-    cf_real *restrict x = w->x, *restrict change = w->change;
-    size_t k;
-    for (k = 0; k < rows; k++) {
-        cf_real half = CF_R(0.5) * change[k];
-        change[k] = half;
-        x[k] = CF_CLASS(k, base[k] + half);
-    }
-}
-
-/* Moves x to the mode, from the x at which `evaluate` was last called. `mixed`: beta is
-   neither 0 nor 1, so that b is not x. Returns the number of iterations, 0 where
-   they were not enough. */
-CF_INLINE size_t CF_(climb)(const CF_(work) *w, int mixed, cf_real c, cf_real beta) {
-    const size_t classes = w->classes, rows = w->rows;
-    const cf_real share = beta / (c + beta); /* L is divided by c + beta, so that c and share sum to 1 */
-    cf_real promised = 0, distance, noise;
-    size_t iteration, k;
-    for (k = 0; k < rows; k++) w->change[k] = 0;
-    c = c / (c + beta);
-
-    for (iteration = 1; iteration <= CF_MAX_ITERATIONS; iteration++) {
-        CF_(derive)(w, mixed, c, share, beta);
-        /* L is concave: it rose if it still rises at the end of the step, or falls there by little of what it rose by
-           at the start. Otherwise go back half way. */
-        if (CF_(total)(rows, w->product) < CF_R(-0.16) * promised) {
-            promised *= CF_R(0.5);
-            CF_(retreat)(w);
-            CF_(complete)(w);
-            if (promised < ROUNDING && iteration >= PATIENCE) return iteration;
-        } else {
-            const cf_real first_b = mixed ? w->first_b[classes] : w->first[classes];
-            const cf_real second_b = mixed ? w->second_b[classes] : w->second[classes];
-            cf_real shared = c * w->first[classes] + share * beta * first_b;
-            cf_real shared_bend = c * w->second[classes] + share * beta * beta * second_b;
-            cf_real space = 1 - shared * CF_(total)(rows, w->inverse), per_space, sum, more, part = 1;
-            const cf_real alone = CF_(total)(rows, w->gain);
-            per_space = 1 / (space > CF_EPSILON ? space : CF_EPSILON);
-            sum = CF_(total)(rows, w->newton) * per_space;
-            CF_(foresee)(w, shared * sum, shared_bend * (sum * sum));
-            more = CF_(total)(rows, w->product) * (CF_R(0.5) * per_space);
-            /* The sum's change is sum / part: sum + more to third order, held back where `more` is no small
-               correction, and never beyond a quarter or eight times the sum. */
-            if (sum * more < 0) {
-                part = 1 - more / sum;
-            } else {
-                sum += more * more < sum * sum ? more : sum;
-            }
-            if (sum < CF_R(-0.75) * w->x[classes] * part) {
-                sum = CF_R(-0.75) * w->x[classes];
-                part = 1;
-            } else if (sum > (LARGEST_RISE - 1) * w->x[classes] * part) {
-                sum = (LARGEST_RISE - 1) * w->x[classes];
-                part = 1;
-            }
-            CF_(move)(w, shared * shared * sum / (shared * part - CF_R(0.5) * shared_bend * sum));
-            promised = CF_(total)(rows, w->product);
-            if (!(promised > CF_R(0.5) * alone)) {
-                /* Too far for the sum's linear model: hold the sum's digamma, each class then moves uphill. */
-                CF_(move)(w, 0);
-                promised = CF_(total)(rows, w->product);
-            }
-            CF_(complete)(w);
-            distance = CF_(largest)(rows, w->ratio);
-            noise = 16 * CF_EPSILON * w->x[classes]; /* what rounding leaves open of the sum */
-            if (distance < TOLERANCE || (distance < noise && distance < CF_R(0.03))) return iteration;
-            if (iteration >= PATIENCE && (promised < ROUNDING || distance < noise)) return iteration;
-        }
-        CF_(evaluate)(w, mixed, beta);
-    }
-    return 0;
-}
-
-/* Checks an observation and leaves log(max(s, floor) / sum) in log_s; *seen is 0 where all of it is NaN. */
-CF_INLINE cf_status CF_(take)(const CF_(work) *w, cf_real floor, const cf_real *observed, cf_real beta, cf_real dt,
-                              int *seen) {
+/* Checks an update; *seen tells whether there is anything to observe. */
+CF_INLINE cf_status CF_(check)(size_t classes, const cf_real *observed, cf_real beta, cf_real dt, int *seen) {
     const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, huge = CF_R(1e30);
-    const size_t classes = w->classes, rows = w->rows;
     size_t missing = 0, k;
-    cf_real *restrict s = w->log_s, sum;
+    cf_real sum;
     if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;
     if (!(dt >= 0 && dt <= huge)) return CF_BAD_DT;
     for (k = 0; k < classes; k++) {
@@ -291,65 +42,91 @@ CF_INLINE cf_status CF_(take)(const CF_(work) *w, cf_real floor, const cf_real *
     if (missing > 0 && missing < classes) return CF_PROBS_SOME_NAN;
     *seen = missing == 0 && beta > 0;
     if (missing > 0) return CF_OK;
-    sum = CF_(total)(classes, observed);
-    if (!(sum >= 1 - tolerance && sum <= 1 + tolerance)) return CF_PROBS_SUM;
-    for (k = 0; k < classes; k++) s[k] = observed[k] > floor ? observed[k] : floor;
-    for (k = classes; k < rows; k++) s[k] = 0;
-    sum = CF_(total)(rows, s);
-    for (k = 0; k < rows; k++) s[k] = cf_log_ratio((cf_bits)k < (cf_bits)classes ? s[k] : sum, sum);
-    return CF_OK;
+    sum = CF_(sum)(classes, observed);
+    return sum >= 1 - tolerance && sum <= 1 + tolerance ? CF_OK : CF_PROBS_SUM;
 }
 
-/* One step on the state; *iterations is raised to those it took. */
-CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, cf_real *state, const cf_real *observed,
-                              cf_real beta, cf_real dt, size_t *iterations) {
+/* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
+CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF_(update) *updates, const int *seen) {
     const size_t classes = w->classes, rows = w->rows;
-    cf_real keep, c, weight, excess;
-    int seen = 0, mixed;
-    size_t k, taken;
-    cf_status status = CF_(take)(w, f->floor, observed, beta, dt, &seen);
-    if (status != CF_OK) return status;
+    cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_BLOCK];
+    size_t k, l;
+    for (l = 0; l < lanes; l++)
+        for (k = 0; k < classes; k++) {
+            s[k * lanes + l] = seen[l] && updates[l].observed[k] > floor ? updates[l].observed[k] : floor;
+            x[k * lanes + l] = updates[l].state[k + 1];
+        }
+    CF_(total)(classes, classes, lanes, s, sum);
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++)
+            s[k * lanes + l] = cf_log_ratio((cf_bits)k < (cf_bits)classes ? s[k * lanes + l] : sum[l], sum[l]);
+    CF_(complete)(w, lanes);
+}
 
-    keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
-    c = keep * state[0];
-    weight = seen ? beta : 0;
-    if (!seen && !(f->anchor > 0)) {
-        state[0] = c;
+/* Updates one stream a lane; all were checked. *iterations is raised to the most that a lane took. */
+CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, const CF_(update) *updates,
+                              const int *seen, size_t *iterations) {
+    const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
+    cf_real c[CF_BLOCK], eta[CF_BLOCK], weight[CF_BLOCK], pull[CF_BLOCK];
+    size_t taken[CF_BLOCK], k, l;
+    int mixed = 0, silent = 1;
+    for (l = 0; l < lanes; l++) {
+        const cf_real dt = updates[l].dt;
+        const cf_real keep =
+            dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
+        weight[l] = seen[l] ? updates[l].beta : 0;
+        pull[l] = (1 - keep) * f->anchor;
+        c[l] = keep * updates[l].state[0];
+        eta[l] = c[l] + pull[l];
+        mixed |= weight[l] > 0 && weight[l] < 1;
+        silent &= !seen[l];
+    }
+    if (silent && !(f->anchor > 0)) {
+        for (l = 0; l < lanes; l++) updates[l].state[0] = eta[l];
         return CF_OK;
     }
 
-    for (k = 0; k < classes; k++) w->x[k] = state[k + 1];
-    for (k = classes; k < rows; k++) w->x[k] = 0;
-    CF_(complete)(w);
-    mixed = weight > 0 && weight < 1;
+    CF_(load)(w, lanes, f->floor, updates, seen);
     if (mixed)
-        CF_(evaluate)(w, 1, weight);
+        CF_(evaluate)(w, lanes, 1, weight);
     else
-        CF_(evaluate)(w, 0, weight);
-    for (k = 0; k < rows; k++) w->m[k] = w->lag[k] - w->lag[classes];
-    if (f->anchor > 0) {
-        cf_real pull = (1 - keep) * f->anchor, both = c + pull;
-        if (both > 0)
-            for (k = 0; k < classes; k++) w->m[k] = (c * w->m[k] + pull * f->prior_nu[k]) / both;
-        c = both;
+        CF_(evaluate)(w, lanes, 0, weight);
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->lag[k * lanes + l] - w->lag[top + l];
+    for (l = 0; l < lanes; l++) {
+        if (f->anchor > 0 && eta[l] > 0)
+            for (k = 0; k < classes; k++)
+                w->m[k * lanes + l] = (c[l] * w->m[k * lanes + l] + pull[l] * f->prior_nu[k]) / eta[l];
+        c[l] = eta[l];
+        eta[l] += weight[l];
+        taken[l] = 0;
+        if (!seen[l] && !(f->anchor > 0)) taken[l] = 1;
+        if (c[l] <= CF_EPSILON * weight[l] || c[l] < SMALLEST_WEIGHT) {
+            /* Nothing is remembered, so nothing bounds alpha: all there is to know is the observation. */
+            taken[l] = 1;
+            for (k = 0; seen[l] && k < classes; k++)
+                w->x[k * lanes + l] = f->max_concentration * cf_exp_negative(w->log_s[k * lanes + l]);
+        }
+        if (taken[l] != 0) {
+            c[l] = 1;
+            weight[l] = 0;
+        }
+        mixed |= taken[l] == 0 ? 2 : 0;
     }
+    if (mixed == 3)
+        CF_(climb)(w, lanes, 1, c, weight, taken);
+    else if (mixed == 2)
+        CF_(climb)(w, lanes, 0, c, weight, taken);
 
-    if (c <= CF_EPSILON * weight || c < SMALLEST_WEIGHT) {
-        /* Nothing is remembered, so nothing bounds alpha: all there is to know is the observation. */
-        taken = 1;
-        if (seen)
-            for (k = 0; k < classes; k++) w->x[k] = f->max_concentration * cf_exp_negative(w->log_s[k]);
-    } else {
-        taken = mixed ? CF_(climb)(w, 1, c, weight) : CF_(climb)(w, 0, c, weight);
-        if (taken == 0) return CF_NOT_CONVERGED;
-    }
-    if (taken > *iterations) *iterations = taken;
-
-    excess = w->x[classes] > f->max_concentration ? f->max_concentration / w->x[classes] : 1;
-    state[0] = c + weight;
-    for (k = 0; k < classes; k++) {
-        cf_real alpha = w->x[k] * excess;
-        state[k + 1] = alpha > SMALLEST_ALPHA ? alpha : SMALLEST_ALPHA;
+    for (l = 0; l < lanes; l++) {
+        const cf_real sum = w->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
+        if (taken[l] == 0) return CF_NOT_CONVERGED;
+        if (taken[l] > *iterations) *iterations = taken[l];
+        updates[l].state[0] = eta[l];
+        for (k = 0; k < classes; k++) {
+            const cf_real alpha = w->x[k * lanes + l] * excess;
+            updates[l].state[k + 1] = alpha > SMALLEST_ALPHA ? alpha : SMALLEST_ALPHA;
+        }
     }
     return CF_OK;
 }
@@ -361,11 +138,11 @@ CF_INLINE void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha,
     size_t k;
     if (!f->mean) {
         for (k = 0; k < classes; k++) probs[k] = alpha[k] > 1 ? alpha[k] - 1 : 0;
-        sum = CF_(total)(classes, probs);
+        sum = CF_(sum)(classes, probs);
     }
     if (!(sum > ROUNDING)) {
         for (k = 0; k < classes; k++) probs[k] = alpha[k];
-        sum = CF_(total)(classes, probs);
+        sum = CF_(sum)(classes, probs);
     }
     for (k = 0; k < classes; k++) probs[k] /= sum;
 }
@@ -385,7 +162,7 @@ cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, 
     if (!(f->max_concentration >= (cf_real)f->classes && f->max_concentration <= largest)) return CF_BAD_CONCENTRATION;
     for (k = 0; k < f->classes; k++)
         if (!(prior[k] >= SMALLEST_ALPHA && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
-    sum = CF_(total)(f->classes, prior);
+    sum = CF_(sum)(f->classes, prior);
     if (!(sum <= f->max_concentration)) return CF_BAD_PRIOR;
     f->log_gamma = f->gamma > 0 ? cf_log_ratio(f->gamma, 1) : 0;
     f->prior_nu = f->anchor > 0 ? prior_nu : NULL;
@@ -400,7 +177,7 @@ cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, 
 }
 
 cf_status CF_(cf_dirichlet_start)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real eta, cf_real *state) {
-    cf_real sum = CF_(total)(f->classes, alpha);
+    cf_real sum = CF_(sum)(f->classes, alpha);
     size_t k;
     if (!(eta >= 0 && eta <= LARGEST_WEIGHT)) return CF_BAD_WEIGHT;
     for (k = 0; k < f->classes; k++)
@@ -417,7 +194,7 @@ void CF_(cf_dirichlet_read)(const CF_(cf_dirichlet) *f, const cf_real *state, cf
 }
 
 void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *f, const cf_real *state, cf_real *nu) {
-    CF_(cf_polygamma) top = CF_(cf_polygamma_of)(CF_(total)(f->classes, state + 1));
+    CF_(cf_polygamma) top = CF_(cf_polygamma_of)(CF_(sum)(f->classes, state + 1));
     size_t k;
     for (k = 0; k < f->classes; k++) {
         CF_(cf_polygamma) one = CF_(cf_polygamma_of)(state[k + 1]);
@@ -431,10 +208,11 @@ CF_INLINE cf_status CF_(steps)(const CF_(cf_dirichlet) *f, cf_real *state, size_
     const size_t classes = w.classes;
     size_t iterations = 0, i, k;
     for (k = 0; k <= classes; k++) w.state[k] = state[k];
-    for (k = 0; k < w.rows; k++) w.log_s[k] = 0;
     for (i = 0; i < steps; i++) {
-        cf_status status = CF_(step)(f, &w, w.state, observed + i * classes, beta[i * beta_stride], dt[i * dt_stride],
-                                     &iterations);
+        const CF_(update) update = {observed + i * classes, w.state, beta[i * beta_stride], dt[i * dt_stride]};
+        int seen = 0;
+        cf_status status = CF_(check)(classes, update.observed, update.beta, update.dt, &seen);
+        if (status == CF_OK) status = CF_(step)(f, &w, 1, &update, &seen, &iterations);
         if (status != CF_OK) {
             *row = i;
             return status;
@@ -455,10 +233,65 @@ CF_TARGETS cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *f, cf_real *
     /* A number of rows that the compiler knows makes straight code of the common case. */
     if (rows == CF_BLOCK)
         return CF_(steps)(f, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                          CF_(carve)(f->classes, CF_BLOCK, scratch), row);
+                          CF_(carve)(f->classes, CF_BLOCK, 1, scratch), row);
 #endif
     return CF_(steps)(f, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                      CF_(carve)(f->classes, rows, scratch), row);
+                      CF_(carve)(f->classes, rows, 1, scratch), row);
+}
+
+/* Updates `count` <= lanes streams that were checked. */
+CF_INLINE cf_status CF_(group)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, size_t count,
+                               const CF_(update) *updates, const int *seen, cf_real *const *probs) {
+    size_t iterations = 0, l;
+    cf_status status = CF_(step)(f, w, lanes, updates, seen, &iterations);
+    for (l = 0; l < count && status == CF_OK; l++)
+        if (probs[l] != NULL) CF_(read_alpha)(f, updates[l].state + 1, probs[l]);
+    return status;
+}
+
+CF_TARGETS cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *f, cf_real *states, const size_t *which,
+                                            size_t streams, const cf_real *observed, const cf_real *beta,
+                                            size_t beta_stride, const cf_real *dt, size_t dt_stride, cf_real *probs,
+                                            cf_real *scratch, size_t *row) {
+    const size_t classes = f->classes, size = CF_DIRICHLET_STATE(classes);
+    const CF_(work) w = CF_(carve)(classes, classes + 1, CF_BLOCK, scratch);
+    size_t i, l;
+    int seen[CF_BLOCK];
+    for (i = 0; i < streams; i++) {
+        cf_status status = CF_(check)(classes, observed + i * classes, beta[i * beta_stride], dt[i * dt_stride], seen);
+        if (status != CF_OK) {
+            *row = i;
+            return status;
+        }
+    }
+    for (i = 0; i < streams; i += CF_BLOCK) {
+        const size_t count = streams - i < CF_BLOCK ? streams - i : CF_BLOCK;
+        CF_(update) updates[CF_BLOCK];
+        cf_real *results[CF_BLOCK];
+        cf_status status;
+        for (l = 0; l < CF_BLOCK; l++) {
+            /* lanes to spare repeat the last stream on a copy of its state */
+            const size_t j = i + (l < count ? l : count - 1);
+            cf_real *state = states + (which == NULL ? j : which[j]) * size;
+            size_t k;
+            if (l >= count) {
+                for (k = 0; k < size; k++) w.state[k] = state[k];
+                state = w.state;
+            }
+            updates[l].observed = observed + j * classes;
+            updates[l].state = state;
+            updates[l].beta = beta[j * beta_stride];
+            updates[l].dt = dt[j * dt_stride];
+            results[l] = probs == NULL ? NULL : probs + j * classes;
+            (void)CF_(check)(classes, updates[l].observed, updates[l].beta, updates[l].dt, seen + l);
+        }
+        status = CF_(group)(f, &w, CF_BLOCK, count, updates, seen, results);
+        if (status != CF_OK) {
+            *row = i;
+            return status;
+        }
+    }
+    return CF_OK;
 }
 
 cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *f, cf_real *state, const cf_real *observed, cf_real beta,

@@ -1,0 +1,338 @@
+/* The search for the posterior's mode, for one stream or for several in lockstep.
+
+   With x the new alpha, X its sum, c = eta after forgetting, m_i = digamma(A) - digamma(alpha_i) of the old alpha,
+   b_i = beta x_i + 1 - beta and B their sum, the mode is the root of the gradient
+     g_i = c (digamma(X) - digamma(x_i) - m_i) + beta (digamma(B) - digamma(b_i) + log s_i).
+   The Hessian is e 11' - diag(d), so a Newton step costs O(K); with the third derivative, which has the same form,
+   it becomes a step of third order. Where beta is 1, b = x: the root is that of nu <- c m - log s, eta <- c + 1, and
+   half of the special functions are saved.
+
+   Numbers lie in rows of `lanes`, one lane a stream: number k of lane l is [k * lanes + l]. `lanes` is a constant where
+   these functions are called, 1 or CF_BLOCK, and what a lane computes does not depend on their number. */
+#ifndef CF_CLIMB_H
+#define CF_CLIMB_H
+
+#include "cf.h"
+#include "special.h"
+
+#ifdef CF_FLOAT
+#define TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
+#else
+#define TOLERANCE 1e-5
+#endif
+/* After so many iterations, a step that promises L less than ROUNDING wanders about the mode in rounding errors. */
+#define PATIENCE 6
+#define ROUNDING (64 * CF_EPSILON)
+#define LARGEST_RISE 8  /* of the sum */
+#define LARGEST_FALL 64 /* of a class */
+
+/* Views into the scratch memory. Row k < K belongs to class k, row K to the sum over the classes; rows beyond it
+   fill the last block and are ignored. */
+typedef struct {
+    size_t classes, rows;
+    cf_real *x, *lag, *first, *second;       /* the new alpha and its polygamma functions */
+    cf_real *b, *lag_b, *first_b, *second_b; /* the same for beta x + 1 - beta */
+    cf_real *m, *log_s;                      /* what was remembered, and what is observed */
+    cf_real *gradient, *inverse, *bend, *over_x, *newton, *gain, *base, *change, *product, *ratio; /* of a step */
+    cf_real *state;
+} CF_(work);
+
+CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_real *scratch) {
+    const size_t size = rows * lanes;
+    CF_(work) w;
+    w.classes = classes;
+    w.rows = rows;
+    w.x = scratch;
+    w.lag = scratch + size;
+    w.first = scratch + 2 * size;
+    w.second = scratch + 3 * size;
+    w.b = scratch + 4 * size;
+    w.lag_b = scratch + 5 * size;
+    w.first_b = scratch + 6 * size;
+    w.second_b = scratch + 7 * size;
+    w.m = scratch + 8 * size;
+    w.log_s = scratch + 9 * size;
+    w.gradient = scratch + 10 * size;
+    w.inverse = scratch + 11 * size;
+    w.bend = scratch + 12 * size;
+    w.over_x = scratch + 13 * size;
+    w.newton = scratch + 14 * size;
+    w.gain = scratch + 15 * size;
+    w.base = scratch + 16 * size;
+    w.change = scratch + 17 * size;
+    w.product = scratch + 18 * size;
+    w.ratio = scratch + 19 * size;
+    w.state = scratch + 20 * size;
+    return w;
+}
+
+/* Where lanes go separate ways, each number is chosen, not each way, so that the loops become vector code. */
+#define CF_CHOOSE(lane_goes, value, other) (lanes == 1 || (lane_goes) ? (value) : (other))
+
+/* A number of row k, or 0 where the row belongs to no class. */
+#define CF_CLASS(k, value) cf_from_bits(cf_to_bits(value) & (0 - (cf_bits)((cf_bits)(k) < (cf_bits)classes)))
+
+/* Sum over the classes' rows of each lane, in an order that depends on nothing else: four interleaved partial sums. */
+CF_INLINE void CF_(total)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *sum) {
+    const size_t whole = rows / 4 * 4, width = 4 * lanes;
+    cf_real part[4 * CF_BLOCK] = {0};
+    size_t k, l;
+    for (k = 0; k < whole; k += 4)
+        for (l = 0; l < width; l++) part[l] += CF_CLASS(k + l / lanes, a[k * lanes + l]);
+    for (l = 0; l < (rows - whole) * lanes; l++) part[l] += CF_CLASS(whole + l / lanes, a[whole * lanes + l]);
+    for (l = 0; l < lanes; l++)
+        sum[l] = (part[l] + part[lanes + l]) + (part[2 * lanes + l] + part[3 * lanes + l]);
+}
+
+CF_INLINE void CF_(largest)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *most) {
+    const size_t whole = rows / 4 * 4, width = 4 * lanes;
+    cf_real part[4 * CF_BLOCK] = {0}, value;
+    size_t k, l;
+    for (k = 0; k < whole; k += 4)
+        for (l = 0; l < width; l++) {
+            value = CF_CLASS(k + l / lanes, a[k * lanes + l]);
+            part[l] = value > part[l] ? value : part[l];
+        }
+    for (l = 0; l < (rows - whole) * lanes; l++) {
+        value = CF_CLASS(whole + l / lanes, a[whole * lanes + l]);
+        part[l] = value > part[l] ? value : part[l];
+    }
+    for (l = 0; l < lanes; l++) {
+        const cf_real even = part[l] > part[2 * lanes + l] ? part[l] : part[2 * lanes + l];
+        const cf_real odd = part[lanes + l] > part[3 * lanes + l] ? part[lanes + l] : part[3 * lanes + l];
+        most[l] = even > odd ? even : odd;
+    }
+}
+
+/* Completes x by its sum and, in the rows that are not used, a harmless number. */
+CF_INLINE void CF_(complete)(const CF_(work) *w, size_t lanes) {
+    const size_t classes = w->classes, rows = w->rows;
+    cf_real *restrict x = w->x, sum[CF_BLOCK];
+    size_t k, l;
+    CF_(total)(classes, rows, lanes, x, sum);
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++)
+            x[k * lanes + l] = (cf_bits)k < (cf_bits)classes    ? x[k * lanes + l]
+                               : (cf_bits)k == (cf_bits)classes ? sum[l]
+                                                                : 1;
+}
+
+/* Polygamma functions. `lag` becomes log of the sum's h over the row's, less `rest`, so that
+   lag[k] - lag[classes] = digamma(sum) - digamma(row). */
+CF_INLINE void CF_(polygammas)(size_t classes, size_t rows, size_t lanes, const cf_real *restrict x,
+                               cf_real *restrict lag, cf_real *restrict first, cf_real *restrict second) {
+    cf_real top_h[CF_BLOCK];
+    size_t k, l;
+    for (l = 0; l < lanes; l++) top_h[l] = x[classes * lanes + l] + (CF_SHIFT - CF_R(0.5));
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++) {
+            const size_t i = k * lanes + l;
+            CF_(cf_polygamma) p = CF_(cf_polygamma_of)(x[i]);
+            lag[i] = cf_log_ratio(top_h[l], p.h) - p.rest;
+            first[i] = p.trigamma;
+            second[i] = p.tetragamma;
+        }
+}
+
+CF_INLINE void CF_(evaluate)(const CF_(work) *w, size_t lanes, int mixed, const cf_real *beta) {
+    const size_t classes = w->classes, rows = w->rows;
+    if (mixed) {
+        const cf_real *restrict x = w->x;
+        cf_real *restrict b = w->b;
+        size_t k, l;
+        for (k = 0; k < rows; k++)
+            for (l = 0; l < lanes; l++) {
+                const cf_real rest = 1 - beta[l], top_rest = rest * (cf_real)classes;
+                b[k * lanes + l] = beta[l] * x[k * lanes + l] + ((cf_bits)k == (cf_bits)classes ? top_rest : rest);
+            }
+        CF_(polygammas)(classes, rows, lanes, w->b, w->lag_b, w->first_b, w->second_b);
+    }
+    CF_(polygammas)(classes, rows, lanes, w->x, w->lag, w->first, w->second);
+}
+
+/* Derivatives of L by class: the first; 1 / the second, which stands alone but for a part that all classes share; and
+   the third, likewise. Also the first one's products with the last change, and with 1 / the second. */
+CF_INLINE void CF_(derive)(const CF_(work) *w, size_t lanes, int mixed, const cf_real *c, const cf_real *share,
+                           const cf_real *beta) {
+    const size_t rows = w->rows, top = w->classes * lanes;
+    const cf_real *restrict x = w->x, *restrict lag = w->lag, *restrict lag_b = mixed ? w->lag_b : w->lag;
+    const cf_real *restrict first = w->first, *restrict first_b = mixed ? w->first_b : w->first;
+    const cf_real *restrict second = w->second, *restrict second_b = mixed ? w->second_b : w->second;
+    const cf_real *restrict m = w->m, *restrict log_s = w->log_s, *restrict change = w->change;
+    cf_real *restrict gradient = w->gradient, *restrict inverse = w->inverse, *restrict bend = w->bend;
+    cf_real *restrict over_x = w->over_x, *restrict product = w->product, *restrict newton = w->newton;
+    cf_real *restrict gain = w->gain;
+    size_t k, l;
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++) {
+            const size_t i = k * lanes + l;
+            const cf_real share2 = share[l] * beta[l], share3 = share2 * beta[l];
+            const cf_real g = c[l] * ((lag[i] - lag[top + l]) - m[i]) + share[l] * ((lag_b[i] - lag_b[top + l]) + log_s[i]);
+            const cf_real d = 1 / (c[l] * first[i] + share2 * first_b[i]);
+            gradient[i] = g;
+            inverse[i] = d;
+            bend[i] = c[l] * second[i] + share3 * second_b[i];
+            over_x[i] = 1 / x[i];
+            product[i] = g * change[i];
+            newton[i] = g * d;
+            gain[i] = g * (g * d);
+        }
+}
+
+/* What the third derivatives add to the sum of the Newton step (g + rise) / d. Remembers where the step starts. */
+CF_INLINE void CF_(foresee)(const CF_(work) *w, size_t lanes, const int *goes, const cf_real *rise,
+                            const cf_real *top_bend) {
+    const size_t rows = w->rows;
+    const cf_real *restrict inverse = w->inverse, *restrict bend = w->bend, *restrict gradient = w->gradient;
+    const cf_real *restrict x = w->x;
+    cf_real *restrict product = w->product, *restrict base = w->base;
+    size_t k, l;
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++) {
+            const size_t i = k * lanes + l;
+            const cf_real step = (gradient[i] + rise[l]) * inverse[i];
+            product[i] = (top_bend[l] - bend[i] * (step * step)) * inverse[i];
+            base[i] = CF_CHOOSE(goes[l], x[i], base[i]);
+        }
+}
+
+/* Takes the step from `base`. With a its first and b its second order, relative to x, x (1 + a + b) for a rise and
+   x / (1 - a + a^2 - b) for a fall agree to third order, and stay positive. Leaves the relative change in `ratio`,
+   and the gain it promises in `product`. */
+CF_INLINE void CF_(move)(const CF_(work) *w, size_t lanes, const int *goes, const cf_real *rise) {
+    const size_t rows = w->rows;
+    const cf_real *restrict inverse = w->inverse, *restrict gradient = w->gradient, *restrict bend = w->bend;
+    const cf_real *restrict base = w->base, *restrict over_x = w->over_x;
+    cf_real *restrict x = w->x, *restrict change = w->change, *restrict product = w->product;
+    cf_real *restrict distance = w->ratio;
+    size_t k, l;
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++) {
+            const size_t i = k * lanes + l;
+            const cf_real old = base[i], step = (gradient[i] + rise[l]) * inverse[i], a = step * over_x[i];
+            const cf_real b = CF_R(-0.5) * (bend[i] * inverse[i]) * (step * a);
+            cf_real up = 1 + a + (b < a ? b : a), down = 1 - a + (a * a - b), ratio;
+            down = 1 / (down < LARGEST_FALL ? down : LARGEST_FALL);
+            ratio = a > 0 ? up : down;
+            x[i] = CF_CHOOSE(goes[l], old * ratio, x[i]);
+            change[i] = CF_CHOOSE(goes[l], old * ratio - old, change[i]);
+            product[i] = CF_CHOOSE(goes[l], gradient[i] * (old * ratio - old), product[i]);
+            distance[i] = CF_CHOOSE(goes[l], ratio > 1 ? ratio - 1 : 1 - ratio, distance[i]);
+        }
+}
+
+/* Goes back half of the last change. */
+CF_INLINE void CF_(retreat)(const CF_(work) *w, size_t lanes, const int *goes) {
+    const size_t rows = w->rows;
+    const cf_real *restrict base = w->base;
+    cf_real *restrict x = w->x, *restrict change = w->change;
+    size_t k, l;
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++) {
+            const size_t i = k * lanes + l;
+            const cf_real half = CF_R(0.5) * change[i];
+            change[i] = CF_CHOOSE(goes[l], half, change[i]);
+            x[i] = CF_CHOOSE(goes[l], base[i] + half, x[i]);
+        }
+}
+
+/* How far the sum's digamma is to rise, from the sum's change of second order, sum + more: held back where `more` is
+   no small correction, and never so far that the sum falls below a quarter or rises above eight times itself. */
+CF_INLINE cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real shared, cf_real shared_bend) {
+    cf_real part = 1;
+    if (sum * more < 0)
+        part = 1 - more / sum;
+    else
+        sum += more * more < sum * sum ? more : sum;
+    if (sum < CF_R(-0.75) * x * part) {
+        sum = CF_R(-0.75) * x;
+        part = 1;
+    } else if (sum > (LARGEST_RISE - 1) * x * part) {
+        sum = (LARGEST_RISE - 1) * x;
+        part = 1;
+    }
+    return shared * shared * sum / (shared * part - CF_R(0.5) * shared_bend * sum);
+}
+
+/* Moves x of the lanes with taken[l] = 0 to their modes, from the x at which `evaluate` was last called; taken[l] becomes
+   the number of iterations, and stays 0 where they were not enough. `mixed`: some beta is neither 0 nor 1, so that b
+   is not x. c and beta are overwritten: L is divided by c + beta. */
+CF_INLINE void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real *c, const cf_real *beta, size_t *taken) {
+    const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
+    const cf_real nought[CF_BLOCK] = {0};
+    cf_real share[CF_BLOCK], promised[CF_BLOCK] = {0}, slope[CF_BLOCK], alone[CF_BLOCK], rise[CF_BLOCK];
+    cf_real shared[CF_BLOCK], shared_bend[CF_BLOCK], per_space[CF_BLOCK], sum[CF_BLOCK], more[CF_BLOCK];
+    cf_real distance[CF_BLOCK] = {0}, top_bend[CF_BLOCK];
+    int back[CF_BLOCK], on[CF_BLOCK], far[CF_BLOCK];
+    size_t iteration, k, l;
+    for (l = 0; l < lanes; l++) {
+        share[l] = beta[l] / (c[l] + beta[l]);
+        c[l] = c[l] / (c[l] + beta[l]);
+    }
+    for (k = 0; k < rows * lanes; k++) w->change[k] = 0;
+
+    for (iteration = 1; iteration <= CF_MAX_ITERATIONS; iteration++) {
+        int any_back = 0, any_on = 0, any_far = 0, climbing = 0;
+        CF_(derive)(w, lanes, mixed, c, share, beta);
+        /* L is concave: it rose if it still rises at the end of the step, or falls there by little of what it rose by
+           at the start. Otherwise go back half way. */
+        CF_(total)(classes, rows, lanes, w->product, slope);
+        for (l = 0; l < lanes; l++) {
+            back[l] = taken[l] == 0 && slope[l] < CF_R(-0.16) * promised[l];
+            on[l] = taken[l] == 0 && !back[l];
+            any_back |= back[l];
+            any_on |= on[l];
+        }
+        if (any_back) {
+            CF_(retreat)(w, lanes, back);
+            for (l = 0; l < lanes; l++) promised[l] = back[l] ? CF_R(0.5) * promised[l] : promised[l];
+        }
+        if (any_on) {
+            const cf_real *first_b = mixed ? w->first_b : w->first, *second_b = mixed ? w->second_b : w->second;
+            CF_(total)(classes, rows, lanes, w->inverse, per_space);
+            CF_(total)(classes, rows, lanes, w->newton, sum);
+            CF_(total)(classes, rows, lanes, w->gain, alone);
+            for (l = 0; l < lanes; l++) {
+                cf_real space;
+                shared[l] = c[l] * w->first[top + l] + share[l] * beta[l] * first_b[top + l];
+                shared_bend[l] = c[l] * w->second[top + l] + share[l] * beta[l] * beta[l] * second_b[top + l];
+                space = 1 - shared[l] * per_space[l];
+                per_space[l] = 1 / (space > CF_EPSILON ? space : CF_EPSILON);
+                sum[l] *= per_space[l];
+                rise[l] = shared[l] * sum[l];
+                top_bend[l] = shared_bend[l] * (sum[l] * sum[l]);
+            }
+            CF_(foresee)(w, lanes, on, rise, top_bend);
+            CF_(total)(classes, rows, lanes, w->product, more);
+            for (l = 0; l < lanes; l++)
+                rise[l] = CF_(rise_of_sum)(sum[l], more[l] * (CF_R(0.5) * per_space[l]), w->x[top + l], shared[l],
+                                           shared_bend[l]);
+            CF_(move)(w, lanes, on, rise);
+            CF_(total)(classes, rows, lanes, w->product, more);
+            for (l = 0; l < lanes; l++) {
+                promised[l] = on[l] ? more[l] : promised[l];
+                far[l] = on[l] && !(promised[l] > CF_R(0.5) * alone[l]);
+                any_far |= far[l];
+            }
+            if (any_far) {
+                /* Too far for the sum's linear model: hold the sum's digamma, each class then moves uphill. */
+                CF_(move)(w, lanes, far, nought);
+                CF_(total)(classes, rows, lanes, w->product, more);
+                for (l = 0; l < lanes; l++) promised[l] = far[l] ? more[l] : promised[l];
+            }
+            CF_(largest)(classes, rows, lanes, w->ratio, distance);
+        }
+        CF_(complete)(w, lanes);
+        for (l = 0; l < lanes; l++) {
+            const cf_real noise = 16 * CF_EPSILON * w->x[top + l]; /* what rounding leaves open of the sum */
+            const int near = distance[l] < TOLERANCE || (distance[l] < noise && distance[l] < CF_R(0.03));
+            const int lost = iteration >= PATIENCE && (promised[l] < ROUNDING || (on[l] && distance[l] < noise));
+            if (taken[l] == 0 && ((on[l] && near) || lost)) taken[l] = iteration;
+            climbing |= taken[l] == 0;
+        }
+        if (!climbing) return;
+        CF_(evaluate)(w, lanes, mixed, beta);
+    }
+}
+
+#endif
