@@ -1,7 +1,7 @@
 # Each target sets up .venv by itself; nothing is needed but Python 3.10+, a C compiler and make.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/*.c src/classfilter/csrc/*)
+SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/*.[ch] src/classfilter/csrc/*)
 
 .PHONY: demo test lint bench dist clean
 

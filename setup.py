@@ -24,7 +24,7 @@ setup(
         Extension(
             "classfilter._core",
             sources=sorted(map(str, Path("src/classfilter").rglob("*.c"))),
-            depends=sorted(map(str, Path("src/classfilter/csrc").iterdir())),
+            depends=sorted(map(str, Path("src/classfilter").rglob("*.[ch]"))),
             include_dirs=[numpy.get_include(), "src/classfilter/csrc"],
             define_macros=[
                 ("Py_LIMITED_API", "0x030A0000"),

@@ -2,10 +2,12 @@
 
 from . import metrics, plot
 from ._version import __version__
+from .bank import Bank
 from .filters import DirichletFilter, DirichletState, Filter
 from .simulate import simulate
 
 __all__ = [
+    "Bank",
     "DirichletFilter",
     "DirichletState",
     "Filter",

@@ -1,5 +1,6 @@
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 class Dirichlet:
@@ -17,6 +18,18 @@ class Dirichlet:
     def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> NDArray[Any]: ...
     def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> NDArray[Any]: ...
     def reset(self) -> None: ...
+    def _update_many(
+        self,
+        states: NDArray[Any] | None,
+        which: NDArray[np.uintp] | None,
+        probs: ArrayLike,
+        beta: ArrayLike,
+        dt: ArrayLike,
+        out: NDArray[Any] | None,
+        start: int,
+        stop: int,
+        /,
+    ) -> None: ...
     def _restore(self, eta: float, alpha: ArrayLike, /) -> None: ...
     @property
     def probs(self) -> NDArray[Any]: ...

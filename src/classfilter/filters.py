@@ -135,8 +135,8 @@ class DirichletFilter(_core.Dirichlet):
             raise ValueError(f"dtype is {self._dtype}; it must be float64 or float32")
         single = self._dtype == np.float32
         if max_concentration is None:
-            most = 1e6 if single else 1e12
-            max_concentration = min(most, max(1e6, 3 / max(floor, 1e-30), 10.0 * len(self._classes)))
+            wanted = max(1e6, 3 / max(floor, 1e-30), 10.0 * len(self._classes))
+            max_concentration = min(wanted, 1e6 if single else 1e12)
         if prior is None:
             prior = np.ones(len(self._classes))
         prior = np.array(prior, self._dtype)
@@ -180,6 +180,11 @@ class DirichletFilter(_core.Dirichlet):
     def gamma(self) -> float:
         """What a time unit leaves of the memory."""
         return self._gamma
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the arithmetic."""
+        return self._dtype
 
     @property
     def max_concentration(self) -> float:

@@ -99,6 +99,11 @@ cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *settings, cf_real *stat
                                 const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                 cf_real *probs, cf_real *scratch, size_t *row);
 
+/* Tells whether updates with these rows would be taken; *row is the first that would not. */
+cf_status CF_(cf_dirichlet_check)(const CF_(cf_dirichlet) *settings, size_t rows, const cf_real *observed,
+                                  const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                  size_t *row);
+
 /* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_BLOCK of them at a time through
    the vector registers. The states lie one after the other at `states`; row i is for number which[i], or i where
    `which` is NULL, and no stream may come twice. All rows are checked before any state changes; at a failure,

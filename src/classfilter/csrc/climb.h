@@ -69,6 +69,16 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_rea
 /* Where lanes go separate ways, each number is chosen, not each way, so that the loops become vector code. */
 #define CF_CHOOSE(lane_goes, value, other) (lanes == 1 || (lane_goes) ? (value) : (other))
 
+/* A loop over the numbers of the rows, none of which depends on another. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define CF_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define CF_INDEPENDENT
+#endif
+#define CF_EACH_NUMBER(k, l)                              \
+    CF_INDEPENDENT for (k = 0; k < rows; k++)             \
+        CF_INDEPENDENT for (l = 0; l < lanes; l++)
+
 /* A number of row k, or 0 where the row belongs to no class. */
 #define CF_CLASS(k, value) cf_from_bits(cf_to_bits(value) & (0 - (cf_bits)((cf_bits)(k) < (cf_bits)classes)))
 
@@ -124,14 +134,13 @@ CF_INLINE void CF_(polygammas)(size_t classes, size_t rows, size_t lanes, const 
     cf_real top_h[CF_BLOCK];
     size_t k, l;
     for (l = 0; l < lanes; l++) top_h[l] = x[classes * lanes + l] + (CF_SHIFT - CF_R(0.5));
-    for (k = 0; k < rows; k++)
-        for (l = 0; l < lanes; l++) {
-            const size_t i = k * lanes + l;
-            CF_(cf_polygamma) p = CF_(cf_polygamma_of)(x[i]);
-            lag[i] = cf_log_ratio(top_h[l], p.h) - p.rest;
-            first[i] = p.trigamma;
-            second[i] = p.tetragamma;
-        }
+    CF_EACH_NUMBER(k, l) {
+        const size_t i = k * lanes + l;
+        CF_(cf_polygamma) p = CF_(cf_polygamma_of)(x[i]);
+        lag[i] = cf_log_ratio(top_h[l], p.h) - p.rest;
+        first[i] = p.trigamma;
+        second[i] = p.tetragamma;
+    }
 }
 
 CF_INLINE void CF_(evaluate)(const CF_(work) *w, size_t lanes, int mixed, const cf_real *beta) {
@@ -163,20 +172,19 @@ CF_INLINE void CF_(derive)(const CF_(work) *w, size_t lanes, int mixed, const cf
     cf_real *restrict over_x = w->over_x, *restrict product = w->product, *restrict newton = w->newton;
     cf_real *restrict gain = w->gain;
     size_t k, l;
-    for (k = 0; k < rows; k++)
-        for (l = 0; l < lanes; l++) {
-            const size_t i = k * lanes + l;
-            const cf_real share2 = share[l] * beta[l], share3 = share2 * beta[l];
-            const cf_real g = c[l] * ((lag[i] - lag[top + l]) - m[i]) + share[l] * ((lag_b[i] - lag_b[top + l]) + log_s[i]);
-            const cf_real d = 1 / (c[l] * first[i] + share2 * first_b[i]);
-            gradient[i] = g;
-            inverse[i] = d;
-            bend[i] = c[l] * second[i] + share3 * second_b[i];
-            over_x[i] = 1 / x[i];
-            product[i] = g * change[i];
-            newton[i] = g * d;
-            gain[i] = g * (g * d);
-        }
+    CF_EACH_NUMBER(k, l) {
+        const size_t i = k * lanes + l;
+        const cf_real share2 = share[l] * beta[l], share3 = share2 * beta[l];
+        const cf_real g = c[l] * ((lag[i] - lag[top + l]) - m[i]) + share[l] * ((lag_b[i] - lag_b[top + l]) + log_s[i]);
+        const cf_real d = 1 / (c[l] * first[i] + share2 * first_b[i]);
+        gradient[i] = g;
+        inverse[i] = d;
+        bend[i] = c[l] * second[i] + share3 * second_b[i];
+        over_x[i] = 1 / x[i];
+        product[i] = g * change[i];
+        newton[i] = g * d;
+        gain[i] = g * (g * d);
+    }
 }
 
 /* What the third derivatives add to the sum of the Newton step (g + rise) / d. Remembers where the step starts. */
@@ -187,13 +195,12 @@ CF_INLINE void CF_(foresee)(const CF_(work) *w, size_t lanes, const int *goes, c
     const cf_real *restrict x = w->x;
     cf_real *restrict product = w->product, *restrict base = w->base;
     size_t k, l;
-    for (k = 0; k < rows; k++)
-        for (l = 0; l < lanes; l++) {
-            const size_t i = k * lanes + l;
-            const cf_real step = (gradient[i] + rise[l]) * inverse[i];
-            product[i] = (top_bend[l] - bend[i] * (step * step)) * inverse[i];
-            base[i] = CF_CHOOSE(goes[l], x[i], base[i]);
-        }
+    CF_EACH_NUMBER(k, l) {
+        const size_t i = k * lanes + l;
+        const cf_real step = (gradient[i] + rise[l]) * inverse[i];
+        product[i] = (top_bend[l] - bend[i] * (step * step)) * inverse[i];
+        base[i] = CF_CHOOSE(goes[l], x[i], base[i]);
+    }
 }
 
 /* Takes the step from `base`. With a its first and b its second order, relative to x, x (1 + a + b) for a rise and
@@ -206,19 +213,18 @@ CF_INLINE void CF_(move)(const CF_(work) *w, size_t lanes, const int *goes, cons
     cf_real *restrict x = w->x, *restrict change = w->change, *restrict product = w->product;
     cf_real *restrict distance = w->ratio;
     size_t k, l;
-    for (k = 0; k < rows; k++)
-        for (l = 0; l < lanes; l++) {
-            const size_t i = k * lanes + l;
-            const cf_real old = base[i], step = (gradient[i] + rise[l]) * inverse[i], a = step * over_x[i];
-            const cf_real b = CF_R(-0.5) * (bend[i] * inverse[i]) * (step * a);
-            cf_real up = 1 + a + (b < a ? b : a), down = 1 - a + (a * a - b), ratio;
-            down = 1 / (down < LARGEST_FALL ? down : LARGEST_FALL);
-            ratio = a > 0 ? up : down;
-            x[i] = CF_CHOOSE(goes[l], old * ratio, x[i]);
-            change[i] = CF_CHOOSE(goes[l], old * ratio - old, change[i]);
-            product[i] = CF_CHOOSE(goes[l], gradient[i] * (old * ratio - old), product[i]);
-            distance[i] = CF_CHOOSE(goes[l], ratio > 1 ? ratio - 1 : 1 - ratio, distance[i]);
-        }
+    CF_EACH_NUMBER(k, l) {
+        const size_t i = k * lanes + l;
+        const cf_real old = base[i], step = (gradient[i] + rise[l]) * inverse[i], a = step * over_x[i];
+        const cf_real b = CF_R(-0.5) * (bend[i] * inverse[i]) * (step * a);
+        cf_real up = 1 + a + (b < a ? b : a), down = 1 - a + (a * a - b), ratio;
+        down = 1 / (down < LARGEST_FALL ? down : LARGEST_FALL);
+        ratio = a > 0 ? up : down;
+        x[i] = CF_CHOOSE(goes[l], old * ratio, x[i]);
+        change[i] = CF_CHOOSE(goes[l], old * ratio - old, change[i]);
+        product[i] = CF_CHOOSE(goes[l], gradient[i] * (old * ratio - old), product[i]);
+        distance[i] = CF_CHOOSE(goes[l], ratio > 1 ? ratio - 1 : 1 - ratio, distance[i]);
+    }
 }
 
 /* Goes back half of the last change. */
@@ -227,13 +233,12 @@ CF_INLINE void CF_(retreat)(const CF_(work) *w, size_t lanes, const int *goes) {
     const cf_real *restrict base = w->base;
     cf_real *restrict x = w->x, *restrict change = w->change;
     size_t k, l;
-    for (k = 0; k < rows; k++)
-        for (l = 0; l < lanes; l++) {
-            const size_t i = k * lanes + l;
-            const cf_real half = CF_R(0.5) * change[i];
-            change[i] = CF_CHOOSE(goes[l], half, change[i]);
-            x[i] = CF_CHOOSE(goes[l], base[i] + half, x[i]);
-        }
+    CF_EACH_NUMBER(k, l) {
+        const size_t i = k * lanes + l;
+        const cf_real half = CF_R(0.5) * change[i];
+        change[i] = CF_CHOOSE(goes[l], half, change[i]);
+        x[i] = CF_CHOOSE(goes[l], base[i] + half, x[i]);
+    }
 }
 
 /* How far the sum's digamma is to rise, from the sum's change of second order, sum + more: held back where `more` is

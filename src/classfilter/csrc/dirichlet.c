@@ -113,6 +113,7 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
         }
         mixed |= taken[l] == 0 ? 2 : 0;
     }
+    CF_(complete)(w, lanes);
     if (mixed == 3)
         CF_(climb)(w, lanes, 1, c, weight, taken);
     else if (mixed == 2)
@@ -123,7 +124,7 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
         if (taken[l] == 0) return CF_NOT_CONVERGED;
         if (taken[l] > *iterations) *iterations = taken[l];
         updates[l].state[0] = eta[l];
-        for (k = 0; k < classes; k++) {
+        for (k = 0; k < classes && (seen[l] || f->anchor > 0); k++) {
             const cf_real alpha = w->x[k * lanes + l] * excess;
             updates[l].state[k + 1] = alpha > SMALLEST_ALPHA ? alpha : SMALLEST_ALPHA;
         }
@@ -239,6 +240,21 @@ CF_TARGETS cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *f, cf_real *
                       CF_(carve)(f->classes, rows, 1, scratch), row);
 }
 
+cf_status CF_(cf_dirichlet_check)(const CF_(cf_dirichlet) *f, size_t rows, const cf_real *observed, const cf_real *beta,
+                                  size_t beta_stride, const cf_real *dt, size_t dt_stride, size_t *row) {
+    size_t i;
+    int seen;
+    for (i = 0; i < rows; i++) {
+        cf_status status =
+            CF_(check)(f->classes, observed + i * f->classes, beta[i * beta_stride], dt[i * dt_stride], &seen);
+        if (status != CF_OK) {
+            *row = i;
+            return status;
+        }
+    }
+    return CF_OK;
+}
+
 /* Updates `count` <= lanes streams that were checked. */
 CF_INLINE cf_status CF_(group)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, size_t count,
                                const CF_(update) *updates, const int *seen, cf_real *const *probs) {
@@ -257,18 +273,12 @@ CF_TARGETS cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *f, cf_real 
     const CF_(work) w = CF_(carve)(classes, classes + 1, CF_BLOCK, scratch);
     size_t i, l;
     int seen[CF_BLOCK];
-    for (i = 0; i < streams; i++) {
-        cf_status status = CF_(check)(classes, observed + i * classes, beta[i * beta_stride], dt[i * dt_stride], seen);
-        if (status != CF_OK) {
-            *row = i;
-            return status;
-        }
-    }
+    cf_status status = CF_(cf_dirichlet_check)(f, streams, observed, beta, beta_stride, dt, dt_stride, row);
+    if (status != CF_OK) return status;
     for (i = 0; i < streams; i += CF_BLOCK) {
         const size_t count = streams - i < CF_BLOCK ? streams - i : CF_BLOCK;
         CF_(update) updates[CF_BLOCK];
         cf_real *results[CF_BLOCK];
-        cf_status status;
         for (l = 0; l < CF_BLOCK; l++) {
             /* lanes to spare repeat the last stream on a copy of its state */
             const size_t j = i + (l < count ? l : count - 1);

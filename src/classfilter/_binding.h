@@ -1,0 +1,227 @@
+/* What the binding's methods share: the object, its numbers in either precision, arguments, and messages. */
+#ifndef CLASSFILTER_BINDING_H
+#define CLASSFILTER_BINDING_H
+
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <string.h>
+
+#include "cf.h"
+#define CF_FLOAT
+#include "cf.h"
+#undef CF_FLOAT
+
+/* A call of either precision: what points to numbers is void here, so one text serves both. */
+#define CALL(self, name, arguments) ((self)->single ? name##_f32 arguments : name##_f64 arguments)
+
+typedef struct {
+    PyObject_HEAD
+    int single; /* float, not double */
+    size_t classes;
+    union {
+        cf_dirichlet_f32 f32;
+        cf_dirichlet_f64 f64;
+    } settings;
+    void *memory; /* one block, for all the rest */
+    void *state, *start, *prior_nu, *observed, *scratch;
+} Dirichlet;
+
+static double get(const Dirichlet *self, const void *numbers, size_t i) {
+    return self->single ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+}
+
+static void set(const Dirichlet *self, void *numbers, size_t i, double value) {
+    if (self->single)
+        ((float *)numbers)[i] = (float)value;
+    else
+        ((double *)numbers)[i] = value;
+}
+
+static size_t size_of(const Dirichlet *self) { return self->single ? sizeof(float) : sizeof(double); }
+
+static int type_of(const Dirichlet *self) { return self->single ? NPY_FLOAT : NPY_DOUBLE; }
+
+static void *at(const Dirichlet *self, void *numbers, size_t i) { return (char *)numbers + i * size_of(self); }
+
+/* ---- messages ---- */
+
+static PyObject *raise_number(const char *format, const char *place, double value) {
+    PyObject *number = PyFloat_FromDouble(value);
+    if (number != NULL) {
+        PyErr_Format(PyExc_ValueError, format, place, number);
+        Py_DECREF(number);
+    }
+    return NULL;
+}
+
+/* The error of a failed update, in words that name the argument, its value, its place and the remedy. `row` is negative
+   for a single update. */
+static PyObject *raise_status(const Dirichlet *self, cf_status status, Py_ssize_t row, const void *probs, double beta,
+                              double dt) {
+    char place[64];
+    double sum = 0;
+    size_t k;
+    if (row < 0)
+        place[0] = 0;
+    else
+        PyOS_snprintf(place, sizeof place, " in row %zd", row);
+    switch (status) {
+    case CF_BAD_BETA:
+        return raise_number("beta%s is %R; it must lie in [0, 1]: 0 ignores the observation, 1 trusts it fully", place,
+                            beta);
+    case CF_BAD_DT:
+        return raise_number("dt%s is %R; it must be finite and not negative: put the observations in order of time",
+                            place, dt);
+    case CF_PROBS_SUM:
+        for (k = 0; k < self->classes; k++) sum += get(self, probs, k);
+        return raise_number("probs%s sums to %R; it must be within 0.05 of 1: normalise it (scores and logits need a "
+                            "softmax first)",
+                            place, sum);
+    case CF_PROBS_NEGATIVE:
+    case CF_PROBS_INFINITE:
+    case CF_PROBS_SOME_NAN:
+        for (k = 0; k < self->classes; k++) {
+            double p = get(self, probs, k);
+            if (status == CF_PROBS_NEGATIVE ? p < 0 : status == CF_PROBS_SOME_NAN ? p != p : p > 1e30) break;
+        }
+        if (row < 0)
+            PyOS_snprintf(place, sizeof place, "[%zu]", k);
+        else
+            PyOS_snprintf(place, sizeof place, "[%zd, %zu]", row, k);
+        return raise_number(status == CF_PROBS_SOME_NAN
+                                ? "probs%s is %R while other entries of the row are not; a missing observation is a "
+                                  "row of NaN only"
+                                : "probs%s is %R; a probability must be finite and not negative",
+                            place, get(self, probs, k));
+    default:
+        PyErr_Format(status == CF_NOT_CONVERGED ? PyExc_ArithmeticError : PyExc_ValueError, "%s%s", cf_strerror(status),
+                     place);
+        return NULL;
+    }
+}
+
+static int ready(const Dirichlet *self) {
+    if (self->memory != NULL) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "the filter was not initialised: call __init__ first");
+    return 0;
+}
+
+/* ---- arguments ---- */
+
+/* An argument as a C array of the filter's precision, of at most `most` dimensions. */
+static PyArrayObject *as_array(const Dirichlet *self, PyObject *object, const char *name, int least, int most) {
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+    if (array == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_TypeError, "%s must hold numbers, got %R", name, object);
+        }
+        return NULL;
+    }
+    if (PyArray_NDIM(array) < least || PyArray_NDIM(array) > most) {
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions; it must have %d", name, PyArray_NDIM(array), most);
+        Py_DECREF(array);
+        return NULL;
+    }
+    return array;
+}
+
+static int wrong_length(const Dirichlet *self, Py_ssize_t length) {
+    PyErr_Format(PyExc_ValueError, "probs has %zd entries, but the filter has %zd classes; give one probability a class",
+                 length, (Py_ssize_t)self->classes);
+    return -1;
+}
+
+/* Copies one row of probabilities into self->observed. */
+static int take_row(Dirichlet *self, PyObject *object) {
+    const Py_ssize_t classes = (Py_ssize_t)self->classes;
+    PyArrayObject *array;
+    Py_ssize_t k;
+    if (PyList_CheckExact(object)) {
+        if (PyList_Size(object) != classes) return wrong_length(self, PyList_Size(object));
+        for (k = 0; k < classes; k++) {
+            double value = PyFloat_AsDouble(PyList_GetItem(object, k));
+            if (value == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                break; /* nested or odd contents: the general way has the words for it */
+            }
+            set(self, self->observed, (size_t)k, value);
+        }
+        if (k == classes) return 0;
+    }
+    array = as_array(self, object, "probs", 1, 1);
+    if (array == NULL) return -1;
+    if (PyArray_DIM(array, 0) != classes) {
+        wrong_length(self, PyArray_DIM(array, 0));
+        Py_DECREF(array);
+        return -1;
+    }
+    memcpy(self->observed, PyArray_DATA(array), self->classes * size_of(self));
+    Py_DECREF(array);
+    return 0;
+}
+
+/* Sorts probs, beta and dt out of a vectorcall; beta and dt stay NULL where not given. */
+static int three_arguments(const char *method, PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *out[3]) {
+    static const char *const expected[3] = {"probs", "beta", "dt"};
+    Py_ssize_t given = names == NULL ? 0 : PyTuple_Size(names), i;
+    int j;
+    out[0] = out[1] = out[2] = NULL;
+    if (nargs > 3) {
+        PyErr_Format(PyExc_TypeError, "%s() takes probs, beta and dt, but got %zd positional arguments", method, nargs);
+        return -1;
+    }
+    for (i = 0; i < nargs; i++) out[i] = args[i];
+    for (i = 0; i < given; i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        for (j = 0; j < 3; j++)
+            if (PyUnicode_CompareWithASCIIString(name, expected[j]) == 0) break;
+        if (j == 3) {
+            PyErr_Format(PyExc_TypeError, "%s() has no argument %R; it takes probs, beta and dt", method, name);
+            return -1;
+        }
+        if (out[j] != NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() got two values for %s", method, expected[j]);
+            return -1;
+        }
+        out[j] = args[nargs + i];
+    }
+    if (out[0] == NULL) {
+        PyErr_Format(PyExc_TypeError, "%s() needs the argument probs", method);
+        return -1;
+    }
+    return 0;
+}
+
+static int take_number(PyObject *object, const char *name, double *value) {
+    if (object == NULL) return 0;
+    *value = PyFloat_AsDouble(object);
+    if (*value == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s must be a number, got %R", name, object);
+        return -1;
+    }
+    return 0;
+}
+
+/* A number for all rows (stride 0) or one a row (stride 1). */
+static PyArrayObject *take_numbers(const Dirichlet *self, PyObject *object, const char *name, Py_ssize_t rows,
+                                   size_t *stride) {
+    PyObject *one = object == NULL ? PyFloat_FromDouble(1.0) : object;
+    PyArrayObject *array;
+    if (one == NULL) return NULL;
+    array = as_array(self, one, name, 0, 1);
+    if (object == NULL) Py_DECREF(one);
+    if (array == NULL) return NULL;
+    *stride = (size_t)PyArray_NDIM(array);
+    if (*stride == 1 && PyArray_DIM(array, 0) != rows) {
+        PyErr_Format(PyExc_ValueError, "%s has %zd entries, but probs has %zd rows; give one number, or one a row", name,
+                     (Py_ssize_t)PyArray_DIM(array, 0), rows);
+        Py_DECREF(array);
+        return NULL;
+    }
+    return array;
+}
+
+#endif
