@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .filters import DirichletFilter, DirichletState
+from .tables import replacing
 
 FORMAT = 1
 FEWEST_A_THREAD = 256  # below this, starting a thread costs more than it saves
@@ -160,16 +161,8 @@ class Bank:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all states to one `.npz` file, replacing it in one step."""
-        target = Path(path)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            with temporary.open("wb") as file:
-                np.savez(file, format=FORMAT, classes=self._names(), states=self._states)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(Path(path)) as file:
+            np.savez(file, format=FORMAT, classes=self._names(), states=self._states)
 
     def restore(self, path: str | os.PathLike[str]) -> None:
         """Take over the states of a file that `save` wrote, and their number."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
@@ -211,6 +213,12 @@ class DirichletFilter(_core.Dirichlet):
         other = type(self)(self._classes, **self._options)
         other.state = self.state
         return other
+
+    def save(self, path: str | PathLike[str], beta: Mapping[str, float] | None = None) -> None:
+        """Write the settings, and the weights of sources if given, as a TOML file; see `load`."""
+        from .config import save
+
+        save(self, Path(path), beta)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._classes, self._options, tuple(self.state))

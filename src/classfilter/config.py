@@ -1,0 +1,245 @@
+"""A filter as a small TOML file: its settings and the weights of its sources, not its state.
+
+::
+
+    classes = ["walk", "sit", "sleep"]
+    filter = "dirichlet"
+
+    [options]
+    gamma = 0.95
+    estimate = "mean"
+
+    [beta]
+    weak = 0.1
+    strong = 1.0
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .filters import DirichletFilter, Filter
+from .recording import NUMBER, check_weight
+from .tables import replacing
+
+KINDS: dict[str, Callable[..., Filter]] = {"dirichlet": DirichletFilter}
+"""What a file calls each class of filters. Such a class takes the classes first, then options by
+name, and keeps those it was made with in ``_options``."""
+
+_TEXT = ("estimate", "dtype")
+_ALWAYS = ("gamma",)
+
+
+class Config(NamedTuple):
+    """What a file holds.
+
+    Attributes
+    ----------
+    filter : Filter
+        Fresh, without data.
+    beta : dict of str to float
+        The weight of each source; empty where the file has none.
+    """
+
+    filter: Filter
+    beta: dict[str, float]
+
+
+def save(filter: Filter, path: str | Path, beta: Mapping[str, float] | None = None) -> None:  # noqa: A002
+    """Write a filter's settings, and the weights of its sources, to a TOML file.
+
+    Options that have their default value are left out, save gamma. Numbers are written so that
+    they come back to the bit. The file appears complete or not at all.
+
+    Parameters
+    ----------
+    filter : Filter
+        Its settings are kept, not its state. Its classes must be text or whole numbers.
+    path : str or Path
+        Where to; what is there is replaced.
+    beta : mapping of str to float, optional
+        The weight of each source, 0 to 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(DirichletFilter(["walk", "sit"], 0.95), f"{folder}/walk.toml", {"weak": 0.1})
+    ...     print(Path(f"{folder}/walk.toml").read_text().strip())
+    classes = ["walk", "sit"]
+    filter = "dirichlet"
+    <BLANKLINE>
+    [options]
+    gamma = 0.95
+    <BLANKLINE>
+    [beta]
+    weak = 0.1
+    """
+    kind = next((name for name, made in KINDS.items() if made is type(filter)), None)
+    if kind is None:
+        raise TypeError(f"a {type(filter).__name__} cannot be saved; there are: {', '.join(KINDS)}")
+    for name in filter.classes:
+        if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
+            raise ValueError(
+                f"classes has {name!r}; only text and whole numbers can be saved: rename it"
+            )
+    sections = {"options": _changed(filter)}
+    if beta is not None:
+        for source, weight in beta.items():
+            if not isinstance(source, str):
+                raise ValueError(f"beta has the source {source!r}; its name must be text")
+            check_weight(f"beta[{source!r}]", weight)
+        sections["beta"] = {source: float(weight) for source, weight in beta.items()}
+    lines = [f"classes = {_value(filter.classes)}", f"filter = {_value(kind)}"]
+    for title, entries in sections.items():
+        lines += ["", f"[{title}]"]
+        lines += [f"{_key(key)} = {_value(value)}" for key, value in entries.items()]
+    text = "\n".join(lines) + "\n"
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def load(path: str | Path) -> Filter:
+    """Make the filter that a TOML file describes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(DirichletFilter(["walk", "sit"], 0.95), f"{folder}/walk.toml")
+    ...     load(f"{folder}/walk.toml")
+    DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode')
+    """
+    return read(path).filter
+
+
+def read(path: str | Path) -> Config:
+    """Read a TOML file: the filter that it describes, and the weights of the sources.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file as `save` writes it, or written by hand. Options are those of the filter's class.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(DirichletFilter(2, 0.95), f"{folder}/walk.toml", {"weak": 0.1, "strong": 1})
+    ...     read(f"{folder}/walk.toml").beta
+    {'weak': 0.1, 'strong': 1.0}
+    """
+    path = Path(path)
+    try:
+        return _parse(_toml().loads(path.read_bytes().decode("utf-8-sig")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _parse(found: dict[str, Any]) -> Config:
+    for key in found:
+        if key not in ("classes", "filter", "options", "beta"):
+            raise ValueError(f"unknown key {key}; there are classes, filter, [options] and [beta]")
+    classes = found.get("classes")
+    if classes is None:
+        raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
+    if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
+        raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
+    kind = found.get("filter")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
+    options, beta = (found.get(title, {}) for title in ("options", "beta"))
+    for title, section in (("options", options), ("beta", beta)):
+        if not isinstance(section, dict):
+            raise ValueError(f"{title} is {section!r}; it must be a section, [{title}]")
+    allowed = list(inspect.signature(KINDS[kind]).parameters)[1:]
+    for key, value in options.items():
+        if key not in allowed:
+            raise ValueError(f"unknown option {key}; {kind} has {', '.join(allowed)}")
+        _check(key, value)
+    weights = {source: check_weight(f"beta.{source}", weight) for source, weight in beta.items()}
+    return Config(KINDS[kind](classes, **options), weights)
+
+
+def _check(key: str, value: Any) -> None:
+    """Refuse a value of the wrong type; whether it is in range, the filter knows."""
+    if key in _TEXT:
+        if not isinstance(value, str):
+            raise ValueError(f'option {key} is {value!r}; it must be text, in "quotes"')
+        return
+    cells = value
+    while isinstance(cells, list) and cells and isinstance(cells[0], list):
+        cells = [cell for row in cells for cell in (row if isinstance(row, list) else [row])]
+    for cell in cells if isinstance(cells, list) else [cells]:
+        if isinstance(cell, bool) or not isinstance(cell, NUMBER):
+            raise ValueError(f"option {key} is {value!r}; it must be a number, without quotes")
+
+
+def _changed(filter: Filter) -> dict[str, Any]:  # noqa: A002
+    """Return the options that it takes to make the same filter anew."""
+    options = _options(filter)
+    needed = options
+    for key in options:
+        fewer = {k: value for k, value in needed.items() if k != key}
+        if key not in _ALWAYS and _made(filter, fewer) == options:
+            needed = fewer
+    return needed
+
+
+def _made(filter: Filter, options: dict[str, Any]) -> dict[str, Any] | None:  # noqa: A002
+    """Return all options of a filter made with some; None where it cannot be made."""
+    try:
+        return _options(type(filter)(filter.classes, **options))  # type: ignore[call-arg]
+    except (TypeError, ValueError):
+        return None
+
+
+def _options(filter: Filter) -> dict[str, Any]:  # noqa: A002
+    """Return the options that a filter was made with, as plain Python values."""
+    return {key: _plain(value) for key, value in vars(filter)["_options"].items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.dtype):
+        return value.name
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _value(value: Any) -> str:
+    """Write a value in TOML."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    if isinstance(value, str):
+        return f'"{re.sub(_ESCAPED, _escape, value)}"'
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return repr(float(value))
+
+
+_ESCAPED = r'["\\\x00-\x1f\x7f]'
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    return f"\\{char}" if char in '"\\' else f"\\u{ord(char):04x}"
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _toml() -> Any:
+    """Return the library that reads TOML."""
+    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(f"reading TOML needs {name}: pip install {name}") from error

@@ -1,0 +1,272 @@
+"""Configuration files: what is saved comes back to the bit, and is plain TOML on the way."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter import config
+
+toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"])) | st.integers(-(2**63), 2**63 - 1)
+WEIGHTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.floats(0, 1))
+PRECISIONS = (np.float64, np.float32)
+GOOD = 'classes = ["walk", "sit"]\nfilter = "dirichlet"\n'
+
+
+@st.composite
+def made(draw: st.DrawFn) -> cf.DirichletFilter:
+    """A filter with any of the options set, to any value."""
+    classes = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
+    K = len(classes)
+    dtype = draw(st.sampled_from(PRECISIONS))
+    prior = st.lists(st.floats(2**-9, 50, width=32), min_size=K, max_size=K)
+    some: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {"dtype": st.just(dtype)},
+            optional={
+                "gamma": st.floats(0, 1),
+                "estimate": st.sampled_from(["mode", "mean"]),
+                "floor": st.floats(1e-9, 0.5),
+                "anchor": st.floats(0, 10),
+                "prior": prior | prior.map(np.array),
+                "prior_weight": st.floats(1e-3, 100),
+                "max_concentration": st.floats(251, 1e5),
+            },
+        )
+    )
+    return cf.DirichletFilter(classes, **some)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two filters have the same classes and settings, to the bit and the type."""
+    if type(a) is not type(b) or a.classes != b.classes:
+        return False
+    if [type(name) for name in a.classes] != [type(name) for name in b.classes]:
+        return False
+    for key, value in a._options.items():
+        x, y = np.asarray(value), np.asarray(b._options[key])
+        if x.tobytes() != y.tobytes() if x.dtype.kind == "f" else value != b._options[key]:
+            return False
+    return True
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(f=made(), beta=WEIGHTS)
+def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    config.save(f, path, beta)
+    found = config.read(path)
+    assert same(found.filter, f)
+    assert found.beta == beta
+    assert list(found.beta) == list(beta)
+    assert same(config.load(path), f)
+    rows = np.random.default_rng(0).dirichlet(np.ones(len(f.classes)), 5)
+    assert found.filter.run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(f=made(), beta=WEIGHTS)
+def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    config.save(f, path, beta)
+    found = toml.loads(path.read_bytes().decode())
+    assert set(found) == {"classes", "filter", "options", "beta"}
+    assert found["classes"] == list(f.classes)
+    assert found["filter"] == "dirichlet"
+    assert found["options"]["gamma"] == f.gamma
+    assert found["beta"] == beta
+
+
+def test_only_what_differs_from_the_default_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    config.save(cf.DirichletFilter(["walk", "sit"], floor=1e-3, prior=[1, 1]), path)
+    assert path.read_bytes() == (
+        b'classes = ["walk", "sit"]\nfilter = "dirichlet"\n\n[options]\ngamma = 0.9\n'
+    )
+    config.save(
+        cf.DirichletFilter(
+            [3, "sit still"],
+            half_life=1.0,
+            estimate="mean",
+            floor=1e-9,
+            anchor=2,
+            prior=[1.0, 0.1],
+            prior_weight=np.float64(3.0),
+            max_concentration=400,
+            dtype="float32",
+        ),
+        path,
+        {"weak": 0.1, "über strong": 1},
+    )
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        'classes = [3, "sit still"]',
+        'filter = "dirichlet"',
+        "",
+        "[options]",
+        "gamma = 0.5",
+        'estimate = "mean"',
+        "floor = 1e-09",
+        "anchor = 2",
+        "prior = [1.0, 0.10000000149011612]",
+        "prior_weight = 3.0",
+        "max_concentration = 400",
+        'dtype = "float32"',
+        "",
+        "[beta]",
+        "weak = 0.1",
+        '"über strong" = 1.0',
+    ]
+
+
+def test_the_default_of_one_option_may_follow_another(tmp_path: Path) -> None:
+    """The largest concentration follows others; a file need not say it, unless it is not that."""
+    path = tmp_path / "walk.toml"
+    usual: list[dict[str, Any]] = [
+        {"dtype": dtype, "floor": floor} for dtype in PRECISIONS for floor in (1e-3, 1e-9)
+    ]
+    limits = {cf.DirichletFilter(3, **options).max_concentration for options in usual}
+    assert len(limits) > 1
+    for options in usual:
+        f = cf.DirichletFilter(3, **options)
+        config.save(f, path)
+        assert "max_concentration" not in path.read_text()
+        assert same(config.load(path), f)
+        for limit in limits - {f.max_concentration}:
+            if limit <= 1e6:  # what single precision takes
+                f = cf.DirichletFilter(3, **options, max_concentration=limit)
+                config.save(f, path)
+                assert same(config.load(path), f)
+
+
+def test_settings_are_kept_and_the_state_is_not(tmp_path: Path) -> None:
+    f = cf.DirichletFilter(["walk", "sit"], prior=[2.0, 1.0])
+    f.run([[0.0, 1.0]] * 9)
+    before = f.alpha
+    config.save(f, tmp_path / "walk.toml")
+    assert config.load(tmp_path / "walk.toml").state.alpha.tolist() == [2.0, 1.0]
+    assert f.alpha.tobytes() == before.tobytes()
+
+
+def test_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    text = GOOD + '# six\r\n[options]\nhalf_life = 6\ndtype = "float32"\n[beta]\nweak = 1\n'
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # as some editors begin a file
+    found = config.read(str(path))
+    assert same(found.filter, cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32"))
+    assert found.beta == {"weak": 1.0}
+    path.write_text(GOOD)
+    found = config.read(path)
+    assert same(found.filter, cf.DirichletFilter(["walk", "sit"]))
+    assert found.beta == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('filter = "dirichlet"', 'classes is missing; give their names: classes = \\["walk"'),
+        ('classes = "walk"\nfilter = "dirichlet"', "classes is 'walk'; it must be a list of text"),
+        ("classes = [1.5, 2]", r"classes is \[1\.5, 2\]; .* text or whole numbers"),
+        ("classes = [true, false]", r"classes is \[True, False\]"),
+        ('classes = []\nfilter = "dirichlet"', "at least two are needed"),
+        ('classes = ["a", "a"]\nfilter = "dirichlet"', "'a' more than once"),
+        ('classes = ["a", "b"]', "filter is None; it must be one of dirichlet"),
+        ('classes = ["a", "b"]\nfilter = "kalman"', "filter is 'kalman'; it must be one of"),
+        ('classes = ["a", "b"]\nfilter = ["a"]', r"filter is \['a'\]; it must be one of"),
+        (GOOD + "gama = 0.9", r"unknown key gama; there are classes, filter, \[options\]"),
+        (GOOD + "options = 3", r"options is 3; it must be a section, \[options\]"),
+        (GOOD + "beta = 0.5", r"beta is 0\.5; it must be a section, \[beta\]"),
+        (GOOD + "[options]\ngama = 0.9", "unknown option gama; dirichlet has gamma, half_life"),
+        (GOOD + '[options]\nclasses = "a"', "unknown option classes; dirichlet has gamma"),
+        (GOOD + '[options]\ngamma = "0.9"', "option gamma is '0.9'; .* number, without quotes"),
+        (GOOD + "[options]\ngamma = true", "option gamma is True; it must be a number"),
+        (GOOD + "[options]\ngamma = [0.9]", "gamma|float"),
+        (GOOD + "[options]\ngamma = 1.5", r"gamma must lie in \[0, 1\]"),
+        (GOOD + "[options]\nestimate = 1", 'option estimate is 1; it must be text, in "quotes"'),
+        (GOOD + '[options]\nestimate = "median"', "estimate is 'median'; it must be"),
+        (GOOD + '[options]\ndtype = "floaty"', "floaty"),
+        (GOOD + '[options]\nprior = [1.0, "1.0"]', r"option prior is \[1\.0, '1\.0'\]; .* number"),
+        (GOOD + "[options]\nprior = [1.0]", "prior has shape"),
+        (GOOD + "[beta]\nweak = 1.5", r"beta\.weak is 1\.5; it must be a number in \[0, 1\]"),
+        (GOOD + '[beta]\nweak = "1"', r"beta\.weak is '1'"),
+        (GOOD + "[beta]\nweak = true", r"beta\.weak is True"),
+        ("classes = [", "Invalid|Unexpected|Unclosed"),
+    ],
+)
+def test_errors_name_the_file_the_key_and_the_remedy(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"walk\.toml: .*({message})"):
+        config.read(path)
+    with pytest.raises(ValueError, match=rf"walk\.toml: .*({message})"):
+        config.load(path)
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"walk\.toml: .*utf-8"):
+        config.load(path)
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.toml"):
+        config.load(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("f", "beta", "error", "message"),
+    [
+        (cf.DirichletFilter([("a",), "b"]), None, ValueError, r"classes has \('a',\); only text"),
+        (cf.DirichletFilter([True, False]), None, ValueError, "classes has True; only text"),
+        (cf.DirichletFilter([1.5, 2]), None, ValueError, r"classes has 1\.5"),
+        (cf.DirichletFilter(2), {"weak": 2}, ValueError, r"beta\['weak'\] is 2; .* in \[0, 1\]"),
+        (cf.DirichletFilter(2), {1: 0.5}, ValueError, "beta has the source 1; .* text"),
+        (cf.DirichletFilter(["\ud800", "b"]), None, ValueError, "surrogates"),
+        (object(), None, TypeError, "a object cannot be saved; there are: dirichlet"),
+    ],
+)
+def test_what_cannot_be_saved(
+    f: Any, beta: Any, error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text("old")
+    with pytest.raises(error, match=message):
+        config.save(f, path, beta)
+    assert path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_another_kind_needs_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class SlowFilter(cf.DirichletFilter):
+        pass
+
+    Slow: Any = SlowFilter
+    with pytest.raises(TypeError, match="a SlowFilter cannot be saved"):
+        config.save(Slow(2), tmp_path / "walk.toml")
+    monkeypatch.setitem(config.KINDS, "slow", SlowFilter)
+    config.save(Slow(2, 0.5), tmp_path / "walk.toml")
+    assert same(config.load(tmp_path / "walk.toml"), Slow(2, 0.5))
+
+
+def test_numpy_numbers_as_classes(tmp_path: Path) -> None:
+    classes: Any = np.arange(3)
+    config.save(cf.DirichletFilter(classes), tmp_path / "walk.toml")
+    assert config.load(tmp_path / "walk.toml").classes == (0, 1, 2)
+
+
+def test_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "walk.toml"
+    config.save(cf.DirichletFilter(2), path)
+    monkeypatch.setitem(sys.modules, "tomli", None)
+    monkeypatch.setattr(sys, "version_info", (3, 10, 0))
+    with pytest.raises(ImportError, match="needs tomli: pip install tomli"):
+        config.load(path)
