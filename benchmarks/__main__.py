@@ -7,5 +7,7 @@ cases.step()
 # hmmlearn's time grows with K squared: fewer rows keep it short.
 for classes, rows in ((6, 100_000), (2, 100_000), (20, 20_000), (100, 1_000)):
     cases.stream(rows, classes)
+for streams, classes in ((10_000, 6), (10_000, 2), (2_000, 20), (100, 6)):
+    cases.bank(streams, classes)
 cases.algorithm_1()
 cases.imports()

@@ -13,7 +13,7 @@ from filterpy import discrete_bayes
 from hmmlearn import _hmmc
 from numpy.typing import NDArray
 
-from classfilter import DirichletFilter, reference
+from classfilter import Bank, DirichletFilter, reference
 from classfilter.simulate import simulate
 
 from .compare import Call, race, report
@@ -122,6 +122,26 @@ def stream(T: int, K: int) -> None:
     times = {name: taken / T for name, taken in best.items()}
     goals = dict.fromkeys(own, "<= 5; 300 ns") if K == 6 else {}
     report(f"A stream, K = {K}, T = {T:,}, per step", times, goals)
+
+
+def bank(N: int, K: int) -> None:
+    """Time one update of N streams on one thread, against the same rows as one stream."""
+    probs, strong = lifelike(N, K)
+    start, stay = np.full(K, 1 / K), np.full((K, K), 0.01 / K) + 0.99 * np.eye(K)
+    seen = np.maximum(probs, 1e-3)
+    f = DirichletFilter(K)
+    double, single = Bank(f, N), Bank(DirichletFilter(K, dtype=np.float32), N)
+    weights = np.where(strong, 1.0, 0.5)
+    contestants: dict[str, Call] = {
+        "hmmlearn forward_scaling": lambda: _hmmc.forward_scaling(start, stay, seen),
+        "run, beta 1 each 12th row, else 0.5": lambda: f.run(probs, weights),
+        "Bank.update, the same": lambda: double.update(probs, weights, threads=1),
+        "Bank.update, beta 0.5": lambda: double.update(probs, 0.5, threads=1),
+        "Bank.update, beta 0.5, float32": lambda: single.update(probs, 0.5, threads=1),
+    }
+    times = {name: taken / N for name, taken in race(contestants).items()}
+    goals = {"Bank.update, beta 0.5": "150 ns"} if K == 6 else {}
+    report(f"Many streams, K = {K}, N = {N:,}, per stream", times, goals)
 
 
 def algorithm_1() -> None:
