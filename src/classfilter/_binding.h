@@ -224,4 +224,50 @@ static PyArrayObject *take_numbers(const Dirichlet *self, PyObject *object, cons
     return array;
 }
 
+/* The arguments of a call that takes many observations. */
+typedef struct {
+    PyArrayObject *probs, *beta, *dt;
+    size_t count, beta_stride, dt_stride;
+} Rows;
+
+static void release_rows(Rows *rows) {
+    Py_XDECREF(rows->probs);
+    Py_XDECREF(rows->beta);
+    Py_XDECREF(rows->dt);
+}
+
+static int take_rows(const Dirichlet *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows) {
+    memset(rows, 0, sizeof *rows);
+    rows->probs = as_array(self, probs, "probs", 2, 2);
+    if (rows->probs == NULL) return -1;
+    rows->count = (size_t)PyArray_DIM(rows->probs, 0);
+    if (PyArray_DIM(rows->probs, 1) != (npy_intp)self->classes) {
+        wrong_length(self, PyArray_DIM(rows->probs, 1));
+    } else {
+        rows->beta = take_numbers(self, beta, "beta", (Py_ssize_t)rows->count, &rows->beta_stride);
+        if (rows->beta != NULL) rows->dt = take_numbers(self, dt, "dt", (Py_ssize_t)rows->count, &rows->dt_stride);
+        if (rows->dt != NULL) return 0;
+    }
+    release_rows(rows);
+    return -1;
+}
+
+/* Pointers to row i, and the error of a call that failed there. */
+static void *probs_at(const Dirichlet *self, const Rows *rows, size_t i) {
+    return at(self, PyArray_DATA(rows->probs), i * self->classes);
+}
+
+static void *beta_at(const Dirichlet *self, const Rows *rows, size_t i) {
+    return at(self, PyArray_DATA(rows->beta), i * rows->beta_stride);
+}
+
+static void *dt_at(const Dirichlet *self, const Rows *rows, size_t i) {
+    return at(self, PyArray_DATA(rows->dt), i * rows->dt_stride);
+}
+
+static PyObject *raise_row(const Dirichlet *self, cf_status status, const Rows *rows, size_t i) {
+    return raise_status(self, status, (Py_ssize_t)i, probs_at(self, rows, i), get(self, beta_at(self, rows, i), 0),
+                        get(self, dt_at(self, rows, i), 0));
+}
+
 #endif

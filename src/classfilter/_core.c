@@ -32,115 +32,82 @@ static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t narg
 static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Dirichlet *self = (Dirichlet *)object;
     PyObject *given[3], *result = NULL;
-    PyArrayObject *probs = NULL, *beta = NULL, *dt = NULL, *out = NULL;
-    void *scratch = NULL, *state;
-    size_t beta_stride, dt_stride, rows, row = 0;
+    PyArrayObject *out;
+    Rows rows;
+    void *scratch, *state;
+    size_t row = 0;
     cf_status status;
     if (!ready(self) || three_arguments("run", args, nargs, names, given) < 0) return NULL;
-    probs = as_array(self, given[0], "probs", 2, 2);
-    if (probs == NULL) return NULL;
-    if (PyArray_DIM(probs, 1) != (npy_intp)self->classes) {
-        wrong_length(self, PyArray_DIM(probs, 1));
-        goto done;
-    }
-    rows = (size_t)PyArray_DIM(probs, 0);
-    beta = take_numbers(self, given[1], "beta", (Py_ssize_t)rows, &beta_stride);
-    if (beta == NULL) goto done;
-    dt = take_numbers(self, given[2], "dt", (Py_ssize_t)rows, &dt_stride);
-    if (dt == NULL) goto done;
-    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(probs), type_of(self));
-    if (out == NULL) goto done;
+    if (take_rows(self, given[0], given[1], given[2], &rows) < 0) return NULL;
+    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
     /* Its own memory: while the GIL is free, others may use the filter. */
     scratch = PyMem_Malloc((CF_DIRICHLET_STATE(self->classes) + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
-    if (scratch == NULL) {
-        PyErr_NoMemory();
+    if (out == NULL || scratch == NULL) {
+        if (out != NULL) PyErr_NoMemory();
         goto done;
     }
     state = at(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
     memcpy(state, self->state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_dirichlet_run,
-                  ((void *)&self->settings, state, rows, PyArray_DATA(probs), PyArray_DATA(beta), beta_stride,
-                   PyArray_DATA(dt), dt_stride, PyArray_DATA(out), scratch, &row));
+                  ((void *)&self->settings, state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
+                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), scratch, &row));
     Py_END_ALLOW_THREADS
     if (status == CF_OK) {
         memcpy(self->state, state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
         result = (PyObject *)out;
         Py_INCREF(result);
     } else {
-        raise_status(self, status, (Py_ssize_t)row, at(self, PyArray_DATA(probs), row * self->classes),
-                     get(self, PyArray_DATA(beta), row * beta_stride), get(self, PyArray_DATA(dt), row * dt_stride));
+        raise_row(self, status, &rows, row);
     }
 done:
     PyMem_Free(scratch);
-    Py_XDECREF(probs);
-    Py_XDECREF(beta);
-    Py_XDECREF(dt);
     Py_XDECREF(out);
+    release_rows(&rows);
     return result;
 }
 
-/* update_many(states, which, probs, beta, dt, out, start, stop): rows start to stop of an update of many streams. With
+/* _update_many(states, which, probs, beta, dt, out, start, stop): rows start to stop of an update of many streams. With
    states None the rows are only checked. */
 static PyObject *update_many(PyObject *object, PyObject *args) {
     Dirichlet *self = (Dirichlet *)object;
-    PyObject *states, *which, *probs_given, *beta_given, *dt_given, *out, *result = NULL;
-    PyArrayObject *probs = NULL, *beta = NULL, *dt = NULL;
+    PyObject *states, *which, *probs, *beta, *dt, *out;
     Py_ssize_t start, stop;
-    size_t beta_stride, dt_stride, rows, row = 0, first;
-    void *scratch = NULL;
+    Rows rows;
+    size_t first, count, row = 0;
+    void *scratch;
     cf_status status;
-    if (!ready(self) || !PyArg_ParseTuple(args, "OOOOOOnn:_update_many", &states, &which, &probs_given, &beta_given, &dt_given,
-                                          &out, &start, &stop))
+    if (!ready(self) || !PyArg_ParseTuple(args, "OOOOOOnn:_update_many", &states, &which, &probs, &beta, &dt, &out, &start,
+                                          &stop))
         return NULL;
-    probs = as_array(self, probs_given, "probs", 2, 2);
-    if (probs == NULL) return NULL;
-    if (PyArray_DIM(probs, 1) != (npy_intp)self->classes) {
-        wrong_length(self, PyArray_DIM(probs, 1));
-        goto done;
-    }
-    beta = take_numbers(self, beta_given, "beta", PyArray_DIM(probs, 0), &beta_stride);
-    if (beta == NULL) goto done;
-    dt = take_numbers(self, dt_given, "dt", PyArray_DIM(probs, 0), &dt_stride);
-    if (dt == NULL) goto done;
-    first = (size_t)start;
-    rows = (size_t)(stop - start);
     scratch = PyMem_Malloc(CF_DIRICHLET_SCRATCH_MANY(self->classes) * size_of(self));
-    if (scratch == NULL) {
-        PyErr_NoMemory();
-        goto done;
+    if (scratch == NULL) return PyErr_NoMemory();
+    if (take_rows(self, probs, beta, dt, &rows) < 0) {
+        PyMem_Free(scratch);
+        return NULL;
     }
+    first = (size_t)start;
+    count = (size_t)(stop - start);
     Py_BEGIN_ALLOW_THREADS
-    if (states == Py_None)
+    if (states == Py_None) {
         status = CALL(self, cf_dirichlet_check,
-                      ((void *)&self->settings, rows, at(self, PyArray_DATA(probs), first * self->classes),
-                       at(self, PyArray_DATA(beta), first * beta_stride), beta_stride,
-                       at(self, PyArray_DATA(dt), first * dt_stride), dt_stride, &row));
-    else
-        status = CALL(self, cf_dirichlet_many,
-                      ((void *)&self->settings,
-                       at(self, PyArray_DATA((PyArrayObject *)states),
-                          which == Py_None ? first * CF_DIRICHLET_STATE(self->classes) : 0),
-                       which == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)which) + first, rows,
-                       at(self, PyArray_DATA(probs), first * self->classes),
-                       at(self, PyArray_DATA(beta), first * beta_stride), beta_stride,
-                       at(self, PyArray_DATA(dt), first * dt_stride), dt_stride,
-                       at(self, PyArray_DATA((PyArrayObject *)out), first * self->classes), scratch, &row));
-    Py_END_ALLOW_THREADS
-    if (status == CF_OK) {
-        result = Py_None;
-        Py_INCREF(result);
+                      ((void *)&self->settings, count, probs_at(self, &rows, first), beta_at(self, &rows, first),
+                       rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride, &row));
     } else {
-        row += first;
-        raise_status(self, status, (Py_ssize_t)row, at(self, PyArray_DATA(probs), row * self->classes),
-                     get(self, PyArray_DATA(beta), row * beta_stride), get(self, PyArray_DATA(dt), row * dt_stride));
+        const size_t *numbers = which == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)which) + first;
+        void *block = at(self, PyArray_DATA((PyArrayObject *)states),
+                         numbers == NULL ? first * CF_DIRICHLET_STATE(self->classes) : 0);
+        status = CALL(self, cf_dirichlet_many,
+                      ((void *)&self->settings, block, numbers, count, probs_at(self, &rows, first),
+                       beta_at(self, &rows, first), rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride,
+                       at(self, PyArray_DATA((PyArrayObject *)out), first * self->classes), scratch, &row));
     }
-done:
+    Py_END_ALLOW_THREADS
+    if (status != CF_OK) raise_row(self, status, &rows, first + row);
     PyMem_Free(scratch);
-    Py_XDECREF(probs);
-    Py_XDECREF(beta);
-    Py_XDECREF(dt);
-    return result;
+    release_rows(&rows);
+    if (status != CF_OK) return NULL;
+    Py_RETURN_NONE;
 }
 
 static PyObject *reset(PyObject *object, PyObject *nothing) {

@@ -214,7 +214,7 @@ def seconds(time: ArrayLike) -> Floats:
     elif given.dtype.kind == "M":
         with np.errstate(invalid="ignore"):  # of NaT
             whole, part = np.divmod(given - np.datetime64(0, "s"), np.timedelta64(1, "s"))
-        t = np.where(np.isnat(given), np.nan, whole + part / np.timedelta64(1, "s"))
+        t = whole + part / np.timedelta64(1, "s")
     else:
         cells = given.tolist()
         found = [_moment(cell) for cell in cells]
