@@ -91,6 +91,12 @@ def test_classes_and_sources_become_text() -> None:
     assert recording(source="weak").source.tolist() == ["weak"] * 3
 
 
+def test_whole_numbers_as_probabilities() -> None:
+    rec = recording(probs=np.eye(3, dtype=int))
+    assert rec.probs.dtype == np.float64
+    assert rec.probs.tolist() == np.eye(3).tolist()
+
+
 def test_labels_by_name_and_by_index() -> None:
     for label in (
         ["sleep", None, "walk"],

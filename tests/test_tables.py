@@ -1,11 +1,10 @@
-"""Tables and files: streams are kept apart, rows stay in place, and nothing is lost on disk."""
+"""Tables: streams are kept apart, and rows stay in place."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from datetime import date, datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
@@ -22,42 +21,10 @@ from classfilter.tables import (
     filter_table,
     read_table,
     recordings,
-    replacing,
     write_table,
 )
-from streams import options, random_stream
-
-NAN = float("nan")
-KINDS: dict[str, Any] = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}
-BETA = {"weak": 0.25, "strong": 1.0}
-FILES = [".csv", ".parquet", ".ndjson", ".jsonl"]
-
-
-def columns(**changed: Any) -> dict[str, Any]:
-    """Three good rows, save for what is changed; None drops a column."""
-    good: dict[str, Any] = {
-        "time": [0.0, 5.0, 5.0],
-        "source": ["weak", "strong", "weak"],
-        "p_walk": [0.7, 0.1, 0.5],
-        "p_sit": [0.3, 0.9, 0.5],
-    }
-    return {name: cells for name, cells in (good | changed).items() if cells is not None}
-
-
-def walk_sit(**settings: Any) -> cf.DirichletFilter:
-    return cf.DirichletFilter(["walk", "sit"], **settings)
-
-
-def column(df: Any, name: str) -> list[Any]:
-    """The cells of a column, by the library's own means."""
-    if isinstance(df, pa.Table):
-        return list(df[name].to_pylist())
-    return list(df[name].to_list())
-
-
-def names_of(df: Any) -> list[str]:
-    return list(df.column_names if isinstance(df, pa.Table) else df.columns)
-
+from example_tables import BETA, KINDS, NAN, column, columns, names_of, tables, walk_sit
+from streams import options
 
 # --- dataframes -----------------------------------------------------------------------------
 
@@ -93,6 +60,17 @@ def test_nobody_knows_the_label(kind: str) -> None:
     found = Recording.from_table(df).label
     assert found is not None
     assert found.tolist() == [-1]
+    if isinstance(df, pl.DataFrame):
+        assert df.schema["label"] == pl.String
+
+
+def test_one_stream_in_any_order_of_time() -> None:
+    df = pl.DataFrame(columns(time=[5.0, 0.0, 5.0]))
+    with pytest.raises(ValueError, match=r"time in row 1 is 0\.0, before that of row 0, 5\.0"):
+        Recording.from_table(df)
+    rec = Recording.from_table(df, sort=True)
+    assert rec.source.tolist() == ["strong", "weak", "weak"]
+    assert rec.probs[:, 0].tolist() == [0.1, 0.7, 0.5]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -208,41 +186,6 @@ def by_hand(cells: dict[str, Any], f: cf.DirichletFilter, beta: dict[str, float]
         out.append(filters[stream].update(probs, beta=weight, dt=now - clock[stream]))
         clock[stream] = now
     return np.array(out)
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> dict[str, Any]:
-    """Streams of random rows, interleaved at random; with a column of no meaning."""
-    K = draw(st.integers(2, 4))
-    parts = []
-    for stream in range(draw(st.integers(1, 4))):
-        T, seed = draw(st.integers(1, 6)), draw(st.integers(0, 2**32 - 1))
-        made = random_stream(K, T, seed)
-        rng = np.random.default_rng(seed)
-        start = 1e3 * rng.random()  # no two streams begin at the same time
-        parts.append(
-            [
-                (f"stream {stream}", time, source, row)
-                for time, source, row in zip(
-                    (start + np.cumsum(made.dt)).tolist(),
-                    rng.choice(list(BETA), T).tolist(),
-                    made.probs.tolist(),
-                    strict=True,
-                )
-            ]
-        )
-    turns = draw(st.permutations([i for i, part in enumerate(parts) for _ in part]))
-    queues = [iter(part) for part in parts]
-    rows = [next(queues[i]) for i in turns]
-    cells: dict[str, Any] = {
-        "note": [f"row {row}" for row in range(len(rows))],
-        "stream": [row[0] for row in rows],
-        "time": [row[1] for row in rows],
-        "source": [row[2] for row in rows],
-    }
-    for k in range(K):
-        cells[f"p_class {k}"] = [row[3][k] for row in rows]
-    return cells
 
 
 def same_cells(a: list[Any], b: list[Any]) -> bool:
@@ -371,6 +314,10 @@ INTERLEAVED = {
         (columns(source=["weak", None, "weak"]), "source in row 1 is None"),
         (columns(stream=["a", "a", None]), "stream in row 2 is None; every row needs one"),
         (columns(stream=[1.5, 2.5, NAN]), "stream in row 2 is (nan|None); every row needs one"),
+        (
+            INTERLEAVED | {"time": [9.0, 1.0, 10.0, 0.0, 0.0], "stream": ["a", "b", "a", "b", "a"]},
+            r"time in row 3 is 0\.0, before that of row 1, 1\.0",  # the first such row
+        ),
         (INTERLEAVED, r"time in row 4 is 4\.0, before that of row 3, 5\.0; .*sort=True"),
     ],
 )
@@ -468,132 +415,3 @@ def test_imports_are_light(module: str) -> None:
     code = f"import sys, classfilter.{module}; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert found.stdout.strip() == "[]"
-
-
-# --- files ----------------------------------------------------------------------------------
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@pytest.mark.parametrize("ending", FILES)
-@given(cells=tables(), label=st.lists(st.sampled_from([-1, 0, 1]), min_size=24, max_size=24))
-def test_files_round_trip(
-    ending: str, cells: dict[str, Any], label: list[int], tmp_path: Path
-) -> None:
-    classes = [name[2:] for name in cells if name.startswith("p_")]
-    known = [None if k < 0 else classes[k] for k in label[: len(cells["time"])]]
-    df = pl.DataFrame(cells | {"label": known})
-    path = tmp_path / f"day{ending}"
-    write_table(df, path)
-    again = read_table(path)
-    assert again.columns == df.columns
-    want, found = recordings(df), recordings(again)
-    assert list(found) == list(want)
-    for stream, rec in want.items():
-        assert found[stream].classes == rec.classes
-        for name in ("time", "source", "probs", "label"):
-            np.testing.assert_array_equal(getattr(found[stream], name), getattr(rec, name))
-
-
-@pytest.mark.parametrize("ending", FILES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_any_dataframe_can_be_written(kind: str, ending: str, tmp_path: Path) -> None:
-    df = KINDS[kind](columns())
-    write_table(df, tmp_path / f"day{ending.upper()}")
-    again = read_table(str(tmp_path / f"day{ending.upper()}"))
-    assert again.to_dict(as_series=False) == columns()
-
-
-def test_files_are_what_they_are_called(tmp_path: Path) -> None:
-    for ending in FILES:
-        write_table(pl.DataFrame(columns()), tmp_path / f"day{ending}")
-    as_pandas = pd.DataFrame(columns())
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "day.csv"), as_pandas)
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "day.parquet"), as_pandas)
-    for ending in (".ndjson", ".jsonl"):
-        lines = pd.read_json(tmp_path / f"day{ending}", lines=True, dtype={"time": float})
-        pd.testing.assert_frame_equal(lines, as_pandas)
-
-
-def test_names_in_csv_stay_text(tmp_path: Path) -> None:
-    path = tmp_path / "day.csv"
-    path.write_text("time,stream,source,label,p_1,p_2\n0,007,1,1,0.5,0.5\n1,007,1,,0.5,0.5\n")
-    ((stream, rec),) = recordings(read_table(path)).items()
-    assert (stream, rec.sources) == ("007", ("1",))
-    assert rec.label is not None
-    assert rec.label.tolist() == [0, -1]
-
-
-def test_text_far_down_a_csv_file_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "day.csv"
-    path.write_text("time,p_a,p_b\n" + "0,0.5,0.5\n" * 500 + "0,oops,0.5\n")
-    with pytest.raises(ValueError, match="column p_a in row 500 is 'oops'"):
-        recordings(read_table(path))
-
-
-def test_missing_observations_in_csv(tmp_path: Path) -> None:
-    path = tmp_path / "day.csv"
-    path.write_text("time,p_a,p_b\n0,,\n1,NaN,\n2,0.5,0.5\n")
-    rec = Recording.from_table(read_table(path))
-    assert np.isnan(rec.probs).all(axis=1).tolist() == [True, True, False]
-    path.write_text("time,p_a,p_b\n0,,\n")
-    assert np.isnan(Recording.from_table(read_table(path)).probs).all()
-
-
-@pytest.mark.parametrize(("ending", "data"), [(".csv", b""), (".parquet", b"x"), (".ndjson", b"{")])
-def test_files_that_cannot_be_read(ending: str, data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / f"day{ending}"
-    path.write_bytes(data)
-    with pytest.raises(ValueError, match=rf"day{ending} cannot be read as {ending}: "):
-        read_table(path)
-
-
-def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
-    for name in ("day[1].csv", "day*.csv"):
-        write_table(pl.DataFrame(columns()), tmp_path / name)
-        assert len(read_table(tmp_path / name)) == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["day*.csv", "day[1].csv"]
-
-
-class StopError(Exception):
-    pass
-
-
-@pytest.mark.parametrize("ending", FILES)
-def test_a_write_that_fails_leaves_all_as_it_was(
-    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / f"day{ending}"
-    path.write_text("old")
-
-    def fail(df: pl.DataFrame, file: Any) -> None:
-        file.write(b"half")
-        assert path.read_text() == "old"  # while the new one is under way
-        raise StopError
-
-    for name in ("write_csv", "write_parquet", "write_ndjson"):
-        monkeypatch.setattr(pl.DataFrame, name, fail)
-    with pytest.raises(StopError):
-        write_table(pl.DataFrame(columns()), path)
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    assert path.read_text() == "old"
-
-
-def test_replacing(tmp_path: Path) -> None:
-    target, link = tmp_path / "deep" / "file", tmp_path / "link"
-    target.parent.mkdir()
-    target.write_text("old")
-    link.symlink_to(target)
-    with replacing(link) as file:
-        file.write(b"new")
-        assert target.read_text() == "old"
-        assert len(list(target.parent.iterdir())) == 2  # in the same folder
-    assert link.is_symlink()
-    assert target.read_text() == "new"
-    assert [p.name for p in target.parent.iterdir()] == ["file"]
-    plain = tmp_path / "plain"
-    plain.write_text("")
-    with replacing(tmp_path / "made"):
-        pass
-    assert (tmp_path / "made").stat().st_mode == plain.stat().st_mode
-    with pytest.raises(FileNotFoundError, match="nowhere"), replacing(tmp_path / "nowhere" / "f"):
-        pass

@@ -1,0 +1,78 @@
+"""Tables to test on: three good rows, and random streams interleaved."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+from hypothesis import strategies as st
+
+import classfilter as cf
+from streams import random_stream
+
+NAN = float("nan")
+KINDS: dict[str, Any] = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}
+BETA = {"weak": 0.25, "strong": 1.0}
+FILES = [".csv", ".parquet", ".ndjson", ".jsonl"]
+
+
+def columns(**changed: Any) -> dict[str, Any]:
+    """Three good rows, save for what is changed; None drops a column."""
+    good: dict[str, Any] = {
+        "time": [0.0, 5.0, 5.0],
+        "source": ["weak", "strong", "weak"],
+        "p_walk": [0.7, 0.1, 0.5],
+        "p_sit": [0.3, 0.9, 0.5],
+    }
+    return {name: cells for name, cells in (good | changed).items() if cells is not None}
+
+
+def walk_sit(**settings: Any) -> cf.DirichletFilter:
+    return cf.DirichletFilter(["walk", "sit"], **settings)
+
+
+def column(df: Any, name: str) -> list[Any]:
+    """The cells of a column, by the library's own means."""
+    if isinstance(df, pa.Table):
+        return list(df[name].to_pylist())
+    return list(df[name].to_list())
+
+
+def names_of(df: Any) -> list[str]:
+    return list(df.column_names if isinstance(df, pa.Table) else df.columns)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Streams of random rows, interleaved at random; with a column of no meaning."""
+    K = draw(st.integers(2, 4))
+    parts = []
+    for stream in range(draw(st.integers(1, 4))):
+        T, seed = draw(st.integers(1, 6)), draw(st.integers(0, 2**32 - 1))
+        made = random_stream(K, T, seed)
+        rng = np.random.default_rng(seed)
+        start = 1e3 * rng.random()  # no two streams begin at the same time
+        parts.append(
+            [
+                (f"stream {stream}", time, source, row)
+                for time, source, row in zip(
+                    (start + np.cumsum(made.dt)).tolist(),
+                    rng.choice(list(BETA), T).tolist(),
+                    made.probs.tolist(),
+                    strict=True,
+                )
+            ]
+        )
+    turns = draw(st.permutations([i for i, part in enumerate(parts) for _ in part]))
+    queues = [iter(part) for part in parts]
+    rows = [next(queues[i]) for i in turns]
+    cells: dict[str, Any] = {
+        "note": [f"row {row}" for row in range(len(rows))],
+        "stream": [row[0] for row in rows],
+        "time": [row[1] for row in rows],
+        "source": [row[2] for row in rows],
+    }
+    for k in range(K):
+        cells[f"p_class {k}"] = [row[3][k] for row in rows]
+    return cells
