@@ -15,6 +15,7 @@ lint: .venv/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest classfilter._core
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks

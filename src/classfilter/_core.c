@@ -265,7 +265,7 @@ static void dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(update_doc, "update(probs, beta=1.0, dt=1.0)\n--\n\n"
+PyDoc_STRVAR(update_doc, "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
 "Let `dt` time units pass, then take one observation.\n\n"
 "Parameters\n----------\n"
 "probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: nothing seen, only time passes.\n"
@@ -273,7 +273,7 @@ PyDoc_STRVAR(update_doc, "update(probs, beta=1.0, dt=1.0)\n--\n\n"
 "dt : float\n    Time since the last update.\n\n"
 "Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n");
 
-PyDoc_STRVAR(run_doc, "run(probs, beta=1.0, dt=1.0)\n--\n\n"
+PyDoc_STRVAR(run_doc, "run($self, probs, beta=1.0, dt=1.0)\n--\n\n"
 "Update with every row in turn: exactly a loop of `update`, to the bit.\n\n"
 "Parameters\n----------\n"
 "probs : array_like, shape (T, K)\n    One observation a row.\n"
@@ -283,10 +283,10 @@ PyDoc_STRVAR(run_doc, "run(probs, beta=1.0, dt=1.0)\n--\n\n"
 static PyMethodDef methods[] = {
     {"update", (PyCFunction)(void (*)(void))update, METH_FASTCALL | METH_KEYWORDS, update_doc},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS, run_doc},
-    {"reset", reset, METH_NOARGS, "reset()\n--\n\nReturn to the state before any data."},
+    {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_update_many", update_many, METH_VARARGS,
-     "_update_many(states, which, probs, beta, dt, out, start, stop)\n--\n\nUpdate some of many streams; see bank.py."},
-    {"_restore", restore, METH_VARARGS, "_restore(eta, alpha)\n--\n\nSet the state."},
+     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see bank.py."},
+    {"_restore", restore, METH_VARARGS, "_restore($self, eta, alpha, /)\n--\n\nSet the state."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -338,10 +338,10 @@ static PyObject *digamma(PyObject *m, PyObject *x) { return (void)m, special(x, 
 static PyObject *trigamma(PyObject *m, PyObject *x) { return (void)m, special(x, cf_trigamma_f64, cf_trigamma_f32); }
 
 static PyMethodDef functions[] = {
-    {"log", log_, METH_O, "log(x)\n--\n\nThe core's logarithm, in the precision of x."},
-    {"exp", exp_, METH_O, "exp(x)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
-    {"digamma", digamma, METH_O, "digamma(x)\n--\n\nThe core's digamma function, in the precision of x."},
-    {"trigamma", trigamma, METH_O, "trigamma(x)\n--\n\nThe core's trigamma function, in the precision of x."},
+    {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
+    {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
+    {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},
+    {"trigamma", trigamma, METH_O, "trigamma($module, x, /)\n--\n\nThe core's trigamma function, in the precision of x."},
     {NULL, NULL, 0, NULL},
 };
 

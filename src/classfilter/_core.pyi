@@ -2,7 +2,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class Dirichlet:
     def __init__(
         self,

@@ -261,7 +261,7 @@ CF_INLINE cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real
 
 /* Moves x of the lanes with taken[l] = 0 to their modes, from the x at which `evaluate` was last called; taken[l] becomes
    the number of iterations, and stays 0 where they were not enough. `mixed`: some beta is neither 0 nor 1, so that b
-   is not x. c and beta are overwritten: L is divided by c + beta. */
+   is not x. c is overwritten: L is divided by c + beta. */
 CF_INLINE void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real *c, const cf_real *beta, size_t *taken) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     const cf_real nought[CF_BLOCK] = {0};
