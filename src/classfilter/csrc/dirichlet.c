@@ -272,7 +272,7 @@ CF_TARGETS cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *f, cf_real 
     const size_t classes = f->classes, size = CF_DIRICHLET_STATE(classes);
     const CF_(work) w = CF_(carve)(classes, classes + 1, CF_BLOCK, scratch);
     size_t i, l;
-    int seen[CF_BLOCK];
+    int seen[CF_BLOCK] = {0};
     cf_status status = CF_(cf_dirichlet_check)(f, streams, observed, beta, beta_stride, dt, dt_stride, row);
     if (status != CF_OK) return status;
     for (i = 0; i < streams; i += CF_BLOCK) {
