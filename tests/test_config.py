@@ -148,6 +148,13 @@ def test_the_default_of_one_option_may_follow_another(tmp_path: Path) -> None:
                 assert same(config.load(path), f)
 
 
+def test_an_option_that_another_needs_is_kept(tmp_path: Path) -> None:
+    prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
+    f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
+    config.save(f, tmp_path / "walk.toml")
+    assert same(config.load(tmp_path / "walk.toml"), f)
+
+
 def test_settings_are_kept_and_the_state_is_not(tmp_path: Path) -> None:
     f = cf.DirichletFilter(["walk", "sit"], prior=[2.0, 1.0])
     f.run([[0.0, 1.0]] * 9)

@@ -72,7 +72,7 @@ def test_it_cannot_be_changed_and_shares_nothing() -> None:
 
 
 def test_one_made_from_its_own_columns_is_the_same() -> None:
-    rec = recording(classes=["3", "1", "2"], label=["1", None, "3"])
+    rec = recording(classes=["1", "2", "3"], label=["2", None, "3"])  # indices 1 and 2
     again = dataclasses.replace(rec)
     for field in dataclasses.fields(rec):
         np.testing.assert_array_equal(getattr(again, field.name), getattr(rec, field.name))

@@ -161,6 +161,15 @@ def test_all_null_is_a_missing_observation(df: Any) -> None:
     assert np.isnan(rec.probs).tolist() == [[False] * 2, [True] * 2, [False] * 2]
 
 
+def test_decimals_are_numbers_and_nanoseconds_are_kept() -> None:
+    df = pl.DataFrame(columns(time=[0, 1500, 2000])).with_columns(
+        pl.col("time").cast(pl.Datetime("ns")), pl.col("p_walk", "p_sit").cast(pl.Decimal(5, 2))
+    )
+    rec = Recording.from_table(df)
+    assert rec.time.tolist() == [0.0, 1.5e-6, 2e-6]
+    assert rec.probs.tolist() == [[0.7, 0.3], [0.1, 0.9], [0.5, 0.5]]
+
+
 def test_columns_of_nothing_but_null() -> None:
     """A CSV file of missing observations has columns of no type."""
     nothing = [None] * 3
