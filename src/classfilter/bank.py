@@ -101,7 +101,6 @@ class Bank:
                 f"probs has shape {probs.shape}; it must have one row a stream, "
                 f"shape ({expected}, {len(self.classes)})"
             )
-        self._filter._update_many(None, None, probs, beta, dt, None, 0, expected)
         out = np.empty_like(probs)
         many = self._filter._update_many
         if threads is None:
@@ -113,6 +112,8 @@ class Bank:
         if parts == 1:
             many(self._states, which, probs, beta, dt, out, 0, expected)
             return out
+        # Each part checks its own rows first; only a check of all keeps the others unchanged.
+        many(None, None, probs, beta, dt, None, 0, expected)
         from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
         with ThreadPoolExecutor(parts) as pool:
