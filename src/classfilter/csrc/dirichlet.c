@@ -148,6 +148,16 @@ CF_INLINE void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha,
     for (k = 0; k < classes; k++) probs[k] /= sum;
 }
 
+/* nu of a weight: weight (digamma(sum alpha) - digamma(alpha_i)). */
+static void CF_(surprise)(size_t classes, const cf_real *alpha, cf_real weight, cf_real *nu) {
+    const CF_(cf_polygamma) top = CF_(cf_polygamma_of)(CF_(sum)(classes, alpha));
+    size_t k;
+    for (k = 0; k < classes; k++) {
+        const CF_(cf_polygamma) one = CF_(cf_polygamma_of)(alpha[k]);
+        nu[k] = weight * (cf_log_ratio(top.h, one.h) + (top.rest - one.rest));
+    }
+}
+
 cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, cf_real *prior_nu) {
 #ifdef CF_FLOAT
     const cf_real largest = 1e6f;
@@ -167,13 +177,7 @@ cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, 
     if (!(sum <= f->max_concentration)) return CF_BAD_PRIOR;
     f->log_gamma = f->gamma > 0 ? cf_log_ratio(f->gamma, 1) : 0;
     f->prior_nu = f->anchor > 0 ? prior_nu : NULL;
-    if (f->anchor > 0) {
-        CF_(cf_polygamma) top = CF_(cf_polygamma_of)(sum);
-        for (k = 0; k < f->classes; k++) {
-            CF_(cf_polygamma) one = CF_(cf_polygamma_of)(prior[k]);
-            prior_nu[k] = cf_log_ratio(top.h, one.h) + (top.rest - one.rest);
-        }
-    }
+    if (f->anchor > 0) CF_(surprise)(f->classes, prior, 1, prior_nu);
     return CF_OK;
 }
 
@@ -195,12 +199,7 @@ void CF_(cf_dirichlet_read)(const CF_(cf_dirichlet) *f, const cf_real *state, cf
 }
 
 void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *f, const cf_real *state, cf_real *nu) {
-    CF_(cf_polygamma) top = CF_(cf_polygamma_of)(CF_(sum)(f->classes, state + 1));
-    size_t k;
-    for (k = 0; k < f->classes; k++) {
-        CF_(cf_polygamma) one = CF_(cf_polygamma_of)(state[k + 1]);
-        nu[k] = state[0] * (cf_log_ratio(top.h, one.h) + (top.rest - one.rest));
-    }
+    CF_(surprise)(f->classes, state + 1, state[0], nu);
 }
 
 CF_INLINE cf_status CF_(steps)(const CF_(cf_dirichlet) *f, cf_real *state, size_t steps, const cf_real *observed,
