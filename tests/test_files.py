@@ -12,13 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from classfilter.files import read_table, write_table
 from classfilter.recording import Recording
-from classfilter.tables import (
-    read_table,
-    recordings,
-    replacing,
-    write_table,
-)
+from classfilter.replacing import replacing
+from classfilter.tables import recordings
 from example_tables import FILES, KINDS, columns, tables
 
 

@@ -3,11 +3,13 @@
 from . import metrics, plot
 from ._version import __version__
 from .bank import Bank
+from .bulk import filter_file
 from .config import load
+from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
 from .recording import Recording
 from .simulate import simulate
-from .tables import filter_table, read_table, recordings, write_table
+from .tables import filter_table, recordings
 
 __all__ = [
     "Bank",
@@ -16,6 +18,7 @@ __all__ = [
     "Filter",
     "Recording",
     "__version__",
+    "filter_file",
     "filter_table",
     "load",
     "metrics",

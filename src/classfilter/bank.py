@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .filters import DirichletFilter, DirichletState
-from .tables import replacing
+from .replacing import replacing
 
 FORMAT = 1
 FEWEST_A_THREAD = 256  # below this, starting a thread costs more than it saves

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .columns import NUMBER, check_weight
 from .filters import DirichletFilter, Filter
-from .recording import NUMBER, check_weight
-from .tables import replacing
+from .replacing import replacing
 
 KINDS: dict[str, Callable[..., Filter]] = {"dirichlet": DirichletFilter}
 """What a file calls each class of filters. Such a class takes the classes first, then options by

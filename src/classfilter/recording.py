@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .filters import Array, Filter, class_names
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Names = NDArray[np.str_]
-Weights = float | Mapping[str, float]
-NUMBER = (int, float, np.integer, np.floating)
-
-_ISO = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-]\d\d):?(\d\d)?)"
+from .columns import (
+    Floats,
+    Ints,
+    Names,
+    Weights,
+    class_indices,
+    class_order,
+    coded,
+    in_order,
+    probabilities,
+    row_weights,
+    seconds,
+    source_names,
+    text_names,
+)
+from .filters import Array, Filter
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -126,7 +130,7 @@ class Recording:
         >>> rec.weights({"strong": 1.0, "weak": 0.1}).tolist()
         [1.0, 0.1]
         """
-        return row_weights(self.source, beta, default)
+        return row_weights(coded(self.source.tolist()), beta, default)
 
     def run(self, filter: Filter, beta: Weights = 1.0) -> Array:  # noqa: A002
         """Filter the recording from the start, and leave the filter as it is.
@@ -190,209 +194,3 @@ class Recording:
         from .tables import table
 
         return table(self, kind)
-
-
-def text_names(classes: int | Iterable[Hashable]) -> tuple[str, ...]:
-    """Return the names of the classes as text."""
-    names = [str(name) for name in class_names(classes)]
-    class_names(names)  # 1 and "1" are one name
-    return tuple(names)
-
-
-def _one_dimensional(name: str, given: NDArray[Any]) -> None:
-    if given.ndim != 1:
-        raise ValueError(f"{name} has {given.ndim} dimensions; it must have 1: one entry a row")
-
-
-def seconds(time: ArrayLike) -> Floats:
-    """Return times as numbers; datetimes and ISO text as UNIX seconds."""
-    given = np.asarray(time)
-    _one_dimensional("time", given)
-    t: Floats
-    if given.dtype.kind in "iuf":
-        t = given.astype(np.float64)
-    elif given.dtype.kind == "M":
-        with np.errstate(invalid="ignore"):  # of NaT
-            whole, part = np.divmod(given - np.datetime64(0, "s"), np.timedelta64(1, "s"))
-        t = whole + part / np.timedelta64(1, "s")
-    else:
-        cells = given.tolist()
-        found = [_moment(cell) for cell in cells]
-        if None in found:
-            row = first_text(cells, [row for row, x in enumerate(found) if x is None])
-            raise ValueError(
-                f"time in row {row} is {cells[row]!r}; give a number, a datetime, or ISO 8601 text "
-                "with a zone, such as 2024-05-01T08:00:00Z"
-            )
-        t = np.array(found, dtype=np.float64)
-    bad = ~np.isfinite(t)
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(f"time in row {row} is {t[row]}; it must be finite: leave the row out")
-    return t
-
-
-def _moment(cell: Any) -> float | None:
-    """Return one time, NaN where there is none; None for what is no time at all."""
-    if cell is None or cell != cell:  # NaN and NaT
-        return math.nan
-    if isinstance(cell, datetime):
-        zoned = cell if cell.tzinfo else cell.replace(tzinfo=timezone.utc)
-        return zoned.timestamp()
-    if isinstance(cell, (int, float)) and not isinstance(cell, bool):
-        return float(cell)
-    match = re.fullmatch(_ISO, cell.strip()) if isinstance(cell, str) else None
-    if match is None:
-        return None
-    day, minute, second, part, utc, hours, minutes = match.groups()
-    zone = "+00:00" if utc else f"{hours}:{minutes or '00'}"
-    try:
-        whole = datetime.fromisoformat(f"{day}T{minute}{second or ':00'}{zone}").timestamp()
-    except ValueError:
-        return None
-    return whole + float(f"0.{part or 0}")
-
-
-def first_text(cells: Sequence[Any], rows: Sequence[int]) -> int:
-    """Return the first of the rows whose cell does not even look like a number."""
-    for row in rows:
-        try:
-            float(cells[row])
-        except (TypeError, ValueError):
-            return row
-    return rows[0]
-
-
-def in_order(time: Floats, stream: Ints, sort: bool = False) -> tuple[Ints, Floats]:
-    """Return the rows stream by stream, in order of time, and their time since the row before."""
-    order: Ints = np.lexsort((time, stream)) if sort else np.argsort(stream, kind="stable")
-    t = time[order]
-    dt: Floats = np.diff(t, prepend=t[:1])
-    dt[np.flatnonzero(np.diff(stream[order])) + 1] = 0  # here another stream begins
-    if np.any(dt < 0):
-        at = min(np.flatnonzero(dt < 0), key=lambda i: order[i])
-        raise ValueError(
-            f"time in row {order[at]} is {t[at]}, before that of row {order[at - 1]}, "
-            f"{t[at - 1]}; put the rows in order of time, or give sort=True"
-        )
-    return order, dt
-
-
-def source_names(source: ArrayLike, rows: int) -> Names:
-    """Return the source of each row as text."""
-    if isinstance(source, str):
-        return np.full(rows, source)
-    given = np.asarray(source, dtype=np.object_)
-    _one_dimensional("source", given)
-    cells = given.tolist()
-    for row, cell in enumerate(cells):
-        if not isinstance(cell, (str, int)):
-            raise ValueError(f"source in row {row} is {cell!r}; it must be a name: fill it in")
-    return np.array([str(cell) for cell in cells], dtype=np.str_)
-
-
-def row_weights(source: Names, beta: Weights, default: float | None = None) -> Floats:
-    """Return the weight of each row's source."""
-    if not isinstance(beta, Mapping):
-        return np.full(source.size, check_weight("beta", beta))
-    known = {name: check_weight(f"beta[{name!r}]", value) for name, value in beta.items()}
-    names, first, which = np.unique(source, return_index=True, return_inverse=True)
-    if default is not None:
-        check_weight("default", default)
-        known = dict.fromkeys(names.tolist(), float(default)) | known
-    for row in sorted(first.tolist()):
-        if str(source[row]) not in known:
-            raise ValueError(
-                f"source in row {row} is {str(source[row])!r}, which has no weight; "
-                f"beta names {list(known)}: add it there"
-            )
-    return np.array([known[name] for name in names.tolist()], dtype=np.float64)[which]
-
-
-def check_weight(name: str, value: Any) -> float:
-    """Return a weight as a float, if it is one."""
-    if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
-        raise ValueError(f"{name} is {value!r}; it must be a number in [0, 1]")
-    return float(value)
-
-
-def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
-    """Return probabilities (T, K) that a filter will take."""
-    K = len(classes)
-    p = _matrix(probs, K)
-    seen: NDArray[np.bool_] = np.isnan(p).sum(axis=1) < K
-    wrong: NDArray[np.bool_] = np.logical_and(~(np.isfinite(p) & (p >= 0)), seen[:, None])
-    total: Floats = np.where(wrong, 0, p).sum(axis=1)
-    bad: NDArray[np.bool_] = seen & (wrong.any(axis=1) | (np.abs(total - 1) > 0.05))
-    if not bad.any():
-        return p
-    row = int(bad.argmax())
-    if not wrong[row].any():
-        raise ValueError(
-            f"probs in row {row} sums to {float(total[row])!r}; it must be within 0.05 of 1: "
-            "normalise it (scores and logits need a softmax first)"
-        )
-    k = int(wrong[row].argmax())
-    rule = "a probability must be finite and not negative"
-    if np.isnan(p[row, k]):
-        rule = "other entries are not; a missing observation is a row of NaN only"
-    raise ValueError(f"probs in row {row}, class {classes[k]!r}, is {p[row, k]}; {rule}")
-
-
-def _matrix(probs: ArrayLike, K: int) -> Floats:
-    """Return a copy of shape (T, K), or name the row that does not fit."""
-    try:
-        given = np.asarray(probs)
-        if given.dtype.kind in "iuf" and given.ndim == 2 and given.shape[1] == K:
-            return given.astype(np.float64)
-    except ValueError:  # rows of unequal length
-        pass
-    rows = list(probs) if isinstance(probs, Iterable) else []
-    p: Floats = np.empty((len(rows), K))
-    for row, entries in enumerate(rows):
-        cells = list(entries) if isinstance(entries, Iterable) else [entries]
-        if len(cells) != K:
-            raise ValueError(
-                f"probs in row {row} has {len(cells)} entries, but there are {K} classes; "
-                "give one probability a class"
-            )
-        for k, cell in enumerate(cells):
-            if not (cell is None or isinstance(cell, NUMBER)):
-                raise ValueError(f"probs in row {row} has {cell!r}; it must hold numbers")
-            p[row, k] = math.nan if cell is None else cell
-    return p
-
-
-def class_indices(
-    label: ArrayLike, classes: tuple[str, ...], known: Mapping[Any, int] | None = None
-) -> Ints:
-    """Return the index of each row's class, given as in `known`; or as a name or an index."""
-    given = np.asarray(label, dtype=np.object_)
-    _one_dimensional("label", given)
-    K = len(classes)
-    if known is None:
-        known = {k: k for k in range(-1, K)} | {c: k for k, c in enumerate(classes)}
-    found: Ints = np.full(given.size, -1, dtype=np.intp)
-    for row, cell in enumerate(given.tolist()):
-        if cell is None or cell != cell:
-            continue
-        if cell not in known:
-            raise ValueError(
-                f"label in row {row} is {cell!r}; the classes are {list(classes)}: give a name, an "
-                f"index from 0 to {K - 1}, or -1 where it is unknown"
-            )
-        found[row] = known[cell]
-    return found
-
-
-def class_order(filter: Filter, classes: tuple[str, ...]) -> Ints:  # noqa: A002
-    """Return the column of each class of the filter."""
-    names = tuple(str(name) for name in filter.classes)
-    if set(names) == set(classes):
-        return np.array([classes.index(name) for name in names], dtype=np.intp)
-    if filter.classes == tuple(range(len(classes))):
-        return np.arange(len(classes), dtype=np.intp)
-    raise ValueError(
-        f"the data has the classes {list(classes)}, but the filter has {list(filter.classes)}; "
-        "make the filter with the same names"
-    )

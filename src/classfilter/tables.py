@@ -7,48 +7,43 @@ whose probabilities are all null or NaN is a missing observation. A whole number
 index, unless all classes are named by whole numbers: then it is a name. Results add ``f_<class>``
 and ``class``.
 
-Dataframes may be those of pandas, Polars or PyArrow, and need narwhals; files need Polars.
+Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 """
 
 from __future__ import annotations
 
 import importlib
 import math
-import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .filters import Filter
-from .recording import (
+from .columns import (
     NUMBER,
+    Coded,
     Floats,
     Ints,
-    Names,
-    Recording,
+    RowError,
     Weights,
     class_indices,
-    class_order,
+    coded,
+    coded_sources,
     first_text,
     in_order,
     probabilities,
-    row_weights,
     seconds,
-    source_names,
     text_names,
 )
+from .filters import Filter
+from .recording import Recording
 
 if TYPE_CHECKING:
     import polars as pl
 
 DataFrame = TypeVar("DataFrame")
 KINDS = ("polars", "pandas", "pyarrow")
-ENDINGS = (".csv", ".parquet", ".ndjson", ".jsonl")
 
 
 def filter_table(
@@ -95,32 +90,32 @@ def filter_table(
     >>> out["class"].tolist()
     ['rest', 'move', 'rest', 'move']
     """
-    nw = _need("narwhals")
-    rows = _read(df)
-    new = [f"f_{name}" for name in rows.classes] + ["class"]
-    taken = [name for name in new if name in rows.frame.columns]
-    if taken:
-        raise ValueError(f"the table already has the columns {taken}; drop or rename them first")
-    to = class_order(filter, rows.classes)
-    beta_of = row_weights(rows.source, beta)
-    order, dt = in_order(rows.time, rows.stream, sort)
-    s = rows.probs[order][:, to]
-    beta_of = beta_of[order]
-    fresh = filter.copy()
-    parts = []
-    for part in np.split(np.arange(order.size), _begins(rows.stream[order])):
-        fresh.reset()
-        parts.append(fresh.run(s[part], beta=beta_of[part], dt=dt[part]))
-    filtered = np.concatenate(parts)[:, np.argsort(to)]
-    P = np.empty_like(filtered)
-    P[order] = filtered
+    from .streams import Streams
+
+    rows = read_rows(df)
+    result: DataFrame = with_results(rows, Streams(filter, beta).run(rows, sort=sort))
+    return result
+
+
+def with_results(rows: Rows, P: Floats) -> Any:
+    """Return a table with what a filter made of its rows, (T, K), beside them."""
+    nw = need("narwhals")
     columns = [np.ascontiguousarray(p) for p in P.T]
     backend = rows.frame.implementation
+    new = result_columns(rows.frame.columns, rows.classes)
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
-    called = [rows.classes[k] for k in P.argmax(axis=1)]
+    called = np.array(rows.classes, np.object_)[P.argmax(axis=1)]
     series.append(nw.new_series("class", called, nw.String, backend=backend))
-    result: DataFrame = rows.frame.with_columns(*series).to_native()
-    return result
+    return rows.frame.with_columns(*series).to_native()
+
+
+def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
+    """Return the names of the columns that results add."""
+    new = [f"f_{name}" for name in classes] + ["class"]
+    taken = [name for name in new if name in columns]
+    if taken:
+        raise ValueError(f"the table already has the columns {taken}; drop or rename them first")
+    return new
 
 
 def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
@@ -149,19 +144,20 @@ def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
     >>> {stream: len(rec) for stream, rec in recordings(df).items()}
     {'ann': 2, 'bob': 1}
     """
-    rows = _read(df)
+    rows = read_rows(df)
     label = _labels(rows)
-    order, _ = in_order(rows.time, rows.stream, sort)
-    parts = np.split(order, _begins(rows.stream[order]))
+    names = np.array(rows.source.cells, np.str_)
+    order, _ = in_order(rows.time, rows.stream.codes, sort)
+    parts = np.split(order, begins(rows.stream.codes[order]))
     return {
         stream: Recording(
             rows.time[part],
-            rows.source[part],
+            names[rows.source.codes[part]],
             rows.probs[part],
             rows.classes,
             None if label is None else label[part],
         )
-        for stream, part in zip(rows.streams, parts, strict=False)
+        for stream, part in zip(rows.stream.cells, parts, strict=False)
     }
 
 
@@ -175,7 +171,7 @@ def recording(df: Any, *, sort: bool = False) -> Recording:
             "read them with recordings(), or keep the rows of one"
         )
     if not found:
-        return Recording([], [], [], _classes(_frame(df)))
+        return Recording([], [], [], table_classes(_frame(df).columns))
     return next(iter(found.values()))
 
 
@@ -183,8 +179,8 @@ def table(rec: Recording, kind: str = "polars") -> Any:
     """Return a recording as a dataframe; what `Recording.to_table` does."""
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
-    nw = _need("narwhals")
-    _need(kind)
+    nw = need("narwhals")
+    need(kind)
     columns: dict[str, Any] = {"time": rec.time, "source": rec.source.tolist()}
     if rec.label is not None:
         columns["label"] = [rec.classes[k] if k >= 0 else None for k in rec.label.tolist()]
@@ -194,110 +190,43 @@ def table(rec: Recording, kind: str = "polars") -> Any:
     return nw.from_dict(columns, schema, backend=kind).to_native()
 
 
-def read_table(path: str | Path) -> pl.DataFrame:
-    """Read a ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file with Polars.
-
-    The columns ``stream``, ``source`` and ``label`` of a CSV file are read as text: 007 stays 007.
-    """
-    polars = _need("polars")
-    path = Path(path)
-    ending = _ending(path)
-    names = dict.fromkeys(("stream", "source", "label"), polars.String)
-    with path.open("rb") as file:
-        try:
-            if ending == ".csv":
-                df = polars.read_csv(file, infer_schema_length=None, schema_overrides=names)
-            elif ending == ".parquet":
-                df = polars.read_parquet(file)
-            else:
-                df = polars.read_ndjson(file, infer_schema_length=None)
-        except polars.exceptions.PolarsError as error:
-            raise ValueError(f"{path} cannot be read as {ending}: {error}") from error
-    result: pl.DataFrame = df
-    return result
+def to_polars(df: Any) -> pl.DataFrame:
+    """Return a dataframe of any kind as one of Polars."""
+    converted: pl.DataFrame = _frame(df).to_polars()
+    return converted
 
 
-def write_table(df: Any, path: str | Path) -> None:
-    """Write a dataframe to a ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file with Polars.
-
-    The file appears complete or not at all; one that was there is replaced at the end. The index of
-    a pandas dataframe is left out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> rec = Recording([0, 5], "weak", [[0.9, 0.1], [0.4, 0.6]], ["rest", "move"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_table(rec.to_table(), f"{folder}/day.csv")
-    ...     print(Path(f"{folder}/day.csv").read_text().strip())
-    time,source,p_rest,p_move
-    0.0,weak,0.9,0.1
-    5.0,weak,0.4,0.6
-    """
-    _need("polars")
-    path = Path(path)
-    ending = _ending(path)
-    frame = _frame(df).to_polars()
-    write: dict[str, Callable[[BinaryIO], Any]] = {
-        ".csv": frame.write_csv,
-        ".parquet": frame.write_parquet,
-        ".ndjson": frame.write_ndjson,
-        ".jsonl": frame.write_ndjson,
-    }
-    with replacing(path) as file:
-        write[ending](file)
-
-
-@contextmanager
-def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `path` once it is complete, and only then."""
-    path = Path(path).resolve()
-    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    try:
-        with draft.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """The rows of a table, checked; in the table's order."""
 
     frame: Any
     classes: tuple[str, ...]
     time: Floats
-    source: Names
+    source: Coded
     probs: Floats
-    stream: Ints  # index into streams
-    streams: list[Any]
+    stream: Coded
 
 
-def _read(df: Any) -> _Rows:
+def read_rows(df: Any) -> Rows:
+    """Read and check a dataframe."""
     frame = _frame(df)
-    classes = _classes(frame)
+    classes = table_classes(frame.columns)
     if "time" not in frame.columns:
         raise ValueError(f"the table has no column time; it has {frame.columns}")
-    probs = np.stack([_numbers(frame[f"p_{name}"]) for name in classes], axis=1)
-    source = _cells(frame["source"]) if "source" in frame.columns else "default"
-    stream, streams = np.zeros(len(frame), np.intp), [None] if len(frame) else []
+    one = np.zeros(len(frame), np.intp)
+    source, stream = Coded(one, ["default"]), Coded(one, [None] if len(frame) else [])
+    if "source" in frame.columns:
+        source = coded_sources(_coded(frame["source"]))
     if "stream" in frame.columns:
-        stream, streams = _streams(_cells(frame["stream"]))
-    return _Rows(
-        frame,
-        classes,
-        _times(frame["time"]),
-        source_names(source, len(frame)),
-        probabilities(probs, classes),
-        stream,
-        streams,
+        stream = _streams(_coded(frame["stream"]))
+    probs = np.stack([_numbers(frame[f"p_{name}"]) for name in classes], axis=1)
+    return Rows(
+        frame, classes, _times(frame["time"]), source, probabilities(probs, classes), stream
     )
 
 
 def _frame(df: Any) -> Any:
-    nw = _need("narwhals")
+    nw = need("narwhals")
     try:
         return nw.from_native(df, eager_only=True)
     except TypeError:
@@ -307,24 +236,28 @@ def _frame(df: Any) -> Any:
         ) from None
 
 
-def _classes(frame: Any) -> tuple[str, ...]:
-    names = [name[2:] for name in frame.columns if name.startswith("p_")]
+def table_classes(columns: list[str]) -> tuple[str, ...]:
+    """Return the classes that a table's columns name."""
+    names = [name[2:] for name in columns if name.startswith("p_")]
     if len(names) < 2:
         raise ValueError(
-            f"the table needs two or more columns p_<class>, one a class; it has {frame.columns}"
+            f"the table needs two or more columns p_<class>, one a class; it has {columns}"
         )
     return text_names(names)
 
 
 def _cells(series: Any) -> list[Any]:
     """Return the cells, None for null."""
+    if not series.null_count():
+        cells: list[Any] = series.to_list()
+        return cells
     null = series.is_null().to_list()
     return [None if gone else cell for gone, cell in zip(null, series.to_list(), strict=True)]
 
 
 def _numbers(series: Any) -> Floats:
     """Return a column of numbers, NaN for null."""
-    nw = _need("narwhals")
+    nw = need("narwhals")
     if series.dtype.is_numeric():
         numbers: Floats = series.cast(nw.Float64).to_numpy().astype(np.float64)
         return numbers
@@ -332,15 +265,13 @@ def _numbers(series: Any) -> Floats:
     bad = [row for row, x in enumerate(cells) if isinstance(x, bool) or not isinstance(x, NUMBER)]
     if bad:
         row = first_text(cells, bad)
-        raise ValueError(
-            f"column {series.name} in row {row} is {cells[row]!r}; it must hold numbers, and "
-            "nothing where there are none"
-        )
+        rest = f" is {cells[row]!r}; it must hold numbers, and nothing where there are none"
+        raise RowError(f"column {series.name}", row, rest)
     return np.array(cells, dtype=np.float64)
 
 
 def _times(series: Any) -> Floats:
-    nw = _need("narwhals")
+    nw = need("narwhals")
     if series.dtype.is_numeric():
         return seconds(_numbers(series))
     if isinstance(series.dtype, (nw.Datetime, nw.Date)):
@@ -349,22 +280,31 @@ def _times(series: Any) -> Floats:
     return seconds(_cells(series))
 
 
-def _streams(cells: list[Any]) -> tuple[Ints, list[Any]]:
-    """Return the number of each row's stream, and the streams in order of appearance."""
-    numbers: dict[Any, int] = {}
-    for row, cell in enumerate(cells):
+def _coded(series: Any) -> Coded:
+    nw = need("narwhals")
+    native = series.to_native()
+    if series.implementation.is_polars() and series.dtype == nw.String and not native.null_count():
+        polars = need("polars")
+        cells = native.unique(maintain_order=True).to_list()
+        codes = native.cast(polars.Enum(cells)).to_physical().to_numpy()
+        return Coded(codes.astype(np.intp), cells)
+    return coded(_cells(series))
+
+
+def _streams(found: Coded) -> Coded:
+    for i, cell in enumerate(found.cells):
         if cell is None or cell != cell:
-            raise ValueError(f"stream in row {row} is {cell!r}; every row needs one: fill it in")
-        numbers.setdefault(cell, len(numbers))
-    return np.array([numbers[cell] for cell in cells], dtype=np.intp), list(numbers)
+            row = int((found.codes == i).argmax())
+            raise RowError("stream", row, f" is {cell!r}; every row needs one: fill it in")
+    return found
 
 
-def _begins(stream: Ints) -> Ints:
+def begins(stream: Ints) -> Ints:
     """Return where a stream follows another."""
     return np.flatnonzero(np.diff(stream)) + 1
 
 
-def _labels(rows: _Rows) -> Ints | None:
+def _labels(rows: Rows) -> Ints | None:
     if "label" not in rows.frame.columns:
         return None
     names = {name: k for k, name in enumerate(rows.classes)}
@@ -376,14 +316,7 @@ def _labels(rows: _Rows) -> Ints | None:
     return class_indices(_cells(rows.frame["label"]), rows.classes, known)
 
 
-def _ending(path: Path) -> str:
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"{path} ends in {ending!r}; it must be one of {', '.join(ENDINGS)}")
-    return ending
-
-
-def _need(name: str) -> Any:
+def need(name: str) -> Any:
     """Import a library that only tables need."""
     try:
         return importlib.import_module(name)
