@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .columns import RowError, Weights
 from .files import ending_of, reading
 from .filters import Filter
 from .replacing import replacing
 from .streams import Streams
-from .tables import need, read_rows, table_classes, with_results
+from .tables import need, read_rows, result_columns, table_classes, with_results
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 100_000
 #: How many lines of a file come before row 0.
 LINES_BEFORE = {".csv": 2, ".ndjson": 1, ".jsonl": 1}
+
+
+class Filtered(NamedTuple):
+    """How much was filtered."""
+
+    rows: int
+    streams: int
 
 
 def filter_file(
@@ -31,7 +38,7 @@ def filter_file(
     sort: bool = False,
     threads: int | None = None,
     progress: Callable[[int], Any] | None = None,
-) -> int:
+) -> Filtered:
     r"""Filter every stream of a file by itself, and write the rows with the results beside them.
 
     It is `read_table`, `filter_table` and `write_table`, but holds only a part of the file in
@@ -54,8 +61,8 @@ def filter_file(
 
     Returns
     -------
-    int
-        The number of rows.
+    Filtered
+        The numbers of rows and of streams.
 
     Examples
     --------
@@ -64,9 +71,10 @@ def filter_file(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     day, out = Path(folder) / "day.csv", Path(folder) / "out.csv"
     ...     _ = day.write_text("time,p_rest,p_move\n0,0.9,0.1\n5,0.4,0.6\n")
-    ...     rows = filter_file(day, out, DirichletFilter(["rest", "move"], half_life=60))
-    ...     rows, read_table(out)["class"].to_list()
-    (2, ['rest', 'rest'])
+    ...     filter_file(day, out, DirichletFilter(["rest", "move"], half_life=60))
+    ...     read_table(out)["class"].to_list()
+    Filtered(rows=2, streams=1)
+    ['rest', 'rest']
     """
     polars = need("polars")
     path, out = Path(path), Path(out)
@@ -90,6 +98,8 @@ def filter_file(
             yield with_results(rows._replace(frame=_narwhal(df)) if as_given else rows, P)
 
     with reading(path), replacing(out) as file:
+        columns = _scan(path).collect_schema().names()
+        result_columns(columns, table_classes(columns))
         parts = results()
         first = next(parts)
         source = polars.io.plugins.register_io_source(
@@ -97,7 +107,7 @@ def filter_file(
         )
         sink = {".csv": source.sink_csv, ".parquet": source.sink_parquet}
         sink.get(endings[1], source.sink_ndjson)(file, maintain_order=True)
-    return done
+    return Filtered(done, len(streams.time))
 
 
 def file_classes(path: str | Path) -> tuple[str, ...]:

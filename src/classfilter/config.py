@@ -35,7 +35,6 @@ KINDS: dict[str, Callable[..., Filter]] = {"dirichlet": DirichletFilter}
 name, and keeps those it was made with in ``_options``."""
 
 _TEXT = ("estimate", "dtype")
-_ALWAYS = ("gamma",)
 
 
 class Config(NamedTuple):
@@ -56,8 +55,8 @@ class Config(NamedTuple):
 def save(filter: Filter, path: str | Path, beta: Mapping[str, float] | None = None) -> None:  # noqa: A002
     """Write a filter's settings, and the weights of its sources, to a TOML file.
 
-    Options that have their default value are left out, save gamma. Numbers are written so that
-    they come back to the bit. The file appears complete or not at all.
+    Every option is written, so that the file means the same whatever the defaults become. Numbers
+    come back to the bit. The file appears complete or not at all.
 
     Parameters
     ----------
@@ -79,6 +78,13 @@ def save(filter: Filter, path: str | Path, beta: Mapping[str, float] | None = No
     <BLANKLINE>
     [options]
     gamma = 0.95
+    estimate = "mode"
+    floor = 0.001
+    anchor = 0.0
+    prior = [1.0, 1.0]
+    prior_weight = 1.0
+    max_concentration = 1000000.0
+    dtype = "float64"
     <BLANKLINE>
     [beta]
     weak = 0.1
@@ -91,7 +97,7 @@ def save(filter: Filter, path: str | Path, beta: Mapping[str, float] | None = No
             raise ValueError(
                 f"classes has {name!r}; only text and whole numbers can be saved: rename it"
             )
-    sections = {"options": _changed(filter)}
+    sections = {"options": _options(filter)}
     if beta is not None:
         for source, weight in beta.items():
             if not isinstance(source, str):
@@ -181,25 +187,6 @@ def _check(key: str, value: Any) -> None:
     for cell in cells if isinstance(cells, list) else [cells]:
         if isinstance(cell, bool) or not isinstance(cell, NUMBER):
             raise ValueError(f"option {key} is {value!r}; it must be a number, without quotes")
-
-
-def _changed(filter: Filter) -> dict[str, Any]:  # noqa: A002
-    """Return the options that it takes to make the same filter anew."""
-    options = _options(filter)
-    needed = options
-    for key in options:
-        fewer = {k: value for k, value in needed.items() if k != key}
-        if key not in _ALWAYS and _made(filter, fewer) == options:
-            needed = fewer
-    return needed
-
-
-def _made(filter: Filter, options: dict[str, Any]) -> dict[str, Any] | None:  # noqa: A002
-    """Return all options of a filter made with some; None where it cannot be made."""
-    try:
-        return _options(type(filter)(filter.classes, **options))  # type: ignore[call-arg]
-    except (TypeError, ValueError):
-        return None
 
 
 def _options(filter: Filter) -> dict[str, Any]:  # noqa: A002

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .recording import Recording
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
@@ -156,6 +158,86 @@ def timeline(
     seen = [int(c) for c in np.unique(np.concatenate(list(labels.values()))) if c >= 0]
     names = [classes[c] for c in seen]
     return _finish(axes, t, [Patch(**_band(c)) for c in seen], names)
+
+
+def overview(
+    rec: Recording,
+    probs: ArrayLike,
+    *,
+    rows: slice = slice(None),
+    strong: str | None = None,
+) -> Figure:
+    """Draw a recording: the classes over time, and the probabilities, raw and filtered.
+
+    Parameters
+    ----------
+    rec : Recording
+        Where several rows have one time, the last of them is drawn.
+    probs : array_like (T, K)
+        What a filter made of it.
+    rows : slice, optional
+        Which rows to draw; all of them unless given.
+    strong : str, optional
+        The source whose answers are marked.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller. Time counts from the first row of the recording.
+
+    Examples
+    --------
+    >>> from classfilter import DirichletFilter, Recording
+    >>> rec = Recording([0, 5, 10], "weak", [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], ["rest", "move"])
+    >>> figure = overview(rec, rec.run(DirichletFilter(rec.classes)))
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['', 'Raw', 'Filtered']
+    """
+    from matplotlib.figure import Figure
+
+    P = np.asarray(probs, dtype=np.float64)
+    if P.shape != rec.probs.shape:
+        raise ValueError(f"probs has shape {P.shape}; it must be {rec.probs.shape} like rec.probs")
+    if not len(rec):
+        raise ValueError("there is nothing to draw: the recording has no rows")
+    last = np.flatnonzero(np.diff(rec.time, append=np.inf) > 0)
+    last = np.intersect1d(last, np.arange(len(rec))[rows])
+    t, raw, P = (rec.time - rec.time[0])[last], rec.probs[last], P[last]
+    called = np.isin(rec.time[last], rec.time[rec.source == strong])
+    truth = None if rec.label is None else rec.label[last]
+    figure = Figure(figsize=(9.0, 6.0), dpi=200, layout="constrained")
+    top, middle, bottom = figure.subplots(3, 1, height_ratios=(2, 3, 3), sharex=True)
+    said = np.where(np.isnan(raw[:, 0]), -1, np.nan_to_num(raw).argmax(axis=1))
+    timeline(t, truth, {"Raw": said, "Filtered": P}, rec.classes, ax=top)
+    for axes, name, p in ((middle, "Raw", raw), (bottom, "Filtered", P)):
+        _stacked(axes, t, p)
+        axes.set_ylabel(name)
+        axes.label_outer()
+    top.set_xlabel("")
+    if called.any():
+        x = t[called] / _seconds(t)
+        above = {"transform": middle.get_xaxis_transform(), "clip_on": False}
+        middle.plot(x, np.full(x.size, 1.03), "kv", markersize=3.5, **above)
+        middle.set_title(
+            f"Probabilities; a mark is an answer of {strong}", fontsize=9, loc="left", pad=10
+        )
+    bottom.set_xlabel("Time (min)" if _seconds(t) == 60 else "Time (h)")
+    return figure
+
+
+def _stacked(axes: Axes, t: Floats, p: Floats) -> None:
+    """Fill the probabilities of the classes on top of each other; a row lasts until the next."""
+    step = _step(t)
+    gap = np.flatnonzero(np.diff(t) > 10 * step)
+    x = np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step) / _seconds(t)
+    filled = np.insert(p, gap + 1, np.nan, axis=0)
+    edges = np.cumsum(np.vstack([filled, filled[-1:]]), axis=1)
+    below = np.zeros(len(edges))
+    for c, above in enumerate(edges.T):
+        axes.fill_between(x, below, above, step="post", **_band(c))
+        below = above
+    axes.set_ylim(0, 1)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _band(c: int) -> dict[str, Any]:

@@ -20,5 +20,9 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+    except OSError as error:
+        if error.filename == str(draft):  # of which the user knows nothing
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        raise
     finally:
         draft.unlink(missing_ok=True)

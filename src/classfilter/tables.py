@@ -93,6 +93,7 @@ def filter_table(
     from .streams import Streams
 
     rows = read_rows(df)
+    result_columns(rows.frame.columns, rows.classes)
     result: DataFrame = with_results(rows, Streams(filter, beta).run(rows, sort=sort))
     return result
 

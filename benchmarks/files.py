@@ -1,0 +1,106 @@
+"""A large file: ``python -m benchmarks.files [rows]``.
+
+Makes a table of 1000 interleaved streams, 6 classes and two sources, as Parquet and as CSV; filters
+each with the command line; and compares with Polars reading and writing it as it is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import classfilter as cf
+
+STREAMS = 1000
+CLASSES = [f"c{k}" for k in range(6)]
+COPY = """
+import sys, polars as pl
+path, out = sys.argv[1:]
+if path.endswith("csv"):
+    pl.scan_csv(path).sink_csv(out)
+else:
+    pl.scan_parquet(path).sink_parquet(out)
+"""
+#: Runs a command and prints the largest memory that it or a child of it had, in kB.
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def make(path: Path, rows: int, part: int = 500_000) -> None:
+    """Write the table to a Parquet file part by part."""
+    folder = path.parent / "parts"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for start in range(0, rows, part):
+        i = np.arange(start, min(start + part, rows))
+        step = i // STREAMS
+        p = rng.dirichlet(np.full(6, 0.5), i.size)
+        pl.DataFrame(
+            {
+                "time": 5.0 * step,
+                "stream": np.char.add("s", (i % STREAMS).astype(str)),
+                "source": np.where(step % 12 == 0, "strong", "weak"),
+                **{f"p_{name}": p[:, k] for k, name in enumerate(CLASSES)},
+            }
+        ).write_parquet(folder / f"{start:012}.parquet")
+    pl.scan_parquet(folder / "*.parquet").sink_parquet(path, maintain_order=True)
+
+
+def measure(command: list[str]) -> tuple[float, int]:
+    """Return the seconds that a command takes, and its largest memory in bytes."""
+    began = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", PEAK, *command], capture_output=True, check=True)
+    return time.perf_counter() - began, 1024 * int(done.stdout)
+
+
+def equal_to_each_stream_alone(path: Path, out: Path, streams: range) -> bool:
+    """Compare some streams of the result with the filter's own `run`, to the bit."""
+    names = [f"s{k}" for k in streams]
+    scan = pl.scan_parquet if out.suffix == ".parquet" else pl.scan_csv
+    df = scan(out).filter(pl.col("stream").is_in(names)).collect()
+    for name in names:
+        one = df.filter(pl.col("stream") == name)
+        f = cf.DirichletFilter(CLASSES, half_life=60.0)
+        beta = np.where(one["source"].to_numpy() == "strong", 1.0, 0.1)
+        dt = np.diff(one["time"].to_numpy(), prepend=one["time"][0])
+        P = f.run(one.select([f"p_{c}" for c in CLASSES]).to_numpy(), beta, dt)
+        if not np.array_equal(P, one.select([f"f_{c}" for c in CLASSES]).to_numpy()):
+            return False
+    return True
+
+
+def main(rows: int = 20_000_000) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        parquet, csv = folder / "day.parquet", folder / "day.csv"
+        make(parquet, rows)
+        pl.scan_parquet(parquet).sink_csv(csv)
+        print(f"{rows:,} rows, {STREAMS} streams, {len(CLASSES)} classes, two sources")
+        print(f"{'':30}{'time':>8}{'rows a second':>16}{'peak memory':>14}{'ratio':>8}")
+        options = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
+        for path in (parquet, csv):
+            out = folder / f"out{path.suffix}"
+            copied = measure([sys.executable, "-c", COPY, str(path), str(out)])
+            filtered = measure(
+                [sys.executable, "-m", "classfilter", "filter", str(path), "-o", str(out), *options]
+            )
+            for what, (took, peak) in {"Polars, a copy": copied, "filter": filtered}.items():
+                print(
+                    f"{path.suffix[1:] + ': ' + what:30}{took:6.1f} s{rows / took:16,.0f}"
+                    f"{peak / 1e6:11,.0f} MB{took / copied[0]:8.1f}"
+                )
+            same = equal_to_each_stream_alone(path, out, range(0, STREAMS, 100))
+            print(f"{'':4}ten streams equal to run() on each alone, to the bit: {same}")
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:]))

@@ -1,0 +1,342 @@
+"""The command line: what it does, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import classfilter as cf
+from classfilter.cli import main
+
+COMMAND = [sys.executable, "-m", "classfilter"]
+OPTIONS = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
+BETA = {"weak": 0.1, "strong": 1.0}
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Run]:
+    """Call the command in this process, in a folder of its own: exit code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["classfilter", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    yield call
+    assert not list(tmp_path.glob(".*.tmp")), "a half-written file was left behind"
+
+
+def day(hours: float = 0.1) -> cf.Recording:
+    simulated = cf.simulate("capture24", seed=0, hours=hours)
+    source, probs = simulated.mixed(every=12)
+    return cf.Recording(simulated.time, source, probs, simulated.classes, simulated.truth)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "ndjson", "jsonl"])
+def test_filter(run: Run, ending: str) -> None:
+    rec = day()
+    cf.write_table(rec.to_table(), f"day.{ending}")
+    code, out, err = run("filter", f"day.{ending}", "-o", f"out.{ending}", *OPTIONS)
+    assert (code, out) == (0, "")
+    assert err.startswith(f"out.{ending}: 72 rows, streams: 1;")
+    assert err.rstrip().endswith("rows a second")
+    f = cf.DirichletFilter(rec.classes, half_life=60.0)
+    want = f.run(rec.probs, np.where(rec.source == "strong", 1.0, 0.1), rec.dt)
+    result = cf.read_table(f"out.{ending}")
+    np.testing.assert_array_equal(
+        result.select([f"f_{name}" for name in rec.classes]).to_numpy(), want
+    )
+
+
+def test_filter_with_a_file_of_settings(run: Run) -> None:
+    rec = day()
+    cf.write_table(rec.to_table(), "day.csv")
+    f = cf.DirichletFilter(rec.classes[::-1], half_life=30.0, estimate="mean")
+    f.save("walk.toml", beta={"weak": 0.3, "strong": 1.0})
+    assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--quiet") == (
+        0,
+        "",
+        "",
+    )
+    names = [f"f_{name}" for name in rec.classes]
+    result = cf.read_table("out.csv").select(names).to_numpy()
+    np.testing.assert_array_equal(result, rec.run(f, {"weak": 0.3, "strong": 1.0}))
+    # an option counts more than the file
+    run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--beta", "weak=0.05")
+    result = cf.read_table("out.csv").select(names).to_numpy()
+    np.testing.assert_array_equal(result, rec.run(f, {"weak": 0.05, "strong": 1.0}))
+
+
+@pytest.mark.parametrize(
+    ("text", "half_life"),
+    [
+        ("60s", 60),
+        ("60", 60),
+        ("1m", 60),
+        ("1.5min", 90),
+        ("500ms", 0.5),
+        ("2h", 7200),
+        ("1d", 86400),
+    ],
+)
+def test_durations(run: Run, text: str, half_life: float) -> None:
+    rec = day(0.02)
+    cf.write_table(rec.to_table(), "day.csv")
+    assert run("filter", "day.csv", "-o", "out.csv", "--half-life", text)[0] == 0
+    want = rec.run(cf.DirichletFilter(rec.classes, half_life=half_life))
+    result = cf.read_table("out.csv").select([f"f_{name}" for name in rec.classes]).to_numpy()
+    np.testing.assert_array_equal(result, want)
+
+
+GOOD = "time,source,p_walk,p_sit\n" + "".join(f"{i},weak,0.5,0.5\n" for i in range(10))
+ROW_7 = "7,weak,0.5,0.5"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "day.csv",
+            GOOD.replace(ROW_7, "7,weak,x,0.5"),
+            "p_walk in row 7 (line 9) is 'x'; it",
+        ),
+        (
+            "day.csv",
+            GOOD.replace(ROW_7, "7,weak,-0.5,1.5"),
+            "row 7 (line 9), class 'walk', is -0",
+        ),
+        (
+            "day.csv",
+            GOOD.replace(ROW_7, "7,odd,0.5,0.5"),
+            "source in row 7 (line 9) is 'odd', ",
+        ),
+        ("day.csv", GOOD.replace(ROW_7, "noon,weak,1,0"), "time in row 7 (line 9) is 'noon'; give"),
+        ("day.csv", GOOD.replace(ROW_7, "7,weak,0.5,0.5,9"), "cannot be read as .csv"),
+        ("day.csv", "", "day.csv cannot be read as .csv: empty"),
+        ("day.csv", "time,p_walk\n0,1\n", "two or more columns p_<class>"),
+        ("day.csv", "p_walk,p_sit\n1,0\n", "day.csv: the table has no column time"),
+        ("day.csv", GOOD.replace("source", "class"), "already has the columns ['class']"),
+        ("day.ndjson", "", "day.ndjson cannot be read as .ndjson"),
+        ("day.ndjson", '{"time": 0, "p_a": 1, "p_b": 0}\n{"time"', "cannot be read as .ndjson"),
+        ("day.parquet", "", "day.parquet cannot be read as .parquet"),
+        ("day.xlsx", "", "day.xlsx ends in '.xlsx'; it must be one of .csv"),
+    ],
+)
+def test_a_bad_file_gives_one_clear_line(run: Run, name: str, content: str, message: str) -> None:
+    Path(name).write_text(content)
+    Path("out.csv").write_text("what was there")
+    code, out, err = run("filter", name, "-o", "out.csv", "--beta", "weak=0.5")
+    assert (code, out) == (1, "")
+    assert err.startswith("classfilter: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert Path("out.csv").read_text() == "what was there"
+
+
+@pytest.mark.parametrize("kept", [4, 100, 2000, -1])
+def test_a_truncated_parquet_file(run: Run, kept: int) -> None:
+    cf.write_table(day().to_table(), "day.parquet")
+    Path("day.parquet").write_bytes(Path("day.parquet").read_bytes()[:kept])
+    code, _, err = run("filter", "day.parquet", "-o", "out.csv")
+    assert code == 1
+    assert "day.parquet cannot be read as .parquet" in err
+    assert err.count("\n") == 1
+    assert not Path("out.csv").exists()
+
+
+def test_places_that_are_no_files(run: Run) -> None:
+    Path("folder.csv").mkdir()
+    Path("day.csv").write_text(GOOD)
+    for arguments, message in [
+        (["folder.csv", "-o", "out.csv"], "folder.csv: Is a directory"),
+        (["nowhere.csv", "-o", "out.csv"], "nowhere.csv: No such file"),
+        (["day.csv", "-o", "nowhere/out.csv"], "nowhere/out.csv: No such file"),
+        (["day.csv", "-o", "folder.csv"], "folder.csv: Is a directory"),
+        (["day.csv", "-o", "out.txt"], "out.txt ends in '.txt'"),
+        (["day.csv", "-o", "out.csv", "--config", "no.toml"], "no.toml: No such file"),
+    ]:
+        code, out, err = run("filter", *arguments)
+        assert (code, out, err.count("\n")) == (1, "", 1), err
+        assert message in err
+
+
+@pytest.mark.parametrize("forbidden", ["in", "out"])
+def test_no_permission(tmp_path: Path, forbidden: str) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    day_csv, out = folder / "day.csv", folder / "out.csv"
+    day_csv.write_text(GOOD)
+    closed = day_csv if forbidden == "in" else folder
+    closed.chmod(0o000 if forbidden == "in" else 0o555)
+    command = [*COMMAND, "filter", str(day_csv), "-o", str(out)]
+    if os.getuid() == 0:  # who may do all, unless that right is taken away
+        command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *command]
+    done = subprocess.run(command, capture_output=True, text=True)
+    folder.chmod(0o777)
+    refused = day_csv if forbidden == "in" else out
+    assert done.returncode == 1
+    assert done.stderr == f"classfilter: {refused}: Permission denied\n"
+    assert [p.name for p in folder.iterdir()] == ["day.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--half-life", "soon"], "'soon' is no duration; give one such as"),
+        (["--half-life", "1-2s"], "'1-2s' is no duration"),
+        (["--beta", "weak=much"], "'weak=much' is no weight; give SOURCE=WEIGHT"),
+        (["--beta", "0.5", "--beta", "weak=1"], "name every source"),
+        (["--config", "walk.toml", "--gamma", "0.9"], "--gamma and --config are both given"),
+        (["--config", "walk.toml", "--half-life", "9"], "--half-life and --config are both given"),
+        (["--threads", "0"], "--threads"),
+        (["--out"], "--out"),
+    ],
+)
+def test_usage(run: Run, arguments: list[str], message: str) -> None:
+    code, out, err = run("filter", "day.csv", "-o", "out.csv", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize("command", [[], ["filter"], ["stream"], ["plot"], ["demo"]])
+def test_help_has_an_example(run: Run, command: list[str]) -> None:
+    code, out, _ = run(*command, "--help")
+    assert code == 0
+    assert "Example: " in out
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_filter_ends_at_a_signal_and_leaves_nothing(sent: signal.Signals, tmp_path: Path) -> None:
+    rows = 3_000_000
+    columns = {"time": np.arange(rows) * 1.0, "p_walk": np.full(rows, 0.5)}
+    frame = pl.DataFrame(columns).with_columns(p_sit=pl.col("p_walk"))
+    frame.write_parquet(tmp_path / "day.parquet")
+    child = subprocess.Popen(
+        [*COMMAND, "filter", "day.parquet", "-o", "out.parquet"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob(".out*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    child.send_signal(sent)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 128 + sent
+    said = "interrupted" if sent == signal.SIGINT else "terminated"
+    assert err.strip() == f"classfilter: {said}"
+    assert [p.name for p in tmp_path.iterdir()] == ["day.parquet"]
+
+
+def test_stream(tmp_path: Path) -> None:
+    rec = day()
+    names = [f"p_{name}" for name in rec.classes]
+    lines = [
+        json.dumps({"time": t, "source": s, **dict(zip(names, p, strict=True))})
+        for t, s, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs.tolist(), strict=True)
+    ]
+    lines[3:3] = ["rubbish"]
+    command = [*COMMAND, "stream", *OPTIONS, "--state", "walk.state"]
+    done = subprocess.run(
+        command, input="\n".join(lines), capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 3
+    assert done.stderr.startswith("line 4: ")
+    f = cf.DirichletFilter(rec.classes, half_life=60.0)
+    want = rec.run(f, BETA)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    got = [[answer[f"f_{name}"] for name in rec.classes] for answer in answers]
+    np.testing.assert_array_equal(got, want)
+    again = subprocess.run(
+        command, input="\n".join(lines[:3]), capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    other = [*COMMAND, "stream", "--half-life", "61s", "--state", "walk.state"]
+    refused = subprocess.run(other, input=lines[0], capture_output=True, text=True, cwd=tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("classfilter: walk.state")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_stream_whose_reader_is_gone(tmp_path: Path) -> None:
+    line = '{"time": 0, "p_walk": 0.5, "p_sit": 0.5}\n'
+    child = subprocess.Popen(
+        [*COMMAND, "stream", "--state", "walk.state"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    assert child.stdout is not None
+    child.stdout.close()
+    child.stdout = None
+    _, err = child.communicate(line.encode())
+    assert (child.returncode, err) == (1, b"classfilter: the reader of the answers is gone\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_plot(run: Run) -> None:
+    rec = day()
+    cf.write_table(rec.to_table(), "day.csv")
+    assert run("plot", "day.csv", "-o", "raw.png", *OPTIONS) == (0, "", "")
+    run("filter", "day.csv", "-o", "out.csv", *OPTIONS)
+    assert run("plot", "out.csv", "-o", "out.png", *OPTIONS)[0] == 0
+    # drawn from the columns f_<class>, or filtered anew: the same picture
+    assert Path("raw.png").read_bytes() == Path("out.png").read_bytes()
+    assert Path("out.png").read_bytes().startswith(b"\x89PNG")
+    assert run("plot", "out.csv", "-o", "out.svg", "--from", "60", "--to", "120")[0] == 0
+    assert Path("out.svg").read_text().startswith("<?xml")
+    for arguments, message in [
+        (["-o", "out.gif"], "out.gif ends in '.gif'; it must be one of .png"),
+        (["-o", "out.png", "--from", "1e9"], "no row has a time from"),
+        (["-o", "out.png", "--stream", "ann"], "there is no stream 'ann'"),
+    ]:
+        code, _, err = run("plot", "out.csv", *arguments)
+        assert (code, err.count("\n")) == (1, 1)
+        assert message in err
+
+
+def test_plot_one_stream_of_several(run: Run) -> None:
+    table = day().to_table()
+    both = pl.concat([table.with_columns(stream=pl.lit(name)) for name in ("ann", "bob")])
+    cf.write_table(both, "day.csv")
+    code, _, err = run("plot", "day.csv", "-o", "out.png")
+    assert code == 1
+    assert "there are 2 streams (ann, bob); choose one with --stream" in err
+    assert run("plot", "day.csv", "-o", "out.png", "--stream", "bob")[0] == 0
+
+
+def test_demo(run: Run) -> None:
+    code, out, _ = run("demo", "-o", "demo.png", "--days", "1")
+    assert code == 0
+    assert "Hold last strong" in out
+    assert Path("demo.png").stat().st_size > 10_000
+
+
+def test_without_its_libraries(tmp_path: Path) -> None:
+    body = "import sys; sys.modules['click'] = None; from classfilter.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "classfilter: the command line needs click: pip install 'classfilter[cli]'\n"
+    )
