@@ -9,6 +9,7 @@ from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
 from .recording import Recording
 from .simulate import simulate
+from .sticky import StickyFilter, StickyState
 from .tables import filter_table, recordings
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "DirichletState",
     "Filter",
     "Recording",
+    "StickyFilter",
+    "StickyState",
     "__version__",
     "filter_file",
     "filter_table",

@@ -14,34 +14,31 @@
 /* A call of either precision: what points to numbers is void here, so one text serves both. */
 #define CALL(self, name, arguments) ((self)->single ? name##_f32 arguments : name##_f64 arguments)
 
+/* What the compiled part of every filter begins with. */
 typedef struct {
     PyObject_HEAD
     int single; /* float, not double */
     size_t classes;
-    union {
-        cf_dirichlet_f32 f32;
-        cf_dirichlet_f64 f64;
-    } settings;
     void *memory; /* one block, for all the rest */
-    void *state, *start, *prior_nu, *observed, *scratch;
-} Dirichlet;
+    void *state, *start, *observed, *scratch;
+} Core;
 
-static double get(const Dirichlet *self, const void *numbers, size_t i) {
+static double get(const Core *self, const void *numbers, size_t i) {
     return self->single ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
 }
 
-static void set(const Dirichlet *self, void *numbers, size_t i, double value) {
+static void set(const Core *self, void *numbers, size_t i, double value) {
     if (self->single)
         ((float *)numbers)[i] = (float)value;
     else
         ((double *)numbers)[i] = value;
 }
 
-static size_t size_of(const Dirichlet *self) { return self->single ? sizeof(float) : sizeof(double); }
+static size_t size_of(const Core *self) { return self->single ? sizeof(float) : sizeof(double); }
 
-static int type_of(const Dirichlet *self) { return self->single ? NPY_FLOAT : NPY_DOUBLE; }
+static int type_of(const Core *self) { return self->single ? NPY_FLOAT : NPY_DOUBLE; }
 
-static void *at(const Dirichlet *self, void *numbers, size_t i) { return (char *)numbers + i * size_of(self); }
+static void *at(const Core *self, void *numbers, size_t i) { return (char *)numbers + i * size_of(self); }
 
 /* ---- messages ---- */
 
@@ -56,7 +53,7 @@ static PyObject *raise_number(const char *format, const char *place, double valu
 
 /* The error of a failed update, in words that name the argument, its value, its place and the remedy. `row` is negative
    for a single update. */
-static PyObject *raise_status(const Dirichlet *self, cf_status status, Py_ssize_t row, const void *probs, double beta,
+static PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta,
                               double dt) {
     char place[64];
     double sum = 0;
@@ -100,7 +97,9 @@ static PyObject *raise_status(const Dirichlet *self, cf_status status, Py_ssize_
     }
 }
 
-static int ready(const Dirichlet *self) {
+static void raise_plain(cf_status status) { PyErr_SetString(PyExc_ValueError, cf_strerror(status)); }
+
+static int ready(const Core *self) {
     if (self->memory != NULL) return 1;
     PyErr_SetString(PyExc_RuntimeError, "the filter was not initialised: call __init__ first");
     return 0;
@@ -109,7 +108,7 @@ static int ready(const Dirichlet *self) {
 /* ---- arguments ---- */
 
 /* An argument as a C array of the filter's precision, of at most `most` dimensions. */
-static PyArrayObject *as_array(const Dirichlet *self, PyObject *object, const char *name, int least, int most) {
+static PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most) {
     PyArrayObject *array =
         (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
     if (array == NULL) {
@@ -127,14 +126,31 @@ static PyArrayObject *as_array(const Dirichlet *self, PyObject *object, const ch
     return array;
 }
 
-static int wrong_length(const Dirichlet *self, Py_ssize_t length) {
+static int wrong_length(const Core *self, Py_ssize_t length) {
     PyErr_Format(PyExc_ValueError, "probs has %zd entries, but the filter has %zd classes; give one probability a class",
                  length, (Py_ssize_t)self->classes);
     return -1;
 }
 
+/* One number a class, as an array. */
+static PyArrayObject *take_vector(const Core *self, PyObject *object, const char *name) {
+    PyArrayObject *array = as_array(self, object, name, 1, 1);
+    if (array != NULL && PyArray_DIM(array, 0) != (npy_intp)self->classes) {
+        PyErr_Format(PyExc_ValueError, "%s has %zd entries, but the filter has %zd classes", name,
+                     (Py_ssize_t)PyArray_DIM(array, 0), (Py_ssize_t)self->classes);
+        Py_DECREF(array);
+        return NULL;
+    }
+    return array;
+}
+
+static PyObject *new_row(const Core *self) {
+    npy_intp size = (npy_intp)self->classes;
+    return PyArray_SimpleNew(1, &size, type_of(self));
+}
+
 /* Copies one row of probabilities into self->observed. */
-static int take_row(Dirichlet *self, PyObject *object) {
+static int take_row(Core *self, PyObject *object) {
     const Py_ssize_t classes = (Py_ssize_t)self->classes;
     PyArrayObject *array;
     Py_ssize_t k;
@@ -206,7 +222,7 @@ static int take_number(PyObject *object, const char *name, double *value) {
 }
 
 /* A number for all rows (stride 0) or one a row (stride 1). */
-static PyArrayObject *take_numbers(const Dirichlet *self, PyObject *object, const char *name, Py_ssize_t rows,
+static PyArrayObject *take_numbers(const Core *self, PyObject *object, const char *name, Py_ssize_t rows,
                                    size_t *stride) {
     PyObject *one = object == NULL ? PyFloat_FromDouble(1.0) : object;
     PyArrayObject *array;
@@ -236,7 +252,7 @@ static void release_rows(Rows *rows) {
     Py_XDECREF(rows->dt);
 }
 
-static int take_rows(const Dirichlet *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows) {
+static int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows) {
     memset(rows, 0, sizeof *rows);
     rows->probs = as_array(self, probs, "probs", 2, 2);
     if (rows->probs == NULL) return -1;
@@ -253,21 +269,58 @@ static int take_rows(const Dirichlet *self, PyObject *probs, PyObject *beta, PyO
 }
 
 /* Pointers to row i, and the error of a call that failed there. */
-static void *probs_at(const Dirichlet *self, const Rows *rows, size_t i) {
+static void *probs_at(const Core *self, const Rows *rows, size_t i) {
     return at(self, PyArray_DATA(rows->probs), i * self->classes);
 }
 
-static void *beta_at(const Dirichlet *self, const Rows *rows, size_t i) {
+static void *beta_at(const Core *self, const Rows *rows, size_t i) {
     return at(self, PyArray_DATA(rows->beta), i * rows->beta_stride);
 }
 
-static void *dt_at(const Dirichlet *self, const Rows *rows, size_t i) {
+static void *dt_at(const Core *self, const Rows *rows, size_t i) {
     return at(self, PyArray_DATA(rows->dt), i * rows->dt_stride);
 }
 
-static PyObject *raise_row(const Dirichlet *self, cf_status status, const Rows *rows, size_t i) {
+static PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t i) {
     return raise_status(self, status, (Py_ssize_t)i, probs_at(self, rows, i), get(self, beta_at(self, rows, i), 0),
                         get(self, dt_at(self, rows, i), 0));
 }
+
+/* ---- what the types share ---- */
+
+/* Takes over what was made, and frees what was there. */
+static void take_over(Core *self, const Core *made) {
+    PyMem_Free(self->memory);
+    self->single = made->single;
+    self->classes = made->classes;
+    self->memory = made->memory;
+    self->state = made->state;
+    self->start = made->start;
+    self->observed = made->observed;
+    self->scratch = made->scratch;
+}
+
+static void dealloc(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    PyMem_Free(((Core *)object)->memory);
+    release(object);
+    Py_DECREF(type);
+}
+
+PyDoc_STRVAR(update_doc, "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
+"Let `dt` time units pass, then take one observation.\n\n"
+"Parameters\n----------\n"
+"probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: nothing seen, only time passes.\n"
+"beta : float\n    Weight of the classifier, 0 (ignore) to 1 (trust fully).\n"
+"dt : float\n    Time since the last update.\n\n"
+"Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n");
+
+PyDoc_STRVAR(run_doc, "run($self, probs, beta=1.0, dt=1.0)\n--\n\n"
+"Update with every row in turn: exactly a loop of `update`, to the bit.\n\n"
+"Parameters\n----------\n"
+"probs : array_like, shape (T, K)\n    One observation a row.\n"
+"beta, dt : float or array_like, shape (T,)\n    For all rows, or one a row; as in `update`.\n\n"
+"Returns\n-------\nndarray, shape (T, K)\n    The filtered class probabilities after each row.\n");
 
 #endif

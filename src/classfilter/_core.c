@@ -1,15 +1,21 @@
 /* The binding: argument checks, conversions and messages; no mathematics. */
-#include "_binding.h"
+#include "_sticky.h"
 
-/* ---- methods ---- */
+/* ---- DirichletFilter ---- */
 
-static PyObject *new_row(const Dirichlet *self) {
-    npy_intp size = (npy_intp)self->classes;
-    return PyArray_SimpleNew(1, &size, type_of(self));
-}
+typedef struct {
+    Core core;
+    union {
+        cf_dirichlet_f32 f32;
+        cf_dirichlet_f64 f64;
+    } settings;
+    void *prior_nu;
+} Dirichlet;
+
+static void *settings_of(Core *self) { return &((Dirichlet *)self)->settings; }
 
 static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     PyObject *given[3], *out;
     double beta = 1, dt = 1;
     cf_status status;
@@ -19,10 +25,10 @@ static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t narg
     out = new_row(self);
     if (out == NULL) return NULL;
     if (self->single)
-        status = cf_dirichlet_update_f32(&self->settings.f32, self->state, self->observed, (float)beta, (float)dt,
+        status = cf_dirichlet_update_f32(settings_of(self), self->state, self->observed, (float)beta, (float)dt,
                                          PyArray_DATA((PyArrayObject *)out), self->scratch);
     else
-        status = cf_dirichlet_update_f64(&self->settings.f64, self->state, self->observed, beta, dt,
+        status = cf_dirichlet_update_f64(settings_of(self), self->state, self->observed, beta, dt,
                                          PyArray_DATA((PyArrayObject *)out), self->scratch);
     if (status == CF_OK) return out;
     Py_DECREF(out);
@@ -30,7 +36,7 @@ static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t narg
 }
 
 static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     PyObject *given[3], *result = NULL;
     PyArrayObject *out;
     Rows rows;
@@ -50,7 +56,7 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
     memcpy(state, self->state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_dirichlet_run,
-                  ((void *)&self->settings, state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
+                  (settings_of(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
                    rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), scratch, &row));
     Py_END_ALLOW_THREADS
     if (status == CF_OK) {
@@ -70,7 +76,7 @@ done:
 /* _update_many(states, which, probs, beta, dt, out, start, stop): rows start to stop of an update of many streams. With
    states None the rows are only checked. */
 static PyObject *update_many(PyObject *object, PyObject *args) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     PyObject *states, *which, *probs, *beta, *dt, *out;
     Py_ssize_t start, stop;
     Rows rows;
@@ -90,15 +96,15 @@ static PyObject *update_many(PyObject *object, PyObject *args) {
     count = (size_t)(stop - start);
     Py_BEGIN_ALLOW_THREADS
     if (states == Py_None) {
-        status = CALL(self, cf_dirichlet_check,
-                      ((void *)&self->settings, count, probs_at(self, &rows, first), beta_at(self, &rows, first),
+        status = CALL(self, cf_check,
+                      (self->classes, count, probs_at(self, &rows, first), beta_at(self, &rows, first),
                        rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride, &row));
     } else {
         const size_t *numbers = which == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)which) + first;
         void *block = at(self, PyArray_DATA((PyArrayObject *)states),
                          numbers == NULL ? first * CF_DIRICHLET_STATE(self->classes) : 0);
         status = CALL(self, cf_dirichlet_many,
-                      ((void *)&self->settings, block, numbers, count, probs_at(self, &rows, first),
+                      (settings_of(self), block, numbers, count, probs_at(self, &rows, first),
                        beta_at(self, &rows, first), rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride,
                        at(self, PyArray_DATA((PyArrayObject *)out), first * self->classes), scratch, &row));
     }
@@ -111,7 +117,7 @@ static PyObject *update_many(PyObject *object, PyObject *args) {
 }
 
 static PyObject *reset(PyObject *object, PyObject *nothing) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
     memcpy(self->state, self->start, CF_DIRICHLET_STATE(self->classes) * size_of(self));
@@ -119,52 +125,46 @@ static PyObject *reset(PyObject *object, PyObject *nothing) {
 }
 
 static PyObject *restore(PyObject *object, PyObject *args) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     double eta;
     PyObject *alpha;
     PyArrayObject *array;
     cf_status status;
     if (!ready(self) || !PyArg_ParseTuple(args, "dO:_restore", &eta, &alpha)) return NULL;
-    array = as_array(self, alpha, "alpha", 1, 1);
+    array = take_vector(self, alpha, "alpha");
     if (array == NULL) return NULL;
-    if (PyArray_DIM(array, 0) != (npy_intp)self->classes) {
-        PyErr_Format(PyExc_ValueError, "alpha has %zd entries, but the filter has %zd classes",
-                     (Py_ssize_t)PyArray_DIM(array, 0), (Py_ssize_t)self->classes);
-        Py_DECREF(array);
-        return NULL;
-    }
     if (self->single)
-        status = cf_dirichlet_start_f32(&self->settings.f32, PyArray_DATA(array), (float)eta, self->state);
+        status = cf_dirichlet_start_f32(settings_of(self), PyArray_DATA(array), (float)eta, self->state);
     else
-        status = cf_dirichlet_start_f64(&self->settings.f64, PyArray_DATA(array), eta, self->state);
+        status = cf_dirichlet_start_f64(settings_of(self), PyArray_DATA(array), eta, self->state);
     Py_DECREF(array);
     if (status != CF_OK) {
-        PyErr_SetString(PyExc_ValueError, cf_strerror(status));
+        raise_plain(status);
         return NULL;
     }
     Py_RETURN_NONE;
 }
 
 static PyObject *get_probs(PyObject *object, void *nothing) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
     if (out != NULL)
-        CALL(self, cf_dirichlet_read, ((void *)&self->settings, self->state, PyArray_DATA((PyArrayObject *)out)));
+        CALL(self, cf_dirichlet_read, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
     return out;
 }
 
 static PyObject *get_nu(PyObject *object, void *nothing) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
     if (out != NULL)
-        CALL(self, cf_dirichlet_nu, ((void *)&self->settings, self->state, PyArray_DATA((PyArrayObject *)out)));
+        CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
     return out;
 }
 
 static PyObject *get_alpha(PyObject *object, void *nothing) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
     if (out != NULL)
@@ -173,7 +173,7 @@ static PyObject *get_alpha(PyObject *object, void *nothing) {
 }
 
 static PyObject *get_eta(PyObject *object, void *nothing) {
-    Dirichlet *self = (Dirichlet *)object;
+    Core *self = (Core *)object;
     (void)nothing;
     return ready(self) ? PyFloat_FromDouble(get(self, self->state, 0)) : NULL;
 }
@@ -181,41 +181,42 @@ static PyObject *get_eta(PyObject *object, void *nothing) {
 /* ---- the type ---- */
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
-    Dirichlet *self = (Dirichlet *)object;
+    Dirichlet *filter = (Dirichlet *)object;
     static char *names[] = {"prior", "prior_weight", "gamma", "floor", "anchor", "max_concentration", "mean", "single", NULL};
     PyObject *prior;
     double prior_weight, gamma, floor, anchor, max_concentration;
     int mean, single;
     Dirichlet made;
+    Core *const self = &made.core;
     PyArrayObject *array;
     size_t state, scratch;
     cf_status status;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
                                      &anchor, &max_concentration, &mean, &single))
         return -1;
-    made = *self;
-    made.single = single;
-    array = as_array(&made, prior, "prior", 1, 1);
+    made = *filter;
+    self->single = single;
+    array = as_array(self, prior, "prior", 1, 1);
     if (array == NULL) return -1;
-    made.classes = (size_t)PyArray_DIM(array, 0);
-    state = CF_DIRICHLET_STATE(made.classes);
-    scratch = CF_DIRICHLET_SCRATCH(made.classes);
-    made.memory = PyMem_Malloc((2 * state + 2 * made.classes + scratch) * size_of(&made));
-    if (made.memory == NULL) {
+    self->classes = (size_t)PyArray_DIM(array, 0);
+    state = CF_DIRICHLET_STATE(self->classes);
+    scratch = CF_DIRICHLET_SCRATCH(self->classes);
+    self->memory = PyMem_Malloc((2 * state + 2 * self->classes + scratch) * size_of(self));
+    if (self->memory == NULL) {
         Py_DECREF(array);
         PyErr_NoMemory();
         return -1;
     }
-    made.state = made.memory;
-    made.start = at(&made, made.state, state);
-    made.prior_nu = at(&made, made.start, state);
-    made.observed = at(&made, made.prior_nu, made.classes);
-    made.scratch = at(&made, made.observed, made.classes);
+    self->state = self->memory;
+    self->start = at(self, self->state, state);
+    made.prior_nu = at(self, self->start, state);
+    self->observed = at(self, made.prior_nu, self->classes);
+    self->scratch = at(self, self->observed, self->classes);
     /* The settings point into the memory, never into the object, so both may be moved together. */
     memset(&made.settings, 0, sizeof made.settings);
     if (single) {
         cf_dirichlet_f32 *f = &made.settings.f32;
-        f->classes = made.classes;
+        f->classes = self->classes;
         f->gamma = (float)gamma;
         f->floor = (float)floor;
         f->anchor = (float)anchor;
@@ -223,62 +224,32 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->mean = mean;
     } else {
         cf_dirichlet_f64 *f = &made.settings.f64;
-        f->classes = made.classes;
+        f->classes = self->classes;
         f->gamma = gamma;
         f->floor = floor;
         f->anchor = anchor;
         f->max_concentration = max_concentration;
         f->mean = mean;
     }
-    status = CALL(&made, cf_dirichlet_prepare, ((void *)&made.settings, PyArray_DATA(array), made.prior_nu));
+    status = CALL(self, cf_dirichlet_prepare, ((void *)&made.settings, PyArray_DATA(array), made.prior_nu));
     if (status == CF_OK) {
         if (single)
-            status = cf_dirichlet_start_f32(&made.settings.f32, PyArray_DATA(array), (float)prior_weight, made.start);
+            status = cf_dirichlet_start_f32(&made.settings.f32, PyArray_DATA(array), (float)prior_weight, self->start);
         else
-            status = cf_dirichlet_start_f64(&made.settings.f64, PyArray_DATA(array), prior_weight, made.start);
+            status = cf_dirichlet_start_f64(&made.settings.f64, PyArray_DATA(array), prior_weight, self->start);
     }
     Py_DECREF(array);
     if (status != CF_OK) {
-        PyMem_Free(made.memory);
-        PyErr_SetString(PyExc_ValueError, cf_strerror(status));
+        PyMem_Free(self->memory);
+        raise_plain(status);
         return -1;
     }
-    memcpy(made.state, made.start, state * size_of(&made));
-    PyMem_Free(self->memory);
-    self->single = made.single;
-    self->classes = made.classes;
-    self->settings = made.settings;
-    self->memory = made.memory;
-    self->state = made.state;
-    self->start = made.start;
-    self->prior_nu = made.prior_nu;
-    self->observed = made.observed;
-    self->scratch = made.scratch;
+    memcpy(self->state, self->start, state * size_of(self));
+    take_over(&filter->core, self);
+    filter->settings = made.settings;
+    filter->prior_nu = made.prior_nu;
     return 0;
 }
-
-static void dealloc(PyObject *object) {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    PyMem_Free(((Dirichlet *)object)->memory);
-    release(object);
-    Py_DECREF(type);
-}
-
-PyDoc_STRVAR(update_doc, "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
-"Let `dt` time units pass, then take one observation.\n\n"
-"Parameters\n----------\n"
-"probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: nothing seen, only time passes.\n"
-"beta : float\n    Weight of the classifier, 0 (ignore) to 1 (trust fully).\n"
-"dt : float\n    Time since the last update.\n\n"
-"Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n");
-
-PyDoc_STRVAR(run_doc, "run($self, probs, beta=1.0, dt=1.0)\n--\n\n"
-"Update with every row in turn: exactly a loop of `update`, to the bit.\n\n"
-"Parameters\n----------\n"
-"probs : array_like, shape (T, K)\n    One observation a row.\n"
-"beta, dt : float or array_like, shape (T,)\n    For all rows, or one a row; as in `update`.\n\n"
-"Returns\n-------\nndarray, shape (T, K)\n    The filtered class probabilities after each row.\n");
 
 static PyMethodDef methods[] = {
     {"update", (PyCFunction)(void (*)(void))update, METH_FASTCALL | METH_KEYWORDS, update_doc},
@@ -337,7 +308,59 @@ static PyObject *exp_(PyObject *m, PyObject *x) { return (void)m, special(x, cf_
 static PyObject *digamma(PyObject *m, PyObject *x) { return (void)m, special(x, cf_digamma_f64, cf_digamma_f32); }
 static PyObject *trigamma(PyObject *m, PyObject *x) { return (void)m, special(x, cf_trigamma_f64, cf_trigamma_f32); }
 
+/* ---- the check of rows, for filters written in Python ---- */
+
+static PyObject *check_row(PyObject *m, PyObject *args) {
+    Core of;
+    Py_ssize_t classes;
+    PyObject *probs, *beta_given, *dt_given, *out;
+    double beta, dt;
+    size_t row;
+    cf_status status;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "nOOO:check_row", &classes, &probs, &beta_given, &dt_given)) return NULL;
+    if (take_number(beta_given, "beta", &beta) < 0 || take_number(dt_given, "dt", &dt) < 0) return NULL;
+    of.classes = (size_t)classes;
+    out = new_row(&of);
+    if (out == NULL) return NULL;
+    of.observed = PyArray_DATA((PyArrayObject *)out);
+    if (take_row(&of, probs) == 0) {
+        status = cf_check_f64(of.classes, 1, of.observed, &beta, 0, &dt, 0, &row);
+        if (status == CF_OK) return Py_BuildValue("Ndd", out, beta, dt);
+        raise_status(&of, status, -1, of.observed, beta, dt);
+    }
+    Py_DECREF(out);
+    return NULL;
+}
+
+static PyObject *check_rows(PyObject *m, PyObject *args) {
+    Core of;
+    Rows rows;
+    Py_ssize_t classes;
+    PyObject *probs, *beta, *dt, *out = NULL;
+    size_t row = 0;
+    cf_status status;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "nOOO:check_rows", &classes, &probs, &beta, &dt)) return NULL;
+    of.classes = (size_t)classes;
+    if (take_rows(&of, probs, beta, dt, &rows) < 0) return NULL;
+    status = cf_check_f64(of.classes, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta), rows.beta_stride,
+                          PyArray_DATA(rows.dt), rows.dt_stride, &row);
+    if (status == CF_OK)
+        out = Py_BuildValue("OOO", rows.probs, rows.beta, rows.dt);
+    else
+        raise_row(&of, status, &rows, row);
+    release_rows(&rows);
+    return out;
+}
+
 static PyMethodDef functions[] = {
+    {"check_row", check_row, METH_VARARGS,
+     "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad ones."},
+    {"check_rows", check_rows, METH_VARARGS,
+     "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad ones."},
     {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
     {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
     {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},
@@ -348,14 +371,21 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "_core", "The compiled core of classfilter.", -1, functions, NULL, NULL, NULL, NULL};
 
+static int add_type(PyObject *to, PyType_Spec *of, const char *name) {
+    PyObject *type = PyType_FromSpec(of);
+    if (type == NULL || PyModule_AddObject(to, name, type) < 0) {
+        Py_XDECREF(type);
+        return -1;
+    }
+    return 0;
+}
+
 PyMODINIT_FUNC PyInit__core(void) {
-    PyObject *made, *type;
+    PyObject *made;
     import_array();
     made = PyModule_Create(&module);
     if (made == NULL) return NULL;
-    type = PyType_FromSpec(&spec);
-    if (type == NULL || PyModule_AddObject(made, "Dirichlet", type) < 0) {
-        Py_XDECREF(type);
+    if (add_type(made, &spec, "Dirichlet") < 0 || add_type(made, &sticky_spec, "Sticky") < 0) {
         Py_DECREF(made);
         return NULL;
     }

@@ -29,8 +29,9 @@ import numpy as np
 from .columns import NUMBER, check_weight
 from .filters import DirichletFilter, Filter
 from .replacing import replacing
+from .sticky import StickyFilter
 
-KINDS: dict[str, Callable[..., Filter]] = {"dirichlet": DirichletFilter}
+KINDS: dict[str, Callable[..., Filter]] = {"dirichlet": DirichletFilter, "sticky": StickyFilter}
 """What a file calls each class of filters. Such a class takes the classes first, then options by
 name, and keeps those it was made with in ``_options``."""
 

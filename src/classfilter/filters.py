@@ -132,9 +132,7 @@ class DirichletFilter(_core.Dirichlet):
         self._gamma = memory(gamma, half_life)
         if estimate not in ("mode", "mean"):
             raise ValueError(f'estimate is {estimate!r}; it must be "mode" or "mean"')
-        self._dtype = np.dtype(dtype)
-        if self._dtype not in (np.dtype(np.float64), np.dtype(np.float32)):
-            raise ValueError(f"dtype is {self._dtype}; it must be float64 or float32")
+        self._dtype = precision(dtype)
         single = self._dtype == np.float32
         if max_concentration is None:
             wanted = max(1e6, 3 / max(floor, 1e-30), 10.0 * len(self._classes))
@@ -254,12 +252,22 @@ def class_names(classes: Classes) -> tuple[Any, ...]:
     return names
 
 
-def memory(gamma: float | None, half_life: float | None) -> float:
-    """Return gamma, from itself or from the half-life; 0.9 where neither is given."""
+def precision(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return float64 or float32, or refuse."""
+    found = np.dtype(dtype)
+    if found not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype is {found}; it must be float64 or float32")
+    return found
+
+
+def memory(
+    kept: float | None, half_life: float | None, name: str = "gamma", default: float = 0.9
+) -> float:
+    """Return what a time unit leaves, from itself or from the half-life, or the default."""
     if half_life is None:
-        return 0.9 if gamma is None else float(gamma)
-    if gamma is not None:
-        raise ValueError("gamma and half_life are both given; give one of them")
+        return default if kept is None else float(kept)
+    if kept is not None:
+        raise ValueError(f"{name} and half_life are both given; give one of them")
     if not (half_life > 0 and math.isfinite(half_life)):
         raise ValueError(f"half_life is {half_life!r}; it must be positive and finite")
     return float(0.5 ** (1.0 / half_life))

@@ -25,7 +25,11 @@ typedef enum {
     CF_PROBS_SUM,         /* the probabilities' sum is off 1 by more than CF_SUM_TOLERANCE */
     CF_BAD_BETA,          /* beta outside [0, 1] */
     CF_BAD_DT,            /* dt negative or not finite */
-    CF_NOT_CONVERGED      /* the mode was not reached in CF_MAX_ITERATIONS */
+    CF_NOT_CONVERGED,     /* the mode was not reached in CF_MAX_ITERATIONS */
+    CF_BAD_STAY,          /* stay outside [0, 1] */
+    CF_BAD_CLASS_PRIOR,   /* an entry of the classes' prior outside [1e-6, 1], or their sum off 1 */
+    CF_BAD_RATES,         /* a rate of change outside [0, 1e6] */
+    CF_BAD_STATE          /* a state that is no distribution over the classes */
 } cf_status;
 
 #define CF_SUM_TOLERANCE 0.05
@@ -50,6 +54,18 @@ cf_real CF_(cf_exp)(cf_real x); /* x <= 0 */
 cf_real CF_(cf_digamma)(cf_real x);
 cf_real CF_(cf_trigamma)(cf_real x);
 
+/* Tells whether any filter would take these rows: row i has K probabilities (or NaN only), weight beta[i * beta_stride]
+   and comes dt[i * dt_stride] after the row before. *row is the first that it would not. */
+cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, const cf_real *beta, size_t beta_stride,
+                        const cf_real *dt, size_t dt_stride, size_t *row);
+
+/* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
+#ifndef CF_BLOCK
+#define CF_BLOCK 8
+#endif
+
+/* ---- the Dirichlet filter ---- */
+
 /* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first six members, then
    let cf_dirichlet_prepare compute the rest and check them all. */
 typedef struct {
@@ -69,10 +85,6 @@ typedef struct {
 #define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
 #define CF_DIRICHLET_SCRATCH(classes) (20 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
 #define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_BLOCK + 1) * CF_DIRICHLET_STATE(classes))
-/* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
-#ifndef CF_BLOCK
-#define CF_BLOCK 8
-#endif
 
 /* Checks the settings and the prior (K numbers), computes log_gamma and, if anchor > 0, prior_nu into the K numbers
    at `prior_nu`, which must live as long as the settings. */
@@ -99,11 +111,6 @@ cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *settings, cf_real *stat
                                 const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                 cf_real *probs, cf_real *scratch, size_t *row);
 
-/* Tells whether updates with these rows would be taken; *row is the first that would not. */
-cf_status CF_(cf_dirichlet_check)(const CF_(cf_dirichlet) *settings, size_t rows, const cf_real *observed,
-                                  const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                                  size_t *row);
-
 /* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_BLOCK of them at a time through
    the vector registers. The states lie one after the other at `states`; row i is for number which[i], or i where
    `which` is NULL, and no stream may come twice. All rows are checked before any state changes; at a failure,
@@ -111,5 +118,55 @@ cf_status CF_(cf_dirichlet_check)(const CF_(cf_dirichlet) *settings, size_t rows
 cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *settings, cf_real *states, const size_t *which, size_t streams,
                                  const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
                                  size_t dt_stride, cf_real *probs, cf_real *scratch, size_t *row);
+
+/* ---- the sticky filter ---- */
+
+/* The forward pass of a hidden Markov model in continuous time. Over dt the class stays with probability stay^dt and is
+   otherwise drawn anew from the prior; or, where `rates` is given, it changes from i to j at rates[i K + j]. An
+   observation s of weight beta counts as the likelihood (max(s, floor) / prior)^beta.
+
+   Settings are constant, shared by any number of streams. Fill the first four members, then let cf_sticky_prepare
+   compute the rest and check them all. */
+typedef struct {
+    size_t classes;       /* K >= 2 */
+    cf_real stay;         /* probability that a time unit does not touch the class; not used with rates */
+    cf_real floor;        /* smallest probability believed */
+    const cf_real *rates; /* K x K, row after row, the diagonal not read; or NULL */
+    cf_real log_stay, fastest;
+    const cf_real *table; /* rows of the prior, and of what follows from it */
+} CF_(cf_sticky);
+
+/* The state of one stream is its K class probabilities, none below this. */
+#define CF_STICKY_SMALLEST CF_R(1e-30)
+#define CF_STICKY_ROW(classes) (((classes) + CF_BLOCK - 1) / CF_BLOCK * CF_BLOCK)
+#define CF_STICKY_TABLE(classes) (4 * CF_STICKY_ROW(classes))
+/* With rates: memory for what the last dt does, so that the same dt again costs only K x K. Set its first number to -1
+   before the first call; any number of streams may share it, one after the other. */
+#define CF_STICKY_PASSAGE(classes) (1 + (classes) * CF_STICKY_ROW(classes))
+/* Scratch memory; what it holds between calls does not matter. Without rates the second is enough. */
+#define CF_STICKY_SCRATCH(classes) ((2 * (classes) + 3) * CF_STICKY_ROW(classes))
+#define CF_STICKY_SCRATCH_STAY(classes) (3 * CF_STICKY_ROW(classes))
+
+/* Checks the settings and the prior (K probabilities), and fills the CF_STICKY_TABLE numbers at `table`, which must live
+   as long as the settings. A stream starts at the prior: the first K numbers of the table. */
+cf_status CF_(cf_sticky_prepare)(CF_(cf_sticky) *settings, const cf_real *prior, cf_real *table);
+
+/* Starts a stream, or restores it: K class probabilities. */
+cf_status CF_(cf_sticky_start)(const CF_(cf_sticky) *settings, const cf_real *probs, cf_real *state);
+
+/* Probability of each class (column) dt after each class (row): K x K numbers. */
+cf_status CF_(cf_sticky_transitions)(const CF_(cf_sticky) *settings, cf_real dt, cf_real *matrix, cf_real *passage,
+                                     cf_real *scratch);
+
+/* One step: dt time units pass, then a classifier of weight beta reports the K probabilities at `observed` (all NaN:
+   nothing seen). The state is the new reading. `passage` may be NULL without rates. */
+cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *settings, cf_real *state, const cf_real *observed, cf_real beta,
+                                cf_real dt, cf_real *passage, cf_real *scratch);
+
+/* `steps` updates in a row, exactly as a loop of cf_sticky_update; arguments as for cf_dirichlet_run. The readings go to
+   `probs`, which may be NULL or `observed`. At a failure, *row tells where and the state is as before the call. */
+cf_status CF_(cf_sticky_run)(const CF_(cf_sticky) *settings, cf_real *state, size_t steps, const cf_real *observed,
+                             const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride, cf_real *probs,
+                             cf_real *passage, cf_real *scratch, size_t *row);
 
 #endif

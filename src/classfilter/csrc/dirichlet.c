@@ -1,50 +1,16 @@
 /* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
+#include "check.h"
 #include "climb.h"
 
 #define SMALLEST_ALPHA CF_R(1e-6)
 #define SMALLEST_WEIGHT CF_R(1e-30)
 #define LARGEST_WEIGHT CF_R(1e9)
 
-/* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
-#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
-#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CF_TARGETS
-#endif
-
-CF_INLINE cf_real CF_(sum)(size_t classes, const cf_real *a) {
-    cf_real sum[CF_BLOCK];
-    CF_(total)(classes, classes, 1, a, sum);
-    return sum[0];
-}
-
 /* One update of one stream: what is given, and what becomes of it. */
 typedef struct {
     const cf_real *observed;
     cf_real *state, beta, dt;
 } CF_(update);
-
-/* Checks an update; *seen tells whether there is anything to observe. */
-CF_INLINE cf_status CF_(check)(size_t classes, const cf_real *observed, cf_real beta, cf_real dt, int *seen) {
-    const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, huge = CF_R(1e30);
-    size_t missing = 0, k;
-    cf_real sum;
-    if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;
-    if (!(dt >= 0 && dt <= huge)) return CF_BAD_DT;
-    for (k = 0; k < classes; k++) {
-        if (!(observed[k] >= 0)) {
-            if (observed[k] < 0) return CF_PROBS_NEGATIVE;
-            missing++;
-        } else if (observed[k] > huge) {
-            return CF_PROBS_INFINITE;
-        }
-    }
-    if (missing > 0 && missing < classes) return CF_PROBS_SOME_NAN;
-    *seen = missing == 0 && beta > 0;
-    if (missing > 0) return CF_OK;
-    sum = CF_(sum)(classes, observed);
-    return sum >= 1 - tolerance && sum <= 1 + tolerance ? CF_OK : CF_PROBS_SUM;
-}
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
 CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF_(update) *updates, const int *seen) {
@@ -211,7 +177,8 @@ CF_INLINE cf_status CF_(steps)(const CF_(cf_dirichlet) *f, cf_real *state, size_
     for (i = 0; i < steps; i++) {
         const CF_(update) update = {observed + i * classes, w.state, beta[i * beta_stride], dt[i * dt_stride]};
         int seen = 0;
-        cf_status status = CF_(check)(classes, update.observed, update.beta, update.dt, &seen);
+        cf_status status = CF_(check)(classes, update.observed, CF_(plain)(classes, update.observed), update.beta,
+                                      update.dt, &seen);
         if (status == CF_OK) status = CF_(step)(f, &w, 1, &update, &seen, &iterations);
         if (status != CF_OK) {
             *row = i;
@@ -239,21 +206,6 @@ CF_TARGETS cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *f, cf_real *
                       CF_(carve)(f->classes, rows, 1, scratch), row);
 }
 
-cf_status CF_(cf_dirichlet_check)(const CF_(cf_dirichlet) *f, size_t rows, const cf_real *observed, const cf_real *beta,
-                                  size_t beta_stride, const cf_real *dt, size_t dt_stride, size_t *row) {
-    size_t i;
-    int seen;
-    for (i = 0; i < rows; i++) {
-        cf_status status =
-            CF_(check)(f->classes, observed + i * f->classes, beta[i * beta_stride], dt[i * dt_stride], &seen);
-        if (status != CF_OK) {
-            *row = i;
-            return status;
-        }
-    }
-    return CF_OK;
-}
-
 /* Updates `count` <= lanes streams that were checked. */
 CF_INLINE cf_status CF_(group)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, size_t count,
                                const CF_(update) *updates, const int *seen, cf_real *const *probs) {
@@ -272,7 +224,7 @@ CF_TARGETS cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *f, cf_real 
     const CF_(work) w = CF_(carve)(classes, classes + 1, CF_BLOCK, scratch);
     size_t i, l;
     int seen[CF_BLOCK] = {0};
-    cf_status status = CF_(cf_dirichlet_check)(f, streams, observed, beta, beta_stride, dt, dt_stride, row);
+    cf_status status = CF_(cf_check)(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
     if (status != CF_OK) return status;
     for (i = 0; i < streams; i += CF_BLOCK) {
         const size_t count = streams - i < CF_BLOCK ? streams - i : CF_BLOCK;
@@ -292,7 +244,8 @@ CF_TARGETS cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *f, cf_real 
             updates[l].beta = beta[j * beta_stride];
             updates[l].dt = dt[j * dt_stride];
             results[l] = probs == NULL ? NULL : probs + j * classes;
-            (void)CF_(check)(classes, updates[l].observed, updates[l].beta, updates[l].dt, seen + l);
+            (void)CF_(check)(classes, updates[l].observed, CF_(plain)(classes, updates[l].observed), updates[l].beta,
+                             updates[l].dt, seen + l);
         }
         status = CF_(group)(f, &w, CF_BLOCK, count, updates, seen, results);
         if (status != CF_OK) {

@@ -17,6 +17,10 @@ const char *cf_strerror(cf_status status) {
     case CF_BAD_BETA: return "beta must lie in [0, 1]";
     case CF_BAD_DT: return "dt must be finite and not negative";
     case CF_NOT_CONVERGED: return "the mode was not reached in the allowed iterations";
+    case CF_BAD_STAY: return "stay must lie in [0, 1]";
+    case CF_BAD_CLASS_PRIOR: return "each entry of prior must be at least 1e-6, and their sum within 0.05 of 1";
+    case CF_BAD_RATES: return "each rate of change must lie in [0, 1e6]";
+    case CF_BAD_STATE: return "probs of a state must not be negative, and their sum must be within 1e-4 of 1";
     }
     return "unknown status";
 }

@@ -1,0 +1,265 @@
+/* The binding of StickyFilter. */
+#ifndef CLASSFILTER_STICKY_H
+#define CLASSFILTER_STICKY_H
+
+#include "_binding.h"
+
+typedef struct {
+    Core core;
+    union {
+        cf_sticky_f32 f32;
+        cf_sticky_f64 f64;
+    } settings;
+    void *table, *rates, *passage;
+} Sticky;
+
+static void *sticky_settings(Core *self) { return &((Sticky *)self)->settings; }
+
+static void *sticky_passage(Core *self) { return ((Sticky *)self)->passage; }
+
+/* Without rates the K x K parts are left out. */
+static size_t sticky_passage_size(size_t classes, int rates) { return rates ? CF_STICKY_PASSAGE(classes) : 1; }
+
+static size_t sticky_scratch_size(size_t classes, int rates) {
+    return rates ? CF_STICKY_SCRATCH(classes) : CF_STICKY_SCRATCH_STAY(classes);
+}
+
+static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    Core *self = (Core *)object;
+    PyObject *given[3], *out;
+    double beta = 1, dt = 1;
+    cf_status status;
+    if (!ready(self) || three_arguments("update", args, nargs, names, given) < 0) return NULL;
+    if (take_row(self, given[0]) < 0 || take_number(given[1], "beta", &beta) < 0 || take_number(given[2], "dt", &dt) < 0)
+        return NULL;
+    out = new_row(self);
+    if (out == NULL) return NULL;
+    if (self->single)
+        status = cf_sticky_update_f32(sticky_settings(self), self->state, self->observed, (float)beta, (float)dt,
+                                      sticky_passage(self), self->scratch);
+    else
+        status = cf_sticky_update_f64(sticky_settings(self), self->state, self->observed, beta, dt, sticky_passage(self),
+                                      self->scratch);
+    if (status == CF_OK) {
+        memcpy(PyArray_DATA((PyArrayObject *)out), self->state, self->classes * size_of(self));
+        return out;
+    }
+    Py_DECREF(out);
+    return raise_status(self, status, -1, self->observed, beta, dt);
+}
+
+static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    Core *self = (Core *)object;
+    PyObject *given[3], *result = NULL;
+    PyArrayObject *out;
+    Rows rows;
+    void *scratch, *state, *passage;
+    size_t row = 0, passage_size, scratch_size;
+    cf_status status;
+    if (!ready(self) || three_arguments("run", args, nargs, names, given) < 0) return NULL;
+    if (take_rows(self, given[0], given[1], given[2], &rows) < 0) return NULL;
+    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
+    /* Its own memory: while the GIL is free, others may use the filter. */
+    passage_size = sticky_passage_size(self->classes, ((Sticky *)self)->rates != NULL);
+    scratch_size = sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL);
+    scratch = PyMem_Malloc((scratch_size + self->classes + passage_size) * size_of(self));
+    if (out == NULL || scratch == NULL) {
+        if (out != NULL) PyErr_NoMemory();
+        goto done;
+    }
+    state = at(self, scratch, scratch_size);
+    passage = at(self, state, self->classes);
+    memcpy(state, self->state, self->classes * size_of(self));
+    memcpy(passage, sticky_passage(self), passage_size * size_of(self));
+    Py_BEGIN_ALLOW_THREADS
+    status = CALL(self, cf_sticky_run,
+                  (sticky_settings(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
+                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), passage, scratch, &row));
+    Py_END_ALLOW_THREADS
+    if (status == CF_OK) {
+        memcpy(self->state, state, self->classes * size_of(self));
+        result = (PyObject *)out;
+        Py_INCREF(result);
+    } else {
+        raise_row(self, status, &rows, row);
+    }
+done:
+    PyMem_Free(scratch);
+    Py_XDECREF(out);
+    release_rows(&rows);
+    return result;
+}
+
+static PyObject *sticky_reset(PyObject *object, PyObject *nothing) {
+    Core *self = (Core *)object;
+    (void)nothing;
+    if (!ready(self)) return NULL;
+    memcpy(self->state, self->start, self->classes * size_of(self));
+    Py_RETURN_NONE;
+}
+
+static PyObject *sticky_restore(PyObject *object, PyObject *probs) {
+    Core *self = (Core *)object;
+    PyArrayObject *array;
+    cf_status status;
+    if (!ready(self)) return NULL;
+    array = take_vector(self, probs, "probs");
+    if (array == NULL) return NULL;
+    status = CALL(self, cf_sticky_start, (sticky_settings(self), PyArray_DATA(array), self->state));
+    Py_DECREF(array);
+    if (status != CF_OK) {
+        raise_plain(status);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *sticky_transitions(PyObject *object, PyObject *given) {
+    Core *self = (Core *)object;
+    double dt = 1;
+    npy_intp shape[2];
+    PyObject *out;
+    void *matrix;
+    cf_status status;
+    if (!ready(self) || take_number(given, "dt", &dt) < 0) return NULL;
+    shape[0] = shape[1] = (npy_intp)self->classes;
+    out = PyArray_SimpleNew(2, shape, type_of(self));
+    if (out == NULL) return NULL;
+    matrix = PyArray_DATA((PyArrayObject *)out);
+    if (self->single)
+        status = cf_sticky_transitions_f32(sticky_settings(self), (float)dt, matrix, sticky_passage(self), self->scratch);
+    else
+        status = cf_sticky_transitions_f64(sticky_settings(self), dt, matrix, sticky_passage(self), self->scratch);
+    if (status == CF_OK) return out;
+    Py_DECREF(out);
+    return raise_status(self, status, -1, NULL, 1, dt);
+}
+
+static PyObject *sticky_row(Core *self, const void *numbers) {
+    PyObject *out = new_row(self);
+    if (out != NULL) memcpy(PyArray_DATA((PyArrayObject *)out), numbers, self->classes * size_of(self));
+    return out;
+}
+
+static PyObject *sticky_probs(PyObject *object, void *nothing) {
+    (void)nothing;
+    return ready((Core *)object) ? sticky_row((Core *)object, ((Core *)object)->state) : NULL;
+}
+
+static PyObject *sticky_prior(PyObject *object, void *nothing) {
+    (void)nothing;
+    return ready((Core *)object) ? sticky_row((Core *)object, ((Sticky *)object)->table) : NULL;
+}
+
+static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"prior", "stay", "rates", "floor", "single", NULL};
+    Sticky made;
+    Core *const self = &made.core;
+    PyObject *prior_given, *rates_given;
+    PyArrayObject *prior, *rates = NULL;
+    double stay, floor;
+    int single;
+    size_t classes, table, passage, scratch;
+    cf_status status;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdOdp:Sticky", names, &prior_given, &stay, &rates_given, &floor,
+                                     &single))
+        return -1;
+    memset(&made, 0, sizeof made);
+    self->single = single;
+    prior = as_array(self, prior_given, "prior", 1, 1);
+    if (prior == NULL) return -1;
+    classes = self->classes = (size_t)PyArray_DIM(prior, 0);
+    if (rates_given != Py_None) {
+        rates = as_array(self, rates_given, "rates", 2, 2);
+        if (rates != NULL &&
+            (PyArray_DIM(rates, 0) != (npy_intp)classes || PyArray_DIM(rates, 1) != (npy_intp)classes)) {
+            PyErr_SetString(PyExc_ValueError, "rates must have one row and one column a class");
+            Py_DECREF(rates);
+            rates = NULL;
+        }
+        if (rates == NULL) {
+            Py_DECREF(prior);
+            return -1;
+        }
+    }
+    table = CF_STICKY_TABLE(classes);
+    passage = sticky_passage_size(classes, rates != NULL);
+    scratch = sticky_scratch_size(classes, rates != NULL);
+    self->memory =
+        PyMem_Malloc((3 * classes + table + passage + scratch + (rates != NULL ? classes * classes : 0)) * size_of(self));
+    if (self->memory == NULL) {
+        Py_DECREF(prior);
+        Py_XDECREF(rates);
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->state = self->memory;
+    self->start = at(self, self->state, classes);
+    self->observed = at(self, self->start, classes);
+    made.table = at(self, self->observed, classes);
+    made.passage = at(self, made.table, table);
+    self->scratch = at(self, made.passage, passage);
+    set(self, made.passage, 0, -1.0);
+    if (rates != NULL) {
+        made.rates = at(self, self->scratch, scratch);
+        memcpy(made.rates, PyArray_DATA(rates), classes * classes * size_of(self));
+    }
+    /* The settings point into the memory, never into the object, so both may be moved together. */
+    if (single) {
+        made.settings.f32.classes = classes;
+        made.settings.f32.stay = (float)stay;
+        made.settings.f32.floor = (float)floor;
+        made.settings.f32.rates = made.rates;
+    } else {
+        made.settings.f64.classes = classes;
+        made.settings.f64.stay = stay;
+        made.settings.f64.floor = floor;
+        made.settings.f64.rates = made.rates;
+    }
+    status = CALL(self, cf_sticky_prepare, ((void *)&made.settings, PyArray_DATA(prior), made.table));
+    if (status == CF_OK) status = CALL(self, cf_sticky_start, ((void *)&made.settings, made.table, self->start));
+    Py_DECREF(prior);
+    Py_XDECREF(rates);
+    if (status != CF_OK) {
+        PyMem_Free(self->memory);
+        raise_plain(status);
+        return -1;
+    }
+    memcpy(self->state, self->start, classes * size_of(self));
+    take_over((Core *)object, self);
+    ((Sticky *)object)->settings = made.settings;
+    ((Sticky *)object)->table = made.table;
+    ((Sticky *)object)->rates = made.rates;
+    ((Sticky *)object)->passage = made.passage;
+    return 0;
+}
+
+static PyMethodDef sticky_methods[] = {
+    {"update", (PyCFunction)(void (*)(void))sticky_update, METH_FASTCALL | METH_KEYWORDS, update_doc},
+    {"run", (PyCFunction)(void (*)(void))sticky_run, METH_FASTCALL | METH_KEYWORDS, run_doc},
+    {"reset", sticky_reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
+    {"_transitions", sticky_transitions, METH_O,
+     "_transitions($self, dt, /)\n--\n\nProbability of each class (column) dt after each class (row)."},
+    {"_restore", sticky_restore, METH_O, "_restore($self, probs, /)\n--\n\nSet the state."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef sticky_properties[] = {
+    {"probs", sticky_probs, NULL, "The current class probabilities, shape (K,).", NULL},
+    {"prior", sticky_prior, NULL, "The classes' probabilities without any data, shape (K,).", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot sticky_slots[] = {
+    {Py_tp_doc, "The compiled part of StickyFilter."},
+    {Py_tp_init, sticky_init},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_methods, sticky_methods},
+    {Py_tp_getset, sticky_properties},
+    {0, NULL},
+};
+
+static PyType_Spec sticky_spec = {"classfilter._core.Sticky", sizeof(Sticky), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                  sticky_slots};
+
+#endif

@@ -1,0 +1,50 @@
+/* What every filter asks of an observation. */
+#ifndef CF_CHECK_H
+#define CF_CHECK_H
+
+#include "cf.h"
+#include "special.h"
+
+/* Sum in an order that depends on nothing else: four interleaved partial sums. Noughts at the end do not change it. */
+CF_INLINE cf_real CF_(sum)(size_t n, const cf_real *a) {
+    cf_real part[4] = {0};
+    size_t k, l;
+    for (k = 0; k + 4 <= n; k += 4)
+        for (l = 0; l < 4; l++) part[l] += a[k + l];
+    for (l = 0; k + l < n; l++) part[l] += a[k + l];
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+/* What is wrong with a row that is not simply a row of probabilities; *missing: it is all NaN. */
+static cf_status CF_(judge)(size_t classes, const cf_real *observed, int *missing) {
+    size_t nans = 0, k;
+    for (k = 0; k < classes; k++) {
+        if (observed[k] < 0) return CF_PROBS_NEGATIVE;
+        if (observed[k] > CF_R(1e30)) return CF_PROBS_INFINITE;
+        nans += !(observed[k] >= 0);
+    }
+    *missing = nans == classes;
+    return *missing ? CF_OK : nans > 0 ? CF_PROBS_SOME_NAN : CF_PROBS_SUM;
+}
+
+/* Whether a row holds probabilities. Noughts at its end do not matter. */
+CF_INLINE int CF_(plain)(size_t n, const cf_real *row) {
+    const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = CF_(sum)(n, row);
+    int good = sum >= 1 - tolerance && sum <= 1 + tolerance;
+    size_t k;
+    for (k = 0; k < n; k++) good &= row[k] >= 0;
+    return good;
+}
+
+/* Checks an update of a row that is plain or not; *seen tells whether there is anything to observe. */
+CF_INLINE cf_status CF_(check)(size_t classes, const cf_real *observed, int plain, cf_real beta, cf_real dt, int *seen) {
+    int missing = 0;
+    cf_status status = CF_OK;
+    if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;
+    if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
+    if (!plain) status = CF_(judge)(classes, observed, &missing);
+    *seen = !missing && beta > 0;
+    return status;
+}
+
+#endif

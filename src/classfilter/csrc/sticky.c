@@ -1,0 +1,246 @@
+/* The sticky filter: the class stays or changes as time passes, then Bayes' rule.
+
+   Work is done on rows of `width` numbers, K rounded up to whole blocks; beyond K they are nought. */
+#include "check.h"
+
+#define SMALLEST_PRIOR CF_R(1e-6)
+#define LARGEST_RATE CF_R(1e6)
+/* exp is a series of TERMS for times up to 1 / 16 of a change; longer ones are squares. */
+#define SHORT CF_R(0.0625)
+#ifdef CF_FLOAT
+#define TERMS 5
+#else
+#define TERMS 9
+#endif
+
+/* out = v matrix: two interleaved partial sums over the rows of the matrix. */
+CF_INLINE void CF_(through)(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
+    size_t i, j, b;
+    for (j = 0; j < width; j += CF_BLOCK) {
+        cf_real even[CF_BLOCK] = {0}, odd[CF_BLOCK] = {0};
+        for (i = 0; i + 2 <= classes; i += 2) {
+            const cf_real *row = matrix + i * width + j;
+            for (b = 0; b < CF_BLOCK; b++) even[b] += v[i] * row[b];
+            for (b = 0; b < CF_BLOCK; b++) odd[b] += v[i + 1] * row[width + b];
+        }
+        for (b = 0; i < classes && b < CF_BLOCK; b++) even[b] += v[i] * matrix[i * width + j + b];
+        for (b = 0; b < CF_BLOCK; b++) out[j + b] = even[b] + odd[b];
+    }
+}
+
+/* Divides by the sum, so that no rounding error outlives a step. */
+CF_INLINE void CF_(normalise)(size_t width, cf_real *row) {
+    const cf_real sum = CF_(sum)(width, row);
+    size_t k;
+    for (k = 0; k < width; k++) row[k] /= sum;
+}
+
+/* What dt does with rates: exp(rates dt), K rows. Nothing is subtracted, so nothing cancels: with q the fastest rate of
+   leaving and J = I + rates / q, the probabilities of a jump, exp(rates h) = exp(q h J) / exp(q h). */
+CF_INLINE void CF_(exponentiate)(const CF_(cf_sticky) *f, size_t width, cf_real dt, cf_real *made, cf_real *scratch) {
+    const size_t classes = f->classes, size = classes * width;
+    cf_real *restrict jump = scratch, *restrict next = scratch + size;
+    cf_real jumps = dt * f->fastest;
+    size_t i, j, squares = 0;
+    int m;
+    jumps = jumps < CF_R(1e30) ? jumps : CF_R(1e30);
+    for (; jumps > SHORT; squares++) jumps *= CF_R(0.5);
+    for (i = 0; i < classes; i++) {
+        cf_real leave = 0;
+        for (j = 0; j < width; j++) {
+            const cf_real rate = j < classes && j != i && f->fastest > 0 ? f->rates[i * classes + j] / f->fastest : 0;
+            jump[i * width + j] = rate;
+            made[i * width + j] = j == i;
+            leave += rate;
+        }
+        jump[i * width + i] = leave < 1 ? 1 - leave : 0;
+    }
+    for (m = TERMS; m > 0; m--) {
+        const cf_real factor = jumps / (cf_real)m;
+        for (i = 0; i < classes; i++) CF_(through)(classes, width, jump + i * width, made, next + i * width);
+        for (i = 0; i < size; i++) made[i] = next[i] * factor;
+        for (i = 0; i < classes; i++) made[i * width + i] += 1;
+    }
+    for (i = 0; i < classes; i++) CF_(normalise)(width, made + i * width);
+    for (; squares > 0; squares--) {
+        for (i = 0; i < classes; i++) CF_(through)(classes, width, made + i * width, made, next + i * width);
+        for (i = 0; i < classes; i++) CF_(normalise)(width, next + i * width);
+        for (i = 0; i < size; i++) made[i] = next[i];
+    }
+}
+
+CF_TARGETS static void CF_(make_passage)(const CF_(cf_sticky) *f, cf_real dt, cf_real *passage, cf_real *scratch) {
+    const size_t width = CF_STICKY_ROW(f->classes);
+    passage[0] = dt;
+#if CF_BLOCK > 1
+    if (width == CF_BLOCK) {
+        CF_(exponentiate)(f, CF_BLOCK, dt, passage + 1, scratch);
+        return;
+    }
+#endif
+    CF_(exponentiate)(f, width, dt, passage + 1, scratch);
+}
+
+/* What dt leaves of the memory, and what it takes, each to full precision. */
+typedef struct {
+    cf_real dt, keep, leave;
+} CF_(pause);
+
+static CF_(pause) CF_(make_pause)(const CF_(cf_sticky) *f, cf_real dt) {
+    const cf_real x = dt * f->log_stay;
+    CF_(pause) made = {dt, 1, 0};
+    if (dt == 0) return made;
+    made.keep = dt == 1 || !(f->stay > 0) ? f->stay : cf_exp_negative(x);
+    made.leave = 1 - made.keep;
+    if (dt != 1 && f->stay > 0 && x > CF_R(-0.34)) { /* there 1 - exp(x) would cancel, but the series of exp does not */
+        cf_real rest;
+        CF_POLYNOMIAL(rest, x, CF_EXP);
+        made.leave = -(x + x * x * rest);
+    }
+    return made;
+}
+
+/* Rows of the table. */
+enum { PRIOR, OVER_PRIOR, SHIFT, LEAST };
+
+/* Turns an observation into the likelihood of each class, up to a factor. The shift keeps exp's argument below nought. */
+CF_INLINE void CF_(weigh)(const CF_(cf_sticky) *f, size_t width, cf_real beta, cf_real *restrict s) {
+    const cf_real floor = f->floor;
+    const cf_real *restrict over_prior = f->table + OVER_PRIOR * width, *restrict shift = f->table + SHIFT * width;
+    size_t k;
+    if (beta < 1)
+        for (k = 0; k < width; k++)
+            s[k] = cf_exp_negative(beta * (cf_log_ratio(s[k] > floor ? s[k] : floor, 1) - shift[k]));
+    else
+        for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
+}
+
+CF_INLINE cf_status CF_(walk)(const CF_(cf_sticky) *f, size_t width, cf_real *state, size_t steps, const cf_real *observed,
+                              const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                              cf_real *probs, cf_real *passage, cf_real *scratch, size_t *row) {
+    const size_t classes = f->classes;
+    const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
+    cf_real *restrict p = scratch, *restrict s = scratch + width, *restrict moved = scratch + 2 * width;
+    CF_(pause) pause = CF_(make_pause)(f, 1);
+    size_t i, k;
+    for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
+    for (i = 0; i < steps; i++) {
+        const cf_real *const given = observed + i * classes, weight = beta[i * beta_stride], time = dt[i * dt_stride];
+        int seen = 0, passes;
+        cf_status status;
+        for (k = 0; k < width; k++) s[k] = k < classes ? given[k] : 0;
+        status = CF_(check)(classes, given, CF_(plain)(width, s), weight, time, &seen);
+        if (status != CF_OK) {
+            *row = i;
+            return status;
+        }
+        if (f->rates != NULL) {
+            passes = time > 0;
+            if (passes && passage[0] != time) CF_(make_passage)(f, time, passage, scratch + 3 * width);
+        } else {
+            if (pause.dt != time) pause = CF_(make_pause)(f, time);
+            passes = pause.leave > 0;
+        }
+        if (passes && f->rates != NULL) {
+            CF_(through)(classes, width, p, passage + 1, moved);
+            for (k = 0; k < width; k++) p[k] = moved[k];
+        } else if (passes) {
+            for (k = 0; k < width; k++) p[k] = pause.keep * p[k] + pause.leave * prior[k];
+        }
+        if (seen) {
+            CF_(weigh)(f, width, weight, s);
+            for (k = 0; k < width; k++) p[k] *= s[k];
+        }
+        if (passes || seen) {
+            CF_(normalise)(width, p);
+            for (k = 0; k < width; k++) p[k] = p[k] > least[k] ? p[k] : least[k];
+        }
+        if (probs != NULL)
+            for (k = 0; k < classes; k++) probs[i * classes + k] = p[k];
+    }
+    for (k = 0; k < classes; k++) state[k] = p[k];
+    return CF_OK;
+}
+
+CF_TARGETS cf_status CF_(cf_sticky_run)(const CF_(cf_sticky) *f, cf_real *state, size_t steps, const cf_real *observed,
+                                        const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                        cf_real *probs, cf_real *passage, cf_real *scratch, size_t *row) {
+    const size_t width = CF_STICKY_ROW(f->classes);
+#if CF_BLOCK > 1
+    /* A width that the compiler knows makes straight code of the common case. */
+    if (width == CF_BLOCK)
+        return CF_(walk)(f, CF_BLOCK, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, passage, scratch,
+                         row);
+#endif
+    return CF_(walk)(f, width, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, passage, scratch, row);
+}
+
+cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                                cf_real *passage, cf_real *scratch) {
+    size_t row;
+    return CF_(cf_sticky_run)(f, state, 1, observed, &beta, 0, &dt, 0, NULL, passage, scratch, &row);
+}
+
+cf_status CF_(cf_sticky_prepare)(CF_(cf_sticky) *f, const cf_real *prior, cf_real *table) {
+    const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE;
+    const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
+    cf_real sum, smallest = 1, fastest = 0;
+    size_t i, j;
+    if (classes < 2) return CF_BAD_CLASSES;
+    if (!(f->stay >= 0 && f->stay <= 1)) return CF_BAD_STAY;
+    if (!(f->floor >= CF_R(1e-30) && f->floor < 1)) return CF_BAD_FLOOR;
+    for (i = 0; i < classes; i++)
+        if (!(prior[i] >= SMALLEST_PRIOR && prior[i] <= 1)) return CF_BAD_CLASS_PRIOR;
+    sum = CF_(sum)(classes, prior);
+    if (!(sum >= 1 - tolerance && sum <= 1 + tolerance)) return CF_BAD_CLASS_PRIOR;
+    for (i = 0; f->rates != NULL && i < classes; i++) {
+        cf_real leave = 0;
+        for (j = 0; j < classes; j++) {
+            const cf_real rate = i == j ? 0 : f->rates[i * classes + j];
+            if (!(rate >= 0 && rate <= LARGEST_RATE)) return CF_BAD_RATES;
+            leave += rate;
+        }
+        fastest = leave > fastest ? leave : fastest;
+    }
+    for (i = 0; i < classes; i++) smallest = prior[i] < smallest ? prior[i] : smallest;
+    for (i = 0; i < width; i++) {
+        const int real = i < classes;
+        table[PRIOR * width + i] = real ? prior[i] / sum : 0;
+        table[OVER_PRIOR * width + i] = real ? 1 / (prior[i] / sum) : 0;
+        /* the likelihood's largest value: no observation exceeds 1 + tolerance */
+        table[SHIFT * width + i] = cf_log_ratio(real ? prior[i] : smallest, smallest) + 2 * tolerance;
+        table[LEAST * width + i] = real ? CF_STICKY_SMALLEST : 0;
+    }
+    f->log_stay = f->stay > 0 ? cf_log_ratio(f->stay, 1) : 0;
+    f->fastest = fastest;
+    f->table = table;
+    return CF_OK;
+}
+
+cf_status CF_(cf_sticky_start)(const CF_(cf_sticky) *f, const cf_real *probs, cf_real *state) {
+    const cf_real tolerance = CF_R(1e-4), sum = CF_(sum)(f->classes, probs);
+    size_t k;
+    for (k = 0; k < f->classes; k++)
+        if (!(probs[k] >= 0)) return CF_BAD_STATE;
+    if (!(sum >= 1 - tolerance && sum <= 1 + tolerance)) return CF_BAD_STATE;
+    for (k = 0; k < f->classes; k++) state[k] = probs[k] > CF_STICKY_SMALLEST ? probs[k] : CF_STICKY_SMALLEST;
+    return CF_OK;
+}
+
+cf_status CF_(cf_sticky_transitions)(const CF_(cf_sticky) *f, cf_real dt, cf_real *matrix, cf_real *passage,
+                                     cf_real *scratch) {
+    const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
+    size_t i, j;
+    if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
+    if (f->rates != NULL) {
+        if (passage[0] != dt) CF_(make_passage)(f, dt, passage, scratch + 3 * width);
+        for (i = 0; i < classes; i++)
+            for (j = 0; j < classes; j++) matrix[i * classes + j] = passage[1 + i * width + j];
+    } else {
+        const CF_(pause) pause = CF_(make_pause)(f, dt);
+        for (i = 0; i < classes; i++)
+            for (j = 0; j < classes; j++)
+                matrix[i * classes + j] = (i == j ? pause.keep : 0) + pause.leave * f->table[j];
+    }
+    return CF_OK;
+}
