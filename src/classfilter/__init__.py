@@ -3,6 +3,7 @@
 from . import metrics, plot
 from ._version import __version__
 from .bank import Bank
+from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .bulk import filter_file
 from .config import load
 from .files import read_table, write_table
@@ -16,10 +17,15 @@ __all__ = [
     "Bank",
     "DirichletFilter",
     "DirichletState",
+    "EmaFilter",
     "Filter",
+    "HoldFilter",
+    "MeanFilter",
+    "RawFilter",
     "Recording",
     "StickyFilter",
     "StickyState",
+    "VoteFilter",
     "__version__",
     "filter_file",
     "filter_table",

@@ -26,12 +26,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .columns import NUMBER, check_weight
 from .filters import DirichletFilter, Filter
 from .replacing import replacing
 from .sticky import StickyFilter
 
-KINDS: dict[str, Callable[..., Filter]] = {"dirichlet": DirichletFilter, "sticky": StickyFilter}
+KINDS: dict[str, Callable[..., Filter]] = {
+    "dirichlet": DirichletFilter,
+    "sticky": StickyFilter,
+    "raw": RawFilter,
+    "mean": MeanFilter,
+    "ema": EmaFilter,
+    "vote": VoteFilter,
+    "hold": HoldFilter,
+}
 """What a file calls each class of filters. Such a class takes the classes first, then options by
 name, and keeps those it was made with in ``_options``."""
 

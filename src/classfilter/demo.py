@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classfilter import metrics, plot
+from classfilter.baselines import HoldFilter, MeanFilter
 from classfilter.filters import DirichletFilter
 from classfilter.simulate import Simulation, simulate
 
@@ -42,16 +43,13 @@ def estimates(day: Simulation) -> dict[str, Floats]:
     """
     source, raw = day.mixed(every=12)
     strong = source == "strong"
-    row = np.arange(len(raw))
-    padded = np.pad(raw, ((4, 0), (0, 0)))
-    last_five = np.sum([padded[i : i + len(raw)] for i in range(5)], axis=0)
     weight = np.where(strong, 1.0, 0.5)
     return {
         "Raw": raw,
-        "Simple": last_five / np.minimum(row + 1, 5)[:, None],
+        "Simple": MeanFilter(day.classes, window=5).run(raw),
         "Single": DirichletFilter(day.classes, gamma=GAMMA).run(raw),
         "Multiple": DirichletFilter(day.classes, gamma=GAMMA).run(raw, beta=weight),
-        "Hold last strong": raw[np.maximum.accumulate(np.where(strong, row, 0))],
+        "Hold last strong": HoldFilter(day.classes).run(raw, beta=weight),
     }
 
 

@@ -70,7 +70,7 @@ class StickyFilter(_core.Sticky):
     >>> for _ in range(3):
     ...     p = f.update([0.3, 0.6, 0.1], beta=0.5)  # a weak classifier disagrees
     >>> f.label, round(float(p[0]), 3)
-    ('walk', 0.518)
+    ('walk', 0.48)
     """
 
     def __init__(
