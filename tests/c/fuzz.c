@@ -35,12 +35,32 @@ static cf_real next_number(source *in) {
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    enum { MOST = 40 };
+enum { MOST = 40 };
+
+typedef struct {
+    cf_real beta, dt, observed[MOST];
+} row;
+
+static row next_row(source *in, size_t classes) {
+    const unsigned kind = next_byte(in);
+    cf_real sum = 0;
+    size_t k;
+    row made;
+    made.beta = kind & 1 ? (cf_real)1 : next_number(in);
+    made.dt = kind & 2 ? (cf_real)1 : 1000 * next_number(in);
+    for (k = 0; k < classes; k++) {
+        made.observed[k] = kind & 4 ? (cf_real)(k == kind % classes) : next_number(in);
+        sum += made.observed[k];
+    }
+    if (!(kind & 4) && kind & 8)
+        for (k = 0; k < classes; k++) made.observed[k] /= sum; /* NaN where the sum is 0: also an input */
+    return made;
+}
+
+static void fuzz_dirichlet(source in) {
     static cf_real scratch[CF_DIRICHLET_SCRATCH(MOST)];
     cf_real prior[MOST], prior_nu[MOST], state[MOST + 1], before[MOST + 1], twin[MOST + 1];
-    cf_real probs[MOST], again[MOST], observed[MOST];
-    source in = {bytes, size};
+    cf_real probs[MOST], again[MOST];
     CF_(cf_dirichlet) f;
     size_t k;
     memset(&f, 0, sizeof f);
@@ -51,37 +71,79 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     f.max_concentration = next_byte(&in) < 200 ? CF_R(1e6) : 100 * next_number(&in);
     f.mean = next_byte(&in) & 1;
     for (k = 0; k < f.classes; k++) prior[k] = next_byte(&in) < 250 ? 1 : 10 * next_number(&in);
-    if (CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) != CF_OK) return 0;
-    if (CF_(cf_dirichlet_start)(&f, prior, next_number(&in), state) != CF_OK) return 0;
+    if (CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) != CF_OK) return;
+    if (CF_(cf_dirichlet_start)(&f, prior, next_number(&in), state) != CF_OK) return;
 
     while (in.left > 0) {
-        const unsigned kind = next_byte(&in);
-        const cf_real beta = kind & 1 ? (cf_real)1 : next_number(&in), dt = kind & 2 ? (cf_real)1 : 1000 * next_number(&in);
-        cf_real sum = 0;
+        const row r = next_row(&in, f.classes);
         cf_status status;
-        size_t row = 0;
-        for (k = 0; k < f.classes; k++) {
-            observed[k] = kind & 4 ? (cf_real)(k == kind % f.classes) : next_number(&in);
-            sum += observed[k];
-        }
-        if (!(kind & 4) && kind & 8)
-            for (k = 0; k < f.classes; k++) observed[k] /= sum; /* NaN where the sum is 0: also an input */
+        size_t number = 0;
         memcpy(before, state, sizeof state);
         memcpy(twin, state, sizeof state);
-        status = CF_(cf_dirichlet_update)(&f, state, observed, beta, dt, probs, scratch);
-        memset(scratch, (int)kind, sizeof scratch); /* what it holds between calls does not matter */
-        REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, observed, &beta, 1, &dt, 1, again, scratch, &row) == status, "status %d",
-                (int)status);
+        status = CF_(cf_dirichlet_update)(&f, state, r.observed, r.beta, r.dt, probs, scratch);
+        memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
+        REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, again, scratch, &number) == status,
+                "status %d", (int)status);
         if (status == CF_OK) {
             require_sound(&f, state, probs);
             REQUIRE(memcmp(state, twin, (f.classes + 1) * sizeof *state) == 0, "update and run differ");
             REQUIRE(memcmp(probs, again, f.classes * sizeof *probs) == 0, "update and run differ");
         } else {
             REQUIRE(status != CF_NOT_CONVERGED, "K %zu gamma %g eta %g beta %g", f.classes, (double)f.gamma,
-                    (double)state[0], (double)beta);
+                    (double)state[0], (double)r.beta);
             REQUIRE(memcmp(state, before, (f.classes + 1) * sizeof *state) == 0, "a failed call changed the state");
         }
     }
+}
+
+static void fuzz_sticky(source in) {
+    static cf_real scratch[CF_STICKY_SCRATCH(MOST)], passage[CF_STICKY_PASSAGE(MOST)], other[CF_STICKY_PASSAGE(MOST)];
+    static cf_real rates[MOST * MOST];
+    cf_real prior[MOST], table[CF_STICKY_TABLE(MOST)], state[MOST], before[MOST], twin[MOST], probs[MOST], sum = 0;
+    CF_(cf_sticky) f;
+    size_t k;
+    memset(&f, 0, sizeof f);
+    f.classes = next_byte(&in) % (MOST + 1);
+    f.stay = next_number(&in);
+    f.floor = next_byte(&in) < 200 ? CF_R(1e-3) : next_number(&in);
+    for (k = 0; k < f.classes; k++) sum += prior[k] = next_byte(&in) < 200 ? 1 : next_number(&in);
+    for (k = 0; k < f.classes; k++) prior[k] /= sum;
+    if (next_byte(&in) & 1) {
+        for (k = 0; k < f.classes * f.classes; k++)
+            rates[k] = next_byte(&in) < 254 ? CF_R(0.01) * (cf_real)next_byte(&in) : next_number(&in);
+        f.rates = rates;
+    }
+    if (CF_(cf_sticky_prepare)(&f, prior, table) != CF_OK) return;
+    REQUIRE(CF_(cf_sticky_start)(&f, table, state) == CF_OK, "start");
+    passage[0] = -1;
+
+    while (in.left > 0) {
+        const row r = next_row(&in, f.classes);
+        cf_status status;
+        size_t number = 0;
+        memcpy(before, state, sizeof state);
+        memcpy(twin, state, sizeof state);
+        status = CF_(cf_sticky_update)(&f, state, r.observed, r.beta, r.dt, passage, scratch);
+        memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
+        other[0] = -1;                                 /* nor what was remembered of the last dt */
+        REQUIRE(CF_(cf_sticky_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, probs, other, scratch, &number) == status,
+                "status %d", (int)status);
+        if (status == CF_OK) {
+            require_distribution(f.classes, state);
+            REQUIRE(memcmp(state, twin, f.classes * sizeof *state) == 0, "update and run differ");
+            REQUIRE(memcmp(state, probs, f.classes * sizeof *state) == 0, "reading and state differ");
+        } else {
+            REQUIRE(memcmp(state, before, f.classes * sizeof *state) == 0, "a failed call changed the state");
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    source in = {bytes, size};
+    if (next_byte(&in) & 1)
+        fuzz_sticky(in);
+    else
+        fuzz_dirichlet(in);
     return 0;
 }
 

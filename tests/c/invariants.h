@@ -36,3 +36,14 @@ static void require_sound(const CF_(cf_dirichlet) *f, const cf_real *state, cons
     REQUIRE(total <= (double)f->max_concentration * (1 + (double)f->classes * (double)CF_EPSILON) + 1e-6 * (double)f->classes,
             "sum of alpha %.17g", total);
 }
+
+static void require_distribution(size_t classes, const cf_real *probs) {
+    double sum = 0;
+    size_t k;
+    for (k = 0; k < classes; k++) {
+        REQUIRE(probs[k] >= CF_STICKY_SMALLEST && probs[k] <= 1 + (cf_real)SUM_TOLERANCE, "probs[%zu] %g", k,
+                (double)probs[k]);
+        sum += (double)probs[k];
+    }
+    REQUIRE(fabs(sum - 1) <= SUM_TOLERANCE, "sum of probs off by %g", sum - 1);
+}

@@ -1,4 +1,4 @@
-/* Ten million updates that try to break the filter; prints what they took, and a digest of every bit of the results,
+/* Ten million updates that try to break the filters; prints what they took, and a digest of every bit of the results,
    which must be the same for every compiler, option and processor. The argument divides the numbers of updates. */
 #include "invariants.h"
 
@@ -68,6 +68,37 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
     updates += steps;
 }
 
+/* `rates` 0: it stays with probability gamma, else rates up to `rates`. */
+static void stress_sticky(rows kind, size_t classes, double gamma, double beta, double rates, size_t steps) {
+    enum { FEW = 40 };
+    static cf_real matrix[FEW * FEW], table[CF_STICKY_TABLE(FEW)], passage[CF_STICKY_PASSAGE(FEW)];
+    static cf_real prior[FEW], state[FEW], row[FEW], work[CF_STICKY_SCRATCH(FEW)];
+    CF_(cf_sticky) f;
+    size_t i, k;
+    double sum = 0;
+    memset(&f, 0, sizeof f);
+    f.classes = classes;
+    f.stay = (cf_real)gamma;
+    f.floor = CF_R(1e-3);
+    f.rates = rates > 0 ? matrix : NULL;
+    for (k = 0; k < classes * classes; k++) matrix[k] = (cf_real)(rates * uniform() * uniform());
+    for (k = 0; k < classes; k++) sum += (double)(prior[k] = (cf_real)(0.1 + uniform()));
+    for (k = 0; k < classes; k++) prior[k] /= (cf_real)sum;
+    passage[0] = -1;
+    REQUIRE(CF_(cf_sticky_prepare)(&f, prior, table) == CF_OK, "settings");
+    REQUIRE(CF_(cf_sticky_start)(&f, table, state) == CF_OK, "start");
+    for (i = 0; i < steps; i++) {
+        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta), dt = (cf_real)(kind == SPARSE ? 30 * uniform() : 1);
+        cf_status status;
+        fill(kind, classes, i, row);
+        status = CF_(cf_sticky_update)(&f, state, row, weight, dt, passage, work);
+        REQUIRE(status == CF_OK, "%s: kind %d, K %zu, step %zu", cf_strerror(status), (int)kind, classes, i);
+        require_distribution(classes, state);
+        add_to_digest(state, classes);
+    }
+    updates += steps;
+}
+
 int main(int argc, char **argv) {
     const size_t part = argc > 1 ? (size_t)atol(argv[1]) : 1;
     static const double gammas[] = {0.01, 0.3, 0.9, 0.99, 0.999999};
@@ -84,6 +115,12 @@ int main(int argc, char **argv) {
         stress(DENORMAL, 5, gammas[g], 0.5, 0, 100000 / part);
         stress(RANDOM, 20, gammas[g], -1, 0, 20000 / part);
         stress(RANDOM, 1000, gammas[g], -1, 0.2, 400 / part);
+        stress_sticky(RANDOM, 6, gammas[g], -1, 0, 200000 / part);
+        stress_sticky(SPARSE, 6, gammas[g], 1, 0, 200000 / part);
+        stress_sticky(DENORMAL, 13, gammas[g], 0.5, 0, 100000 / part);
+        stress_sticky(RANDOM, 6, 1, 1, 1 - gammas[g], 200000 / part);
+        stress_sticky(SPARSE, 5, 1, -1, 1 - gammas[g], 10000 / part);
+        stress_sticky(SPARSE, 39, 1, -1, 1 - gammas[g], 200 / part);
     }
     printf("%zu updates, at most %zu iterations each, digest %016llx\n", updates, most_iterations,
            (unsigned long long)digest);
