@@ -10,6 +10,7 @@ from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
 from .recording import Recording
 from .simulate import simulate
+from .smooth import smooth
 from .sticky import StickyFilter, StickyState
 from .tables import filter_table, recordings
 
@@ -35,5 +36,6 @@ __all__ = [
     "read_table",
     "recordings",
     "simulate",
+    "smooth",
     "write_table",
 ]
