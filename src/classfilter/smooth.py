@@ -55,7 +55,7 @@ def smooth(
     Examples
     --------
     >>> f = StickyFilter(["walk", "sit"], stay=0.9)
-    >>> s = [[0.6, 0.4], [0.1, 0.9], [0.8, 0.2], [0.8, 0.2]]
+    >>> s = [[0.7, 0.3], [0.1, 0.9], [0.8, 0.2], [0.8, 0.2]]
     >>> f.copy().run(s).argmax(axis=1)
     array([0, 1, 0, 0])
     >>> smooth(f, s).argmax(axis=1)  # the rows behind show that the second was a slip
