@@ -144,8 +144,8 @@ typedef struct {
    before the first call; any number of streams may share it, one after the other. */
 #define CF_STICKY_PASSAGE(classes) (1 + (classes) * CF_STICKY_ROW(classes))
 /* Scratch memory; what it holds between calls does not matter. Without rates the second is enough. */
-#define CF_STICKY_SCRATCH(classes) ((2 * (classes) + 3) * CF_STICKY_ROW(classes))
-#define CF_STICKY_SCRATCH_STAY(classes) (3 * CF_STICKY_ROW(classes))
+#define CF_STICKY_SCRATCH(classes) ((2 * (classes) + CF_BLOCK + 1) * CF_STICKY_ROW(classes))
+#define CF_STICKY_SCRATCH_STAY(classes) ((CF_BLOCK + 1) * CF_STICKY_ROW(classes))
 
 /* Checks the settings and the prior (K probabilities), and fills the CF_STICKY_TABLE numbers at `table`, which must live
    as long as the settings. A stream starts at the prior: the first K numbers of the table. */

@@ -103,60 +103,83 @@ static CF_(pause) CF_(make_pause)(const CF_(cf_sticky) *f, cf_real dt) {
 /* Rows of the table. */
 enum { PRIOR, OVER_PRIOR, SHIFT, LEAST };
 
-/* Turns an observation into the likelihood of each class, up to a factor. The shift keeps exp's argument below nought. */
-CF_INLINE void CF_(weigh)(const CF_(cf_sticky) *f, size_t width, cf_real beta, cf_real *restrict s) {
-    const cf_real floor = f->floor;
-    const cf_real *restrict over_prior = f->table + OVER_PRIOR * width, *restrict shift = f->table + SHIFT * width;
-    size_t k;
-    if (beta < 1)
-        for (k = 0; k < width; k++)
-            s[k] = cf_exp_negative(beta * (cf_log_ratio(s[k] > floor ? s[k] : floor, 1) - shift[k]));
-    else
-        for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
+/* Turns the first `rows` of s into s^beta over prior^beta, up to a factor that keeps exp's argument below nought. The
+   loops run through all rows at once, so that a processor overlaps them. */
+CF_INLINE void CF_(raise)(const CF_(cf_sticky) *f, size_t width, size_t rows, const cf_real *beta, cf_real *restrict s) {
+    const cf_real *restrict shift = f->table + SHIFT * width;
+    const size_t size = rows * width;
+    size_t i, k;
+    for (i = 0; i < size; i++) s[i] = cf_log_ratio(s[i], 1);
+    for (i = 0; i < rows; i++)
+        for (k = 0; k < width; k++) s[i * width + k] = beta[i] * (s[i * width + k] - shift[k]);
+    for (i = 0; i < size; i++) s[i] = cf_exp_negative(s[i]);
 }
 
+/* Lets time pass, then takes one observation if there is one; p becomes the new reading. */
+CF_INLINE void CF_(advance)(const CF_(cf_sticky) *f, size_t width, cf_real dt, CF_(pause) *pause, cf_real *passage,
+                            const cf_real *likely, cf_real *restrict p, cf_real *scratch) {
+    const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
+    size_t k;
+    if (f->rates == NULL) {
+        if (pause->dt != dt) *pause = CF_(make_pause)(f, dt);
+        if (!(pause->leave > 0) && likely == NULL) return;
+        for (k = 0; k < width; k++) p[k] = pause->keep * p[k] + pause->leave * prior[k];
+    } else if (dt > 0) {
+        if (passage[0] != dt) CF_(make_passage)(f, dt, passage, scratch);
+        CF_(through)(f->classes, width, p, passage + 1, scratch);
+        for (k = 0; k < width; k++) p[k] = scratch[k];
+    } else if (likely == NULL) {
+        return;
+    }
+    if (likely != NULL)
+        for (k = 0; k < width; k++) p[k] *= likely[k];
+    CF_(normalise)(width, p);
+    for (k = 0; k < width; k++) p[k] = p[k] > least[k] ? p[k] : least[k];
+}
+
+/* The likelihoods do not wait for the state, so those of CF_BLOCK rows come first; in their memory, those with a weight
+   below 1 come first. */
 CF_INLINE cf_status CF_(walk)(const CF_(cf_sticky) *f, size_t width, cf_real *state, size_t steps, const cf_real *observed,
                               const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                               cf_real *probs, cf_real *passage, cf_real *scratch, size_t *row) {
     const size_t classes = f->classes;
-    const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
-    cf_real *restrict p = scratch, *restrict s = scratch + width, *restrict moved = scratch + 2 * width;
+    const cf_real floor = f->floor, *restrict over_prior = f->table + OVER_PRIOR * width;
+    cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
     CF_(pause) pause = CF_(make_pause)(f, 1);
-    size_t i, k;
+    size_t i, j, k;
     for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
-    for (i = 0; i < steps; i++) {
-        const cf_real *const given = observed + i * classes, weight = beta[i * beta_stride], time = dt[i * dt_stride];
-        int seen = 0, passes;
-        cf_status status;
-        for (k = 0; k < width; k++) s[k] = k < classes ? given[k] : 0;
-        status = CF_(check)(classes, given, CF_(plain)(width, s), weight, time, &seen);
-        if (status != CF_OK) {
-            *row = i;
-            return status;
+    for (i = 0; i < steps; i += CF_BLOCK) {
+        const size_t count = steps - i < CF_BLOCK ? steps - i : CF_BLOCK;
+        const cf_real *likely[CF_BLOCK];
+        cf_real powers[CF_BLOCK];
+        size_t raised = 0, whole = CF_BLOCK;
+        for (j = 0; j < count; j++) {
+            const cf_real *const given = observed + (i + j) * classes, weight = beta[(i + j) * beta_stride];
+            cf_real *restrict s = all + (weight < 1 ? raised : whole - 1) * width;
+            int seen = 0;
+            cf_status status;
+            for (k = 0; k < width; k++) s[k] = k < classes ? given[k] : 0;
+            status = CF_(check)(classes, given, CF_(plain)(width, s), weight, dt[(i + j) * dt_stride], &seen);
+            if (status != CF_OK) {
+                *row = i + j;
+                return status;
+            }
+            likely[j] = seen ? s : NULL;
+            if (!seen) continue;
+            for (k = 0; k < width; k++) s[k] = s[k] > floor ? s[k] : floor;
+            if (weight < 1) {
+                powers[raised++] = weight;
+            } else {
+                for (k = 0; k < width; k++) s[k] *= over_prior[k];
+                whole--;
+            }
         }
-        if (f->rates != NULL) {
-            passes = time > 0;
-            if (passes && passage[0] != time) CF_(make_passage)(f, time, passage, scratch + 3 * width);
-        } else {
-            if (pause.dt != time) pause = CF_(make_pause)(f, time);
-            passes = pause.leave > 0;
+        if (raised > 0) CF_(raise)(f, width, raised, powers, all);
+        for (j = 0; j < count; j++) {
+            CF_(advance)(f, width, dt[(i + j) * dt_stride], &pause, passage, likely[j], p, work);
+            if (probs != NULL)
+                for (k = 0; k < classes; k++) probs[(i + j) * classes + k] = p[k];
         }
-        if (passes && f->rates != NULL) {
-            CF_(through)(classes, width, p, passage + 1, moved);
-            for (k = 0; k < width; k++) p[k] = moved[k];
-        } else if (passes) {
-            for (k = 0; k < width; k++) p[k] = pause.keep * p[k] + pause.leave * prior[k];
-        }
-        if (seen) {
-            CF_(weigh)(f, width, weight, s);
-            for (k = 0; k < width; k++) p[k] *= s[k];
-        }
-        if (passes || seen) {
-            CF_(normalise)(width, p);
-            for (k = 0; k < width; k++) p[k] = p[k] > least[k] ? p[k] : least[k];
-        }
-        if (probs != NULL)
-            for (k = 0; k < classes; k++) probs[i * classes + k] = p[k];
     }
     for (k = 0; k < classes; k++) state[k] = p[k];
     return CF_OK;
@@ -233,7 +256,7 @@ cf_status CF_(cf_sticky_transitions)(const CF_(cf_sticky) *f, cf_real dt, cf_rea
     size_t i, j;
     if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
     if (f->rates != NULL) {
-        if (passage[0] != dt) CF_(make_passage)(f, dt, passage, scratch + 3 * width);
+        if (passage[0] != dt) CF_(make_passage)(f, dt, passage, scratch);
         for (i = 0; i < classes; i++)
             for (j = 0; j < classes; j++) matrix[i * classes + j] = passage[1 + i * width + j];
     } else {
