@@ -138,7 +138,8 @@ typedef struct {
 
 /* The state of one stream is its K class probabilities, none below this. */
 #define CF_STICKY_SMALLEST CF_R(1e-30)
-#define CF_STICKY_ROW(classes) (((classes) + CF_BLOCK - 1) / CF_BLOCK * CF_BLOCK)
+#define CF_STICKY_PART ((CF_BLOCK + 1) / 2)
+#define CF_STICKY_ROW(classes) (((classes) + CF_STICKY_PART - 1) / CF_STICKY_PART * CF_STICKY_PART)
 #define CF_STICKY_TABLE(classes) (4 * CF_STICKY_ROW(classes))
 /* With rates: memory for what the last dt does, so that the same dt again costs only K x K. Set its first number to -1
    before the first call; any number of streams may share it, one after the other. */

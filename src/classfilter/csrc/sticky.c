@@ -16,15 +16,15 @@
 /* out = v matrix: two interleaved partial sums over the rows of the matrix. */
 CF_INLINE void CF_(through)(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
     size_t i, j, b;
-    for (j = 0; j < width; j += CF_BLOCK) {
-        cf_real even[CF_BLOCK] = {0}, odd[CF_BLOCK] = {0};
+    for (j = 0; j < width; j += CF_STICKY_PART) {
+        cf_real even[CF_STICKY_PART] = {0}, odd[CF_STICKY_PART] = {0};
         for (i = 0; i + 2 <= classes; i += 2) {
             const cf_real *row = matrix + i * width + j;
-            for (b = 0; b < CF_BLOCK; b++) even[b] += v[i] * row[b];
-            for (b = 0; b < CF_BLOCK; b++) odd[b] += v[i + 1] * row[width + b];
+            for (b = 0; b < CF_STICKY_PART; b++) even[b] += v[i] * row[b];
+            for (b = 0; b < CF_STICKY_PART; b++) odd[b] += v[i + 1] * row[width + b];
         }
-        for (b = 0; i < classes && b < CF_BLOCK; b++) even[b] += v[i] * matrix[i * width + j + b];
-        for (b = 0; b < CF_BLOCK; b++) out[j + b] = even[b] + odd[b];
+        for (b = 0; i < classes && b < CF_STICKY_PART; b++) even[b] += v[i] * matrix[i * width + j + b];
+        for (b = 0; b < CF_STICKY_PART; b++) out[j + b] = even[b] + odd[b];
     }
 }
 
@@ -73,8 +73,8 @@ CF_TARGETS static void CF_(make_passage)(const CF_(cf_sticky) *f, cf_real dt, cf
     const size_t width = CF_STICKY_ROW(f->classes);
     passage[0] = dt;
 #if CF_BLOCK > 1
-    if (width == CF_BLOCK) {
-        CF_(exponentiate)(f, CF_BLOCK, dt, passage + 1, scratch);
+    if (width == 2 * CF_STICKY_PART) {
+        CF_(exponentiate)(f, 2 * CF_STICKY_PART, dt, passage + 1, scratch);
         return;
     }
 #endif
@@ -190,10 +190,13 @@ CF_TARGETS cf_status CF_(cf_sticky_run)(const CF_(cf_sticky) *f, cf_real *state,
                                         cf_real *probs, cf_real *passage, cf_real *scratch, size_t *row) {
     const size_t width = CF_STICKY_ROW(f->classes);
 #if CF_BLOCK > 1
-    /* A width that the compiler knows makes straight code of the common case. */
-    if (width == CF_BLOCK)
-        return CF_(walk)(f, CF_BLOCK, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, passage, scratch,
-                         row);
+    /* A width that the compiler knows makes straight code of the common cases. */
+    if (width == CF_STICKY_PART)
+        return CF_(walk)(f, CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, passage,
+                         scratch, row);
+    if (width == 2 * CF_STICKY_PART)
+        return CF_(walk)(f, 2 * CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, passage,
+                         scratch, row);
 #endif
     return CF_(walk)(f, width, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, passage, scratch, row);
 }
