@@ -236,6 +236,18 @@ def test_bad_rows(make: Make, row: list[float], message: str, in_run: str | None
 
 
 @every_filter
+@pytest.mark.parametrize("place", [7, 8, 21, 39])
+def test_the_place_of_a_bad_row(make: Make, place: int) -> None:
+    f = started(make)
+    before = state_bytes(f)
+    rows = [GOOD] * 40
+    rows[place] = [0.5, -0.5, 1.0]
+    with pytest.raises(ValueError, match=rf"probs\[{place}, 1\] is -0.5"):
+        f.run(rows, beta=[0.5, 1.0] * 20)
+    assert state_bytes(f) == before
+
+
+@every_filter
 @pytest.mark.parametrize(("bad", "message"), BAD_NUMBERS)
 def test_bad_weights_and_times(make: Make, bad: dict[str, float], message: str) -> None:
     f = started(make)
