@@ -77,7 +77,7 @@ def fresh(make: Make, K: int) -> Any:
 def same(a: Any, b: Any) -> bool:
     """Equal to the bit."""
     a, b = np.asarray(a), np.asarray(b)
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
 
 
 def same_state(f: Any, g: Any) -> bool:
