@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 SMALLEST = 1e-9  # eigenvalues below this are 0: the class is forgotten within the time unit
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 def stochastic(matrix: ArrayLike, classes: tuple[Any, ...]) -> Floats:
@@ -103,7 +102,7 @@ def _logarithm(matrix: Floats) -> Floats:
         root, degree = _square_root(root), 2 * degree
     X = root - identity
     total = np.zeros_like(X)
-    for node, weight in zip(NODES, WEIGHTS, strict=True):
+    for node, weight in zip(*np.polynomial.legendre.leggauss(12), strict=True):
         total += weight / 2 * np.linalg.solve(identity + (node + 1) / 2 * X, X)
     return degree * total
 

@@ -1,6 +1,6 @@
 /* The sticky filter: the class stays or changes as time passes, then Bayes' rule.
 
-   Work is done on rows of `width` numbers, K rounded up to whole blocks; beyond K they are nought. */
+   Work is done on rows of `width` numbers, K rounded up to whole parts of a block; beyond K they are nought. */
 #include "check.h"
 
 #define SMALLEST_PRIOR CF_R(1e-6)
@@ -35,8 +35,8 @@ CF_INLINE void CF_(normalise)(size_t width, cf_real *row) {
     for (k = 0; k < width; k++) row[k] /= sum;
 }
 
-/* What dt does with rates: exp(rates dt), K rows. Nothing is subtracted, so nothing cancels: with q the fastest rate of
-   leaving and J = I + rates / q, the probabilities of a jump, exp(rates h) = exp(q h J) / exp(q h). */
+/* What dt does with rates: exp(rates dt), K rows. No sum has a negative term, so nothing cancels: with q the fastest rate
+   of leaving and J = I + rates / q, the probabilities of a jump, exp(rates h) = exp(q h J) / exp(q h). */
 CF_INLINE void CF_(exponentiate)(const CF_(cf_sticky) *f, size_t width, cf_real dt, cf_real *made, cf_real *scratch) {
     const size_t classes = f->classes, size = classes * width;
     cf_real *restrict jump = scratch, *restrict next = scratch + size;
