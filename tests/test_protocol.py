@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
+from classfilter.checkpoint import Streams, resume
 from classfilter.config import KINDS
 from streams import Stream, random_stream, streams
 from test_bad_input import BAD_NUMBERS, BAD_ROWS, GOOD
@@ -335,3 +336,16 @@ def test_save_and_load(make: Make, tmp_path: Path) -> None:
     stream = random_stream(4, 30, 6)
     assert type(g) is type(f)
     assert same(f.run(*stream), g.run(*stream))
+
+
+@every_filter
+def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, tmp_path: Path) -> None:
+    path, (probs, beta, dt) = tmp_path / "state.json", random_stream(4, 20, 7)
+    probs, time = probs[~np.isnan(probs).any(axis=1)], np.cumsum(dt)
+    before = Streams(fresh(make, 4), ("a", "b", "c", "d"), path)
+    for t, row in enumerate(probs):
+        before.update("x", time[t], b"%d" % t, row.tolist(), beta[t])
+    before.save()
+    after = resume(lambda _: fresh(make, 4), path)
+    rest = ("x", time[-1] + 1.5, b"new", probs[0].tolist(), 0.7)
+    assert same(before.update(*rest), after.update(*rest))
