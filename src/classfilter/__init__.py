@@ -5,6 +5,7 @@ from ._version import __version__
 from .bank import Bank
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .bulk import filter_file
+from .channel import Channel
 from .config import load
 from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
@@ -13,9 +14,11 @@ from .simulate import simulate
 from .smooth import smooth
 from .sticky import StickyFilter, StickyState
 from .tables import filter_table, recordings
+from .tune import Tuned, tune
 
 __all__ = [
     "Bank",
+    "Channel",
     "DirichletFilter",
     "DirichletState",
     "EmaFilter",
@@ -26,6 +29,7 @@ __all__ = [
     "Recording",
     "StickyFilter",
     "StickyState",
+    "Tuned",
     "VoteFilter",
     "__version__",
     "filter_file",
@@ -37,5 +41,6 @@ __all__ = [
     "recordings",
     "simulate",
     "smooth",
+    "tune",
     "write_table",
 ]

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .columns import RowError, Weights
+from .columns import Channels, RowError, Weights
 from .files import ending_of, reading
 from .filters import Filter
 from .replacing import replacing
@@ -34,6 +34,7 @@ def filter_file(
     out: str | Path,
     filter: Filter,  # noqa: A002
     beta: Weights = 1.0,
+    channel: Channels | None = None,
     *,
     sort: bool = False,
     threads: int | None = None,
@@ -50,7 +51,7 @@ def filter_file(
     path, out : str or Path
         Files that end in ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl``. What is at `out` is
         replaced once all is written; at an error it stays as it was.
-    filter, beta
+    filter, beta, channel
         As in `filter_table`.
     sort : bool, default False
         Let the rows of a stream come in any order of time; this holds the whole file in memory.
@@ -79,7 +80,7 @@ def filter_file(
     polars = need("polars")
     path, out = Path(path), Path(out)
     endings = ending_of(path), ending_of(out)
-    streams = Streams(filter, beta, threads)
+    streams = Streams(filter, beta, channel, threads)
     done = 0
 
     def results() -> Iterator[pl.DataFrame]:

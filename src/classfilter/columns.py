@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Names = NDArray[np.str_]
 Weights = float | Mapping[str, float]
+
+
+class Corrector(Protocol):
+    """What puts a source's answers right: a `Channel`."""
+
+    def apply(self, probs: ArrayLike) -> Floats:
+        """Return the answers put right, (T, K)."""
+
+
+Channels = Mapping[str, Corrector]
 NUMBER = (int, float, np.integer, np.floating)
 
 _ISO = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-]\d\d):?(\d\d)?)"
@@ -187,6 +197,18 @@ def row_weights(source: Coded, beta: Weights, default: float | None = None) -> F
             rest = f" is {name!r}, which has no weight; beta names {list(known)}: add it there"
             raise RowError("source", row, rest)
     return np.array([known[name] for name in source.cells], dtype=np.float64)[source.codes]
+
+
+def put_right(probs: Floats, source: Coded, channel: Channels | None) -> Floats:
+    """Return the probabilities (T, K) with those of each source that has a channel put right."""
+    if not channel:
+        return probs
+    right = probs.copy()
+    for i, name in enumerate(source.cells):
+        if name in channel:
+            rows = source.codes == i
+            right[rows] = channel[name].apply(probs[rows])
+    return right
 
 
 def check_weight(name: str, value: Any) -> float:

@@ -12,6 +12,9 @@
     [beta]
     weak = 0.1
     strong = 1.0
+
+    [channel.weak]
+    matrix = [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.3, 0.6]]
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
+from .channel import Channel
 from .columns import NUMBER, check_weight
 from .filters import DirichletFilter, Filter
 from .replacing import replacing
@@ -56,13 +60,21 @@ class Config(NamedTuple):
         Fresh, without data.
     beta : dict of str to float
         The weight of each source; empty where the file has none.
+    channel : dict of str to Channel
+        What puts the answers of a source right; empty where the file has none.
     """
 
     filter: Filter
     beta: dict[str, float]
+    channel: dict[str, Channel]
 
 
-def save(filter: Filter, path: str | Path, beta: Mapping[str, float] | None = None) -> None:  # noqa: A002
+def save(
+    filter: Filter,  # noqa: A002
+    path: str | Path,
+    beta: Mapping[str, float] | None = None,
+    channel: Mapping[str, Channel] | None = None,
+) -> None:
     """Write a filter's settings, and the weights of its sources, to a TOML file.
 
     Every option is written, so that the file means the same whatever the defaults become. Numbers
@@ -76,6 +88,8 @@ def save(filter: Filter, path: str | Path, beta: Mapping[str, float] | None = No
         Where to; what is there is replaced.
     beta : mapping of str to float, optional
         The weight of each source, 0 to 1.
+    channel : mapping of str to Channel, optional
+        What puts the answers of a source right, in the filter's order of classes.
 
     Examples
     --------
@@ -114,6 +128,8 @@ def save(filter: Filter, path: str | Path, beta: Mapping[str, float] | None = No
                 raise ValueError(f"beta has the source {source!r}; its name must be text")
             check_weight(f"beta[{source!r}]", weight)
         sections["beta"] = {source: float(weight) for source, weight in beta.items()}
+    for source, one in (channel or {}).items():
+        sections[f"channel.{_key(source)}"] = {"matrix": one.matrix.tolist(), "prior": one.prior}
     lines = [f"classes = {_value(filter.classes)}", f"filter = {_value(kind)}"]
     for title, entries in sections.items():
         lines += ["", f"[{title}]"]
@@ -162,8 +178,9 @@ def read(path: str | Path) -> Config:
 
 def _parse(found: dict[str, Any]) -> Config:
     for key in found:
-        if key not in ("classes", "filter", "options", "beta"):
-            raise ValueError(f"unknown key {key}; there are classes, filter, [options] and [beta]")
+        if key not in ("classes", "filter", "options", "beta", "channel"):
+            known = "classes, filter, [options], [beta] and [channel.<source>]"
+            raise ValueError(f"unknown key {key}; there are {known}")
     classes = found.get("classes")
     if classes is None:
         raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
@@ -172,8 +189,8 @@ def _parse(found: dict[str, Any]) -> Config:
     kind = found.get("filter")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
-    options, beta = (found.get(title, {}) for title in ("options", "beta"))
-    for title, section in (("options", options), ("beta", beta)):
+    options, beta, channel = (found.get(title, {}) for title in ("options", "beta", "channel"))
+    for title, section in (("options", options), ("beta", beta), ("channel", channel)):
         if not isinstance(section, dict):
             raise ValueError(f"{title} is {section!r}; it must be a section, [{title}]")
     allowed = list(inspect.signature(KINDS[kind]).parameters)[1:]
@@ -182,7 +199,24 @@ def _parse(found: dict[str, Any]) -> Config:
             raise ValueError(f"unknown option {key}; {kind} has {', '.join(allowed)}")
         _check(key, value)
     weights = {source: check_weight(f"beta.{source}", weight) for source, weight in beta.items()}
-    return Config(KINDS[kind](classes, **options), weights)
+    channels = {source: _channel(source, given, len(classes)) for source, given in channel.items()}
+    return Config(KINDS[kind](classes, **options), weights, channels)
+
+
+def _channel(source: str, given: Any, K: int) -> Channel:
+    """Return the channel of a section."""
+    title = f"channel.{source}"
+    if not isinstance(given, dict) or not {"matrix"} <= given.keys() <= {"matrix", "prior"}:
+        raise ValueError(f"{title} must be a section, [{title}], with a matrix and maybe a prior")
+    for key, value in given.items():
+        _check(f"{title}.{key}", value)
+    try:
+        made = Channel(given["matrix"], given.get("prior"))
+    except ValueError as error:
+        raise ValueError(f"{title}: {error}") from None
+    if len(made.prior) != K:
+        raise ValueError(f"{title} has {len(made.prior)} classes, but the filter has {K}")
+    return made
 
 
 def _check(key: str, value: Any) -> None:
@@ -212,7 +246,7 @@ def _plain(value: Any) -> Any:
 
 def _value(value: Any) -> str:
     """Write a value in TOML."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, np.ndarray)):
         return f"[{', '.join(_value(item) for item in value)}]"
     if isinstance(value, str):
         return f'"{re.sub(_ESCAPED, _escape, value)}"'

@@ -118,3 +118,29 @@ def _square_root(matrix: Floats) -> Floats:
         if change < 1e-15:
             break
     return root
+
+
+def exponential(rates: Floats) -> Floats:
+    """Return the transitions of one time unit that rates make, shape (K, K).
+
+    Examples
+    --------
+    >>> exponential(np.array([[-0.6931, 0.6931], [0.0, 0.0]])).round(4)
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    # Uniformization keeps every term positive: exp(rates) = e^-q exp(q I + rates), halved often
+    # enough that twenty terms of the series are exact, then squared back.
+    largest = float(np.abs(np.diag(rates)).max())
+    halvings = max(0, int(np.ceil(np.log2(largest))) + 1) if largest > 0 else 0
+    q = largest / 2**halvings
+    positive = rates / 2**halvings + q * np.eye(len(rates))
+    found, term = np.eye(len(rates)), np.eye(len(rates))
+    for n in range(1, 21):
+        term = term @ positive / n
+        found = found + term
+    found *= np.exp(-q)
+    for _ in range(halvings):
+        found = found @ found
+    normalised: Floats = found / found.sum(axis=1, keepdims=True)
+    return normalised

@@ -23,7 +23,7 @@ from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, NoReturn, TextIO
 
 from .checkpoint import Streams, resume
-from .columns import Weights, check_weight, class_order, moment
+from .columns import Channels, Weights, check_weight, class_order, moment
 from .filters import Filter
 
 CHUNK = 1 << 16
@@ -60,6 +60,7 @@ class Served(NamedTuple):
 def serve(
     make_filter: Maker,
     beta: Weights = 1.0,
+    channel: Channels | None = None,
     *,
     source: int = 0,
     sink: int = 1,
@@ -76,6 +77,8 @@ def serve(
         raises ends it all.
     beta : mapping of str to float, or float, default 1
         The weight of each source, or one for all. A line without a source is of ``"default"``.
+    channel : mapping of str to Channel, optional
+        Puts the answers of a source right before they go in; in the filter's order of classes.
     source, sink : int
         File descriptors to read from and to write to; one write a line.
     errors : text file, optional
@@ -110,7 +113,7 @@ def serve(
     told = errors or sys.stderr
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
-    live = _Live(make_filter, beta, state, every)
+    live = _Live(make_filter, beta, channel or {}, state, every)
     number = answered = refused = 0
     with _Signals() as signals:
         for lines in _lines(source, signals, live.wait):
@@ -142,7 +145,15 @@ class _LineError(Exception):
 class _Live:
     """Turns a line into its answer."""
 
-    def __init__(self, make_filter: Maker, beta: Weights, state: Path | None, every: float) -> None:
+    def __init__(
+        self,
+        make_filter: Maker,
+        beta: Weights,
+        channel: Channels,
+        state: Path | None,
+        every: float,
+    ) -> None:
+        self._channel = channel
         named = beta if isinstance(beta, Mapping) else {}
         self._for_all = None if isinstance(beta, Mapping) else check_weight("beta", beta)
         self._weights = {name: check_weight(f"beta[{name!r}]", named[name]) for name in named}
@@ -184,7 +195,10 @@ class _Live:
             _check_probs(self._keys, probs)
             probs = (math.nan,) * len(probs)
         try:
-            found = self._update(name, at, body, list(probs), weight)
+            row_probs = list(probs)
+            if source in self._channel:
+                row_probs = self._channel[source].apply([row_probs])[0].tolist()
+            found = self._update(name, at, body, row_probs, weight)
         except (ValueError, TypeError, ArithmeticError) as error:
             _check_probs(self._keys, probs)  # it names the key
             raise _LineError(str(error)) from None

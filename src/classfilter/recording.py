@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .columns import (
+    Channels,
     Floats,
     Ints,
     Names,
@@ -19,6 +20,7 @@ from .columns import (
     coded,
     in_order,
     probabilities,
+    put_right,
     row_weights,
     seconds,
     source_names,
@@ -132,7 +134,12 @@ class Recording:
         """
         return row_weights(coded(self.source.tolist()), beta, default)
 
-    def run(self, filter: Filter, beta: Weights = 1.0) -> Array:  # noqa: A002
+    def run(
+        self,
+        filter: Filter,  # noqa: A002
+        beta: Weights = 1.0,
+        channel: Channels | None = None,
+    ) -> Array:
         """Filter the recording from the start, and leave the filter as it is.
 
         It is ``filter.run(probs, beta=weights(beta), dt=dt)`` on a copy that has seen no data.
@@ -145,6 +152,8 @@ class Recording:
             matched by name; if it was made with a number of classes, by position.
         beta : mapping of str to float, or float, default 1
             The weight of each source, or one for all.
+        channel : mapping of str to Channel, optional
+            Puts the answers of a source right before they go in; in the filter's order of classes.
 
         Returns
         -------
@@ -158,11 +167,38 @@ class Recording:
         >>> rec.run(DirichletFilter(["rest", "move"], gamma=0.99), {"strong": 1, "weak": 0.1}).shape
         (2, 2)
         """
+        fresh, back, stream = self._prepared(filter, beta, channel)
+        return fresh.run(*stream)[:, back]
+
+    def smooth(
+        self,
+        filter: Filter,  # noqa: A002
+        beta: Weights = 1.0,
+        channel: Channels | None = None,
+        *,
+        lag: int | None = None,
+    ) -> Array:
+        """Look back over the recording: each row from the rows before and behind it, (T, K).
+
+        The arguments are those of `run` and of `classfilter.smooth`.
+        """
+        from .smooth import smooth
+
+        fresh, back, stream = self._prepared(filter, beta, channel)
+        return smooth(fresh, *stream, lag=lag)[:, back]
+
+    def _prepared(
+        self,
+        filter: Filter,  # noqa: A002
+        beta: Weights,
+        channel: Channels | None,
+    ) -> tuple[Filter, Ints, tuple[Floats, Floats, Floats]]:
+        """Return a fresh filter, the way back to these classes, and all that the filter takes."""
         to = class_order(filter, self.classes)
         fresh = filter.copy()
         fresh.reset()
-        P = fresh.run(self.probs[:, to], beta=self.weights(beta), dt=self.dt)
-        return P[:, np.argsort(to)]
+        probs = put_right(self.probs[:, to], coded(self.source.tolist()), channel)
+        return fresh, np.argsort(to), (probs, self.weights(beta), self.dt)
 
     @classmethod
     def from_table(cls, df: Any, *, sort: bool = False) -> Recording:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .recording import Recording
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
@@ -92,6 +94,16 @@ class Simulation:
         strong = np.arange(self.time.size) % every == 0
         source = np.where(strong, "strong", "weak")
         return source, np.where(strong[:, None], self.probs["strong"], self.probs["weak"])
+
+    def recording(self, every: int = 12) -> Recording:
+        """Return the same answers as a labelled recording.
+
+        Examples
+        --------
+        >>> simulate(hours=1.0).recording()
+        Recording(720 rows, classes ['0', '1', '2', '3'], sources ['strong', 'weak'])
+        """
+        return Recording(self.time, *self.mixed(every), self.classes, self.truth)
 
 
 def simulate(

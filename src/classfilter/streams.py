@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Floats, Ints, Weights, class_order, in_order, row_weights
+from .columns import Channels, Floats, Ints, Weights, class_order, in_order, put_right, row_weights
 from .filters import Filter
 from .tables import Rows, begins
 
@@ -22,6 +22,8 @@ class Streams:
         Its settings are used, not its state.
     beta : mapping of str to float, or float
         The weight of each source, or one for all.
+    channel : mapping of str to Channel, optional
+        Puts the answers of a source right before they go in; in the filter's order of classes.
     threads : int, optional
         How many threads share the streams; as many as there are processors unless given.
 
@@ -38,13 +40,19 @@ class Streams:
     {None: 5.0}
     """
 
-    def __init__(self, filter: Filter, beta: Weights = 1.0, threads: int | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        filter: Filter,  # noqa: A002
+        beta: Weights = 1.0,
+        channel: Channels | None = None,
+        threads: int | None = None,
+    ) -> None:
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
         self._threads = threads or os.cpu_count() or 1
         self._fresh = filter.copy()
         self._fresh.reset()
-        self._beta = beta
+        self._beta, self._channel = beta, channel
         self._states: dict[Any, Any] = {}
         self.time: dict[Any, float] = {}
         """The last time of each stream."""
@@ -59,7 +67,7 @@ class Streams:
         last = np.array([self.time.get(name, np.nan) for name in names], np.float64)
         order, dt = in_order(rows.time, rows.stream.codes, sort, last)
         beta = row_weights(rows.source, self._beta)[order]
-        s = rows.probs[order][:, to]
+        s = put_right(rows.probs[:, to], rows.source, self._channel)[order]
         filtered = np.empty(s.shape, self._fresh.probs.dtype)
         which = rows.stream.codes[order]
         ends = np.append(begins(which), order.size)[: len(names)]

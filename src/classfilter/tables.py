@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .columns import (
     NUMBER,
+    Channels,
     Coded,
     Floats,
     Ints,
@@ -50,6 +51,7 @@ def filter_table(
     df: DataFrame,
     filter: Filter,  # noqa: A002
     beta: Weights = 1.0,
+    channel: Channels | None = None,
     *,
     sort: bool = False,
 ) -> DataFrame:
@@ -64,6 +66,8 @@ def filter_table(
         the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
     beta : mapping of str to float, or float, default 1
         The weight of each source, or one for all.
+    channel : mapping of str to Channel, optional
+        Puts the answers of a source right before they go in; in the filter's order of classes.
     sort : bool, default False
         Let the rows of a stream come in any order of time. Without it, a time that goes back is an
         error.
@@ -94,7 +98,7 @@ def filter_table(
 
     rows = read_rows(df)
     result_columns(rows.frame.columns, rows.classes)
-    result: DataFrame = with_results(rows, Streams(filter, beta).run(rows, sort=sort))
+    result: DataFrame = with_results(rows, Streams(filter, beta, channel).run(rows, sort=sort))
     return result
 
 

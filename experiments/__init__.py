@@ -1,0 +1,1 @@
+"""What the filters reach on real streams: a command a table."""

@@ -1,0 +1,212 @@
+"""Streams of a weak and a strong classifier on real data, split by person.
+
+Both classifiers answer for people they were not trained on, at every step; the experiments then
+choose, by a policy, whose answer is used. The data are not part of the project: see
+``docs/results.md`` for where they come from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classfilter import Recording
+
+Floats = NDArray[np.float64]
+CACHE = Path(".cache")
+
+
+@dataclass(frozen=True, eq=False)
+class Person:
+    """What both classifiers say of one person at every step.
+
+    Attributes
+    ----------
+    name : str
+        Of the person.
+    time : ndarray (T,)
+        Seconds.
+    label : ndarray of int (T,)
+        The true class, -1 where unknown.
+    weak, strong : ndarray (T, K)
+        The answers.
+    classes : tuple of str
+        The K classes.
+    """
+
+    name: str
+    time: Floats
+    label: NDArray[np.intp]
+    weak: Floats
+    strong: Floats
+    classes: tuple[str, ...]
+
+    def recording(self, every: int = 12, both: bool = False) -> Recording:
+        """Apply the paper's policy: strong at each `every`-th step, weak at the others.
+
+        With `both`, the weak one answers at each step, and so at the time of the strong one too.
+        """
+        strong = np.arange(self.time.size) % every == 0
+        if not both:
+            source = np.where(strong, "strong", "weak")
+            probs = np.where(strong[:, None], self.strong, self.weak)
+            return Recording(self.time, source, probs, self.classes, self.label)
+        order = np.argsort(
+            np.concatenate([np.arange(self.time.size), np.flatnonzero(strong)]), kind="stable"
+        )
+        return Recording(
+            np.concatenate([self.time, self.time[strong]])[order],
+            np.array(["weak"] * self.time.size + ["strong"] * int(strong.sum()))[order],
+            np.concatenate([self.weak, self.strong[strong]])[order],
+            self.classes,
+            np.concatenate([self.label, self.label[strong]])[order],
+        )
+
+
+def people(name: str, data: Path, split: int) -> list[Person]:
+    """Return the people that the classifiers of a split have not seen; from the cache, if there.
+
+    Parameters
+    ----------
+    name : {"extrasensory", "wisdm"}
+        The data set.
+    data : Path
+        The folder of the data files.
+    split : int
+        Which half of the people the classifiers are trained on; the others are returned.
+    """
+    code = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+    path = CACHE / f"{name}-{split}-{code}.npz"
+    if not path.exists():
+        made = list(MAKERS[name](data, split))
+        path.parent.mkdir(exist_ok=True)
+        columns = ("time", "label", "weak", "strong")
+        arrays = {f"{p.name}/{c}": getattr(p, c) for p in made for c in columns}
+        np.savez_compressed(path, classes=np.array(made[0].classes), **arrays)
+    with np.load(path) as file:
+        classes = tuple(str(c) for c in file["classes"])
+        names = dict.fromkeys(key.partition("/")[0] for key in file.files if "/" in key)
+        return [
+            Person(
+                one,
+                file[f"{one}/time"],
+                file[f"{one}/label"],
+                file[f"{one}/weak"],
+                file[f"{one}/strong"],
+                classes,
+            )
+            for one in names
+        ]
+
+
+def halves(names: list[str], split: int) -> tuple[list[str], list[str]]:
+    """Return the people to train on and those to answer for."""
+    mixed = np.random.default_rng(split // 2).permutation(sorted(names)).tolist()
+    half = len(mixed) // 2
+    first, second = mixed[:half], mixed[half:]
+    return (first, second) if split % 2 == 0 else (second, first)
+
+
+def extrasensory(data: Path, split: int) -> Iterator[Person]:
+    """Answer by logistic regression on the accelerometer; by boosted trees on all sensors."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    with np.load(data / "extrasensory30.npz", allow_pickle=False) as file:
+        classes = tuple(str(c) for c in file["classes"])
+        accelerometer = np.array([str(c).startswith("raw_acc:") for c in file["cols"]])
+        names = [key[:-2] for key in file.files if key.endswith("_y")]
+        parts = {n: tuple(file[f"{n}_{c}"] for c in "tXy") for n in names}
+    train, test = halves(names, split)
+    X = np.concatenate([parts[n][1] for n in train])
+    y = np.concatenate([parts[n][2] for n in train])
+    X, y = X[y >= 0], y[y >= 0]
+    weak = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=200))
+    weak.fit(X[:, accelerometer], y)
+    known = np.array([np.unique(column[np.isfinite(column)]).size > 1 for column in X.T])
+    strong = HistGradientBoostingClassifier(
+        max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=split
+    ).fit(X[:, known], y)
+    for n in test:
+        t, X, y = parts[n]
+        yield Person(
+            n,
+            t.astype(float),
+            y.astype(np.intp),
+            _spread(weak, X[:, accelerometer], len(classes)),
+            _spread(strong, X[:, known], len(classes)),
+            classes,
+        )
+
+
+def wisdm(data: Path, split: int) -> Iterator[Person]:
+    """Answer by logistic regression on 5 s of the wrist; by boosted trees on 30 s."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    names_of = ("walking", "jogging", "stairs", "sitting", "standing", "kicking")
+    letters = dict(zip("ABCDEM", names_of, strict=True))
+    with np.load(data / "wisdm_watch.npz", allow_pickle=False) as file:
+        names = [key[:-2] for key in file.files if key.endswith("_y")]
+        parts = {n: (file[f"{n}_X"] / 1000, file[f"{n}_y"].astype(str)) for n in names}
+    train, test = halves(names, split)
+    made = {n: _windows(*parts[n], list(letters)) for n in names}
+    y = np.concatenate([made[n][3] for n in train])
+    weak = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+    weak.fit(np.concatenate([made[n][1] for n in train]), y)
+    strong = HistGradientBoostingClassifier(
+        max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=split
+    )
+    strong.fit(np.concatenate([made[n][2] for n in train]), y)
+    for n in test:
+        t, short, long, y = made[n]
+        classes = tuple(letters.values())
+        K = len(classes)
+        yield Person(n, t, y, _spread(weak, short, K), _spread(strong, long, K), classes)
+
+
+def _windows(
+    X: Floats, y: NDArray[np.str_], letters: list[str]
+) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
+    """Return times, features of the last 5 s and of the last 30 s, and labels, every 5 s."""
+    ends = np.arange(100, len(X) + 1, 100)
+    short = np.array([_features(X[e - 100 : e], simple=True) for e in ends])
+    long = np.array([_features(X[max(0, e - 600) : e], simple=False) for e in ends])
+    label = np.array([letters.index(y[e - 1]) for e in ends], dtype=np.intp)
+    return ends / 20, short, long, label
+
+
+def _features(x: Floats, simple: bool) -> Floats:
+    """Mean and spread of each axis; unless simple, also its quartiles, jerk and spectrum."""
+    parts = [x.mean(axis=0), x.std(axis=0)]
+    if not simple:
+        size = np.sqrt((x**2).sum(axis=1))
+        power = np.abs(np.fft.rfft(size - size.mean(), n=200)) ** 2
+        bands = np.add.reduceat(power, [0, 5, 10, 15, 20, 30, 50, 75])
+        parts += [
+            *np.percentile(x, [10, 25, 75, 90], axis=0),
+            np.abs(np.diff(x, axis=0)).mean(axis=0),
+        ]
+        parts += [np.log(bands + 1e-6), np.corrcoef(x.T + 1e-9)[np.triu_indices(3, 1)]]
+        parts += [[size.mean(), size.std()]]
+    return np.nan_to_num(np.concatenate(parts))
+
+
+def _spread(model: object, X: Floats, K: int) -> Floats:
+    """Return probabilities of all classes, 0 for those that a model never saw."""
+    found = np.zeros((len(X), K))
+    found[:, model.classes_] = model.predict_proba(X)  # type: ignore[attr-defined]
+    return found
+
+
+MAKERS = {"extrasensory": extrasensory, "wisdm": wisdm}

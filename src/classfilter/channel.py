@@ -1,0 +1,270 @@
+"""A classifier's confusions, and its answers put right by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .columns import probabilities
+from .recording import Recording
+
+Floats = NDArray[np.float64]
+SMALLEST = 1e-9
+"""No entry of a channel is less: no answer rules a class out for good."""
+
+
+class Channel:
+    r"""What a classifier tends to answer in each class; it puts the answers right.
+
+    With :math:`M_{kj}` the mean of what the classifier gives to class j where the class is k, an
+    answer w becomes
+
+    .. math:: p_k \propto \pi_k \exp \sum_j w_j \log M_{kj},
+
+    which is Bayes' rule where w is sure of one class. A classifier that cannot tell two classes
+    apart is left with no say between them. The prior :math:`\pi` is that of the filter behind:
+    equal shares for a `DirichletFilter`, and those of a `StickyFilter`, which divides by them.
+
+    Parameters
+    ----------
+    matrix : array_like (K, K)
+        One row a class: counts or means of what the classifier answers there. Rows are normalised.
+    prior : array_like (K,), optional
+        How often each class comes, in the eyes of the filter behind; all alike unless given.
+
+    Examples
+    --------
+    A classifier that says *sit* whenever somebody sits or stands.
+
+    >>> channel = Channel([[90, 5, 5], [5, 85, 10], [5, 85, 10]])
+    >>> channel.apply([[0.1, 0.8, 0.1]]).round(2)
+    array([[0.06, 0.47, 0.47]])
+    """
+
+    def __init__(self, matrix: ArrayLike, prior: ArrayLike | None = None) -> None:
+        counts = _matrix("matrix", matrix)
+        if counts.shape[0] < 2:
+            raise ValueError(f"matrix has {counts.shape[0]} row; there are two classes or more")
+        empty = counts.sum(axis=1) <= 0
+        if empty.any():
+            raise ValueError(
+                f"matrix, row {int(empty.argmax())}: it is all 0; say what is answered there"
+            )
+        shares = np.ones(len(counts)) if prior is None else np.array(prior, np.float64)
+        if shares.shape != (len(counts),) or not np.all(np.isfinite(shares)):
+            raise ValueError(f"prior is {prior!r}; it must be {len(counts)} numbers, one a class")
+        if shares.min() <= 0:
+            k = int(shares.argmin())
+            raise ValueError(f"prior, entry {k}: it is {shares[k]}; a share must be positive")
+        self._matrix: Floats = _rows(np.maximum(_rows(counts), SMALLEST))
+        self._prior: Floats = shares / shares.sum()
+
+    @property
+    def matrix(self) -> Floats:
+        """What is answered in each class, (K, K); each row has the sum 1."""
+        return np.array(self._matrix)
+
+    @property
+    def prior(self) -> Floats:
+        """How often each class comes, (K,)."""
+        return np.array(self._prior)
+
+    @classmethod
+    def fit(
+        cls,
+        weak: ArrayLike,
+        strong: ArrayLike,
+        *,
+        time: ArrayLike | None = None,
+        strong_time: ArrayLike | None = None,
+        prior: ArrayLike | None = None,
+        smoothing: float = 1.0,
+    ) -> Channel:
+        """Learn it from a better classifier's answers, or from labels.
+
+        Each answer of `weak` counts for class k by what `strong` gives to k at the nearest time.
+
+        Parameters
+        ----------
+        weak : array_like (T, K)
+            The answers to be put right. Rows of NaN are left out.
+        strong : array_like (T, K) or (T,), or with times (S, K) or (S,)
+            The better answers; or labels, as class indices, -1 where unknown.
+        time, strong_time : array_like (T,) and (S,), optional
+            When, where the two do not come row by row together. Each answer of `weak` takes the
+            nearest of `strong`, the earlier of two equally near.
+        prior : array_like (K,), optional
+            As in `Channel`.
+        smoothing : float, default 1
+            Each row of the matrix starts from so many answers of the classifier's average kind.
+
+        Examples
+        --------
+        >>> Channel.fit([[0.8, 0.2], [0.6, 0.4], [0.3, 0.7]], [0, 0, 1]).matrix.round(2)
+        array([[0.66, 0.34],
+               [0.43, 0.57]])
+        """
+        answers = _answers("weak", weak)
+        better = _answers("strong", strong, answers.shape[1])
+        if (time is None) != (strong_time is None):
+            raise ValueError("time and strong_time belong together; give both, or neither")
+        if time is None:
+            if len(better) != len(answers):
+                raise ValueError(
+                    f"weak has {len(answers)} rows, strong {len(better)}; give time and strong_time"
+                )
+            pairs = [(answers, better)]
+        else:
+            at, strong_at = np.asarray(time, float), np.asarray(strong_time, float)
+            if at.shape != (len(answers),) or strong_at.shape != (len(better),):
+                raise ValueError(
+                    f"time has shape {at.shape} and strong_time {strong_at.shape}; "
+                    f"they must be ({len(answers)},) and ({len(better)},), like the answers"
+                )
+            known = ~np.isnan(better).any(axis=1)
+            pairs = [(answers, better[known][nearest(at, strong_at[known])])]
+        return cls._learnt(pairs, prior, smoothing)
+
+    @classmethod
+    def between(
+        cls,
+        recordings: Recording | Iterable[Recording],
+        source: str,
+        reference: str,
+        *,
+        prior: ArrayLike | None = None,
+        smoothing: float = 1.0,
+    ) -> Channel:
+        """Learn a source's channel from the nearest answers of another source in recordings.
+
+        Examples
+        --------
+        >>> rec = Recording([0, 1, 2], ["strong", "weak", "weak"],
+        ...     [[0.9, 0.1], [0.7, 0.3], [0.8, 0.2]], ["rest", "move"])
+        >>> Channel.between(rec, "weak", "strong").matrix[0].round(2)
+        array([0.75, 0.25])
+        """
+        several = [recordings] if isinstance(recordings, Recording) else list(recordings)
+        pairs = []
+        for rec in several:
+            known = ~np.isnan(rec.probs).any(axis=1)
+            its = np.flatnonzero((rec.source == source) & known)
+            others = np.flatnonzero((rec.source == reference) & known)
+            if its.size and others.size:
+                to = others[nearest(rec.time[its], rec.time[others])]
+                pairs.append((rec.probs[its], rec.probs[to]))
+        if not pairs:
+            raise ValueError(
+                f"no recording has answers of both {source!r} and {reference!r}; there are: "
+                f"{', '.join(sorted({name for rec in several for name in rec.sources}))}"
+            )
+        return cls._learnt(pairs, prior, smoothing)
+
+    @classmethod
+    def _learnt(
+        cls,
+        pairs: Sequence[tuple[Floats, Floats]],
+        prior: ArrayLike | None,
+        smoothing: float,
+    ) -> Channel:
+        if not (smoothing > 0 and np.isfinite(smoothing)):
+            raise ValueError(f"smoothing is {smoothing!r}; it must be positive and finite")
+        K = pairs[0][0].shape[1]
+        counts = np.zeros((K, K))
+        for weak, strong in pairs:
+            known = ~(np.isnan(weak).any(axis=1) | np.isnan(strong).any(axis=1))
+            counts += strong[known].T @ weak[known]
+        if not counts.sum() > 0:
+            raise ValueError(
+                "weak and strong have no row in common; there is nothing to learn from"
+            )
+        average = counts.sum(axis=0) / counts.sum()
+        # A little of every class, so that one never answered has no zero.
+        average = (average + 1e-3 / K) / (1 + 1e-3)
+        return cls(counts + smoothing * average, prior)
+
+    def apply(self, probs: ArrayLike) -> Floats:
+        """Put answers right.
+
+        Parameters
+        ----------
+        probs : array_like (T, K) or (K,)
+            The classifier's answers. Rows of NaN stay so.
+
+        Returns
+        -------
+        ndarray (T, K) or (K,)
+            Class probabilities.
+        """
+        given = np.asarray(probs, np.float64)
+        w = probabilities(np.atleast_2d(given), tuple(map(str, range(len(self._prior)))))
+        w = w / w.sum(axis=1, keepdims=True)
+        scores = np.log(self._prior) + w @ np.log(self._matrix).T
+        scores -= scores.max(axis=1, keepdims=True)
+        p: Floats = np.exp(scores)
+        p /= p.sum(axis=1, keepdims=True)
+        return p.reshape(given.shape)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Channel):
+            return NotImplemented
+        return np.array_equal(self._matrix, other._matrix) and np.array_equal(
+            self._prior, other._prior
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        right = self._matrix.trace() / len(self._prior)
+        return f"Channel({len(self._prior)} classes, {right:.0%} kept on average)"
+
+
+def nearest(time: Floats, others: Floats) -> NDArray[np.intp]:
+    """Return, for each time, the index of the nearest of the others (sorted), the earlier of two.
+
+    Examples
+    --------
+    >>> nearest(np.array([0.0, 4.0, 5.0, 9.0]), np.array([0.0, 8.0])).tolist()
+    [0, 0, 1, 1]
+    """
+    after = np.clip(np.searchsorted(others, time), 1, max(1, len(others) - 1))
+    after = np.minimum(after, len(others) - 1)
+    before = np.maximum(after - 1, 0)
+    closer = np.abs(others[after] - time) < np.abs(others[before] - time)
+    found: NDArray[np.intp] = np.where(closer, after, before)
+    return found
+
+
+def _rows(a: Floats) -> Floats:
+    scaled: Floats = a / a.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def _matrix(name: str, matrix: ArrayLike) -> Floats:
+    a = np.array(matrix, np.float64)
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError(f"{name} has shape {a.shape}; it must be square, one row a class")
+    bad = ~(np.isfinite(a) & (a >= 0))
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        raise ValueError(f"{name}, row {i}, column {j}: it is {a[i, j]}; give counts, 0 or more")
+    return a
+
+
+def _answers(name: str, given: ArrayLike, K: int | None = None) -> Floats:
+    """Return answers (T, K); of class indices, certain ones, and NaN where unknown."""
+    a = np.asarray(given)
+    if K is not None and a.ndim == 1 and a.dtype.kind in "iu":
+        if a.size and a.max() >= K:
+            raise ValueError(f"{name} has the class {a.max()}, but there are {K} classes")
+        return np.where((a >= 0)[:, None], np.eye(K)[np.maximum(a, 0)], np.nan)
+    if a.ndim != 2 or (K is not None and a.shape[1] != K):
+        raise ValueError(
+            f"{name} has shape {a.shape}; it must be (T, {K or 'K'}), one column a class"
+        )
+    try:
+        return probabilities(a, tuple(map(str, range(a.shape[1]))))
+    except ValueError as error:
+        raise ValueError(str(error).replace("probs", name, 1)) from None

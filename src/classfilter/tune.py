@@ -1,0 +1,306 @@
+"""Settings without labels: those that agree best with hindsight.
+
+Nobody has labels, but everybody has time: some rows later, more is known of a row than at once. The
+answers of the best classifier, the *reference*, tell how often each class comes and what follows
+it. With that, a smoother looks at each row from both sides; the reference's next answer is already
+known to it. A filter, which sees the past only, is good if it calls at once what hindsight calls
+later. Each half of the streams is judged by what the other half taught.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .channel import Channel
+from .filters import Array, Filter
+from .judge import Half, Jury, Progress, Trial, best_memory, search
+from .recording import Recording
+from .setting import FAMILIES, Learnt, Setting, learn
+
+Floats = NDArray[np.float64]
+Kind = Literal["auto", "dirichlet", "sticky"]
+TRIED: dict[str, tuple[str, ...]] = {
+    "auto": FAMILIES,
+    "sticky": ("transitions", "stay"),
+    "dirichlet": ("dirichlet",),
+}
+FEWEST = 40
+"""Reference answers, below which nothing is tuned."""
+SAFE = 0.1
+"""The weight of the other sources then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """A filter with its settings found.
+
+    Attributes
+    ----------
+    beta : dict of str to float
+        The weight of each source.
+    channel : dict of str to Channel or None
+        The channel of each source, None where its answers are taken as they are.
+    reference : str
+        The source that the settings were found by.
+    judge : {"hindsight", "next answer", "labels", "nothing"}
+        What the score is: the share of rows on which the filter calls what hindsight calls; the
+        mean logarithm of what the filter gives to the reference's next answer; the accuracy; or
+        nothing, where the data were too few.
+    table : list of Trial
+        All that was tried, the best first.
+    explanation : str
+        What was chosen, and how sure it is.
+    """
+
+    beta: dict[str, float]
+    channel: dict[str, Channel | None]
+    reference: str
+    judge: str
+    table: list[Trial]
+    explanation: str
+    _fresh: Filter = field(repr=False)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes."""
+        return tuple(self._fresh.classes)
+
+    def filter(self) -> Any:
+        """Return a fresh filter."""
+        return self._fresh.copy()
+
+    def run(self, rec: Recording) -> Array:
+        """Run channel, weights and filter over a recording: (T, K)."""
+        return rec.run(self._fresh, self.beta, self._channels())
+
+    def smooth(self, rec: Recording, lag: int | None = None) -> Array:
+        """Look back over a recording, with channel and weights: (T, K); see `smooth`."""
+        return rec.smooth(self._fresh, self.beta, self._channels(), lag=lag)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the filter, the weights and the channels as a TOML file; see `load`."""
+        from .config import save
+
+        save(self._fresh, Path(path), self.beta, self._channels())
+
+    def _channels(self) -> dict[str, Channel]:
+        return {name: channel for name, channel in self.channel.items() if channel is not None}
+
+    def __str__(self) -> str:
+        return self.explanation
+
+
+def tune(
+    recordings: Recording | Iterable[Recording],
+    filter: Kind = "auto",  # noqa: A002
+    reference: str | None = None,
+    *,
+    labels: bool = False,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Find a filter, its memory, the weights of all sources and their channels, without labels.
+
+    Parameters
+    ----------
+    recordings : Recording or several
+        One a stream, all of the same classes.
+    filter : {"auto", "dirichlet", "sticky"}
+        The family of filters; or the best of them.
+    reference : str, optional
+        The best source. Unless given, the one that answers least often.
+    labels : bool, default False
+        Choose by the labels of the recordings.
+    progress : callable, optional
+        Is told the share of the work that is done.
+
+    Returns
+    -------
+    Tuned
+        With little data, safe settings, and a warning.
+
+    Examples
+    --------
+    >>> from classfilter import metrics, simulate
+    >>> day = simulate("capture24", hours=8.0)
+    >>> tuned = tune(day.recording(), reference="strong")
+    >>> tuned.beta["strong"], tuned.judge
+    (1.0, 'hindsight')
+    >>> round(metrics.accuracy(day.truth, tuned.run(day.recording())), 2) > 0.8
+    True
+    """
+    several = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    if filter not in TRIED:
+        raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(TRIED)}")
+    best = reference_of(several, reference)
+    if labels and all(rec.label is None or (rec.label < 0).all() for rec in several):
+        raise ValueError("labels is True, but no recording has a label; leave it out")
+    learnt, halves = learn(several, best), _halves(several, best)
+    count = sum(int((rec.source == best).sum()) for rec in several)
+    if count < FEWEST or halves is None:
+        return _untuned(learnt, filter, _step(several), count)
+    step, others = _step(several), list(learnt.channel)
+    judge = "labels" if labels else "hindsight" if others else "next answer"
+    jury = Jury([Half(mine, learn(rest, best), judge, step) for mine, rest in halves])
+    families = [f for f in TRIED[filter] if f != "transitions" or jury.knows_transitions]
+    done = 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done / (4 * len(families)))
+
+    found = [search(jury, family, best, others, step, tell) for family in families]
+    chosen = found[0]
+    for other in found[1:]:
+        if jury.mean(other) - jury.mean(chosen) > jury.error(other, chosen):
+            chosen = other
+    told = _explanation(jury, chosen, found, learnt, judge, step, (len(several), count))
+    return _made(learnt, chosen, judge, jury.table(), told)
+
+
+def reference_of(recordings: Sequence[Recording], reference: str | None) -> str:
+    """Return the reference: the one that is named, or the source that answers least often."""
+    if not recordings:
+        raise ValueError("recordings is empty; give one a stream")
+    classes = recordings[0].classes
+    for i, rec in enumerate(recordings):
+        if rec.classes != classes:
+            raise ValueError(
+                f"recordings[{i}] has the classes {list(rec.classes)}, the first "
+                f"{list(classes)}; give recordings of the same classes, in the same order"
+            )
+    counts = Counter(name for rec in recordings for name in rec.source.tolist())
+    if not counts:
+        raise ValueError("recordings has no rows; there is nothing to tune on")
+    if reference is None:
+        return str(min(counts, key=lambda name: counts[name]))
+    if reference not in counts:
+        raise ValueError(f"reference is {reference!r}; the sources are {', '.join(sorted(counts))}")
+    return reference
+
+
+def _halves(
+    recordings: Sequence[Recording], reference: str
+) -> list[tuple[list[Recording], list[Recording]]] | None:
+    """Return both halves, each with the other; of one stream, early and late; None if too short."""
+    several = [rec for rec in recordings if (rec.source == reference).any()]
+    if len(several) == 1:
+        asked = np.flatnonzero(several[0].source == reference)
+        middle = int(asked[len(asked) // 2])
+        several = [_part(several[0], slice(0, middle)), _part(several[0], slice(middle, None))]
+    # By turns from the longest to the shortest, so that both halves are about as long.
+    several.sort(key=len, reverse=True)
+    first, second = several[::2], several[1::2]
+    for half in (first, second):
+        if sum(int((rec.source == reference).sum()) for rec in half) < FEWEST // 4:
+            return None
+    for half in (first, second):
+        if {name for rec in half for name in rec.sources} != {
+            name for rec in several for name in rec.sources
+        }:
+            return None
+    return [(first, second), (second, first)]
+
+
+def _part(rec: Recording, rows: slice) -> Recording:
+    label = None if rec.label is None else rec.label[rows]
+    return Recording(rec.time[rows], rec.source[rows], rec.probs[rows], rec.classes, label)
+
+
+def _step(recordings: Sequence[Recording]) -> float:
+    """Return the usual time from row to row."""
+    dt = np.concatenate([rec.dt for rec in recordings])
+    return float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
+
+
+def _untuned(learnt: Learnt, kind: str, step: float, count: int) -> Tuned:
+    """Return safe settings, and warn."""
+    why = (
+        f"there are {count} answers of {learnt.reference!r}; at least {FEWEST} are needed, in two "
+        "streams or in both halves of one, to tune: these are safe settings. Record for longer."
+    )
+    warnings.warn(why, stacklevel=3)
+    setting = Setting(
+        "stay" if kind == "sticky" else "dirichlet",
+        8 * step,
+        ((learnt.reference, 1.0), *((name, SAFE) for name in learnt.channel)),
+        frozenset(),
+    )
+    return _made(learnt._replace(prior=np.ones_like(learnt.prior)), setting, "nothing", [], why)
+
+
+def _made(
+    learnt: Learnt, setting: Setting, judge: str, table: list[Trial], explanation: str
+) -> Tuned:
+    channels = setting.channels(learnt)
+    beta = dict(setting.beta)
+    return Tuned(
+        beta,
+        {name: channels.get(name) for name in beta},
+        learnt.reference,
+        judge,
+        table,
+        explanation,
+        setting.filter(learnt),
+    )
+
+
+_NAMES = {
+    "transitions": "A sticky filter with learnt transitions",
+    "stay": "A sticky filter",
+    "dirichlet": "A Dirichlet filter",
+}
+_JUDGES = {
+    "hindsight": "It calls at once what hindsight calls in {:.1%} of all rows",
+    "labels": "It calls the labelled class in {:.1%} of all labelled rows",
+    "next answer": "It gives {:.1%} to the next answer, as a geometric mean",
+}
+
+
+def _explanation(
+    jury: Jury,
+    chosen: Setting,
+    found: Sequence[Setting],
+    learnt: Learnt,
+    judge: str,
+    step: float,
+    size: tuple[int, int],
+) -> str:
+    """Say what was chosen, and how sure it is."""
+    memory = "" if chosen.family == "transitions" else f", half-life {chosen.half_life:.3g}"
+    parts = [
+        f"{name} {weight:.2g}" + (" through its channel" if name in chosen.channel else "")
+        for name, weight in chosen.beta
+    ]
+    lines = [f"{_NAMES[chosen.family]}{memory}. Weights: {', '.join(parts)}."]
+
+    def shown(score: float) -> float:
+        return math.exp(score) if judge == "next answer" else score
+
+    score = jury.mean(chosen)
+    error = shown(score + jury.error(chosen)) - shown(score)
+    usual = ((learnt.reference, 1.0), *((name, 0.5) for name in learnt.channel))
+    rivals = {_NAMES[s.family].replace("A ", "the best ", 1): s for s in found if s is not chosen}
+    rivals["the paper's weights, 1 and 0.5"] = best_memory(jury, usual, step)
+    lines.append(_JUDGES[judge].format(shown(score)) + f", give or take {error:.1%}.")
+    for name, rival in rivals.items():
+        gap, doubt = score - jury.mean(rival), jury.error(chosen, rival)
+        sure = "clear" if gap > 2 * doubt else "not sure"
+        lines.append(f"Against {name}: {shown(jury.mean(rival)):.1%}; {sure}.")
+    streams = f"{size[0]} stream" + ("s" if size[0] > 1 else "")
+    with_labels = "by the labels" if judge == "labels" else "without labels"
+    lines.append(
+        f"Chosen on {streams} with {size[1]} answers of {learnt.reference!r}, {with_labels}."
+    )
+    return "\n".join(lines)
