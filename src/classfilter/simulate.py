@@ -100,8 +100,8 @@ class Simulation:
 
         Examples
         --------
-        >>> simulate(hours=1.0).recording()
-        Recording(720 rows, classes ['0', '1', '2', '3'], sources ['strong', 'weak'])
+        >>> simulate(classes=["rest", "move"], hours=1.0).recording()
+        Recording(720 rows, classes ['rest', 'move'], sources ['strong', 'weak'])
         """
         return Recording(self.time, *self.mixed(every), self.classes, self.truth)
 
