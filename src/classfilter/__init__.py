@@ -6,6 +6,7 @@ from .bank import Bank
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .bulk import filter_file
 from .channel import Channel
+from .compare import Comparison, compare
 from .config import load
 from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
@@ -19,6 +20,7 @@ from .tune import Tuned, tune
 __all__ = [
     "Bank",
     "Channel",
+    "Comparison",
     "DirichletFilter",
     "DirichletState",
     "EmaFilter",
@@ -32,6 +34,7 @@ __all__ = [
     "Tuned",
     "VoteFilter",
     "__version__",
+    "compare",
     "filter_file",
     "filter_table",
     "load",

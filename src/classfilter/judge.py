@@ -25,6 +25,8 @@ PARTS = 10
 LEAST = 1e-4
 """A prediction of less counts as so much."""
 ROUNDS = 6
+STAGES = 3
+"""Of a search: coarse, fine, and what is rarely needed."""
 
 
 class Trial(NamedTuple):
@@ -71,6 +73,11 @@ class Half:
             self._truth = [_certain(rec) for rec in recordings]
         elif judge == "hindsight":
             self._look_back()
+
+    @property
+    def hindsight(self) -> list[Floats]:
+        """What stands for the truth of each recording, (T, K)."""
+        return self._truth
 
     def score(self, setting: Setting) -> Floats:
         """Return the sum of scores and their number in each part, (parts, 2)."""
@@ -164,6 +171,7 @@ def search(
     reference: str,
     others: Sequence[str],
     step: float,
+    channel: bool | None,
     tell: Callable[[], None],
 ) -> Setting:
     """Return the best setting of a family: a coarse search, then a fine one.
@@ -180,11 +188,14 @@ def search(
         The other sources.
     step : float
         The usual time from row to row.
+    channel : bool, optional
+        Whether the others go through their channels; both are tried unless given.
     tell : callable
-        Called after each of the four stages.
+        Called after each of the `STAGES`.
     """
     only = [] if others or family == "dirichlet" else [reference]
-    coarse: list[Axis] = [source_axis(name) for name in others]
+    ways = (True, False) if channel is None else (channel,)
+    coarse: list[Axis] = [source_axis(name, ways) for name in others]
     coarse += [_weight_axis(name) for name in only]
     fine = [_nearby_axis(name) for name in (*others, *only)]
     if family != "transitions":
@@ -192,11 +203,11 @@ def search(
         near = (0.5**0.5, 2**0.5)
         fine.insert(0, lambda s: [s._replace(half_life=s.half_life * f) for f in near])
     starts = []
-    for channel in (frozenset(others), frozenset[str]()):
-        weights = ((reference, 1.0), *((name, 0.5 if channel else 0.1) for name in others))
-        start = Setting(family, 8 * step, weights, channel)
+    for way in ways:
+        weights = ((reference, 1.0), *((name, 0.5 if way else 0.1) for name in others))
+        start = Setting(family, 8 * step, weights, frozenset(others if way else ()))
         starts.append(ascend(start, coarse, jury.mean))
-        tell()
+    tell()
     best = ascend(max(starts, key=jury.mean), fine, jury.mean)
     tell()
     # Rarely needed, so only where it is clear that they help.
@@ -214,11 +225,13 @@ def best_memory(jury: Jury, beta: tuple[tuple[str, float], ...], step: float) ->
     return max((given._replace(half_life=n * step) for n in HALF_LIVES), key=jury.mean)
 
 
-def source_axis(name: str) -> Axis:
+def source_axis(name: str, ways: Sequence[bool] = (True, False)) -> Axis:
     """Return the axis of a source: its weights, with and without its channel."""
     return lambda setting: [
-        setting.with_beta(name, weight)._replace(channel=channel)
-        for channel in (setting.channel | {name}, setting.channel - {name})
+        setting.with_beta(name, weight)._replace(
+            channel=setting.channel | {name} if way else setting.channel - {name}
+        )
+        for way in ways
         for weight in WEIGHTS
     ]
 

@@ -199,6 +199,23 @@ def switches_per_hour(
     >>> switches_per_hour([0, 0, 1, 1, 0], [0, 900, 1800, 2700, 3600])
     2.0
     """
+    switches, hours = count_switches(pred, time, truth, max_gap)
+    return switches / hours if hours > 0 else float("nan")
+
+
+def count_switches(
+    pred: ArrayLike,
+    time: ArrayLike,
+    truth: ArrayLike | None = None,
+    max_gap: float | None = None,
+) -> tuple[float, float]:
+    """Return how often the called class changes, and in how many hours; see `switches_per_hour`.
+
+    Examples
+    --------
+    >>> count_switches([0, 0, 1, 1, 0], [0, 900, 1800, 2700, 3600])
+    (2.0, 1.0)
+    """
     k = _labels(pred)
     t = _times(time, k.size)
     keep = k >= 0
@@ -206,7 +223,7 @@ def switches_per_hour(
         keep &= _truth(truth, k.size) >= 0
     joined = _joined(t, keep, max_gap)
     hours = float(np.diff(t)[joined].sum()) / 3600
-    return float((np.diff(k)[joined] != 0).sum() / hours) if hours > 0 else float("nan")
+    return float((np.diff(k)[joined] != 0).sum()), hours
 
 
 class Delay(NamedTuple):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -182,15 +183,19 @@ def recording(df: Any, *, sort: bool = False) -> Recording:
 
 def table(rec: Recording, kind: str = "polars") -> Any:
     """Return a recording as a dataframe; what `Recording.to_table` does."""
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
-    nw = need("narwhals")
-    need(kind)
     columns: dict[str, Any] = {"time": rec.time, "source": rec.source.tolist()}
     if rec.label is not None:
         columns["label"] = [rec.classes[k] if k >= 0 else None for k in rec.label.tolist()]
     columns |= {f"p_{name}": p.copy() for name, p in zip(rec.classes, rec.probs.T, strict=True)}
-    text = ("source", "label")
+    return new_table(columns, kind, text=("source", "label"))
+
+
+def new_table(columns: Mapping[str, Any], kind: str, text: Sequence[str]) -> Any:
+    """Return columns of text and of numbers as a dataframe of a kind."""
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+    nw = need("narwhals")
+    need(kind)
     schema = {name: nw.String if name in text else nw.Float64 for name in columns}
     return nw.from_dict(columns, schema, backend=kind).to_native()
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .channel import Channel
 from .filters import Array, Filter
-from .judge import Half, Jury, Progress, Trial, best_memory, search
+from .judge import STAGES, Half, Jury, Progress, Trial, best_memory, search
 from .recording import Recording
 from .setting import FAMILIES, Learnt, Setting, learn
 
@@ -105,6 +105,7 @@ def tune(
     filter: Kind = "auto",  # noqa: A002
     reference: str | None = None,
     *,
+    channel: bool | None = None,
     labels: bool = False,
     progress: Progress | None = None,
 ) -> Tuned:
@@ -118,6 +119,9 @@ def tune(
         The family of filters; or the best of them.
     reference : str, optional
         The best source. Unless given, the one that answers least often.
+    channel : bool, optional
+        Whether the answers of the other sources go through their channels; whatever is better,
+        unless given.
     labels : bool, default False
         Choose by the labels of the recordings.
     progress : callable, optional
@@ -144,11 +148,11 @@ def tune(
     best = reference_of(several, reference)
     if labels and all(rec.label is None or (rec.label < 0).all() for rec in several):
         raise ValueError("labels is True, but no recording has a label; leave it out")
-    learnt, halves = learn(several, best), _halves(several, best)
+    learnt, halves = learn(several, best), both_halves(several, best)
     count = sum(int((rec.source == best).sum()) for rec in several)
     if count < FEWEST or halves is None:
-        return _untuned(learnt, filter, _step(several), count)
-    step, others = _step(several), list(learnt.channel)
+        return _untuned(learnt, filter, usual_step(several), count)
+    step, others = usual_step(several), list(learnt.channel)
     judge = "labels" if labels else "hindsight" if others else "next answer"
     jury = Jury([Half(mine, learn(rest, best), judge, step) for mine, rest in halves])
     families = [f for f in TRIED[filter] if f != "transitions" or jury.knows_transitions]
@@ -158,9 +162,9 @@ def tune(
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done / (4 * len(families)))
+            progress(done / (STAGES * len(families)))
 
-    found = [search(jury, family, best, others, step, tell) for family in families]
+    found = [search(jury, family, best, others, step, channel, tell) for family in families]
     chosen = found[0]
     for other in found[1:]:
         if jury.mean(other) - jury.mean(chosen) > jury.error(other, chosen):
@@ -190,7 +194,7 @@ def reference_of(recordings: Sequence[Recording], reference: str | None) -> str:
     return reference
 
 
-def _halves(
+def both_halves(
     recordings: Sequence[Recording], reference: str
 ) -> list[tuple[list[Recording], list[Recording]]] | None:
     """Return both halves, each with the other; of one stream, early and late; None if too short."""
@@ -218,7 +222,7 @@ def _part(rec: Recording, rows: slice) -> Recording:
     return Recording(rec.time[rows], rec.source[rows], rec.probs[rows], rec.classes, label)
 
 
-def _step(recordings: Sequence[Recording]) -> float:
+def usual_step(recordings: Sequence[Recording]) -> float:
     """Return the usual time from row to row."""
     dt = np.concatenate([rec.dt for rec in recordings])
     return float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
