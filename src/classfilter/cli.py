@@ -1,4 +1,4 @@
-"""The command line: ``classfilter filter | stream | plot | demo``.
+"""The command line: ``classfilter filter | stream | plot | tune | compare | demo``.
 
 Exit codes: 0, done; 1, a file or its content cannot be used; 2, the command was misspelt; 3, done,
 but some lines of a stream were refused; 130, interrupted.
@@ -11,11 +11,10 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import click
 import numpy as np
@@ -24,112 +23,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ._version import __version__
 from .bulk import file_classes, file_rows, filter_file
-from .columns import Weights, class_order, seconds
-from .config import read
+from .cli_options import (
+    FILE,
+    TABLE,
+    Settings,
+    about,
+    duration,
+    filter_options,
+    picture_ending,
+)
+from .cli_tune import compare, tune
+from .columns import Weights, seconds
 from .files import ending_of, read_table
-from .filters import DirichletFilter, Filter
 from .recording import Recording
 from .replacing import replacing
 from .tables import recordings
 
 REFUSED = 3
-SECONDS = {"ms": 1e-3, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-FILE = click.Path(path_type=Path, readable=False)  # opening it tells more
-PICTURES = (".png", ".pdf", ".svg")
-TABLE = "CSV, Parquet or NDJSON, by its ending"
 
 
 class Terminated(Exception):  # noqa: N818
     """SIGTERM came."""
-
-
-class Settings(NamedTuple):
-    """What the options tell of the filter."""
-
-    made: Callable[[tuple[str, ...]], Filter]
-    beta: Weights
-
-
-def _duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
-    """Read a time such as 60s; a number alone stays as it is."""
-    match = re.fullmatch(r"([0-9.eE+-]+?)\s*(ms|s|min|m|h|d|)", text or "")
-    try:
-        return None if text is None else float(match[1]) * SECONDS[match[2]]  # type: ignore[index]
-    except (TypeError, ValueError):
-        raise click.BadParameter(
-            f"{text!r} is no duration; give one such as 500ms, 60s, 5m or 2h"
-        ) from None
-
-
-def _weights(
-    _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, float] | float | None:
-    """Read the weight of each source, or one for all."""
-    found: dict[str, float] = {}
-    for text in texts:
-        source, _, weight = text.rpartition("=")
-        try:
-            found[source] = float(weight)
-        except ValueError:
-            raise click.BadParameter(
-                f"{text!r} is no weight; give SOURCE=WEIGHT, such as weak=0.1"
-            ) from None
-    if "" in found and len(texts) > 1:
-        raise click.BadParameter("a weight for all and others are given; name every source")
-    return found.get("", found or None)
-
-
-def filter_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that make a filter to a command; it gets them as `Settings`."""
-
-    @wraps(command)
-    def with_settings(**given: Any) -> None:
-        names = ("config", "half_life", "gamma", "estimate", "floor", "beta")
-        command(_settings(**{name: given.pop(name) for name in names}), **given)
-
-    decorated: Callable[..., None] = with_settings
-    for option in (
-        click.option("--floor", type=float, help="Smallest probability believed; 0.001."),
-        click.option(
-            "--estimate", type=click.Choice(["mode", "mean"]), help="What is read; the mode."
-        ),
-        click.option("--gamma", type=float, help="What a time unit leaves of the memory; 0.9."),
-        click.option(
-            "--half-life",
-            callback=_duration,
-            metavar="DURATION",
-            help="The time that halves the memory: 60s, 5m. Times are seconds then.",
-        ),
-        click.option(
-            "--beta",
-            callback=_weights,
-            multiple=True,
-            metavar="[SOURCE=]WEIGHT",
-            help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeat it.",
-        ),
-        click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
-    ):
-        decorated = option(decorated)
-    return decorated
-
-
-def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Settings:
-    given = {name: value for name, value in options.items() if value is not None}
-    if config is None:
-        weights = 1.0 if beta is None else beta
-        return Settings(lambda classes: DirichletFilter(classes, **given), weights)
-    if given:
-        name = f"--{next(iter(given))}".replace("_", "-")
-        raise click.UsageError(f"{name} and --config are both given; change the file instead")
-    found = read(config)
-
-    def made(classes: tuple[str, ...]) -> Filter:
-        class_order(found.filter, classes)
-        return found.filter
-
-    if beta is None or isinstance(beta, Mapping):
-        beta = {**found.beta, **(beta or {})} or 1.0
-    return Settings(made, beta)
 
 
 @click.group(
@@ -191,10 +105,17 @@ def filter_command(
                 check()
 
             done = filter_file(
-                table, out, f, settings.beta, sort=sort, threads=threads, progress=progress
+                table,
+                out,
+                f,
+                settings.beta,
+                settings.channel,
+                sort=sort,
+                threads=threads,
+                progress=progress,
             )
     except ValueError as error:
-        raise ValueError(_about(table, error)) from error
+        raise ValueError(about(table, error)) from error
     took = time.perf_counter() - began
     console.print(
         f"{out}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
@@ -236,7 +157,7 @@ def _terminable() -> Iterator[Callable[[], None]]:
 @filter_options
 @click.option("--state", type=FILE, help="Keep all states in this file, and go on from there.")
 @click.option(
-    "--every", callback=_duration, default="1s", show_default=True, help="How often to keep them."
+    "--every", callback=duration, default="1s", show_default=True, help="How often to keep them."
 )
 def stream(settings: Settings, state: Path | None, every: float) -> None:
     """Filter lines as they come: NDJSON on standard input, an answer to each on standard output.
@@ -250,7 +171,7 @@ def stream(settings: Settings, state: Path | None, every: float) -> None:
     from .live import serve
 
     try:
-        served = serve(settings.made, settings.beta, state=state, every=every)
+        served = serve(settings.made, settings.beta, settings.channel, state=state, every=every)
     except BrokenPipeError:
         _end("the reader of the answers is gone")
     sys.exit(REFUSED if served.refused else 0)
@@ -281,21 +202,19 @@ def plot(
     """
     from .plot import overview
 
-    ending = out.suffix.lower()
-    if ending not in PICTURES:
-        raise ValueError(f"{out} ends in {out.suffix!r}; it must be one of {', '.join(PICTURES)}")
+    ending = picture_ending(out)
     try:
         df = read_table(table)
         key, rec = _one_stream(recordings(df), name)
         P = _filtered(df, key, rec) if f"f_{rec.classes[0]}" in df.columns else None
         if P is None:
-            P = rec.run(settings.made(rec.classes), settings.beta)
+            P = rec.run(settings.made(rec.classes), settings.beta, settings.channel)
         shown = _between(rec, start, stop)
         figure = overview(rec, P, rows=shown, strong=_strongest(rec, settings.beta))
     except ValueError as error:
-        raise ValueError(_about(table, error)) from error
+        raise ValueError(about(table, error)) from error
     with replacing(out) as file:
-        figure.savefig(file, format=ending[1:])
+        figure.savefig(file, format=ending)
 
 
 @cli.command(
@@ -309,6 +228,10 @@ def demo(out: str, days: int) -> None:
     from .demo import main as run
 
     run(out, days)
+
+
+cli.add_command(tune)
+cli.add_command(compare)
 
 
 def _one_stream(found: dict[Any, Recording], name: str | None) -> tuple[Any, Recording]:
@@ -347,10 +270,6 @@ def _strongest(rec: Recording, beta: Weights) -> str | None:
     if not isinstance(beta, dict) or len(rec.sources) < 2:
         return None
     return max(rec.sources, key=lambda name: beta.get(name, 0.0))
-
-
-def _about(path: Path, error: Exception) -> str:
-    return str(error) if str(path) in str(error) else f"{path}: {error}"
 
 
 def _end(message: str, code: int = 1) -> NoReturn:

@@ -117,22 +117,29 @@ class Comparison:
         return new_table(columns, kind, text=("method",))
 
     def __str__(self) -> str:
-        keys = list(self.rows[0].measures)
+        return self.text(lambda cell: f"[{cell[1:-1]}]")
+
+    def text(self, best: Callable[[str], str]) -> str:
+        """Return it as text, with `best` applied to the best cells, which have a blank around."""
         columns = [["", *(row.name + " *" * row.looks_ahead for row in self.rows)]]
-        for key in keys:
-            cells = [f"[{text}]" if best else f" {text} " for text, best in self.cells(key)]
-            columns.append([TITLES[key], *cells])
+        marked = [[False] * len(columns[0])]
+        for key in self.rows[0].measures:
+            cells = self.cells(key)
+            columns.append([f" {TITLES[key]} ", *(f" {text} " for text, _ in cells)])
+            marked.append([False, *(first for _, first in cells)])
         widths = [max(map(len, column)) for column in columns]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i == 0 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in zip(*columns, strict=True)
-        ]
-        lines += ["", f"{self.streams} streams, {self.steps} steps. [Best.] * looks ahead."]
+        lines = []
+        for i in range(len(columns[0])):
+            line = columns[0][i].ljust(widths[0])
+            for column, marks, width in zip(columns[1:], marked[1:], widths[1:], strict=True):
+                cell = best(column[i]) if marks[i] else column[i]
+                line += " " * (1 + width - len(column[i])) + cell
+            lines.append(line.rstrip())
+        lines += ["", f"{self.streams} streams, {self.steps} steps; ± is half of a 95 % interval."]
+        if any(row.looks_ahead for row in self.rows):
+            lines[-1] += " * looks ahead."
         if not np.isnan(self.true_switches):
-            lines[-1] += f" The true class switches {self.true_switches:.1f} times an hour."
+            lines.append(f"The true class switches {self.true_switches:.1f} times an hour.")
         return "\n".join(lines)
 
 

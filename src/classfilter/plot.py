@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .compare import Comparison
     from .recording import Recording
 
 Floats = NDArray[np.float64]
@@ -222,6 +223,45 @@ def overview(
             f"Probabilities; a mark is an answer of {strong}", fontsize=9, loc="left", pad=10
         )
     bottom.set_xlabel("Time (min)" if _seconds(t) == 60 else "Time (h)")
+    return figure
+
+
+def comparison(found: Comparison) -> Figure:
+    """Draw who wins: a row a method, its accuracy with the interval, smoothers apart.
+
+    Parameters
+    ----------
+    found : Comparison
+        What `compare` returned; without labels, its agreement with hindsight is drawn.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller.
+    """
+    from matplotlib.figure import Figure
+
+    from .compare import TITLES
+
+    key = next(iter(found.rows[0].measures))
+    best = {found.best(key, ahead) for ahead in (False, True)}
+    figure = Figure(figsize=(7.5, 0.32 * len(found.rows) + 1.0), dpi=200, layout="constrained")
+    axes = figure.subplots()
+    for y, row in enumerate(found.rows):
+        value, low, high = (100 * x for x in row.measures[key])
+        colour, mark = (COLOURS[5], "s") if row.looks_ahead else (COLOURS[0], "o")
+        axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
+        face = colour if row.name in best else "white"
+        axes.plot(value, y, mark, color=colour, markerfacecolor=face, markersize=6)
+    names = [row.name + " *" * row.looks_ahead for row in found.rows]
+    axes.set_yticks(range(len(names)), names)
+    for label, row in zip(axes.get_yticklabels(), found.rows, strict=True):
+        label.set_fontweight("bold" if row.name in best else "normal")
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{TITLES[key].capitalize()}; lines: 95 % of resamplings; * looks ahead")
+    axes.grid(axis="x", linewidth=0.4)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(left=False)
     return figure
 
 

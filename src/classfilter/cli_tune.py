@@ -1,0 +1,140 @@
+"""The commands that work on whole recordings: ``classfilter tune`` and ``classfilter compare``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .cli_options import FILE, PICTURES, TABLE, about
+from .files import read_table
+from .recording import Recording
+from .replacing import replacing
+from .tables import recordings
+
+REFERENCE = click.option(
+    "--reference", help="The best source. Unless given, the one that answers least often."
+)
+SORT = click.option("--sort", is_flag=True, help="Rows in any order of time.")
+QUIET = click.option("--quiet", is_flag=True, help="No progress.")
+INPUT = click.argument("table", metavar="IN", type=FILE)
+
+
+@click.command(
+    short_help="Find the settings of a filter, without labels.",
+    epilog="Example: classfilter tune week.parquet -o walk.toml --reference strong",
+)
+@INPUT
+@click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
+@click.option(
+    "--filter",
+    "kind",
+    type=click.Choice(["auto", "sticky", "dirichlet"]),
+    default="auto",
+    show_default=True,
+    help="The family of filters, or the best.",
+)
+@REFERENCE
+@click.option("--labels", is_flag=True, help="Choose by the column label.")
+@SORT
+@QUIET
+def tune(
+    table: Path,
+    out: Path,
+    kind: str,
+    reference: str | None,
+    labels: bool,
+    sort: bool,
+    quiet: bool,
+) -> None:
+    """Find a filter, its memory, the weights of all sources and their channels, without labels.
+
+    IN holds what filter reads, one stream or many. OUT is for --config of the other commands. What
+    was chosen, and how sure it is, is told on standard output.
+    """
+    from .tune import tune as run
+
+    console = Console(stderr=True, quiet=quiet)
+    streams = _streams(table, sort)
+    try:
+        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = run(
+                streams,
+                kind,  # type: ignore[arg-type]
+                reference,
+                labels=labels,
+                progress=progress,
+            )
+    except ValueError as error:
+        raise ValueError(about(table, error)) from error
+    found.save(out)
+    for warning in told:
+        click.echo(f"classfilter: {warning.message}", err=True)
+    if not told:
+        click.echo(found.explanation)
+
+
+@click.command(
+    short_help="Compare all filters on a file.",
+    epilog="Example: classfilter compare week.parquet --reference strong -o filters.png",
+)
+@INPUT
+@click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
+@REFERENCE
+@SORT
+@QUIET
+def compare(table: Path, out: Path | None, reference: str | None, sort: bool, quiet: bool) -> None:
+    """Run every filter over a file, and tell who wins.
+
+    What is tuned is tuned on one half of the streams, without labels, and runs on the other. With a
+    column label, accuracy and the like; without it, how far each filter agrees with hindsight.
+    """
+    from .compare import compare as run
+    from .files import write_table
+    from .plot import comparison
+
+    picture = out is not None and out.suffix.lower() in PICTURES
+    console = Console(stderr=True, quiet=quiet)
+    streams = _streams(table, sort)
+    try:
+        with _bar(console, table.name) as progress:
+            found = run(streams, reference, progress=progress)
+    except ValueError as error:
+        raise ValueError(about(table, error)) from error
+    bold = sys.stdout.isatty()
+    click.echo(found.text(lambda cell: click.style(cell, bold=True)) if bold else str(found))
+    if out is not None and picture:
+        with replacing(out) as file:
+            comparison(found).savefig(file, format=out.suffix[1:].lower())
+    elif out is not None:
+        write_table(found.to_table(), out)
+
+
+def _streams(table: Path, sort: bool) -> list[Recording]:
+    try:
+        return list(recordings(read_table(table), sort=sort).values())
+    except ValueError as error:
+        raise ValueError(about(table, error)) from error
+
+
+@contextmanager
+def _bar(console: Console, name: str) -> Iterator[Callable[[float], None]]:
+    """Show how much is done, where somebody looks."""
+    shown = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=console.quiet or not console.is_terminal,
+    )
+    with shown:
+        task = shown.add_task(name, total=1.0)
+        yield lambda done: shown.update(task, completed=done)
