@@ -112,8 +112,9 @@ def test_evidence_that_would_underflow() -> None:
         assert (P > 0).all()
         np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-6)
         assert P.dtype == dtype
-        P = cf.smooth(f, np.repeat(np.eye(2), [400, 600], axis=0), lag=50)
-        assert (P > 0).all()
+        # what lies between the first row and the end outweighs the end
+        P = cf.smooth(f, np.repeat(np.eye(2), [1000, 500], axis=0))
+        assert P[0].argmax() == 0
 
 
 # ---- Dirichlet: the two-sided kernel ----
@@ -235,6 +236,8 @@ def test_what_is_far_apart_and_unseen() -> None:
     nearer_before = cf.smooth(f, s, dt=[1.0, 150.0, 200.0])
     assert nearer_behind[1].argmax() == 1
     assert nearer_before[1].argmax() == 0
+    dt = [1.0, 1065.0, 1065.0]  # too little is left to have digits: the mode stays
+    np.testing.assert_array_equal(cf.smooth(f, s, dt=dt)[1], f.copy().run(s, dt=dt)[1])
     forgotten = cf.DirichletFilter(2, 0.0, estimate="mean")  # nothing is left of either side
     run = forgotten.copy().run(s)
     np.testing.assert_array_equal(cf.smooth(forgotten, s), run)
@@ -243,16 +246,16 @@ def test_what_is_far_apart_and_unseen() -> None:
 @given(streams(6, 12), options(), st.integers(1, 12))
 @settings(deadline=None)
 def test_any_settings_and_any_lag(stream: Stream, given_options: Any, lag: int) -> None:
-    """Each row of a lag is that row with the stream cut off behind it."""
+    """Each row of a lag is that row with the stream cut off behind it, to the bit."""
     f = cf.DirichletFilter(stream.probs.shape[1], **given_options)
     P = cf.smooth(f, *stream, lag=lag)
     assert P.dtype == f.dtype
     assert (P >= 0).all()
     np.testing.assert_allclose(P.sum(axis=1, dtype=np.float64), 1, rtol=1e-5)
-    close = {"rtol": 1e-9, "atol": 1e-9} if f.dtype == np.float64 else {"rtol": 0, "atol": 2e-3}
     for t in range(len(P)):
-        whole = cf.smooth(f, *cut(stream, t + lag + 1))
-        np.testing.assert_allclose(P[t], whole[t], **close)
+        if t + 1 < len(P):  # the last row alone is a run in the filter's own precision
+            whole = cf.smooth(f, *cut(stream, t + lag + 1))
+            np.testing.assert_array_equal(P[t], whole[t])
 
 
 # ---- either ----
@@ -277,20 +280,23 @@ def test_lag(which: int) -> None:
     np.testing.assert_array_equal(cf.smooth(f, *stream, lag=0), f.copy().run(*stream))
     whole = cf.smooth(f, *stream)
     assert np.abs(whole - f.copy().run(*stream)).max() > 0.1
-    for lag in (59, 60, 1000, np.int64(59)):
+    for lag in (59, 60, 1000):
         np.testing.assert_array_equal(cf.smooth(f, *stream, lag=lag), whole)
     # the longest lag that is one: the first row alone misses nothing but the last
     almost = cf.smooth(f, *stream, lag=58)
-    tolerance = 1e-9 if f.dtype == np.float64 else 1e-3
+    tolerance = 1e-14 if f.dtype == np.float64 else 1e-6
     np.testing.assert_allclose(almost[1:], whole[1:], rtol=0, atol=tolerance)
+    assert np.abs(almost[0] - whole[0]).max() < 1e-3
 
 
 @pytest.mark.parametrize("which", range(6))
 def test_the_last_row_and_short_streams(which: int) -> None:
     f, stream = some_filters(3)[which], random_stream(3, 20, 1)
-    tolerance = 1e-12 if f.dtype == np.float64 else 1e-3
+    tolerance = 1e-12 if f.dtype == np.float64 else 1e-5
     run = f.copy().run(*stream)
     np.testing.assert_allclose(cf.smooth(f, *stream)[-1], run[-1], rtol=0, atol=tolerance)
+    if which == 2:  # without an anchor there is nothing to round
+        np.testing.assert_array_equal(cf.smooth(f, *stream)[-1], run[-1])
     for rows in (0, 1):
         short = cut(stream, rows)
         np.testing.assert_array_equal(cf.smooth(f, *short), f.copy().run(*short))
@@ -319,6 +325,8 @@ def test_nothing_seen_behind_tells_nothing(which: int) -> None:
     stream.probs[8:] = np.nan
     run = f.copy().run(*stream)
     np.testing.assert_allclose(cf.smooth(f, *stream)[7:], run[7:], rtol=0, atol=1e-12)
+    if which == 2:  # without an anchor there is nothing to round
+        np.testing.assert_array_equal(cf.smooth(f, *stream)[7:], run[7:])
     unseen = Stream(np.full((20, 3), np.nan), stream.beta, stream.dt)
     np.testing.assert_allclose(cf.smooth(f, *unseen), f.copy().run(*unseen), rtol=0, atol=1e-12)
 

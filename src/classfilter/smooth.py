@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from .filters import Array, DirichletFilter
+from .filters import Array, DirichletFilter, Filter
 from .sticky import StickyFilter
 
 Floats = NDArray[np.float64]
@@ -19,7 +19,7 @@ ROUNDS = 100
 
 
 def smooth(
-    filter: DirichletFilter | StickyFilter,  # noqa: A002
+    filter: Filter,  # noqa: A002
     probs: ArrayLike,
     beta: ArrayLike = 1.0,
     dt: ArrayLike = 1.0,
@@ -50,7 +50,8 @@ def smooth(
     Returns
     -------
     ndarray, shape (T, K)
-        A bad row raises the ValueError of `run`.
+        Worked out in double precision, in the filter's dtype. A bad row raises the ValueError of
+        `run`.
 
     Examples
     --------
@@ -78,8 +79,10 @@ def smooth(
     weights = np.where(np.isnan(s[:, 0]), 0.0, np.asarray(beta, np.float64))
     times = np.broadcast_to(np.asarray(dt, np.float64), T)
     if isinstance(filter, StickyFilter):
-        return _sticky(filter, forward, s, weights, times, ahead)
-    return _dirichlet(filter, s, weights, times, ahead)
+        found = _sticky(filter, forward, s, weights, times, ahead)
+    else:
+        found = _dirichlet(_double(filter), s, weights, times, ahead)
+    return found.astype(filter.dtype)
 
 
 def _rows_ahead(lag: int | None) -> int | None:
@@ -97,7 +100,7 @@ def _rows_ahead(lag: int | None) -> int | None:
 
 def _sticky(
     f: StickyFilter, forward: Array, s: Floats, beta: Floats, dt: Floats, ahead: int
-) -> Array:
+) -> Floats:
     """Multiply p(class | past) by p(rows behind | class), up to factors."""
     T = len(s)
     likelihood = (np.maximum(np.nan_to_num(s), f.floor) / f.prior) ** beta[:, None]
@@ -116,31 +119,38 @@ def _sticky(
         np.maximum(seen, LEAST_PROB, out=future[new])
     both = forward * future
     both /= both.sum(axis=1, keepdims=True)
-    return np.maximum(both, LEAST_PROB).astype(f.dtype)
+    return np.maximum(both, LEAST_PROB)
 
 
 # ---- Dirichlet ----
 
 
-def _dirichlet(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int) -> Array:
+def _double(f: DirichletFilter) -> DirichletFilter:
+    """Return the filter in double precision."""
+    made = type(f)(f.classes, **{**f._options, "dtype": np.float64})
+    made.state = f.state
+    return made
+
+
+def _dirichlet(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int) -> Floats:
     """Add what is remembered on both sides of each row, then observe the row."""
     T, K = s.shape
     states = _before(f, s, beta, dt)
     eta, nu = _behind(f, s, beta, dt, ahead)
     eta += states[:, 0]
-    nu += states[:, :1] * _surprise(states[:, 1:].astype(np.float64))
+    nu += states[:, :1] * _surprise(states[:, 1:])
     news = np.flatnonzero((eta > states[:, 0]) & (eta > LEAST_WEIGHT))
     states[news, 1:] = _mode(nu[news] / eta[news, None], f.max_concentration)
     states[:, 0] = eta
-    out = np.empty((T, K), f.dtype)
+    out = np.empty((T, K))
     f._update_many(states, None, s, beta, 0.0, out, 0, T)
     return out
 
 
-def _before(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats) -> Array:
+def _before(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats) -> Floats:
     """Return eta and alpha, (T, K + 1), as time has come to each row but the row is not seen."""
     T, K = s.shape
-    states, unseen, f = np.empty((T, K + 1), f.dtype), np.full(K, np.nan), f.copy()
+    states, unseen, f = np.empty((T, K + 1)), np.full(K, np.nan), f.copy()
     for t in range(T):
         f.update(unseen, 1.0, dt[t])
         states[t, 0], states[t, 1:] = f.eta, f.alpha
@@ -159,9 +169,9 @@ def _behind(
     T, K = s.shape
     start = f.copy()
     start.reset()
-    anchor, surprise = f._options["anchor"], start.nu.astype(np.float64) / start.eta
+    anchor, surprise = f._options["anchor"], start.nu / start.eta
     kept = f.gamma**dt
-    states = np.tile(np.array([start.eta, *start.alpha], f.dtype), (T, 1))
+    states = np.tile([start.eta, *start.alpha], (T, 1))
     data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
     if ahead == T - 1:
         for t in range(T - 2, -1, -1):
@@ -172,7 +182,7 @@ def _behind(
             data[t] = keep * data[t + 1] + beta[t + 1]
             prior[t] = keep * prior[t + 1] + (1 - keep) * anchor
     else:
-        out = np.empty((T, K), f.dtype)
+        out = np.empty((T, K))
         for j in range(ahead, 0, -1):  # all rows t at once see row t + j
             pauses, keep = np.zeros(T - j), np.ones(T - j)
             if j < ahead:
@@ -181,7 +191,7 @@ def _behind(
             f._update_many(states[:n], None, s[j:], beta[j:], pauses, out[:n], 0, n)
             data[:n] = keep * data[:n] + beta[j:]
             prior[:n] = keep * prior[:n] + (1 - keep) * anchor
-    nu = states[:, :1] * _surprise(states[:, 1:].astype(np.float64)) - prior[:, None] * surprise
+    nu = states[:, :1] * _surprise(states[:, 1:]) - prior[:, None] * surprise
     nu[data == 0] = 0.0
     nu[:-1] *= kept[1:, None]
     data[:-1] *= kept[1:]
