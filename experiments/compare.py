@@ -52,7 +52,7 @@ def label_price(several: Sequence[Person]) -> dict[str, float]:
         for labels in (False, True):
             right = rows = 0.0
             for train, test in (halves, halves[::-1]):
-                tuned = tune(train, kind, "strong", labels=labels)  # type: ignore[arg-type]
+                tuned = tune(train, kind, "strong", labels=labels)
                 for rec in test:
                     right_here, rows_here = _right(rec, tuned.run(rec))
                     right, rows = right + right_here, rows + rows_here

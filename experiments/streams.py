@@ -129,7 +129,7 @@ def extrasensory(data: Path, split: int) -> Iterator[Person]:
     X = np.concatenate([parts[n][1] for n in train])
     y = np.concatenate([parts[n][2] for n in train])
     X, y = X[y >= 0], y[y >= 0]
-    weak = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=200))
+    weak = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=1000))
     weak.fit(X[:, accelerometer], y)
     known = np.array([np.unique(column[np.isfinite(column)]).size > 1 for column in X.T])
     strong = HistGradientBoostingClassifier(
@@ -197,9 +197,10 @@ def _features(x: Floats, simple: bool) -> Floats:
             *np.percentile(x, [10, 25, 75, 90], axis=0),
             np.abs(np.diff(x, axis=0)).mean(axis=0),
         ]
-        parts += [np.log(bands + 1e-6), np.corrcoef(x.T + 1e-9)[np.triu_indices(3, 1)]]
-        parts += [[size.mean(), size.std()]]
-    return np.nan_to_num(np.concatenate(parts))
+        alike = np.asarray(np.cov(x.T))[np.triu_indices(3, 1)]
+        parts += [np.log(bands + 1e-6), alike, np.array([size.mean(), size.std()])]
+    found: Floats = np.concatenate(parts)
+    return found
 
 
 def _spread(model: object, X: Floats, K: int) -> Floats:

@@ -5,7 +5,7 @@ from ._version import __version__
 from .bank import Bank
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .bulk import filter_file
-from .channel import Channel
+from .channel import Channel, beta_from_confusion
 from .compare import Comparison, compare
 from .config import load
 from .files import read_table, write_table
@@ -34,6 +34,7 @@ __all__ = [
     "Tuned",
     "VoteFilter",
     "__version__",
+    "beta_from_confusion",
     "compare",
     "filter_file",
     "filter_table",

@@ -99,8 +99,11 @@ class Comparison:
 
     def cells(self, measure: str) -> list[tuple[str, bool]]:
         """Return, for each row, the measure as text and whether it is the best of its kind."""
-        best = {self.best(measure, ahead) for ahead in (False, True)}
-        return [(_text(measure, row.measures[measure]), row.name in best) for row in self.rows]
+        names = {self.best(measure, ahead) for ahead in (False, True)}
+        found = [(row.looks_ahead, row.measures[measure].value) for row in self.rows]
+        best = {one for one, row in zip(found, self.rows, strict=True) if row.name in names}
+        texts = [_text(measure, row.measures[measure]) for row in self.rows]
+        return [(text, one in best) for text, one in zip(texts, found, strict=True)]
 
     def to_table(self, kind: str = "polars") -> Any:
         """Return it as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""

@@ -1,0 +1,65 @@
+"""How near `beta_from_confusion` comes to the best weight: ``python -m experiments.weights``.
+
+For each split, the weak classifier's weight is tried over a grid, each with the memory that suits
+it best by the labels; the rule gets the confusion matrix of the weak answers by the same labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from classfilter import DirichletFilter, Recording, beta_from_confusion, metrics
+
+from .compare import simulated
+from .streams import people
+
+GRID = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
+HALF_LIVES = (2, 4, 8, 16, 32)
+
+
+def accuracy(recordings: list[Recording], weight: float, step: float) -> float:
+    """Return the accuracy of a Dirichlet filter with a weak weight and the best memory."""
+    truth = np.concatenate([rec.label for rec in recordings if rec.label is not None])
+    found = []
+    for n in HALF_LIVES:
+        f = DirichletFilter(recordings[0].classes, half_life=n * step)
+        beta = {"strong": 1.0, "weak": weight}
+        found.append(np.concatenate([rec.run(f, beta) for rec in recordings]))
+    return max(metrics.accuracy(truth, P) for P in found)
+
+
+def main() -> None:
+    """Print, for each set of streams, the rule's weight, the best one, and what they reach."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sets", nargs="*", default=["extrasensory", "wisdm", "capture24", "plain"])
+    parser.add_argument("--data", type=Path, help="folder with the data files")
+    parser.add_argument("--splits", type=int, default=2)
+    given = parser.parse_args()
+    print("| | rule | accuracy, % | best weight | accuracy, % | with 0.5, % |\n" + "|---" * 6 + "|")
+    for name in given.sets:
+        real = name in ("extrasensory", "wisdm")
+        rows = []
+        for split in range(given.splits):
+            several = people(name, given.data, split) if real else simulated(name, split)
+            recordings = [person.recording() for person in several]
+            step = float(np.median(np.concatenate([rec.dt for rec in recordings])))
+            weak = np.concatenate([person.weak for person in several])
+            label = np.concatenate([person.label for person in several])
+            rule = beta_from_confusion(metrics.confusion(label, weak, weak.shape[1]))
+            grid = [accuracy(recordings, weight, step) for weight in GRID]
+            best = int(np.argmax(grid))
+            half = grid[GRID.index(0.5)]
+            rows.append((rule, accuracy(recordings, rule, step), GRID[best], grid[best], half))
+        rule, reached, best_weight, most, half = np.mean(rows, axis=0)
+        print(
+            f"| {name} | {rule:.3f} | {100 * reached:.1f} | {best_weight:.2f} | {100 * most:.1f} "
+            f"| {100 * half:.1f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
