@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.linalg import expm
+from scipy.special import digamma
 
 import classfilter as cf
+from classfilter.smooth import _mode
 from oracle import Oracle, mp, posterior_mode
 from streams import Stream, options, random_stream, streams
 
@@ -216,6 +218,21 @@ def test_weights_below_one(K: int, seed: int, gamma: float, anchor: float) -> No
             both.alpha = at_largest(mean)
         both.update(stream.probs[t].tolist(), stream.beta[t], 0.0)
         np.testing.assert_allclose(P[t], [float(p) for p in both.probs("mean")], rtol=1e-9)
+
+
+@pytest.mark.parametrize("K", [2, 6, 40])
+def test_the_mode_of_any_memory(K: int) -> None:
+    """From alpha of every size to their memory, by SciPy, and back; none below the smallest."""
+    rng = np.random.default_rng(K)
+    alpha = 10 ** rng.uniform(-5, 4, (500, K))
+    alpha[:100] = 10 ** rng.uniform(-7, -5, (100, K))
+    alpha[100:200] *= 1e-3 / alpha[100:200].sum(axis=1, keepdims=True)
+    mean = digamma(alpha.sum(axis=1))[:, None] - digamma(alpha)
+    found, expected = _mode(mean, 1e9), np.maximum(alpha, 1e-6)
+    # where the search ends, and what rounding of the mean leaves open
+    total, space = alpha.sum(axis=1), 1 - np.exp(-mean).sum(axis=1)
+    tolerance = 1e-12 + 1e-14 * total + 4e-15 * (1 + np.abs(digamma(total))) / space
+    assert (np.abs(found / expected - 1).max(axis=1) < tolerance).all()
 
 
 def test_a_memory_without_bound_is_capped() -> None:

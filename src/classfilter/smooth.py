@@ -192,7 +192,6 @@ def _behind(
             data[:n] = keep * data[:n] + beta[j:]
             prior[:n] = keep * prior[:n] + (1 - keep) * anchor
     nu = states[:, :1] * _surprise(states[:, 1:]) - prior[:, None] * surprise
-    nu[data == 0] = 0.0
     nu[:-1] *= kept[1:, None]
     data[:-1] *= kept[1:]
     return data, nu
@@ -215,7 +214,7 @@ def _mode(mean: Floats, largest: float) -> Floats:
     rows = np.flatnonzero(alpha.sum(axis=1) < largest)
     space = 1 - np.exp(-mean[rows]).sum(axis=1)
     guess = (K - 1) / (2 * np.maximum(space, K / largest))  # right for large sums
-    low, high = np.full(len(rows), np.log(K * LEAST_ALPHA)), np.full(len(rows), np.log(largest))
+    low, high = np.full(len(rows), np.log(LEAST_ALPHA**2)), np.full(len(rows), np.log(largest))
     total, x = np.full(T, largest), np.clip(np.log(guess), low, high)
     for _ in range(ROUNDS):
         total[rows] = np.exp(x)
