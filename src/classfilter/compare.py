@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from . import metrics
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .filters import Array, DirichletFilter
-from .judge import HALF_LIVES, Half, Jury, Progress
+from .judge import Half, Progress, best_memory
 from .recording import Recording
-from .setting import Setting, learn
-from .tune import Tuned, both_halves, reference_of, tune, usual_step
+from .setting import learn
+from .tune import Tuned, both_halves, choose, prepare, reference_of, tune, usual_step
 
 Floats = NDArray[np.float64]
 Track = Callable[[Recording], Array]
@@ -232,21 +232,19 @@ def _methods(train: Sequence[Recording], reference: str) -> dict[str, Callable[[
     sources = dict.fromkeys(name for rec in train for name in rec.sources)
     step = usual_step(train)
     paper = {name: 1.0 if name == reference else 0.5 for name in sources}
-    made: dict[str, Tuned] = {}
+    trial = prepare(train, reference)
 
     def plain(name: str, filter: Any, beta: Any = 1.0) -> tuple[str, Callable[[], Track]]:  # noqa: A002
         return name, lambda: lambda rec: rec.run(filter, beta)
 
     def memory(beta: Mapping[str, float]) -> Track:
-        half_life = _memory(train, reference, beta, step)
+        given = tuple(beta.items())
+        half_life = best_memory(trial.jury, given, step).half_life if trial else 8 * step
         f = DirichletFilter(classes, half_life=half_life, estimate="mean")
         return lambda rec: rec.run(f, beta)
 
     def tuned(kind: Any, channel: bool | None) -> Tuned:
-        key = f"{kind} {channel}"
-        if key not in made:
-            made[key] = tune(train, kind, reference, channel=channel)
-        return made[key]
+        return choose(trial, kind, channel) if trial else tune(train, kind, reference)
 
     found = dict(
         [
@@ -270,19 +268,6 @@ def _methods(train: Sequence[Recording], reference: str) -> dict[str, Callable[[
         found[name] = lambda kind=kind: tuned(kind, None).smooth  # type: ignore[misc]
     found[f"Tuned{_SMOOTHED}"] = lambda: tuned("auto", None).smooth
     return found
-
-
-def _memory(
-    train: Sequence[Recording], reference: str, beta: Mapping[str, float], step: float
-) -> float:
-    """Return the half-life that suits given weights best, by hindsight."""
-    halves = both_halves(train, reference)
-    if halves is None:
-        return 8 * step
-    jury = Jury([Half(a, learn(b, reference), "hindsight", step) for a, b in halves])
-    given = Setting("dirichlet", 0.0, tuple(beta.items()), frozenset())
-    settings = [given._replace(half_life=n * step) for n in HALF_LIVES]
-    return max(settings, key=jury.mean).half_life
 
 
 class _Counts(NamedTuple):

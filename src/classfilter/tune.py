@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,14 +148,43 @@ def tune(
     best = reference_of(several, reference)
     if labels and all(rec.label is None or (rec.label < 0).all() for rec in several):
         raise ValueError("labels is True, but no recording has a label; leave it out")
-    learnt, halves = learn(several, best), both_halves(several, best)
-    count = sum(int((rec.source == best).sum()) for rec in several)
+    trial = prepare(several, best, labels=labels)
+    if trial is None:
+        return _untuned(several, best, filter)
+    return choose(trial, filter, channel, progress)
+
+
+class Prepared(NamedTuple):
+    """Streams that are ready for settings to be tried on them."""
+
+    jury: Jury
+    judge: str
+    learnt: Learnt
+    step: float
+    streams: int
+    answers: int
+
+
+def prepare(
+    recordings: Sequence[Recording], reference: str, *, labels: bool = False
+) -> Prepared | None:
+    """Learn from the reference and look back; None where there is too little data."""
+    count = sum(int((rec.source == reference).sum()) for rec in recordings)
+    halves = both_halves(recordings, reference)
     if count < FEWEST or halves is None:
-        return _untuned(learnt, filter, usual_step(several), count)
-    step, others = usual_step(several), list(learnt.channel)
-    judge = "labels" if labels else "hindsight" if others else "next answer"
-    jury = Jury([Half(mine, learn(rest, best), judge, step) for mine, rest in halves])
-    families = [f for f in TRIED[filter] if f != "transitions" or jury.knows_transitions]
+        return None
+    learnt, step = learn(recordings, reference), usual_step(recordings)
+    judge = "labels" if labels else "hindsight" if learnt.channel else "next answer"
+    jury = Jury([Half(mine, learn(rest, reference), judge, step) for mine, rest in halves])
+    return Prepared(jury, judge, learnt, step, len(recordings), count)
+
+
+def choose(
+    trial: Prepared, kind: Kind, channel: bool | None = None, progress: Progress | None = None
+) -> Tuned:
+    """Return the best filter of a kind."""
+    jury, learnt = trial.jury, trial.learnt
+    families = [f for f in TRIED[kind] if f != "transitions" or jury.knows_transitions]
     done = 0
 
     def tell() -> None:
@@ -164,13 +193,17 @@ def tune(
         if progress is not None:
             progress(done / (STAGES * len(families)))
 
-    found = [search(jury, family, best, others, step, channel, tell) for family in families]
+    others = list(learnt.channel)
+    found = [
+        search(jury, family, learnt.reference, others, trial.step, channel, tell)
+        for family in families
+    ]
     chosen = found[0]
     for other in found[1:]:
         if jury.mean(other) - jury.mean(chosen) > jury.error(other, chosen):
             chosen = other
-    told = _explanation(jury, chosen, found, learnt, judge, step, (len(several), count))
-    return _made(learnt, chosen, judge, jury.table(), told)
+    table = [trial for trial in jury.table() if trial.setting.family in families]
+    return _made(learnt, chosen, trial.judge, table, _explanation(trial, chosen, found))
 
 
 def reference_of(recordings: Sequence[Recording], reference: str | None) -> str:
@@ -228,20 +261,23 @@ def usual_step(recordings: Sequence[Recording]) -> float:
     return float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
 
 
-def _untuned(learnt: Learnt, kind: str, step: float, count: int) -> Tuned:
+def _untuned(recordings: Sequence[Recording], reference: str, kind: str) -> Tuned:
     """Return safe settings, and warn."""
+    learnt = learn(recordings, reference)
+    count = sum(int((rec.source == reference).sum()) for rec in recordings)
     why = (
-        f"there are {count} answers of {learnt.reference!r}; at least {FEWEST} are needed, in two "
+        f"there are {count} answers of {reference!r}; at least {FEWEST} are needed, in two "
         "streams or in both halves of one, to tune: these are safe settings. Record for longer."
     )
     warnings.warn(why, stacklevel=3)
     setting = Setting(
         "stay" if kind == "sticky" else "dirichlet",
-        8 * step,
-        ((learnt.reference, 1.0), *((name, SAFE) for name in learnt.channel)),
+        8 * usual_step(recordings),
+        ((reference, 1.0), *((name, SAFE) for name in learnt.channel)),
         frozenset(),
     )
-    return _made(learnt._replace(prior=np.ones_like(learnt.prior)), setting, "nothing", [], why)
+    equal = np.full_like(learnt.prior, 1 / learnt.prior.size)
+    return _made(learnt._replace(prior=equal), setting, "nothing", [], why)
 
 
 def _made(
@@ -272,16 +308,9 @@ _JUDGES = {
 }
 
 
-def _explanation(
-    jury: Jury,
-    chosen: Setting,
-    found: Sequence[Setting],
-    learnt: Learnt,
-    judge: str,
-    step: float,
-    size: tuple[int, int],
-) -> str:
+def _explanation(trial: Prepared, chosen: Setting, found: Sequence[Setting]) -> str:
     """Say what was chosen, and how sure it is."""
+    jury, judge, reference = trial.jury, trial.judge, trial.learnt.reference
     memory = "" if chosen.family == "transitions" else f", half-life {chosen.half_life:.3g}"
     parts = [
         f"{name} {weight:.2g}" + (" through its channel" if name in chosen.channel else "")
@@ -294,17 +323,18 @@ def _explanation(
 
     score = jury.mean(chosen)
     error = shown(score + jury.error(chosen)) - shown(score)
-    usual = ((learnt.reference, 1.0), *((name, 0.5) for name in learnt.channel))
-    rivals = {_NAMES[s.family].replace("A ", "the best ", 1): s for s in found if s is not chosen}
-    rivals["the paper's weights, 1 and 0.5"] = best_memory(jury, usual, step)
     lines.append(_JUDGES[judge].format(shown(score)) + f", give or take {error:.1%}.")
+    rivals = {_NAMES[s.family].replace("A ", "the best ", 1): s for s in found if s is not chosen}
+    if trial.learnt.channel:
+        paper = ((reference, 1.0), *((name, 0.5) for name in trial.learnt.channel))
+        rivals["the paper's weights, 1 and 0.5"] = best_memory(jury, paper, trial.step)
     for name, rival in rivals.items():
         gap, doubt = score - jury.mean(rival), jury.error(chosen, rival)
         sure = "clear" if gap > 2 * doubt else "not sure"
         lines.append(f"Against {name}: {shown(jury.mean(rival)):.1%}; {sure}.")
-    streams = f"{size[0]} stream" + ("s" if size[0] > 1 else "")
+    streams = f"{trial.streams} stream" + ("s" if trial.streams > 1 else "")
     with_labels = "by the labels" if judge == "labels" else "without labels"
     lines.append(
-        f"Chosen on {streams} with {size[1]} answers of {learnt.reference!r}, {with_labels}."
+        f"Chosen on {streams} with {trial.answers} answers of {reference!r}, {with_labels}."
     )
     return "\n".join(lines)
