@@ -10,7 +10,8 @@ for classes, rows in ((6, 100_000), (2, 100_000), (20, 20_000), (100, 1_000)):
 # So few rows that the competitors do not push each other's out of the cache.
 for classes, rows in ((6, 2_000), (2, 5_000), (20, 1_000)):
     sticky.stream(rows, classes)
-for streams, classes in ((10_000, 6), (10_000, 2), (2_000, 20), (100, 6)):
+for streams, classes in ((10_000, 6), (10_000, 2), (2_000, 20), (500, 100)):
     cases.bank(streams, classes)
+cases.scaling(6, [10**power for power in range(7)])
 cases.algorithm_1()
 cases.imports()
