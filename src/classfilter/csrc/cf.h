@@ -63,6 +63,10 @@ cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, co
 #ifndef CF_BLOCK
 #define CF_BLOCK 8
 #endif
+/* Streams that cf_dirichlet_many takes at a time; nor does this. */
+#ifndef CF_LANES
+#define CF_LANES (2 * CF_BLOCK)
+#endif
 
 /* ---- the Dirichlet filter ---- */
 
@@ -84,7 +88,7 @@ typedef struct {
 /* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
 #define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
 #define CF_DIRICHLET_SCRATCH(classes) (20 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
-#define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_BLOCK + 1) * CF_DIRICHLET_STATE(classes))
+#define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_LANES + 1) * CF_DIRICHLET_STATE(classes))
 
 /* Checks the settings and the prior (K numbers), computes log_gamma and, if anchor > 0, prior_nu into the K numbers
    at `prior_nu`, which must live as long as the settings. */
@@ -111,7 +115,7 @@ cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *settings, cf_real *stat
                                 const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                 cf_real *probs, cf_real *scratch, size_t *row);
 
-/* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_BLOCK of them at a time through
+/* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_LANES of them at a time through
    the vector registers. The states lie one after the other at `states`; row i is for number which[i], or i where
    `which` is NULL, and no stream may come twice. All rows are checked before any state changes; at a failure,
    *row tells where. Needs CF_DIRICHLET_SCRATCH_MANY numbers of scratch memory. */

@@ -8,7 +8,7 @@
    half of the special functions are saved.
 
    Numbers lie in rows of `lanes`, one lane a stream: number k of lane l is [k * lanes + l]. `lanes` is a constant where
-   these functions are called, 1 or CF_BLOCK, and what a lane computes does not depend on their number. */
+   these functions are called, 1 or CF_LANES, and what a lane computes does not depend on their number. */
 #ifndef CF_CLIMB_H
 #define CF_CLIMB_H
 
@@ -18,7 +18,7 @@
 #ifdef CF_FLOAT
 #define TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
 #else
-#define TOLERANCE 1e-5
+#define TOLERANCE 1e-4
 #endif
 /* After so many iterations, a step that promises L less than ROUNDING wanders about the mode in rounding errors. */
 #define PATIENCE 6
@@ -85,7 +85,7 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_rea
 /* Sum over the classes' rows of each lane, in an order that depends on nothing else: four interleaved partial sums. */
 CF_INLINE void CF_(total)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *sum) {
     const size_t whole = rows / 4 * 4, width = 4 * lanes;
-    cf_real part[4 * CF_BLOCK] = {0};
+    cf_real part[4 * CF_LANES] = {0};
     size_t k, l;
     for (k = 0; k < whole; k += 4)
         for (l = 0; l < width; l++) part[l] += CF_CLASS(k + l / lanes, a[k * lanes + l]);
@@ -96,7 +96,7 @@ CF_INLINE void CF_(total)(size_t classes, size_t rows, size_t lanes, const cf_re
 
 CF_INLINE void CF_(largest)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *most) {
     const size_t whole = rows / 4 * 4, width = 4 * lanes;
-    cf_real part[4 * CF_BLOCK] = {0}, value;
+    cf_real part[4 * CF_LANES] = {0}, value;
     size_t k, l;
     for (k = 0; k < whole; k += 4)
         for (l = 0; l < width; l++) {
@@ -117,7 +117,7 @@ CF_INLINE void CF_(largest)(size_t classes, size_t rows, size_t lanes, const cf_
 /* Completes x by its sum and, in the rows that are not used, a harmless number. */
 CF_INLINE void CF_(complete)(const CF_(work) *w, size_t lanes) {
     const size_t classes = w->classes, rows = w->rows;
-    cf_real *restrict x = w->x, sum[CF_BLOCK];
+    cf_real *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
     CF_(total)(classes, rows, lanes, x, sum);
     for (k = 0; k < rows; k++)
@@ -131,7 +131,7 @@ CF_INLINE void CF_(complete)(const CF_(work) *w, size_t lanes) {
    lag[k] - lag[classes] = digamma(sum) - digamma(row). */
 CF_INLINE void CF_(polygammas)(size_t classes, size_t rows, size_t lanes, const cf_real *restrict x,
                                cf_real *restrict lag, cf_real *restrict first, cf_real *restrict second) {
-    cf_real top_h[CF_BLOCK];
+    cf_real top_h[CF_LANES];
     size_t k, l;
     for (l = 0; l < lanes; l++) top_h[l] = x[classes * lanes + l] + (CF_SHIFT - CF_R(0.5));
     CF_EACH_NUMBER(k, l) {
@@ -264,11 +264,11 @@ CF_INLINE cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real
    is not x. c is overwritten: L is divided by c + beta. */
 CF_INLINE void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real *c, const cf_real *beta, size_t *taken) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
-    const cf_real nought[CF_BLOCK] = {0};
-    cf_real share[CF_BLOCK], promised[CF_BLOCK] = {0}, slope[CF_BLOCK], alone[CF_BLOCK], rise[CF_BLOCK];
-    cf_real shared[CF_BLOCK], shared_bend[CF_BLOCK], per_space[CF_BLOCK], sum[CF_BLOCK], more[CF_BLOCK];
-    cf_real distance[CF_BLOCK] = {0}, top_bend[CF_BLOCK];
-    int back[CF_BLOCK], on[CF_BLOCK], far[CF_BLOCK];
+    const cf_real nought[CF_LANES] = {0};
+    cf_real share[CF_LANES], promised[CF_LANES] = {0}, slope[CF_LANES], alone[CF_LANES], rise[CF_LANES];
+    cf_real shared[CF_LANES], shared_bend[CF_LANES], per_space[CF_LANES], sum[CF_LANES], more[CF_LANES];
+    cf_real distance[CF_LANES] = {0}, top_bend[CF_LANES];
+    int back[CF_LANES], on[CF_LANES], far[CF_LANES];
     size_t iteration, k, l;
     for (l = 0; l < lanes; l++) {
         share[l] = beta[l] / (c[l] + beta[l]);

@@ -15,7 +15,7 @@ typedef struct {
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
 CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF_(update) *updates, const int *seen) {
     const size_t classes = w->classes, rows = w->rows;
-    cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_BLOCK];
+    cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
     for (l = 0; l < lanes; l++)
         for (k = 0; k < classes; k++) {
@@ -33,8 +33,8 @@ CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const 
 CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, const CF_(update) *updates,
                               const int *seen, size_t *iterations) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
-    cf_real c[CF_BLOCK], eta[CF_BLOCK], weight[CF_BLOCK], pull[CF_BLOCK];
-    size_t taken[CF_BLOCK], k, l;
+    cf_real c[CF_LANES], eta[CF_LANES], weight[CF_LANES], pull[CF_LANES];
+    size_t taken[CF_LANES], k, l;
     int mixed = 0, silent = 1;
     for (l = 0; l < lanes; l++) {
         const cf_real dt = updates[l].dt;
@@ -85,9 +85,10 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
     else if (mixed == 2)
         CF_(climb)(w, lanes, 0, c, weight, taken);
 
+    for (l = 0; l < lanes; l++)
+        if (taken[l] == 0) return CF_NOT_CONVERGED;
     for (l = 0; l < lanes; l++) {
         const cf_real sum = w->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
-        if (taken[l] == 0) return CF_NOT_CONVERGED;
         if (taken[l] > *iterations) *iterations = taken[l];
         updates[l].state[0] = eta[l];
         for (k = 0; k < classes && (seen[l] || f->anchor > 0); k++) {
@@ -221,16 +222,16 @@ CF_TARGETS cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *f, cf_real 
                                             size_t beta_stride, const cf_real *dt, size_t dt_stride, cf_real *probs,
                                             cf_real *scratch, size_t *row) {
     const size_t classes = f->classes, size = CF_DIRICHLET_STATE(classes);
-    const CF_(work) w = CF_(carve)(classes, classes + 1, CF_BLOCK, scratch);
+    const CF_(work) w = CF_(carve)(classes, classes + 1, CF_LANES, scratch);
     size_t i, l;
-    int seen[CF_BLOCK] = {0};
+    int seen[CF_LANES] = {0};
     cf_status status = CF_(cf_check)(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
     if (status != CF_OK) return status;
-    for (i = 0; i < streams; i += CF_BLOCK) {
-        const size_t count = streams - i < CF_BLOCK ? streams - i : CF_BLOCK;
-        CF_(update) updates[CF_BLOCK];
-        cf_real *results[CF_BLOCK];
-        for (l = 0; l < CF_BLOCK; l++) {
+    for (i = 0; i < streams; i += CF_LANES) {
+        const size_t count = streams - i < CF_LANES ? streams - i : CF_LANES;
+        CF_(update) updates[CF_LANES];
+        cf_real *results[CF_LANES];
+        for (l = 0; l < CF_LANES; l++) {
             /* lanes to spare repeat the last stream on a copy of its state */
             const size_t j = i + (l < count ? l : count - 1);
             cf_real *state = states + (which == NULL ? j : which[j]) * size;
@@ -247,7 +248,7 @@ CF_TARGETS cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *f, cf_real 
             (void)CF_(check)(classes, updates[l].observed, CF_(plain)(classes, updates[l].observed), updates[l].beta,
                              updates[l].dt, seen + l);
         }
-        status = CF_(group)(f, &w, CF_BLOCK, count, updates, seen, results);
+        status = CF_(group)(f, &w, CF_LANES, count, updates, seen, results);
         if (status != CF_OK) {
             *row = i;
             return status;
