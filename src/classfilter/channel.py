@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,8 +59,12 @@ class Channel:
         if shares.min() <= 0:
             k = int(shares.argmin())
             raise ValueError(f"prior, entry {k}: it is {shares[k]}; a share must be positive")
-        self._matrix: Floats = _rows(np.maximum(_rows(counts), SMALLEST))
-        self._prior: Floats = shares / shares.sum()
+        means = _normalised(counts)
+        # What was lifted once stays as it is, so that a saved channel comes back to the bit.
+        if means.min() < SMALLEST / 2:
+            means = _normalised(np.maximum(means, SMALLEST))
+        self._matrix: Floats = means
+        self._prior: Floats = _normalised(shares)
 
     @property
     def matrix(self) -> Floats:
@@ -123,8 +128,13 @@ class Channel:
                     f"time has shape {at.shape} and strong_time {strong_at.shape}; "
                     f"they must be ({len(answers)},) and ({len(better)},), like the answers"
                 )
-            known = ~np.isnan(better).any(axis=1)
-            pairs = [(answers, better[known][nearest(at, strong_at[known])])]
+            for name, moments in (("time", at), ("strong_time", strong_at)):
+                if not np.isfinite(moments).all():
+                    row = int((~np.isfinite(moments)).argmax())
+                    raise ValueError(f"{name} in row {row} is {moments[row]}; it must be finite")
+            known = np.flatnonzero(~np.isnan(better).any(axis=1))
+            known = known[np.argsort(strong_at[known], kind="stable")]
+            pairs = [(answers, better[known[nearest(at, strong_at[known])]])] if known.size else []
         return cls._learnt(pairs, prior, smoothing)
 
     @classmethod
@@ -171,18 +181,17 @@ class Channel:
     ) -> Channel:
         if not (smoothing > 0 and np.isfinite(smoothing)):
             raise ValueError(f"smoothing is {smoothing!r}; it must be positive and finite")
-        K = pairs[0][0].shape[1]
-        counts = np.zeros((K, K))
+        counts: Floats = np.zeros(())
         for weak, strong in pairs:
             known = ~(np.isnan(weak).any(axis=1) | np.isnan(strong).any(axis=1))
-            counts += strong[known].T @ weak[known]
+            counts = counts + strong[known].T @ weak[known]
         if not counts.sum() > 0:
             raise ValueError(
                 "weak and strong have no row in common; there is nothing to learn from"
             )
         average = counts.sum(axis=0) / counts.sum()
         # A little of every class, so that one never answered has no zero.
-        average = (average + 1e-3 / K) / (1 + 1e-3)
+        average = (average + 1e-3 / len(average)) / (1 + 1e-3)
         return cls(counts + smoothing * average, prior)
 
     def apply(self, probs: ArrayLike) -> Floats:
@@ -198,13 +207,18 @@ class Channel:
         ndarray (T, K) or (K,)
             Class probabilities.
         """
-        given = np.asarray(probs, np.float64)
-        w = probabilities(np.atleast_2d(given), tuple(map(str, range(len(self._prior)))))
-        w = w / w.sum(axis=1, keepdims=True)
-        scores = np.log(self._prior) + w @ np.log(self._matrix).T
-        scores -= scores.max(axis=1, keepdims=True)
-        p: Floats = np.exp(scores)
-        p /= p.sum(axis=1, keepdims=True)
+        names = tuple(map(str, range(len(self._prior))))
+        try:
+            given = np.asarray(probs, np.float64)
+        except (TypeError, ValueError):
+            given = probabilities(probs, names)  # it names the row
+        w = probabilities(np.atleast_2d(given), names)
+        # Column by column: sums in one order, so that a row alone and many give the same bits.
+        w = w / reduce(np.add, w.T)[:, None]
+        terms = (w[:, j, None] * seen for j, seen in enumerate(np.log(self._matrix).T))
+        scores = reduce(np.add, terms, np.log(self._prior))
+        p: Floats = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= reduce(np.add, p.T)[:, None]
         return p.reshape(given.shape)
 
     def __eq__(self, other: object) -> bool:
@@ -264,23 +278,25 @@ def beta_from_confusion(matrix: ArrayLike, *, repeats: float = 8.0) -> float:
 
 
 def nearest(time: Floats, others: Floats) -> NDArray[np.intp]:
-    """Return, for each time, the index of the nearest of the others (sorted), the earlier of two.
+    """Return, for each time, the index of the nearest of the others (sorted), the first of several.
 
     Examples
     --------
     >>> nearest(np.array([0.0, 4.0, 5.0, 9.0]), np.array([0.0, 8.0])).tolist()
     [0, 0, 1, 1]
     """
-    after = np.clip(np.searchsorted(others, time), 1, max(1, len(others) - 1))
-    after = np.minimum(after, len(others) - 1)
+    after = np.minimum(np.searchsorted(others, time), len(others) - 1)
     before = np.maximum(after - 1, 0)
     closer = np.abs(others[after] - time) < np.abs(others[before] - time)
-    found: NDArray[np.intp] = np.where(closer, after, before)
+    # Of several at one time, the search may have met the last.
+    found: NDArray[np.intp] = np.searchsorted(others, others[np.where(closer, after, before)])
     return found
 
 
-def _rows(a: Floats) -> Floats:
-    scaled: Floats = a / a.sum(axis=1, keepdims=True)
+def _normalised(a: Floats) -> Floats:
+    """Return rows with the sum 1; as they are where they have it, up to rounding."""
+    total = a.sum(axis=-1, keepdims=True)
+    scaled: Floats = np.where(np.abs(total - 1) < 1e-13 * a.shape[-1], a, a / total)
     return scaled
 
 
@@ -297,7 +313,10 @@ def _matrix(name: str, matrix: ArrayLike) -> Floats:
 
 def _answers(name: str, given: ArrayLike, K: int | None = None) -> Floats:
     """Return answers (T, K); of class indices, certain ones, and NaN where unknown."""
-    a = np.asarray(given)
+    try:
+        a = np.asarray(given)
+    except ValueError:
+        raise ValueError(f"{name} has rows of unequal length; give one entry a class") from None
     if K is not None and a.ndim == 1 and a.dtype.kind in "iu":
         if a.size and a.max() >= K:
             raise ValueError(f"{name} has the class {a.max()}, but there are {K} classes")

@@ -207,8 +207,16 @@ def put_right(probs: Floats, source: Coded, channel: Channels | None) -> Floats:
     for i, name in enumerate(source.cells):
         if name in channel:
             rows = source.codes == i
-            right[rows] = channel[name].apply(probs[rows])
+            right[rows] = put_right_by(channel, name, probs[rows])
     return right
+
+
+def put_right_by(channel: Channels, name: str, probs: ArrayLike) -> Floats:
+    """Return a source's answers (T, K), good ones, put right; what is wrong is the channel."""
+    try:
+        return channel[name].apply(probs)
+    except ValueError as error:
+        raise ValueError(f"channel[{name!r}] does not fit the filter: {error}") from None
 
 
 def check_weight(name: str, value: Any) -> float:

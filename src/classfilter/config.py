@@ -129,6 +129,13 @@ def save(
             check_weight(f"beta[{source!r}]", weight)
         sections["beta"] = {source: float(weight) for source, weight in beta.items()}
     for source, one in (channel or {}).items():
+        if not isinstance(source, str):
+            raise ValueError(f"channel has the source {source!r}; its name must be text")
+        if len(one.prior) != len(filter.classes):
+            raise ValueError(
+                f"channel[{source!r}] has {len(one.prior)} classes, but the filter has "
+                f"{len(filter.classes)}"
+            )
         sections[f"channel.{_key(source)}"] = {"matrix": one.matrix.tolist(), "prior": one.prior}
     lines = [f"classes = {_value(filter.classes)}", f"filter = {_value(kind)}"]
     for title, entries in sections.items():

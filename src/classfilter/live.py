@@ -23,7 +23,7 @@ from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, NoReturn, TextIO
 
 from .checkpoint import Streams, resume
-from .columns import Channels, Weights, check_weight, class_order, moment
+from .columns import Channels, Weights, check_weight, class_order, moment, put_right_by
 from .filters import Filter
 
 CHUNK = 1 << 16
@@ -196,8 +196,8 @@ class _Live:
             probs = (math.nan,) * len(probs)
         try:
             row_probs = list(probs)
-            if source in self._channel:
-                row_probs = self._channel[source].apply([row_probs])[0].tolist()
+            if str(source) in self._channel:
+                row_probs = put_right_by(self._channel, str(source), [row_probs])[0].tolist()
             found = self._update(name, at, body, row_probs, weight)
         except (ValueError, TypeError, ArithmeticError) as error:
             _check_probs(self._keys, probs)  # it names the key
