@@ -47,14 +47,16 @@ class Learnt(NamedTuple):
 def learn(recordings: Sequence[Recording], reference: str) -> Learnt:
     """Learn what the answers of a source tell of the classes and of the other sources."""
     others = dict.fromkeys(name for rec in recordings for name in rec.sources if name != reference)
+    classes, prior = recordings[0].classes, _tempered(class_shares(recordings, reference))
     try:
         transitions = learn_transitions(recordings, reference)
+        StickyFilter(classes, transitions=transitions, prior=prior)  # its time unit may be too long
     except ValueError:
         transitions = None
     return Learnt(
-        recordings[0].classes,
+        classes,
         reference,
-        _tempered(class_shares(recordings, reference)),
+        prior,
         transitions,
         {name: Channel.between(recordings, name, reference) for name in others},
     )

@@ -146,8 +146,11 @@ def tune(
     if filter not in TRIED:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(TRIED)}")
     best = reference_of(several, reference)
-    if labels and all(rec.label is None or (rec.label < 0).all() for rec in several):
-        raise ValueError("labels is True, but no recording has a label; leave it out")
+    asked = [rec for rec in several if _answered(rec, best).any()]
+    if labels and all(rec.label is None or (rec.label < 0).all() for rec in asked):
+        raise ValueError(
+            f"labels is True, but no recording with answers of {best!r} has a label; leave it out"
+        )
     trial = prepare(several, best, labels=labels)
     if trial is None:
         return _untuned(several, best, filter)
@@ -169,11 +172,20 @@ def prepare(
     recordings: Sequence[Recording], reference: str, *, labels: bool = False
 ) -> Prepared | None:
     """Learn from the reference and look back; None where there is too little data."""
-    count = sum(int((rec.source == reference).sum()) for rec in recordings)
+    step = usual_step(recordings)
+    if 0.5 ** (1 / step) == 0:
+        raise ValueError(
+            f"recordings: {step:.3g} time units from row to row are too few; give times in a "
+            "smaller unit, such as seconds"
+        )
+    count = sum(int(_answered(rec, reference).sum()) for rec in recordings)
     halves = both_halves(recordings, reference)
+    if halves is None:  # a source may be in few streams: take half of each
+        cut = [_cut(rec, reference) for rec in recordings if _answered(rec, reference).any()]
+        halves = _complete([early for early, _ in cut], [late for _, late in cut], reference)
     if count < FEWEST or halves is None:
         return None
-    learnt, step = learn(recordings, reference), usual_step(recordings)
+    learnt = learn(recordings, reference)
     judge = "labels" if labels else "hindsight" if learnt.channel else "next answer"
     jury = Jury([Half(mine, learn(rest, reference), judge, step) for mine, rest in halves])
     return Prepared(jury, judge, learnt, step, len(recordings), count)
@@ -184,7 +196,14 @@ def choose(
 ) -> Tuned:
     """Return the best filter of a kind."""
     jury, learnt = trial.jury, trial.learnt
-    families = [f for f in TRIED[kind] if f != "transitions" or jury.knows_transitions]
+    follows = learnt.transitions is not None and jury.knows_transitions
+    families = [f for f in TRIED[kind] if f != "transitions" or follows]
+    if len(families) < len(TRIED[kind]):
+        warnings.warn(
+            "what follows each class could not be learnt: a time unit is too long for it; give "
+            "times in a smaller unit, such as seconds",
+            stacklevel=3,
+        )
     done = 0
 
     def tell() -> None:
@@ -217,13 +236,14 @@ def reference_of(recordings: Sequence[Recording], reference: str | None) -> str:
                 f"recordings[{i}] has the classes {list(rec.classes)}, the first "
                 f"{list(classes)}; give recordings of the same classes, in the same order"
             )
-    counts = Counter(name for rec in recordings for name in rec.source.tolist())
+    counts = Counter(name for rec in recordings for name in rec.source[_seen(rec)].tolist())
     if not counts:
-        raise ValueError("recordings has no rows; there is nothing to tune on")
+        raise ValueError("recordings has no answers; there is nothing to tune on")
     if reference is None:
         return str(min(counts, key=lambda name: counts[name]))
     if reference not in counts:
-        raise ValueError(f"reference is {reference!r}; the sources are {', '.join(sorted(counts))}")
+        known = ", ".join(sorted(counts))
+        raise ValueError(f"reference is {reference!r}; the sources with answers are {known}")
     return reference
 
 
@@ -231,23 +251,44 @@ def both_halves(
     recordings: Sequence[Recording], reference: str
 ) -> list[tuple[list[Recording], list[Recording]]] | None:
     """Return both halves, each with the other; of one stream, early and late; None if too short."""
-    several = [rec for rec in recordings if (rec.source == reference).any()]
+    several = [rec for rec in recordings if _answered(rec, reference).any()]
     if len(several) == 1:
-        asked = np.flatnonzero(several[0].source == reference)
-        middle = int(asked[len(asked) // 2])
-        several = [_part(several[0], slice(0, middle)), _part(several[0], slice(middle, None))]
-    # By turns from the longest to the shortest, so that both halves are about as long.
-    several.sort(key=len, reverse=True)
-    first, second = several[::2], several[1::2]
+        several = list(_cut(several[0], reference))
+    # By turns, those of the same sources from the longest to the shortest, so that both halves have
+    # the same sources and are about as long.
+    several.sort(key=lambda rec: (sorted(_sources(rec)), len(rec)), reverse=True)
+    return _complete(several[::2], several[1::2], reference)
+
+
+def _complete(
+    first: list[Recording], second: list[Recording], reference: str
+) -> list[tuple[list[Recording], list[Recording]]] | None:
+    """Return both halves, each with the other, if they are long enough and have all sources."""
+    sources = [set[str]().union(*map(_sources, half)) for half in (first, second)]
     for half in (first, second):
-        if sum(int((rec.source == reference).sum()) for rec in half) < FEWEST // 4:
+        if sum(int(_answered(rec, reference).sum()) for rec in half) < FEWEST // 4:
             return None
-    for half in (first, second):
-        if {name for rec in half for name in rec.sources} != {
-            name for rec in several for name in rec.sources
-        }:
-            return None
-    return [(first, second), (second, first)]
+    return [(first, second), (second, first)] if sources[0] == sources[1] else None
+
+
+def _seen(rec: Recording) -> NDArray[np.bool_]:
+    return np.asarray(~np.isnan(rec.probs).any(axis=1))
+
+
+def _answered(rec: Recording, source: str) -> NDArray[np.bool_]:
+    return np.asarray((rec.source == source) & _seen(rec))
+
+
+def _sources(rec: Recording) -> set[str]:
+    """Return the sources that answer."""
+    return set(rec.source[_seen(rec)].tolist())
+
+
+def _cut(rec: Recording, reference: str) -> tuple[Recording, Recording]:
+    """Return the early and the late half."""
+    asked = np.flatnonzero(_answered(rec, reference))
+    middle = int(asked[len(asked) // 2])
+    return _part(rec, slice(0, middle)), _part(rec, slice(middle, None))
 
 
 def _part(rec: Recording, rows: slice) -> Recording:
@@ -264,10 +305,10 @@ def usual_step(recordings: Sequence[Recording]) -> float:
 def _untuned(recordings: Sequence[Recording], reference: str, kind: str) -> Tuned:
     """Return safe settings, and warn."""
     learnt = learn(recordings, reference)
-    count = sum(int((rec.source == reference).sum()) for rec in recordings)
+    count = sum(int(_answered(rec, reference).sum()) for rec in recordings)
     why = (
-        f"there are {count} answers of {reference!r}; at least {FEWEST} are needed, in two "
-        "streams or in both halves of one, to tune: these are safe settings. Record for longer."
+        f"there are {count} answers of {reference!r}; at least {FEWEST} are needed, and all "
+        "sources in both halves of the data, to tune: these are safe settings. Record for longer."
     )
     warnings.warn(why, stacklevel=3)
     setting = Setting(
