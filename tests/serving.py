@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import Any
 
-from classfilter import DirichletFilter, Recording
+from classfilter import Channel, DirichletFilter, Recording
 from classfilter.live import serve
 from streams import random_stream
 
@@ -68,12 +68,12 @@ def child(stdin: int = subprocess.PIPE, **given: Any) -> Iterator[Any]:
             process.kill()
 
 
-def serve_here(lines: list[bytes], **given: Any) -> list[bytes]:
+def serve_here(lines: list[bytes], made: Any = DirichletFilter, **given: Any) -> list[bytes]:
     """The answers, without a process of its own."""
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(lines))
         source.seek(0)
-        serve(DirichletFilter, source=source.fileno(), sink=sink.fileno(), **given)
+        serve(made, source=source.fileno(), sink=sink.fileno(), **given)
         sink.seek(0)
         return sink.readlines()
 
@@ -122,7 +122,9 @@ def many_rows(T: int, seed: int, names: tuple[Any, ...] = ("1", 1, "ann", None))
     return rows
 
 
-def expected(rows: list[Any], fresh: DirichletFilter) -> list[list[float]]:
+def expected(
+    rows: list[Any], fresh: DirichletFilter, channel: dict[str, Channel] | None = None
+) -> list[list[float]]:
     """The filtered probabilities of all rows, from a recording of each stream."""
     parts: dict[Any, list[int]] = {}
     for i, row in enumerate(rows):
@@ -135,6 +137,6 @@ def expected(rows: list[Any], fresh: DirichletFilter) -> list[list[float]]:
             [[rows[i][f"p_{name}"] for name in CLASSES] for i in part],
             CLASSES,
         )
-        for i, p in zip(part, rec.run(fresh, BETA).tolist(), strict=True):
+        for i, p in zip(part, rec.run(fresh, BETA, channel).tolist(), strict=True):
             found[i] = p
     return found

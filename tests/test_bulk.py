@@ -40,15 +40,16 @@ def day(rows: int, streams: int = 7) -> pl.DataFrame:
     ).with_columns(pl.col("^p_.*$").fill_nan(None))
 
 
-def expected(df: pl.DataFrame) -> np.ndarray:
-    """Filter each stream alone, row by row, without tables."""
+def expected(df: pl.DataFrame, channel: cf.Channel | None = None) -> np.ndarray:
+    """Filter each stream alone, row by row, without tables; the weak source by a channel."""
     P = np.empty((len(df), 3))
     filters: dict[str, cf.DirichletFilter] = {}
     last: dict[str, float] = {}
     probs = df.select([f"p_{name}" for name in CLASSES]).fill_null(np.nan).to_numpy()
     for i, (t, name, source) in enumerate(df.select("time", "stream", "source").iter_rows()):
         f = filters.setdefault(name, made())
-        P[i] = f.update(probs[i], BETA[source], t - last.get(name, t))
+        p = channel.apply(probs[i]) if channel and source == "weak" else probs[i]
+        P[i] = f.update(p, BETA[source], t - last.get(name, t))
         last[name] = t
     return P
 
@@ -73,6 +74,22 @@ def test_parts_equal_each_stream_alone(
     np.testing.assert_array_equal(P, expected(df))
     assert result["class"].to_list() == [CLASSES[k] for k in P.argmax(axis=1)]
     assert result["note"].to_list() == df["note"].to_list()
+
+
+@pytest.mark.parametrize("at_once", [1, 10, 10_000])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_channel_puts_a_source_right(
+    ending: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    df = day(200 if at_once > 1 else 30)
+    path, out = tmp_path / f"day{ending}", tmp_path / f"out{ending}"
+    cf.write_table(df, path)
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", at_once)
+    channel = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
+    filter_file(path, out, made(), BETA, {"weak": channel, "nobody": cf.Channel(np.eye(3))})
+    P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
+    np.testing.assert_array_equal(P, expected(df, channel))
+    assert not np.array_equal(P, expected(df))
 
 
 @pytest.mark.parametrize("to", FILES)

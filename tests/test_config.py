@@ -87,6 +87,86 @@ def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
     assert found["beta"] == beta
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(f=made(), sources=WEIGHTS, seed=st.integers(0, 2**32 - 1))
+def test_channels_come_back_to_the_bit(
+    f: cf.DirichletFilter, sources: dict[str, float], seed: int, tmp_path: Path
+) -> None:
+    rng, K = np.random.default_rng(seed), len(f.classes)
+    channel = {
+        name: cf.Channel(rng.dirichlet(np.full(K, 0.1), K) + 1e-99, rng.uniform(0.1, 9, K))
+        for name in sources
+    }
+    config.save(f, tmp_path / "walk.toml", sources, channel)
+    found = config.read(tmp_path / "walk.toml").channel
+    assert list(found) == list(sources)
+    for name, one in channel.items():
+        assert found[name].matrix.tobytes() == one.matrix.tobytes()
+        assert found[name].prior.tobytes() == one.prior.tobytes()
+    sections = toml.loads((tmp_path / "walk.toml").read_bytes().decode()).get("channel", {})
+    assert sections == {
+        name: {"matrix": one.matrix.tolist(), "prior": one.prior.tolist()}
+        for name, one in channel.items()
+    }
+
+
+def test_a_channel_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(GOOD + '[channel."very weak"]\nmatrix = [[9, 1], [2, 2]]\n')
+    assert config.read(path).channel == {"very weak": cf.Channel([[0.9, 0.1], [0.5, 0.5]])}
+    config.save(cf.DirichletFilter(2), path, None, {"weak": cf.Channel([[3, 1], [1, 1]], [1, 3])})
+    assert path.read_text().splitlines()[-4:] == [
+        "",
+        "[channel.weak]",
+        "matrix = [[0.75, 0.25], [0.5, 0.5]]",
+        "prior = [0.25, 0.75]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("channel = 1", r"channel is 1; it must be a section, \[channel\]"),
+        (
+            "[channel]\nweak = 1",
+            r"channel\.weak must be a section, \[channel\.weak\], with a matrix",
+        ),
+        ("[channel.weak]\nprior = [1, 1]", r"channel\.weak must be a section, .* with a matrix"),
+        ("[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nbeta = 1", r"channel\.weak must be a section"),
+        ('[channel.weak]\nmatrix = [["1", 0], [0, 1]]', r"channel\.weak\.matrix is .* number"),
+        ("[channel.weak]\nmatrix = [[1, 0], [0, true]]", r"channel\.weak\.matrix is .* number"),
+        ("[channel.weak]\nmatrix = [[1, 0], [0]]", r"channel\.weak: "),
+        ("[channel.weak]\nmatrix = [[1, 0], [0, -1]]", r"channel\.weak: matrix, row 1, column 1"),
+        (
+            "[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nprior = [1]",
+            r"channel\.weak: prior is \[1\]",
+        ),
+        (
+            "[channel.weak]\nmatrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]",
+            r"channel\.weak has 3 classes, but the filter has 2",
+        ),
+    ],
+)
+def test_errors_of_channels(section: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(GOOD + section)
+    with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
+        config.read(path)
+
+
+@pytest.mark.parametrize(
+    ("channel", "message"),
+    [
+        ({1: cf.Channel(np.eye(2))}, "channel has the source 1; its name must be text"),
+        ({"weak": cf.Channel(np.eye(3))}, r"channel\['weak'\] has 3 classes, but the filter has 2"),
+    ],
+)
+def test_channels_that_cannot_be_saved(channel: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        config.save(cf.DirichletFilter(2), tmp_path / "walk.toml", None, channel)
+    assert not list(tmp_path.iterdir())
+
+
 def test_every_option_is_written(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     config.save(

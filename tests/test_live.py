@@ -1,5 +1,6 @@
 """Live streams, in a process of their own and through pipes."""
 
+import io
 import json
 import os
 import re
@@ -11,9 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from classfilter import DirichletFilter
+from classfilter import Channel, DirichletFilter
 from classfilter.live import CHUNK, LONGEST, _lines, _Signals, serve
-from serving import BETA, CLASSES, GOOD, as_line, child, expected, many_rows, read_line, run
+from serving import (
+    BETA,
+    CLASSES,
+    GOOD,
+    as_line,
+    child,
+    expected,
+    many_rows,
+    read_line,
+    run,
+    serve_here,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +46,44 @@ def test_answers_are_those_of_a_recording_of_each_stream(options: Any, classes: 
         assert found == {**row, **named, "class": CLASSES[int(np.argmax(p))]}
         assert list(found)[-4:] == [*named, "class"]
         assert answer.startswith(as_line(row)[:-2])
+
+
+@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
+def test_a_channel_puts_a_source_right(classes: Any) -> None:
+    """To the bit as in a recording, of a source with a name, a number or none."""
+    channel = {
+        "weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1]),
+        "default": Channel([[4, 3, 3], [2, 7, 1], [3, 3, 4]]),
+    }
+    rows, fresh = many_rows(300, seed=2), DirichletFilter(classes, gamma=0.9)
+    answers = serve_here([*map(as_line, rows)], made=lambda _: fresh, beta=BETA, channel=channel)
+    found = [[json.loads(line)[f"f_{name}"] for name in CLASSES] for line in answers]
+    assert found == expected(rows, fresh, channel)
+    assert found != expected(rows, fresh)
+    numbers, names = (
+        serve_here(
+            [as_line(GOOD | {"source": source})],
+            beta={"7": 1.0},
+            channel={"7": Channel([[1, 9], [9, 1]])},
+        )
+        for source in (7, "7")
+    )
+    assert numbers[0].replace(b": 7,", b': "7",') == names[0]
+    assert json.loads(numbers[0])["class"] == "sit"  # what it says of walking, it says sitting
+
+
+def test_a_channel_that_does_not_fit() -> None:
+    told = io.StringIO()
+    channel = {"default": Channel(np.eye(3))}
+    assert serve_here([as_line(GOOD)] * 2, channel=channel, errors=told) == []
+    for number, line in enumerate(told.getvalue().splitlines(), 1):
+        assert re.match(rf"line {number}: channel\['default'\] does not fit .* 3 classes", line)
+    assert told.getvalue().count("\n") == 2
+    lines = [as_line(GOOD | {"p_walk": p}) for p in (0.7, -0.3, 0.1)]
+    fits = {"default": Channel(np.eye(2))}
+    assert len(serve_here(lines, channel=fits, errors=told)) == 1
+    assert "line 2: 'p_walk' is -0.3; a probability must be finite" in told.getvalue()
+    assert "line 3: the p_<class> sum to 0.4" in told.getvalue()
 
 
 def test_an_answer_comes_before_the_next_line_goes_in() -> None:

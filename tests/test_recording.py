@@ -366,3 +366,34 @@ def test_columns_are_matched_by_name() -> None:
 def test_other_classes(classes: Any) -> None:
     with pytest.raises(ValueError, match=r"the data has the classes \['walk'.* the filter has \["):
         recording().run(cf.DirichletFilter(classes))
+
+
+@given(streams(), st.integers(0, 2**32 - 1))
+def test_a_channel_puts_a_source_right(s: Stream, seed: int) -> None:
+    """Row by row, in the filter's order of classes."""
+    rng, K = np.random.default_rng(seed), s.probs.shape[1]
+    source = rng.choice(["weak", "strong"], len(s.dt))
+    channel = {"weak": cf.Channel(rng.random((K, K)), rng.uniform(0.1, 1, K))}
+    names = [f"c{k}" for k in range(K)]
+    rec = Recording(s.dt.cumsum(), source, s.probs, names)
+    beta = {"weak": 0.5, "strong": 1.0}
+    f = cf.DirichletFilter(names[::-1], gamma=0.8, estimate="mean")
+    given = np.array(
+        [
+            channel["weak"].apply(p[::-1]) if name == "weak" else p[::-1]
+            for p, name in zip(s.probs, source.tolist(), strict=True)
+        ]
+    )
+    found, smoothed = rec.run(f, beta, channel), rec.smooth(f, beta, channel, lag=3)
+    weights, dt = [beta[name] for name in source.tolist()], rec.dt
+    np.testing.assert_array_equal(smoothed[:, ::-1], cf.smooth(f.copy(), given, weights, dt, lag=3))
+    for p, row, weight, step in zip(found, given, weights, dt.tolist(), strict=True):
+        np.testing.assert_array_equal(p[::-1], f.update(row, weight, step))
+    assert rec.probs.tobytes() == s.probs.tobytes()
+
+
+def test_a_channel_that_does_not_fit() -> None:
+    rec = Recording([0, 5], ["strong", "weak"], [[0.9, 0.1], [0.4, 0.6]], 2)
+    for run in (rec.run, rec.smooth):
+        with pytest.raises(ValueError, match=r"channel\['weak'\] does not fit .* 3 classes"):
+            run(cf.DirichletFilter(2), channel={"weak": cf.Channel(np.eye(3))})

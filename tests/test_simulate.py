@@ -92,6 +92,23 @@ def test_mixed_is_the_policy_of_the_paper() -> None:
     assert set(sim.mixed(every=1)[0]) == {"strong"}
 
 
+@pytest.mark.parametrize("every", [1, 5, 12])
+def test_a_recording_of_it(every: int) -> None:
+    day = simulate("capture24", hours=0.5, gaps=0.3, gap_length=60.0, seed=3)
+    rec = day.recording(every)
+    source, probs = day.mixed(every)
+    assert rec.classes == day.classes
+    assert rec.label is not None
+    for found, expected in (
+        (rec.time, day.time),
+        (rec.source, source),
+        (rec.probs, probs),
+        (rec.label, day.truth),
+    ):
+        np.testing.assert_array_equal(found, expected)
+    assert np.flatnonzero(rec.source == "strong").tolist() == [*range(0, len(rec), every)]
+
+
 def test_answers_follow_the_confusion_row() -> None:
     """Without correlation, counts lie within 4.5 standard deviations of the asked probability."""
     asked = np.array([0.9, 0.7, 0.4])
