@@ -278,6 +278,7 @@ def test_a_source_that_some_streams_lack(has: list[bool]) -> None:
     recs = [three(day(seed, 2.0), medium) for seed, medium in enumerate(has)]
     one = day(9, 2.0)
     recs.append(Recording(one.time, "weak", one.probs["weak"], one.classes))
+    recs.append(first_rows(one.recording(), 5))  # one answer of the reference, at the start
     tuned = tune(recs, "sticky", "strong")
     assert tuned.judge == "hindsight"
     assert set(tuned.beta) == {"strong", "weak", "medium"}

@@ -182,7 +182,8 @@ def prepare(
     halves = both_halves(recordings, reference)
     if halves is None:  # a source may be in few streams: take half of each
         cut = [_cut(rec, reference) for rec in recordings if _answered(rec, reference).any()]
-        halves = _complete([early for early, _ in cut], [late for _, late in cut], reference)
+        early = [first for first, _ in cut if len(first)]
+        halves = _complete(early, [second for _, second in cut], reference)
     if count < FEWEST or halves is None:
         return None
     learnt = learn(recordings, reference)
