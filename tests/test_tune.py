@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import classfilter as cf
 from classfilter import Recording, config
 from classfilter.simulate import Simulation
-from classfilter.tune import FEWEST, SAFE, Tuned, tune
+from classfilter.tune import FEWEST, SAFE, Tuned, both_halves, tune
 from serving import as_line, serve_here
 
 Floats = NDArray[np.float64]
@@ -279,6 +279,11 @@ def test_a_source_that_some_streams_lack(has: list[bool]) -> None:
     one = day(9, 2.0)
     recs.append(Recording(one.time, "weak", one.probs["weak"], one.classes))
     recs.append(first_rows(one.recording(), 5))  # one answer of the reference, at the start
+    halves = both_halves(recs, "strong")
+    assert (halves is None) == (sum(has) < 2)
+    for half, _ in halves or []:
+        assert sum("medium" in rec.sources for rec in half) == 1
+        assert all(any(rec is one for one in recs) for rec in half)
     tuned = tune(recs, "sticky", "strong")
     assert tuned.judge == "hindsight"
     assert set(tuned.beta) == {"strong", "weak", "medium"}
