@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix  # type: ignore[import-untyped]
+from sklearn.metrics import confusion_matrix
 
 import classfilter as cf
 from classfilter.channel import SMALLEST, Channel, nearest
