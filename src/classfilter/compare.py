@@ -366,13 +366,19 @@ def _in_order(
                 f"extra[{name!r}][{i}] has shape {np.shape(P)}; its recording has "
                 f"{len(rec)} rows and {len(rec.classes)} classes"
             )
-    if len(recordings) == 1:  # it was cut in two
-        first = next(i for i, rec in enumerate(streams) if rec.time[0] == recordings[0].time[0])
-        cut = len(streams[first])
-        parts = [given[0][:cut], given[0][cut:]]
-        return parts if first == 0 else parts[::-1]
-    where = {id(rec): P for rec, P in zip(recordings, given, strict=True)}
-    return [where[id(rec)] for rec in streams]
+    own = {id(rec): P for rec, P in zip(recordings, given, strict=True)}
+    if all(id(rec) in own for rec in streams):
+        return [own[id(rec)] for rec in streams]
+    # The only recording with answers of the reference was cut in two, early and late.
+    rows = sum(map(len, streams))
+    where = [
+        i
+        for i, rec in enumerate(recordings)
+        if len(rec) == rows and all(stream.time[0] in rec.time for stream in streams)
+    ]
+    early, late = sorted(streams, key=lambda rec: float(rec.time[0]))
+    halves = {id(early): given[where[0]][: len(early)], id(late): given[where[0]][len(early) :]}
+    return [halves[id(rec)] for rec in streams]
 
 
 def _text(measure: str, found: Measure) -> str:
