@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -115,12 +115,42 @@ def test_what_is_learnt() -> None:
     learnt = taught(rec)
     assert (learnt.classes, learnt.reference) == (rec.classes, "strong")
     assert set(learnt.channel) == {"weak", "odd"}
-    assert learnt.channel["weak"] == cf.Channel.between(rec, "weak", "strong")
     s = rec.probs[(rec.source == "strong") & ~np.isnan(rec.probs[:, 0])]
     shares = s.sum(axis=0) + 1 / 3
     np.testing.assert_allclose(learnt.prior, np.sqrt(shares) / np.sqrt(shares).sum(), rtol=1e-12)
     alone = learn([cf.Recording([0, 1], ["strong", "weak"], np.eye(2), 2)], "strong")
     assert alone.transitions is None
+
+
+def test_channels_are_learnt_from_the_nearest_answers_and_then_from_hindsight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rec = recording(5)
+    names = ("weak", "odd")
+    found = []
+    for looks in (0, 1, 2):
+        monkeypatch.setattr("classfilter.setting.LOOKS", looks)
+        found.append(taught(rec))
+    for name in names:
+        assert found[0].channel[name] == cf.Channel.between(rec, name, "strong")
+    for before, after in pairwise(found):
+        assert before.transitions is not None
+        f = cf.StickyFilter(rec.classes, transitions=before.transitions, prior=before.prior)
+        probs = rec.probs.copy()
+        for i, name in enumerate(rec.source):
+            if name in names and not np.isnan(probs[i, 0]):
+                channel = cf.Channel(before.channel[name].matrix, before.prior)
+                probs[i] = channel.apply(probs[i])
+        truth = cf.smooth(f, probs, np.where(rec.source == "strong", 1.0, 0.7), rec.dt)
+        for name in names:
+            counts = np.zeros((3, 3))
+            for s, t in zip(rec.probs[rec.source == name], truth[rec.source == name], strict=True):
+                if not np.isnan(s[0]):
+                    counts += np.outer(t, s / s.sum())
+            share = counts.sum(axis=0) / counts.sum()
+            counts += (share + 1e-3 / 3) / (1 + 1e-3)
+            expected = counts / counts.sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(after.channel[name].matrix, expected, rtol=0, atol=1e-9)
 
 
 def test_a_setting_makes_its_filter() -> None:

@@ -18,6 +18,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 FAMILIES = ("transitions", "stay", "dirichlet")
 """The kinds of filter that are tried: sticky with learnt transitions, sticky, and Dirichlet."""
+LOOKS = 2
+"""How often the channels are learnt anew from hindsight."""
+USUAL = 0.7
+"""The weight of sources with a channel, where it is not yet known."""
 
 
 class Learnt(NamedTuple):
@@ -42,30 +46,6 @@ class Learnt(NamedTuple):
     prior: Floats
     transitions: Floats | None
     channel: dict[str, Channel]
-
-
-def learn(recordings: Sequence[Recording], reference: str) -> Learnt:
-    """Learn what the answers of a source tell of the classes and of the other sources."""
-    others = dict.fromkeys(name for rec in recordings for name in rec.sources if name != reference)
-    classes, prior = recordings[0].classes, _tempered(class_shares(recordings, reference))
-    try:
-        transitions = learn_transitions(recordings, reference)
-        StickyFilter(classes, transitions=transitions, prior=prior)  # its time unit may be too long
-    except ValueError:
-        transitions = None
-    return Learnt(
-        classes,
-        reference,
-        prior,
-        transitions,
-        {name: Channel.between(recordings, name, reference) for name in others},
-    )
-
-
-def _tempered(shares: Floats) -> Floats:
-    root = np.sqrt(shares)
-    tempered: Floats = root / root.sum()
-    return tempered
 
 
 class Setting(NamedTuple):
@@ -186,3 +166,45 @@ class Runner:
 
         made.reset()
         return smooth(made, *self.stream(setting))[self._after]
+
+
+def learn(recordings: Sequence[Recording], reference: str) -> Learnt:
+    """Learn what the answers of a source tell of the classes and of the other sources.
+
+    The channels are learnt from the reference's nearest answers first, and then from hindsight,
+    which knows better what was at the time of each answer.
+    """
+    others = dict.fromkeys(name for rec in recordings for name in rec.sources if name != reference)
+    classes, prior = recordings[0].classes, _tempered(class_shares(recordings, reference))
+    try:
+        transitions = learn_transitions(recordings, reference)
+        StickyFilter(classes, transitions=transitions, prior=prior)  # its time unit may be too long
+    except ValueError:
+        transitions = None
+    channel = {name: Channel.between(recordings, name, reference) for name in others}
+    learnt = Learnt(classes, reference, prior, transitions, channel)
+    for _ in range(LOOKS if others and transitions is not None else 0):
+        learnt = learnt._replace(channel=_from_hindsight(recordings, learnt))
+    return learnt
+
+
+def _from_hindsight(recordings: Sequence[Recording], learnt: Learnt) -> dict[str, Channel]:
+    """Return the channel of each source, from what hindsight says at the time of its answers."""
+    others = list(learnt.channel)
+    weights = ((learnt.reference, 1.0), *((name, USUAL) for name in others))
+    setting = Setting("transitions", 1.0, weights, frozenset(others))
+    made = setting.filter(learnt)
+    truths = [Runner(rec, learnt).smooth(setting, made) for rec in recordings]
+    found = {}
+    for name in others:
+        rows = [rec.source == name for rec in recordings]
+        said = np.concatenate([rec.probs[its] for rec, its in zip(recordings, rows, strict=True)])
+        true = np.concatenate([truth[its] for truth, its in zip(truths, rows, strict=True)])
+        found[name] = Channel.fit(said, true)
+    return found
+
+
+def _tempered(shares: Floats) -> Floats:
+    root = np.sqrt(shares)
+    tempered: Floats = root / root.sum()
+    return tempered
