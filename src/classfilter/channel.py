@@ -264,15 +264,15 @@ def beta_from_confusion(matrix: ArrayLike, *, repeats: float = 8.0) -> float:
     counts = _matrix("matrix", matrix)
     if not counts.sum() > 0:
         raise ValueError("matrix is all 0; give counts of answers")
-    if not repeats >= 1:
-        raise ValueError(f"repeats is {repeats!r}; it must be 1 or more")
+    if not 1 <= repeats < np.inf:
+        raise ValueError(f"repeats is {repeats!r}; it must be 1 or more, and finite")
     joint = counts / counts.sum()
     truth, answer = joint.sum(axis=1), joint.sum(axis=0)
     surprise = -float(np.sum(truth[truth > 0] * np.log(truth[truth > 0])))
     if not surprise > 0:
         raise ValueError("matrix has one row of counts only; it must have two true classes or more")
     seen = joint > 0
-    told = float(np.sum(joint[seen] * np.log((joint / np.outer(truth, answer))[seen])))
+    told = float(np.sum(joint[seen] * np.log(joint[seen] / np.outer(truth, answer)[seen])))
     share = min(max(told / surprise, 0.0), 1.0)
     return share / (share + repeats * (1 - share)) if share > 1e-12 else 0.0
 

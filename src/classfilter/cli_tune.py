@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .cli_options import FILE, PICTURES, TABLE, about
-from .files import read_table
+from .files import ENDINGS, read_table, write_table
 from .recording import Recording
 from .replacing import replacing
 from .tables import recordings
@@ -75,9 +75,8 @@ def tune(
     except ValueError as error:
         raise ValueError(about(table, error)) from error
     found.save(out)
-    for warning in told:
-        click.echo(f"classfilter: {warning.message}", err=True)
-    if not told:
+    _tell(told)
+    if found.judge != "nothing":  # then the warning says it all
         click.echo(found.explanation)
 
 
@@ -97,17 +96,21 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     column label, accuracy and the like; without it, how far each filter agrees with hindsight.
     """
     from .compare import compare as run
-    from .files import write_table
     from .plot import comparison
 
     picture = out is not None and out.suffix.lower() in PICTURES
+    if out is not None and not picture and out.suffix.lower() not in ENDINGS:
+        endings = ", ".join((*PICTURES, *ENDINGS))
+        raise ValueError(f"{out} ends in {out.suffix!r}; it must be one of {endings}")
     console = Console(stderr=True, quiet=quiet)
     streams = _streams(table, sort)
     try:
-        with _bar(console, table.name) as progress:
+        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
             found = run(streams, reference, progress=progress)
     except ValueError as error:
         raise ValueError(about(table, error)) from error
+    _tell(told)
     bold = sys.stdout.isatty()
     click.echo(found.text(lambda cell: click.style(cell, bold=True)) if bold else str(found))
     if out is not None and picture:
@@ -115,6 +118,12 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
             comparison(found).savefig(file, format=out.suffix[1:].lower())
     elif out is not None:
         write_table(found.to_table(), out)
+
+
+def _tell(told: Sequence[warnings.WarningMessage]) -> None:
+    """Say each warning once, in one line."""
+    for message in dict.fromkeys(str(warning.message) for warning in told):
+        click.echo(f"classfilter: {message}", err=True)
 
 
 def _streams(table: Path, sort: bool) -> list[Recording]:

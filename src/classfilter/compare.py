@@ -19,7 +19,7 @@ from .filters import Array, DirichletFilter
 from .judge import Half, Progress, best_memory
 from .recording import Recording
 from .setting import learn
-from .tune import Tuned, both_halves, choose, prepare, reference_of, tune, usual_step
+from .tune import Tuned, answered, both_halves, choose, prepare, reference_of, tune, usual_step
 
 Floats = NDArray[np.float64]
 Track = Callable[[Recording], Array]
@@ -76,7 +76,7 @@ class Comparison:
     rows : list of Row
         The methods, from simple to tuned, smoothers last.
     streams, steps : int
-        How many recordings, and rows in all.
+        How many recordings have answers of the reference, and how many rows: all that is measured.
     reference : str
         The source that was held to be the best.
     true_switches : float
@@ -90,8 +90,12 @@ class Comparison:
     true_switches: float
 
     def best(self, measure: str, looks_ahead: bool = False) -> str | None:
-        """Return the name of the method that is best by a measure, among its kind."""
+        """Return the method that is best by a measure, among its kind; None if there is none."""
+        known = self.rows[0].measures
+        if measure not in known:
+            raise ValueError(f"measure is {measure!r}; it must be one of {', '.join(known)}")
         rows = [row for row in self.rows if row.looks_ahead == looks_ahead]
+        rows = [row for row in rows if not np.isnan(row.measures[measure].value)]
         if measure not in (*LOW_IS_GOOD, *HIGH_IS_GOOD) or not rows:
             return None
         sign = -1 if measure in LOW_IS_GOOD else 1
@@ -138,7 +142,8 @@ class Comparison:
                 cell = best(column[i]) if marks[i] else column[i]
                 line += " " * (1 + width - len(column[i])) + cell
             lines.append(line.rstrip())
-        lines += ["", f"{self.streams} streams, {self.steps} steps; ± is half of a 95 % interval."]
+        streams = f"{self.streams} stream" + "s" * (self.streams != 1)
+        lines += ["", f"{streams}, {self.steps} steps; ± is half of a 95 % interval."]
         if any(row.looks_ahead for row in self.rows):
             lines[-1] += " * looks ahead."
         if not np.isnan(self.true_switches):
@@ -164,7 +169,8 @@ def compare(
     reference : str, optional
         The best source. Unless given, the one that answers least often.
     extra : mapping of str to sequence of ndarray (T, K), optional
-        Other methods: their class probabilities for each recording.
+        Other methods: their class probabilities for each recording. A name that ends in ", looking
+        back" is that of a smoother.
     progress : callable, optional
         Is told the share of the work that is done.
     seed : int, default 0
@@ -208,7 +214,9 @@ def compare(
             if progress is not None:
                 progress((number + (done + 1) / len(methods)) / len(halves))
     for name, given in (extra or {}).items():
-        tracks[name] = _in_order(name, given, several, streams)
+        if name in tracks:
+            raise ValueError(f"extra has {name!r}, a method that is there; give it another name")
+        tracks[name] = _in_order(name, given, several, streams, best)
     labelled = any(rec.label is not None and (rec.label >= 0).any() for rec in streams)
     sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLES, len(streams)))
     rows = []
@@ -220,7 +228,8 @@ def compare(
         rows.append(Row(name, name.endswith(_SMOOTHED), _measures(parts, sets)))
     rows.sort(key=lambda row: row.looks_ahead)
     steps = sum(map(len, streams))
-    return Comparison(rows, len(several), steps, best, _true_switches(streams, labelled))
+    measured = sum(bool(answered(rec, best).any()) for rec in several)
+    return Comparison(rows, measured, steps, best, _true_switches(streams, labelled))
 
 
 _SMOOTHED = ", looking back"
@@ -314,7 +323,8 @@ def _measures(parts: Sequence[_Counts], sets: NDArray[np.intp]) -> dict[str, Mea
     whole, resampled = _values(columns, every), _values(columns, sets)
     found = {}
     for key, values in whole.items():
-        low, high = np.nanpercentile(resampled[key], PERCENT)
+        known = resampled[key][~np.isnan(resampled[key])]
+        low, high = np.percentile(known, PERCENT) if known.size else (np.nan, np.nan)
         found[key] = Measure(float(values[0]), float(low), float(high))
     return found
 
@@ -328,10 +338,10 @@ def _values(columns: Mapping[str, Floats], sets: NDArray[np.intp]) -> dict[str, 
             return {"agreement": total["agreement"] / total["steps"], "switches": switches}
         c = total["confusion"]
         right = np.diagonal(c, axis1=1, axis2=2)
-        f1 = 2 * right / (c.sum(axis=1) + c.sum(axis=2))
+        met = c.sum(axis=1) + c.sum(axis=2)
         return {
             "accuracy": right.sum(axis=1) / total["rows"],
-            "macro_f1": np.nanmean(f1, axis=1),
+            "macro_f1": np.nansum(2 * right / met, axis=1) / (met > 0).sum(axis=1),
             "log_loss": total["log_loss"] / total["rows"],
             "brier": total["brier"] / total["rows"],
             "switches": switches,
@@ -352,7 +362,11 @@ def _true_switches(streams: Sequence[Recording], labelled: bool) -> float:
 
 
 def _in_order(
-    name: str, given: Sequence[Array], recordings: Sequence[Recording], streams: Sequence[Recording]
+    name: str,
+    given: Sequence[Array],
+    recordings: Sequence[Recording],
+    streams: Sequence[Recording],
+    reference: str,
 ) -> list[Array]:
     """Return a method's tracks in the order of the streams, or say what does not fit."""
     if len(given) != len(recordings):
@@ -360,24 +374,26 @@ def _in_order(
             f"extra[{name!r}] has {len(given)} tracks; give one for each of "
             f"{len(recordings)} recordings"
         )
-    for i, (P, rec) in enumerate(zip(given, recordings, strict=True)):
-        if np.shape(P) != (len(rec), len(rec.classes)):
+    own: dict[int, list[Array]] = {}
+    for i, (track, rec) in enumerate(zip(given, recordings, strict=True)):
+        P = np.asarray(track, np.float64)
+        if P.shape != (len(rec), len(rec.classes)):
             raise ValueError(
-                f"extra[{name!r}][{i}] has shape {np.shape(P)}; its recording has "
+                f"extra[{name!r}][{i}] has shape {P.shape}; its recording has "
                 f"{len(rec)} rows and {len(rec.classes)} classes"
             )
-    own = {id(rec): P for rec, P in zip(recordings, given, strict=True)}
+        bad = ~np.isfinite(P).all(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"extra[{name!r}][{i}], row {int(bad.argmax())}: not finite; give probabilities"
+            )
+        own.setdefault(id(rec), []).append(P)  # one may be given twice
     if all(id(rec) in own for rec in streams):
-        return [own[id(rec)] for rec in streams]
+        return [own[id(rec)].pop(0) for rec in streams]
     # The only recording with answers of the reference was cut in two, early and late.
-    rows = sum(map(len, streams))
-    where = [
-        i
-        for i, rec in enumerate(recordings)
-        if len(rec) == rows and all(stream.time[0] in rec.time for stream in streams)
-    ]
+    (whole,) = (own[id(rec)][0] for rec in recordings if answered(rec, reference).any())
     early, late = sorted(streams, key=lambda rec: float(rec.time[0]))
-    halves = {id(early): given[where[0]][: len(early)], id(late): given[where[0]][len(early) :]}
+    halves = {id(early): whole[: len(early)], id(late): whole[len(early) :]}
     return [halves[id(rec)] for rec in streams]
 
 

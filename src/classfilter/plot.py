@@ -244,19 +244,19 @@ def comparison(found: Comparison) -> Figure:
     from .compare import TITLES
 
     key = next(iter(found.rows[0].measures))
-    best = {found.best(key, ahead) for ahead in (False, True)}
+    best = [first for _, first in found.cells(key)]
     figure = Figure(figsize=(7.5, 0.32 * len(found.rows) + 1.0), dpi=200, layout="constrained")
     axes = figure.subplots()
     for y, row in enumerate(found.rows):
         value, low, high = (100 * x for x in row.measures[key])
         colour, mark = (COLOURS[5], "s") if row.looks_ahead else (COLOURS[0], "o")
         axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
-        face = colour if row.name in best else "white"
+        face = colour if best[y] else "white"
         axes.plot(value, y, mark, color=colour, markerfacecolor=face, markersize=6)
     names = [row.name + " *" * row.looks_ahead for row in found.rows]
     axes.set_yticks(range(len(names)), names)
-    for label, row in zip(axes.get_yticklabels(), found.rows, strict=True):
-        label.set_fontweight("bold" if row.name in best else "normal")
+    for label, first in zip(axes.get_yticklabels(), best, strict=True):
+        label.set_fontweight("bold" if first else "normal")
     axes.invert_yaxis()
     axes.set_xlabel(f"{TITLES[key].capitalize()}; lines: 95 % of resamplings; * looks ahead")
     axes.grid(axis="x", linewidth=0.4)

@@ -146,7 +146,7 @@ def tune(
     if filter not in TRIED:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(TRIED)}")
     best = reference_of(several, reference)
-    asked = [rec for rec in several if _answered(rec, best).any()]
+    asked = [rec for rec in several if answered(rec, best).any()]
     if labels and all(rec.label is None or (rec.label < 0).all() for rec in asked):
         raise ValueError(
             f"labels is True, but no recording with answers of {best!r} has a label; leave it out"
@@ -178,10 +178,10 @@ def prepare(
             f"recordings: {step:.3g} time units from row to row are too few; give times in a "
             "smaller unit, such as seconds"
         )
-    count = sum(int(_answered(rec, reference).sum()) for rec in recordings)
+    count = sum(int(answered(rec, reference).sum()) for rec in recordings)
     halves = both_halves(recordings, reference)
     if halves is None:  # a source may be in few streams: take half of each
-        cut = [_cut(rec, reference) for rec in recordings if _answered(rec, reference).any()]
+        cut = [_cut(rec, reference) for rec in recordings if answered(rec, reference).any()]
         early = [first for first, _ in cut if len(first)]
         halves = _complete(early, [second for _, second in cut], reference)
     if count < FEWEST or halves is None:
@@ -252,7 +252,7 @@ def both_halves(
     recordings: Sequence[Recording], reference: str
 ) -> list[tuple[list[Recording], list[Recording]]] | None:
     """Return both halves, each with the other; of one stream, early and late; None if too short."""
-    several = [rec for rec in recordings if _answered(rec, reference).any()]
+    several = [rec for rec in recordings if answered(rec, reference).any()]
     if len(several) == 1:
         several = list(_cut(several[0], reference))
     # By turns, those of the same sources from the longest to the shortest, so that both halves have
@@ -267,7 +267,7 @@ def _complete(
     """Return both halves, each with the other, if they are long enough and have all sources."""
     sources = [set[str]().union(*map(_sources, half)) for half in (first, second)]
     for half in (first, second):
-        if sum(int(_answered(rec, reference).sum()) for rec in half) < FEWEST // 4:
+        if sum(int(answered(rec, reference).sum()) for rec in half) < FEWEST // 4:
             return None
     return [(first, second), (second, first)] if sources[0] == sources[1] else None
 
@@ -276,7 +276,8 @@ def _seen(rec: Recording) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(rec.probs).any(axis=1))
 
 
-def _answered(rec: Recording, source: str) -> NDArray[np.bool_]:
+def answered(rec: Recording, source: str) -> NDArray[np.bool_]:
+    """Say for each row whether it is an answer of a source."""
     return np.asarray((rec.source == source) & _seen(rec))
 
 
@@ -287,7 +288,7 @@ def _sources(rec: Recording) -> set[str]:
 
 def _cut(rec: Recording, reference: str) -> tuple[Recording, Recording]:
     """Return the early and the late half."""
-    asked = np.flatnonzero(_answered(rec, reference))
+    asked = np.flatnonzero(answered(rec, reference))
     middle = int(asked[len(asked) // 2])
     return _part(rec, slice(0, middle)), _part(rec, slice(middle, None))
 
@@ -306,7 +307,7 @@ def usual_step(recordings: Sequence[Recording]) -> float:
 def _untuned(recordings: Sequence[Recording], reference: str, kind: str) -> Tuned:
     """Return safe settings, and warn."""
     learnt = learn(recordings, reference)
-    count = sum(int(_answered(rec, reference).sum()) for rec in recordings)
+    count = sum(int(answered(rec, reference).sum()) for rec in recordings)
     why = (
         f"there are {count} answers of {reference!r}; at least {FEWEST} are needed, and all "
         "sources in both halves of the data, to tune: these are safe settings. Record for longer."
