@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,33 +15,11 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.cli import main
+from conftest import Run
 
 COMMAND = [sys.executable, "-m", "classfilter"]
 OPTIONS = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
 BETA = {"weak": 0.1, "strong": 1.0}
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> Iterator[Run]:
-    """Call the command in this process, in a folder of its own: exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["classfilter", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    yield call
-    assert not list(tmp_path.glob(".*.tmp")), "a half-written file was left behind"
 
 
 def day(hours: float = 0.1) -> cf.Recording:
@@ -217,7 +194,9 @@ def test_usage(run: Run, arguments: list[str], message: str) -> None:
     assert message in err
 
 
-@pytest.mark.parametrize("command", [[], ["filter"], ["stream"], ["plot"], ["demo"]])
+@pytest.mark.parametrize(
+    "command", [[], ["filter"], ["stream"], ["plot"], ["tune"], ["compare"], ["demo"]]
+)
 def test_help_has_an_example(run: Run, command: list[str]) -> None:
     code, out, _ = run(*command, "--help")
     assert code == 0

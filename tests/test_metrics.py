@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from classfilter import metrics
+from slow_metrics import slow_delays, slow_switches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -106,34 +107,6 @@ streams = st.lists(
 )
 
 
-def slow_delays(
-    truth: list[int], pred: list[int], time: list[float], gap: float, step: float
-) -> tuple[list[float], int]:
-    """Walk from each true change to the first right row; one row after the other."""
-    delays, missed, T = [], 0, len(truth)
-
-    def runs_on(t: int) -> bool:  # from row t to row t + 1
-        return t + 1 < T and truth[t] >= 0 and truth[t + 1] >= 0 and time[t + 1] - time[t] <= gap
-
-    for t in range(1, T):
-        if not (runs_on(t - 1) and truth[t] != truth[t - 1]):
-            continue
-        u = t
-        while pred[u] != truth[t]:
-            if not runs_on(u):
-                delays.append(time[u] + step - time[t])
-                missed += 1
-                break
-            u += 1
-            if truth[u] != truth[t]:
-                delays.append(time[u] - time[t])
-                missed += 1
-                break
-        else:
-            delays.append(time[u] - time[t])
-    return delays, missed
-
-
 @given(streams)
 def test_delay_equals_a_loop(rows: list[tuple[int, int, float]]) -> None:
     truth, pred = [r[0] for r in rows], [r[1] for r in rows]
@@ -156,12 +129,11 @@ def test_delay_equals_a_loop(rows: list[tuple[int, int, float]]) -> None:
 def test_switches_equal_a_loop(rows: list[tuple[int, int, float]]) -> None:
     truth, pred = [r[0] for r in rows], [r[1] for r in rows]
     time = np.cumsum([r[2] for r in rows]).tolist()
-    changes, seconds = 0, 0.0
-    for a in range(len(rows) - 1):
-        b = a + 1
-        if truth[a] >= 0 and truth[b] >= 0 and time[b] - time[a] <= 60:
-            changes += pred[a] != pred[b]
-            seconds += time[b] - time[a]
+    changes, seconds = slow_switches(truth, pred, time, 60.0)
+    assert metrics.count_switches(pred, time, truth, max_gap=60.0) == (
+        changes,
+        pytest.approx(seconds / 3600),
+    )
     got = metrics.switches_per_hour(pred, time, truth, max_gap=60.0)
     assert math.isnan(got) if seconds == 0 else got == pytest.approx(3600 * changes / seconds)
 
@@ -204,6 +176,16 @@ def test_summary_holds_the_single_functions() -> None:
         "missed": delay.missed,
     }
     assert list(metrics.summary(truth, probs.argmax(axis=1))) == ["accuracy", "macro_f1"]
+
+
+def test_switches_are_counted_over_the_labelled_rows_only() -> None:
+    pred, time = [0, 1, 1, 0, 2, 2], [0, 900, 1800, 2700, 3600, 4500]
+    assert metrics.count_switches(pred, time) == (3.0, 1.25)
+    assert metrics.count_switches(pred, time, [0, 0, -1, 0, 0, 0]) == (2.0, 0.75)
+    assert metrics.count_switches(np.eye(3)[pred], time) == (3.0, 1.25)
+    assert metrics.count_switches([0, 1, -1, 0, 2, 2], time) == (2.0, 0.75)
+    assert metrics.count_switches([0], [0]) == (0.0, 0.0)
+    assert metrics.count_switches([0, 1], [0, 5], [0, -1]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""What several test modules use: the command line, called in this process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Run]:
+    """Call the command in this process, in a folder of its own: exit code, output, errors."""
+    from classfilter.cli import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["classfilter", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    yield call
+    assert not list(tmp_path.glob(".*.tmp")), "a half-written file was left behind"

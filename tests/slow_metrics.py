@@ -1,0 +1,42 @@
+"""Metrics over time, one row after the other."""
+
+
+def slow_delays(
+    truth: list[int], pred: list[int], time: list[float], gap: float, step: float
+) -> tuple[list[float], int]:
+    """Walk from each true change to the first right row; one row after the other."""
+    delays, missed, T = [], 0, len(truth)
+
+    def runs_on(t: int) -> bool:  # from row t to row t + 1
+        return t + 1 < T and truth[t] >= 0 and truth[t + 1] >= 0 and time[t + 1] - time[t] <= gap
+
+    for t in range(1, T):
+        if not (runs_on(t - 1) and truth[t] != truth[t - 1]):
+            continue
+        u = t
+        while pred[u] != truth[t]:
+            if not runs_on(u):
+                delays.append(time[u] + step - time[t])
+                missed += 1
+                break
+            u += 1
+            if truth[u] != truth[t]:
+                delays.append(time[u] - time[t])
+                missed += 1
+                break
+        else:
+            delays.append(time[u] - time[t])
+    return delays, missed
+
+
+def slow_switches(
+    truth: list[int], pred: list[int], time: list[float], gap: float
+) -> tuple[int, float]:
+    """Count changes and seconds, one pair of labelled neighbours after the other."""
+    changes, seconds = 0, 0.0
+    for a in range(len(pred) - 1):
+        b = a + 1
+        if truth[a] >= 0 and truth[b] >= 0 and time[b] - time[a] <= gap:
+            changes += pred[a] != pred[b]
+            seconds += time[b] - time[a]
+    return changes, seconds
