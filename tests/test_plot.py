@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from classfilter import demo, plot
+from classfilter import Comparison, demo, plot
+from classfilter.compare import Measure, Row
 from classfilter.simulate import simulate
 
 pytest.importorskip("matplotlib")
@@ -156,6 +157,42 @@ def test_given_axes_are_used() -> None:
     assert plot.timeline(TIME, TRUTH, METHODS, CLASSES, ax=bottom) is figure
     assert len(top.lines) == 4
     assert len(bottom.collections) > 4
+
+
+def compared(measure: str) -> Comparison:
+    values = {"Raw": 0.5, "Mine": 0.9, "Yours": 0.9, "Back": 0.8, "Far back": 0.95}
+    rows = [
+        Row(name, "ack" in name, {measure: Measure(x, x - 0.02, x + 0.03)})
+        for name, x in values.items()
+    ]
+    return Comparison(rows, 3, 120, "strong", 7.0)
+
+
+def test_comparison_draws_each_value_with_its_interval() -> None:
+    (axes,) = plot.comparison(compared("accuracy")).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "Raw", "Mine", "Yours", "Back *", "Far back *",
+    ]  # fmt: skip
+    assert axes.yaxis_inverted()  # the first is on top
+    assert axes.get_xlabel().startswith("Accuracy, %; lines: 95 % of resamplings")
+    spans, points = axes.lines[::2], axes.lines[1::2]
+    assert len(spans) == len(points) == 5
+    for y, (span, point, x) in enumerate(zip(spans, points, [50, 90, 90, 80, 95], strict=True)):
+        np.testing.assert_allclose(np.asarray(span.get_xdata(), float), [x - 2, x + 3])
+        np.testing.assert_array_equal(np.asarray(span.get_ydata()), [y, y])
+        np.testing.assert_allclose(np.asarray(point.get_xdata(), float), [x])
+        np.testing.assert_array_equal(np.asarray(point.get_ydata()), [y])
+    assert [point.get_marker() for point in points] == ["o", "o", "o", "s", "s"]
+    assert len({point.get_color() for point in points}) == 2
+
+
+def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
+    (axes,) = plot.comparison(compared("agreement")).axes
+    assert axes.get_xlabel().startswith("Agrees with hindsight, %")
+    best = [False, True, True, False, True]
+    assert [point.get_markerfacecolor() != "white" for point in axes.lines[1::2]] == best
+    bold = [label.get_fontweight() == "bold" for label in axes.get_yticklabels()]
+    assert bold == best
 
 
 @pytest.mark.parametrize(
