@@ -356,7 +356,10 @@ UNEQUAL = [[0.5, 0.5], [1.0]]
         ),
         (lambda: beta_from_confusion([[1, 2, 3]]), r"matrix has shape \(1, 3\); it must be square"),
         (lambda: beta_from_confusion([[1, 2], [-1, 3]]), r"matrix, row 1, column 0: it is -1\.0; "),
-        (lambda: beta_from_confusion([[1, NAN], [1, 3]]), "matrix, row 0, column 1: it is nan; "),
+        (
+            lambda: beta_from_confusion([[1.0, NAN], [1.0, 3.0]]),
+            "matrix, row 0, column 1: it is nan; ",
+        ),
         (lambda: beta_from_confusion([[0, 0], [0, 0]]), "matrix is all 0; give counts of answers"),
         (lambda: beta_from_confusion([[0, 0], [3, 1]]), "matrix has one row of counts only; it"),
         (lambda: beta_from_confusion(np.eye(2), repeats=0.5), "repeats is 0.5; it must be 1 or"),

@@ -310,7 +310,9 @@ def test_the_labels_only_measure() -> None:
     recs = [clean(0), clean(1)]
     rng = np.random.default_rng(0)
     plain = compare(recs, "strong")
-    mixed = compare([changed(rec, label=rng.permutation(rec.label)) for rec in recs], "strong")
+    labels = [rng.permutation(np.asarray(rec.label)) for rec in recs]
+    wrong = [changed(rec, label=label) for rec, label in zip(recs, labels, strict=True)]
+    mixed = compare(wrong, "strong")
     bare = compare([changed(rec, label=None) for rec in recs], "strong")
     for one, two, three in zip(plain.rows, mixed.rows, bare.rows, strict=True):
         assert one.name == two.name == three.name

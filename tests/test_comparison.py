@@ -69,10 +69,10 @@ def test_cells_mark_the_best_and_its_equals() -> None:
 def test_the_text() -> None:
     expected = """
             accuracy, %      log-loss   switches an hour    delay, s
-Raw          50.0 ± 1.0   1.00 ± 0.01        100.0 ± 0.0     [0 ± 0]
-Tuned       [87.5 ± 1.0] [0.25 ± 0.01]         8.0 ± 0.0     12 ± 0
-Mine        [87.5 ± 1.0]  0.50 ± 0.01          9.0 ± 0.0     [0 ± 0]
-Back *      [80.0 ± 1.0]  0.12 ± 0.01          6.0 ± 0.0     [3 ± 0]
+Raw          50.0 ± 1.0   1.00 ± 0.01        100.0 ± 0.0      [0 ± 0]
+Tuned       [87.5 ± 1.0] [0.25 ± 0.01]         8.0 ± 0.0      12 ± 0
+Mine        [87.5 ± 1.0]  0.50 ± 0.01          9.0 ± 0.0      [0 ± 0]
+Back *      [80.0 ± 1.0]  0.12 ± 0.01          6.0 ± 0.0      [3 ± 0]
 Far back *  75.0 ± 10.0  [0.06 ± 0.10]         6.0 ± 0.1   nan ± nan
 
 3 streams, 120 steps; ± is half of a 95 % interval. * looks ahead.

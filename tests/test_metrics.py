@@ -130,10 +130,8 @@ def test_switches_equal_a_loop(rows: list[tuple[int, int, float]]) -> None:
     truth, pred = [r[0] for r in rows], [r[1] for r in rows]
     time = np.cumsum([r[2] for r in rows]).tolist()
     changes, seconds = slow_switches(truth, pred, time, 60.0)
-    assert metrics.count_switches(pred, time, truth, max_gap=60.0) == (
-        changes,
-        pytest.approx(seconds / 3600),
-    )
+    counted = metrics.count_switches(pred, time, truth, max_gap=60.0)
+    assert counted == pytest.approx((changes, seconds / 3600), rel=1e-12)
     got = metrics.switches_per_hour(pred, time, truth, max_gap=60.0)
     assert math.isnan(got) if seconds == 0 else got == pytest.approx(3600 * changes / seconds)
 
