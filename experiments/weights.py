@@ -41,6 +41,8 @@ def main() -> None:
     print("| | rule | accuracy, % | best weight | accuracy, % | with 0.5, % |\n" + "|---" * 6 + "|")
     for name in given.sets:
         real = name in ("extrasensory", "wisdm")
+        if real and given.data is None:
+            parser.error(f"{name} needs --data, the folder with its file")
         rows = []
         for split in range(given.splits):
             several = people(name, given.data, split) if real else simulated(name, split)

@@ -103,15 +103,20 @@ def test_tune_with_too_little(run: Run) -> None:
     assert config.read("walk.toml").beta == {"strong": 1.0, "weak": 0.1}
 
 
-def test_tune_that_warns_still_tells_what_it_chose(run: Run) -> None:
+def test_tune_that_warns_still_tells_what_it_chose(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     week("week.parquet")
-    df = cf.read_table("week.parquet")
-    cf.write_table(df.with_columns(time=pl.col("time") / 3600), "hours.parquet")
-    code, out, err = run("tune", "hours.parquet", "-o", "walk.toml", "--filter", "sticky")
+    monkeypatch.setattr("classfilter.setting.learn_transitions", _cannot)
+    code, out, err = run("tune", "week.parquet", "-o", "walk.toml", "--filter", "sticky")
     assert code == 0
     assert err.startswith("classfilter: what follows each class could not be learnt")
     assert err.count("\n") == 1
     assert out.startswith("A sticky filter, half-life")
+
+
+def _cannot(*_: object) -> None:
+    raise ValueError
 
 
 @pytest.mark.parametrize("command", ["tune", "compare"])
@@ -150,11 +155,24 @@ def test_places_that_cannot_be_written(run: Run, command: str, out: str) -> None
     week("week.parquet", rows=480)
     Path(f"folder.{out}").mkdir()
     for place, why in [
-        (f"nowhere/{out}", "No such file or directory"),
-        (f"folder.{out}", "Is a directory"),
+        (f"nowhere/{out}", " cannot be written; make its folder first"),
+        (f"folder.{out}", ": Is a directory"),
     ]:
         err = refused(run, command, "week.parquet", "-o", place)
-        assert err.endswith(f"{place}: {why}\n")
+        assert err.endswith(f"{place}{why}\n")
+
+
+@pytest.mark.parametrize("command", ["tune", "compare"])
+def test_the_input_is_not_replaced(run: Run, command: str) -> None:
+    week("week.parquet", rows=480)
+    before = Path("week.parquet").read_bytes()
+    if command == "compare":
+        err = refused(run, command, "week.parquet", "-o", "week.parquet")
+        assert "week.parquet is the input too; write to another file" in err
+    else:
+        err = refused(run, command, "week.parquet", "-o", "week.parquet")
+        assert "week.parquet ends in '.parquet'; it must be one of .toml" in err
+    assert Path("week.parquet").read_bytes() == before
 
 
 def test_no_permission(tmp_path: Path) -> None:
@@ -193,7 +211,7 @@ def test_compare_draws(run: Run) -> None:
     for ending, start in [("png", b"\x89PNG"), ("PDF", b"%PDF"), ("svg", b"<?xml")]:
         code, out, err = run("compare", "week.parquet", "-o", f"out.{ending}")
         assert (code, err) == (0, "")
-        assert "agrees with hindsight, %" in out
+        assert "hindsight gives it, %" in out
         assert "accuracy" not in out
         assert Path(f"out.{ending}").read_bytes().startswith(start)
     picture = imread("out.png")
@@ -210,7 +228,7 @@ def test_compare_with_little_data(run: Run) -> None:
     assert err.count("\n") == 1  # said once
     assert out.startswith(" ")
     week("week.csv", rows=100)
-    message = "week.csv: there are too few answers of 'strong' to tune on one half"
+    message = "week.csv: there are too few answers of 'strong', or a source is in one"
     assert message in refused(run, "compare", "week.csv", "-o", "out.csv")
 
 

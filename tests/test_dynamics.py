@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.dynamics import class_shares, learn_transitions
+from classfilter.dynamics import class_shares
+from classfilter.dynamics import learn_transitions as learnt
 from classfilter.generator import exponential
 
 Floats = NDArray[np.float64]
@@ -78,6 +79,12 @@ def test_each_row_is_a_distribution_and_times_add_up(K: int, seed: int) -> None:
 
 
 # --- transitions ----------------------------------------------------------------------------
+
+
+def learn_transitions(recordings: list[cf.Recording], reference: str) -> Floats:
+    """What follows each class in a time unit, as a filter sees it."""
+    matrix, interval = learnt(recordings, reference)
+    return cf.StickyFilter(len(matrix), transitions=matrix, interval=interval).transitions
 
 
 @pytest.mark.parametrize("apart", [0.5, 5.0, 12.0])

@@ -10,7 +10,7 @@ from hmmlearn import _hmmc
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.linalg import expm, logm
+from scipy.linalg import expm, fractional_matrix_power, logm
 
 import classfilter as cf
 from classfilter.generator import generator, stationary, stochastic
@@ -340,3 +340,21 @@ def test_a_state_is_kept_to_the_bit_and_noughts_are_lifted() -> None:
     with pytest.raises(ValueError, match="sum must be within 1e-4 of 1"):
         f.state = ([0.5, 0.4, 0.0],)
     assert f.probs.tolist() == [1.0, 1e-30, 1e-30]
+
+
+@pytest.mark.parametrize("interval", [0.25, 60.0])
+def test_transitions_of_an_interval(interval: float) -> None:
+    """The same class changes, told of another time."""
+    P = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.05, 0.05, 0.9]])
+    rng = np.random.default_rng(1)
+    s, dt = rng.dirichlet(np.ones(3), 50), rng.exponential(2.0, 50)
+    one = cf.StickyFilter(3, transitions=P).run(s, dt=dt)
+    other = cf.StickyFilter(3, transitions=P, interval=interval)
+    np.testing.assert_allclose(other.run(s, dt=dt * interval), one, rtol=0, atol=1e-9)
+    expected = fractional_matrix_power(P, 1 / interval)
+    np.testing.assert_allclose(other.transitions, expected, rtol=0, atol=1e-9)
+    again = other.copy()
+    assert again.transitions.tobytes() == other.transitions.tobytes()
+    for bad in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"interval is .*; it must be positive and finite"):
+            cf.StickyFilter(3, transitions=P, interval=bad)

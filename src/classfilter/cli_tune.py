@@ -60,6 +60,7 @@ def tune(
     """
     from .tune import tune as run
 
+    _check_out(table, out, (".toml",))
     console = Console(stderr=True, quiet=quiet)
     streams = _streams(table, sort)
     try:
@@ -74,10 +75,10 @@ def tune(
             )
     except ValueError as error:
         raise ValueError(about(table, error)) from error
-    found.save(out)
-    _tell(told)
     if found.judge != "nothing":  # then the warning says it all
         click.echo(found.explanation)
+    found.save(out)
+    _tell(told)
 
 
 @click.command(
@@ -99,9 +100,8 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     from .plot import comparison
 
     picture = out is not None and out.suffix.lower() in PICTURES
-    if out is not None and not picture and out.suffix.lower() not in ENDINGS:
-        endings = ", ".join((*PICTURES, *ENDINGS))
-        raise ValueError(f"{out} ends in {out.suffix!r}; it must be one of {endings}")
+    if out is not None:
+        _check_out(table, out, (*PICTURES, *ENDINGS))
     console = Console(stderr=True, quiet=quiet)
     streams = _streams(table, sort)
     try:
@@ -124,6 +124,16 @@ def _tell(told: Sequence[warnings.WarningMessage]) -> None:
     """Say each warning once, in one line."""
     for message in dict.fromkeys(str(warning.message) for warning in told):
         click.echo(f"classfilter: {message}", err=True)
+
+
+def _check_out(table: Path, out: Path, endings: tuple[str, ...]) -> None:
+    """Refuse, before the work, what could not be written after it, or would replace the data."""
+    if out.suffix.lower() not in endings:
+        raise ValueError(f"{out} ends in {out.suffix!r}; it must be one of {', '.join(endings)}")
+    if not out.resolve().parent.is_dir():
+        raise ValueError(f"{out} cannot be written; make its folder first")
+    if out.exists() and table.exists() and out.samefile(table):
+        raise ValueError(f"{out} is the input too; write to another file")
 
 
 def _streams(table: Path, sort: bool) -> list[Recording]:

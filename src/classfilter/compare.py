@@ -19,29 +19,44 @@ from .filters import Array, DirichletFilter
 from .judge import Half, Progress, best_memory
 from .recording import Recording
 from .setting import learn
-from .tune import Tuned, answered, both_halves, choose, prepare, reference_of, tune, usual_step
+from .tune import (
+    Tuned,
+    answered,
+    as_list,
+    both_halves,
+    choose,
+    prepare,
+    reference_of,
+    tune,
+    usual_step,
+)
 
 Floats = NDArray[np.float64]
 Track = Callable[[Recording], Array]
 WINDOW = 5
 RESAMPLES = 1000
 PERCENT = (2.5, 97.5)
-LOW_IS_GOOD = ("log_loss", "brier", "delay")
+FEWEST = 5
+"""Streams, below which their scatter tells nothing."""
+LOW_IS_GOOD = ("log_loss", "brier")
 HIGH_IS_GOOD = ("accuracy", "macro_f1", "agreement")
 TITLES = {
     "accuracy": "accuracy, %",
     "macro_f1": "macro-F1, %",
-    "agreement": "agrees with hindsight, %",
+    "agreement": "hindsight gives it, %",
     "log_loss": "log-loss",
     "brier": "Brier",
     "switches": "switches an hour",
     "delay": "delay, s",
 }
-"""What each measure is called. Only switches have no best: the true rate is."""
+"""What each measure is called. Switches have no best, and a track that flickers is quick."""
 
 
 class Measure(NamedTuple):
-    """A value, and between what it lies in 95 of 100 resamplings of whole streams."""
+    """A value, and between what it lies in 95 of 100 resamplings of whole streams.
+
+    With fewer than five streams nobody can know, and both are NaN.
+    """
 
     value: float
     low: float
@@ -143,16 +158,20 @@ class Comparison:
                 line += " " * (1 + width - len(column[i])) + cell
             lines.append(line.rstrip())
         streams = f"{self.streams} stream" + "s" * (self.streams != 1)
-        lines += ["", f"{streams}, {self.steps} steps; ± is half of a 95 % interval."]
+        lines += ["", f"{streams}, {self.steps} steps; reference: {self.reference}."]
+        if any(not np.isnan(m.low) for row in self.rows for m in row.measures.values()):
+            lines[-1] += " ± is half of a 95 % interval."
         if any(row.looks_ahead for row in self.rows):
             lines[-1] += " * looks ahead."
         if not np.isnan(self.true_switches):
             lines.append(f"The true class switches {self.true_switches:.1f} times an hour.")
+        elif "agreement" in self.rows[0].measures:
+            lines.append("Hindsight is itself a sticky filter, and leans to its like.")
         return "\n".join(lines)
 
 
 def compare(
-    recordings: Recording | Iterable[Recording],
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
     reference: str | None = None,
     *,
     extra: Mapping[str, Sequence[Array]] | None = None,
@@ -192,13 +211,13 @@ def compare(
     >>> found.best("accuracy") not in ("Raw", "Hold", "Single", "Multiple")
     True
     """
-    several = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    several = as_list(recordings)
     best = reference_of(several, reference)
     halves = both_halves(several, best)
     if halves is None:
         raise ValueError(
-            f"there are too few answers of {best!r} to tune on one half and to measure on the "
-            "other; record for longer"
+            f"there are too few answers of {best!r}, or a source is in one stream only: nothing "
+            "can be tuned on one half and measured on the other; record for longer"
         )
     tracks: dict[str, list[Array]] = {}
     streams: list[Recording] = []
@@ -321,10 +340,12 @@ def _measures(parts: Sequence[_Counts], sets: NDArray[np.intp]) -> dict[str, Mea
     columns = {key: np.array([getattr(p, key) for p in parts]) for key in _Counts._fields}
     every = np.arange(len(parts))[None]
     whole, resampled = _values(columns, every), _values(columns, sets)
+    measured = int((columns["rows"] > 0).sum()) if columns["rows"].any() else len(parts)
     found = {}
     for key, values in whole.items():
         known = resampled[key][~np.isnan(resampled[key])]
-        low, high = np.percentile(known, PERCENT) if known.size else (np.nan, np.nan)
+        enough = measured >= FEWEST and known.size
+        low, high = np.percentile(known, PERCENT) if enough else (np.nan, np.nan)
         found[key] = Measure(float(values[0]), float(low), float(high))
     return found
 
@@ -402,5 +423,7 @@ def _text(measure: str, found: Measure) -> str:
     scale, digits = {
         "log_loss": (1, 2), "brier": (1, 2), "switches": (1, 1), "delay": (1, 0)
     }.get(measure, (100, 1))  # fmt: skip
-    half = (found.high - found.low) / 2
-    return f"{scale * found.value:.{digits}f} ± {scale * half:.{digits}f}"
+    value = f"{scale * found.value:.{digits}f}"
+    if np.isnan(found.low):
+        return value
+    return f"{value} ± {scale * (found.high - found.low) / 2:.{digits}f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,20 +29,37 @@ def class_shares(recordings: Sequence[Recording], reference: str) -> Floats:
     return normalised
 
 
-def learn_transitions(recordings: Sequence[Recording], reference: str) -> Floats:
-    r"""Return the transitions of one time unit (K, K), from a source's successive answers.
+class Transitions(NamedTuple):
+    """What follows each class.
 
-    With the soft counts :math:`C_{ij} = \sum_n s_{n,i} s_{n+1,j}` of answers about d apart, and P
-    their rows normalised, the transitions of a time unit are :math:`P^{1/d}`, or those of the
-    nearest process in continuous time. An unsure answer counts for several classes, so P holds the
-    source's errors too, and leaves sooner than the class does.
+    Attributes
+    ----------
+    matrix : ndarray (K, K)
+        Probability of each class (column) a time `interval` after each class (row).
+    interval : float
+        In time units.
+    """
+
+    matrix: Floats
+    interval: float
+
+
+def learn_transitions(recordings: Sequence[Recording], reference: str) -> Transitions:
+    r"""Return what follows each class, from a source's successive answers.
+
+    These are the soft counts :math:`C_{ij} = \sum_n s_{n,i} s_{n+1,j}` of answers a usual time
+    apart, with an answer of the average kind added to each row, which is then normalised. An unsure
+    answer counts for several classes, so the source's errors are in it too, and it leaves sooner
+    than the class does. What no process in continuous time has, such as a fixed order of classes,
+    becomes a near process: negative rates are left out.
 
     Examples
     --------
     >>> answers = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1] * 50]
     >>> rec = Recording(np.arange(400.0) * 60, "strong", answers, ["rest", "move"])
-    >>> learn_transitions([rec], "strong")[0, 0].round(4)
-    np.float64(0.9942)
+    >>> found = learn_transitions([rec], "strong")
+    >>> found.matrix[0].round(2), found.interval
+    (array([0.75, 0.25]), 60.0)
     """
     pairs = [_answers(rec, reference) for rec in recordings]
     apart = np.concatenate([np.diff(time) for time, _ in pairs])
@@ -60,9 +78,9 @@ def learn_transitions(recordings: Sequence[Recording], reference: str) -> Floats
     follow /= follow.sum(axis=1, keepdims=True)
     try:
         rates = generator(follow)
-    except ValueError:  # it forgets within d: no process in continuous time has it
+    except ValueError:  # it forgets within the interval
         rates = follow - np.eye(K)
-    return exponential(rates / float(np.mean(np.concatenate(spans))))
+    return Transitions(exponential(rates), float(np.mean(np.concatenate(spans))))
 
 
 def _answers(rec: Recording, source: str) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ HALF_LIVES = (1, 2, 4, 8, 16, 32, 64, 128)
 WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 FLOORS = (1e-4, 1e-3, 1e-2)
 ANCHORS = (0.0, 0.1, 1.0)
-PARTS = 10
+PARTS = 4
 """Least number of parts of a half whose scatter tells how sure a score is."""
 LEAST = 1e-4
 """A prediction of less counts as so much."""

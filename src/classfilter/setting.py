@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .channel import Channel
-from .dynamics import class_shares, learn_transitions
+from .dynamics import Transitions, class_shares, learn_transitions
 from .filters import DirichletFilter, Filter
 from .recording import Recording
 from .sticky import StickyFilter
@@ -34,9 +34,10 @@ class Learnt(NamedTuple):
     reference : str
         The source that was learnt from.
     prior : ndarray (K,)
-        How often each class comes.
-    transitions : ndarray (K, K), optional
-        What follows each class in a time unit; None where no two answers follow each other.
+        How often each class comes: the square root of the shares, normalised. Answers hold the
+        shares of the data that a classifier was trained on, which are not known.
+    transitions : Transitions, optional
+        What follows each class; None where that cannot be learnt.
     channel : dict of str to Channel
         The confusions of each other source.
     """
@@ -44,7 +45,7 @@ class Learnt(NamedTuple):
     classes: tuple[str, ...]
     reference: str
     prior: Floats
-    transitions: Floats | None
+    transitions: Transitions | None
     channel: dict[str, Channel]
 
 
@@ -82,8 +83,9 @@ class Setting(NamedTuple):
             options = {"half_life": self.half_life, "estimate": "mean", "anchor": self.anchor}
             return "dirichlet", options | {"floor": self.floor}
         options = {"prior": learnt.prior, "floor": self.floor}
-        if self.family == "transitions":
-            return "sticky", {"transitions": learnt.transitions, **options}
+        if self.family == "transitions" and learnt.transitions is not None:
+            matrix, interval = learnt.transitions
+            return "sticky", {"transitions": matrix, "interval": interval, **options}
         return "sticky", {"half_life": self.half_life, **options}
 
     def filter(self, learnt: Learnt) -> Filter:
@@ -178,8 +180,9 @@ def learn(recordings: Sequence[Recording], reference: str) -> Learnt:
     classes, prior = recordings[0].classes, _tempered(class_shares(recordings, reference))
     try:
         transitions = learn_transitions(recordings, reference)
-        StickyFilter(classes, transitions=transitions, prior=prior)  # its time unit may be too long
-    except ValueError:
+        matrix, interval = transitions
+        StickyFilter(classes, transitions=matrix, interval=interval, prior=prior)
+    except ValueError:  # no process in continuous time has them
         transitions = None
     channel = {name: Channel.between(recordings, name, reference) for name in others}
     learnt = Learnt(classes, reference, prior, transitions, channel)

@@ -56,6 +56,8 @@ class StickyFilter(_core.Sticky):
         Instead of stay: the probability of each class (column) one time unit after each class
         (row). A matrix that no process in continuous time has is replaced by a near one; the
         property `transitions` shows what is used.
+    interval : float, default 1
+        The time that `transitions` are over, in time units.
     floor : float, default 1e-3
         Smallest probability believed: observations become ``max(s, floor)``, normalised.
     dtype : {float64, float32}
@@ -81,6 +83,7 @@ class StickyFilter(_core.Sticky):
         half_life: float | None = None,
         prior: ArrayLike | None = None,
         transitions: ArrayLike | None = None,
+        interval: float = 1.0,
         floor: float = 1e-3,
         dtype: DTypeLike = np.float64,
     ) -> None:
@@ -96,9 +99,11 @@ class StickyFilter(_core.Sticky):
             given = "half_life" if stay is None else "stay"
             raise ValueError(f"transitions and {given} are both given; give one of them")
         else:
+            if not (interval > 0 and np.isfinite(interval)):
+                raise ValueError(f"interval is {interval!r}; it must be positive and finite")
             wanted = stochastic(transitions, self._classes)
-            rates = generator(wanted)
-            self._options = {"transitions": np.array(transitions, np.float64)}
+            rates = generator(wanted) / interval
+            self._options = {"transitions": np.array(transitions, np.float64), "interval": interval}
         if prior is None:
             prior = np.full(K, 1 / K) if rates is None else self._led_to(stationary(rates))
         prior = np.array(prior, self._dtype)
@@ -115,7 +120,7 @@ class StickyFilter(_core.Sticky):
             single=self._dtype == np.float32,
         )
         if rates is not None:
-            self._require_close(wanted)
+            self._require_close(wanted, interval)
 
     def _led_to(self, prior: Array) -> Array:
         for name, p in zip(self._classes, prior, strict=True):
@@ -126,13 +131,14 @@ class StickyFilter(_core.Sticky):
                 )
         return prior
 
-    def _require_close(self, wanted: Array) -> None:
-        off = np.abs(self.transitions - wanted)
+    def _require_close(self, wanted: Array, interval: float) -> None:
+        made = self._transitions(interval)
+        off = np.abs(made - wanted)
         i, j = np.unravel_index(off.argmax(), off.shape)
         if off[i, j] > CLOSE:
             raise ValueError(
                 f"transitions[{i}, {j}] is {wanted[i, j]:.3g}, but the nearest process in "
-                f"continuous time has {self.transitions[i, j]:.3g}: give the transitions of a "
+                f"continuous time has {made[i, j]:.3g}: give the transitions of a "
                 "shorter time, in which most classes stay"
             )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -52,8 +52,10 @@ class Tuned:
         The channel of each source, None where its answers are taken as they are.
     reference : str
         The source that the settings were found by.
+    setting : Setting or None
+        What was chosen; None of a file.
     judge : {"hindsight", "next answer", "labels", "nothing"}
-        What the score is: the share of rows on which the filter calls what hindsight calls; the
+        What the score is: what hindsight gives, on average, to the class that the filter calls; the
         mean logarithm of what the filter gives to the reference's next answer; the accuracy; or
         nothing, where the data were too few.
     table : list of Trial
@@ -65,6 +67,7 @@ class Tuned:
     beta: dict[str, float]
     channel: dict[str, Channel | None]
     reference: str
+    setting: Setting | None
     judge: str
     table: list[Trial]
     explanation: str
@@ -93,6 +96,21 @@ class Tuned:
 
         save(self._fresh, Path(path), self.beta, self._channels())
 
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Tuned:
+        """Return the filter, the weights and the channels of a TOML file, ready to run.
+
+        The file must name the weight of each source, as `save` does.
+        """
+        from .config import read
+
+        fresh, beta, channel = read(Path(path))
+        if not beta:
+            raise ValueError(f"{path} has no section [beta]; name the weight of each source there")
+        channels = {name: channel.get(name) for name in beta}
+        best = max(beta, key=lambda name: beta[name])
+        return cls(beta, channels, best, None, "nothing", [], f"As in {path}.", fresh)
+
     def _channels(self) -> dict[str, Channel]:
         return {name: channel for name, channel in self.channel.items() if channel is not None}
 
@@ -101,7 +119,7 @@ class Tuned:
 
 
 def tune(
-    recordings: Recording | Iterable[Recording],
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
     filter: Kind = "auto",  # noqa: A002
     reference: str | None = None,
     *,
@@ -113,12 +131,12 @@ def tune(
 
     Parameters
     ----------
-    recordings : Recording or several
-        One a stream, all of the same classes.
+    recordings : Recording, or several, or a mapping to them
+        One a stream, all of the same classes; what `recordings` makes of a dataframe will do.
     filter : {"auto", "dirichlet", "sticky"}
         The family of filters; or the best of them.
     reference : str, optional
-        The best source. Unless given, the one that answers least often.
+        The best source. Unless given, the one that answers least often, by far.
     channel : bool, optional
         Whether the answers of the other sources go through their channels; whatever is better,
         unless given.
@@ -142,7 +160,7 @@ def tune(
     >>> round(metrics.accuracy(day.truth, tuned.run(day.recording())), 2) > 0.8
     True
     """
-    several = [recordings] if isinstance(recordings, Recording) else list(recordings)
+    several = as_list(recordings)
     if filter not in TRIED:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(TRIED)}")
     best = reference_of(several, reference)
@@ -155,6 +173,15 @@ def tune(
     if trial is None:
         return _untuned(several, best, filter)
     return choose(trial, filter, channel, progress)
+
+
+def as_list(
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+) -> list[Recording]:
+    """Return the recordings, of one stream or of several."""
+    if isinstance(recordings, Recording):
+        return [recordings]
+    return list(recordings.values() if isinstance(recordings, Mapping) else recordings)
 
 
 class Prepared(NamedTuple):
@@ -201,8 +228,8 @@ def choose(
     families = [f for f in TRIED[kind] if f != "transitions" or follows]
     if len(families) < len(TRIED[kind]):
         warnings.warn(
-            "what follows each class could not be learnt: a time unit is too long for it; give "
-            "times in a smaller unit, such as seconds",
+            f"what follows each class could not be learnt: too much changes between two answers of "
+            f"{learnt.reference!r}; ask it more often",
             stacklevel=3,
         )
     done = 0
@@ -228,6 +255,12 @@ def choose(
 
 def reference_of(recordings: Sequence[Recording], reference: str | None) -> str:
     """Return the reference: the one that is named, or the source that answers least often."""
+    for rec in recordings:
+        if not isinstance(rec, Recording):
+            raise TypeError(
+                f"recordings has a {type(rec).__name__}; give recordings: those of a dataframe are "
+                "recordings(df)"
+            )
     if not recordings:
         raise ValueError("recordings is empty; give one a stream")
     classes = recordings[0].classes
@@ -241,7 +274,13 @@ def reference_of(recordings: Sequence[Recording], reference: str | None) -> str:
     if not counts:
         raise ValueError("recordings has no answers; there is nothing to tune on")
     if reference is None:
-        return str(min(counts, key=lambda name: counts[name]))
+        rarest = sorted(counts, key=lambda name: counts[name])
+        if len(rarest) > 1 and 2 * counts[rarest[0]] > counts[rarest[1]]:
+            raise ValueError(
+                f"reference is not given, and {rarest[0]!r} and {rarest[1]!r} answer about as "
+                "often; name the best source"
+            )
+        return str(rarest[0])
     if reference not in counts:
         known = ", ".join(sorted(counts))
         raise ValueError(f"reference is {reference!r}; the sources with answers are {known}")
@@ -332,6 +371,7 @@ def _made(
         beta,
         {name: channels.get(name) for name in beta},
         learnt.reference,
+        setting,
         judge,
         table,
         explanation,
@@ -345,7 +385,7 @@ _NAMES = {
     "dirichlet": "A Dirichlet filter",
 }
 _JUDGES = {
-    "hindsight": "It calls at once what hindsight calls in {:.1%} of all rows",
+    "hindsight": "Hindsight gives {:.1%} on average to what it calls at once",
     "labels": "It calls the labelled class in {:.1%} of all labelled rows",
     "next answer": "It gives {:.1%} to the next answer, as a geometric mean",
 }
@@ -359,7 +399,10 @@ def _explanation(trial: Prepared, chosen: Setting, found: Sequence[Setting]) -> 
         f"{name} {weight:.2g}" + (" through its channel" if name in chosen.channel else "")
         for name, weight in chosen.beta
     ]
-    lines = [f"{_NAMES[chosen.family]}{memory}. Weights: {', '.join(parts)}."]
+    usual = Setting._field_defaults
+    rare = (("floor", chosen.floor), ("anchor", chosen.anchor))
+    more = "".join(f", {name} {value:g}" for name, value in rare if value != usual[name])
+    lines = [f"{_NAMES[chosen.family]}{memory}{more}. Weights: {', '.join(parts)}."]
 
     def shown(score: float) -> float:
         return math.exp(score) if judge == "next answer" else score
@@ -373,7 +416,7 @@ def _explanation(trial: Prepared, chosen: Setting, found: Sequence[Setting]) -> 
         rivals["the paper's weights, 1 and 0.5"] = best_memory(jury, paper, trial.step)
     for name, rival in rivals.items():
         gap, doubt = score - jury.mean(rival), jury.error(chosen, rival)
-        sure = "clear" if gap > 2 * doubt else "not sure"
+        sure = "clear" if gap > 3 * doubt else "not sure"
         lines.append(f"Against {name}: {shown(jury.mean(rival)):.1%}; {sure}.")
     streams = f"{trial.streams} stream" + ("s" if trial.streams > 1 else "")
     with_labels = "by the labels" if judge == "labels" else "without labels"
