@@ -66,22 +66,22 @@ def _right(rec: Recording, P: Floats) -> tuple[float, float]:
     return (metrics.accuracy(rec.label, P) * seen, seen) if seen else (0.0, 0.0)
 
 
-def mean_table(found: Sequence[Comparison]) -> list[tuple[str, dict[str, float]]]:
-    """Return each method's measures, averaged over the splits."""
+def mean_table(found: Sequence[Comparison]) -> list[tuple[str, dict[str, list[float]]]]:
+    """Return each method's measures, one a split."""
     return [
         (
             row.name + " *" * row.looks_ahead,
-            {
-                key: float(np.mean([one.rows[i].measures[key].value for one in found]))
-                for key in MEASURES
-            },
+            {key: [one.rows[i].measures[key].value for one in found] for key in MEASURES},
         )
         for i, row in enumerate(found[0].rows)
     ]
 
 
-def markdown(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
-    """Return a table in Markdown, the best of each column in bold; smoothers apart."""
+def markdown(rows: Sequence[tuple[str, dict[str, list[float]]]]) -> str:
+    """Return a table of means in Markdown, the best in bold; smoothers apart.
+
+    Behind the accuracy is its standard deviation over the splits.
+    """
     lines = ["| | " + " | ".join(TITLES[key] for key in MEASURES) + " |", "|---" * 7 + "|"]
     for name, values in rows:
         rivals = [v for n, v in rows if n.endswith("*") == name.endswith("*") and n != ALWAYS]
@@ -90,13 +90,23 @@ def markdown(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
             scale, digits = {"accuracy": (100, 1), "macro_f1": (100, 1)}.get(
                 key, (1, 2 if key in ("log_loss", "brier") else 1)
             )
-            text = f"{scale * values[key]:.{digits}f}"
-            best = max if key in ("accuracy", "macro_f1") else min
-            if key != "switches" and name != ALWAYS and values[key] == best(v[key] for v in rivals):
+            text = f"{scale * np.mean(values[key]):.{digits}f}"
+            best = {"accuracy": max, "macro_f1": max, "log_loss": min, "brier": min}.get(key)
+            if (
+                best
+                and name != ALWAYS
+                and _mean(values, key) == best(_mean(v, key) for v in rivals)
+            ):
                 text = f"**{text}**"
+            if key == "accuracy":
+                text += f" ± {scale * np.std(values[key], ddof=1):.{digits}f}"
             cells.append(text)
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _mean(values: dict[str, list[float]], key: str) -> float:
+    return float(np.mean(values[key]))
 
 
 def main() -> None:
