@@ -9,7 +9,7 @@ demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
 
 test: .venv/dev
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q --numprocesses auto --dist worksteal
 
 lint: .venv/dev
 	$(BIN)/ruff check
