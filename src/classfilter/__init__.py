@@ -1,6 +1,6 @@
 """Turn the flickering output of black-box classifiers into a steady class track."""
 
-from . import metrics, plot
+from . import metrics, plot, policy
 from ._version import __version__
 from .bank import Bank
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
@@ -11,6 +11,7 @@ from .config import load
 from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
 from .recording import Recording
+from .replay import Replay, replay
 from .simulate import simulate
 from .smooth import smooth
 from .sticky import StickyFilter, StickyState
@@ -29,6 +30,7 @@ __all__ = [
     "MeanFilter",
     "RawFilter",
     "Recording",
+    "Replay",
     "StickyFilter",
     "StickyState",
     "Tuned",
@@ -41,8 +43,10 @@ __all__ = [
     "load",
     "metrics",
     "plot",
+    "policy",
     "read_table",
     "recordings",
+    "replay",
     "simulate",
     "smooth",
     "tune",
