@@ -78,7 +78,7 @@ def replay(
     >>> day = simulate(hours=1.0)
     >>> f, beta = StickyFilter(day.classes, half_life=120.0), {"strong": 1.0, "weak": 0.1}
     >>> replay(day.time, day.probs, policy.Periodic(every=12), f, beta).calls
-    {'strong': 60, 'weak': 660}
+    {'weak': 660, 'strong': 60}
     """
     if not probs:
         raise ValueError("probs is empty; give the answers of each source, (T, K)")
