@@ -89,19 +89,43 @@ def test_a_call_that_was_refused_is_asked_for_again(made: Callable[[], Policy]) 
 def test_threshold_by_hand() -> None:
     # Budget 1/4 and patience 2: a weak call halves the threshold, a strong one makes it 2**3.
     policy = Adaptive(budget=1 / 4, shortest=1, floor=0.25, disagreement=0.5, patience=2)
+    start = START * 4
     assert policy.choose(TORN, {}) == "strong"
-    policy.called("strong", SURE, TORN, 0.0)
-    assert policy.state == (0.0, 1, 0.0)
-    assert policy.choose(TORN, {"strong": 2.0}) == "weak"  # the time of a step is not yet known
+    policy.called("strong", SURE, TORN, 7.0)
+    assert policy.state == (start * 8, 0.0, 1, 0.0)
+    assert policy.choose(TORN, {"strong": 1e9}) == "weak"  # the time of a step is not yet known
     policy.called("weak", [0.75, 0.25], SURE, 2.0)
-    assert policy.state == (START * 2 * 4 / 2, 2, 0.25)
-    policy.state = (1.0, 2, 0.5)  # doubt is 0.25 + (1 - max p) + 0.5 * 0.5
-    assert policy.choose(SURE, {"strong": 2.0}) == "strong"
-    assert policy.choose(SURE, {"strong": 1.99}) == "weak"
-    assert policy.choose(TORN, {"strong": 1.0}) == "strong"
-    assert policy.choose(TORN, {"strong": 0.99}) == "weak"
+    assert policy.state == (start * 4, 2.0, 2, 0.25)
+    policy.state = (1.0, 2.0, 2, 0.5)  # doubt is 0.25 + (1 - max p) + 0.5 * 0.5
+    assert policy.choose(SURE, {"strong": 4.0}) == "strong"
+    assert policy.choose(SURE, {"strong": 3.99}) == "weak"
+    assert policy.choose(TORN, {"strong": 2.0}) == "strong"
+    assert policy.choose(TORN, {"strong": 1.99}) == "weak"
     policy.called("strong", TORN, SURE, 2.0)
-    assert policy.state == (8.0, 1, 0.0)
+    assert policy.state == (8.0, 2.0, 1, 0.0)
+
+
+def test_usual_step() -> None:
+    policy = Adaptive()
+    policy.called("strong", SURE, SURE, 99.0)
+    seen = []
+    for dt in (600.0, 600.0 + 1e-9, 5.0, 0.0, 900.0):
+        policy.called("weak", SURE, SURE, dt)
+        seen.append(policy.state.step)
+    assert seen == [600.0, 600.0, 600.0 / 1.1, 600.0 / 1.1, 600.0 / 1.1 * 1.1]
+    for dt in [5.0] * 9 + [600.0] + [5.0] * 90:
+        policy.called("weak", SURE, SURE, dt)
+    assert policy.state.step == pytest.approx(5.0, rel=0.1)
+
+
+def test_a_pause_is_followed_by_a_strong_call() -> None:
+    probs, dt = np.tile([0.9, 0.1], (2000, 1)), np.full(2000, 5.0)
+    plain = drive(Adaptive(), probs, probs, dt)
+    after = next(t for t in range(1000, 2000) if plain[t - 3 : t + 1] == ["strong"] + ["weak"] * 3)
+    dt[after] = 3600.0
+    paused = drive(Adaptive(), probs, probs, dt)
+    assert paused[:after] == plain[:after]
+    assert paused[after] == "strong"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +139,7 @@ def test_threshold_by_hand() -> None:
 )
 def test_surprise(answer: list[float], held: list[float], surprise: float) -> None:
     policy = Adaptive()
-    policy.state = (1.0, 3, 0.125)
+    policy.state = (1.0, 1.0, 3, 0.125)
     policy.called("weak", answer, held, 1.0)
     assert policy.state.surprise == surprise
     assert policy.state.gap == 4
@@ -124,7 +148,7 @@ def test_surprise(answer: list[float], held: list[float], surprise: float) -> No
 def test_limits_beat_doubt() -> None:
     policy = Adaptive(budget=1 / 5, shortest=3, longest=8)
     for gap, most, least in ((2, "weak", "weak"), (3, "strong", "weak"), (8, "strong", "strong")):
-        policy.state = (1.0, gap, 0.0)
+        policy.state = (1.0, 1.0, gap, 0.0)
         assert policy.choose(TORN, {"strong": 1e9}) == most
         assert policy.choose(SURE, {"strong": 1e-9}) == least
 
@@ -178,16 +202,17 @@ def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement:
     pull = -1 / math.log(1 - 1 / patience) / every  # calls that change the threshold by e
     assert strong - T / every < pull * math.log(highest / START) + 2
     assert strong - T / every > -pull * math.log(START / lowest) - 6
-    # What was called beyond the budget is in the threshold, but for the first call.
-    beyond = pull * math.log(policy.state.threshold / (START * 3 * every))
-    assert strong - 1 - (T - 1) / every == pytest.approx(beyond, abs=1e-6)
+    # What was called beyond the budget is in the threshold.
+    beyond = pull * math.log(policy.state.threshold / (START * every))
+    assert strong - T / every == pytest.approx(beyond, abs=1e-6)
 
 
 def joined(*parts: Simulation) -> tuple[Floats, dict[str, Floats]]:
     """Put streams of equal steps one behind the other."""
     T = sum(part.time.size for part in parts)
     probs = {name: np.concatenate([part.probs[name] for part in parts]) for name in BETA}
-    return np.arange(T) * 5.0, probs
+    time: Floats = np.arange(T, dtype=np.float64) * 5.0
+    return time, probs
 
 
 STREAMS: dict[str, Callable[[], list[Simulation]]] = {
@@ -222,6 +247,18 @@ def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
         assert calls["strong"] == pytest.approx(time.size / every, rel=0.05)
 
 
+def test_budget_is_kept_at_uneven_steps() -> None:
+    day = cf.simulate("capture24", seed=8)
+    rng = np.random.default_rng(8)
+    shares = [0.04, 0.05, 0.2, 0.5, 0.2, 0.01]
+    steps = rng.choice([0.0, 0.001, 3.0, 5.0, 8.0, 600.0], day.time.size, p=shares)
+    for first in (1e-3, 600.0):
+        steps[1] = first
+        f = cf.StickyFilter(day.classes, half_life=200.0)
+        done = cf.replay(np.cumsum(steps), day.probs, Adaptive(), f, BETA)
+        assert done.calls["strong"] == pytest.approx(day.time.size / 12, rel=0.05)
+
+
 def test_as_accurate_as_periodic_with_no_more_calls() -> None:
     tuned = cf.tune(
         [cf.simulate("capture24", seed=i).recording() for i in (101, 102)],
@@ -230,7 +267,7 @@ def test_as_accurate_as_periodic_with_no_more_calls() -> None:
     )
     right: dict[str, list[float]] = {"periodic": [], "adaptive": []}
     calls = dict.fromkeys(right, 0)
-    policies = {"periodic": Periodic(12), "adaptive": Adaptive(1 / 12.5)}
+    policies: dict[str, Policy] = {"periodic": Periodic(12), "adaptive": Adaptive(1 / 12.5)}
     for seed in range(10, 14):
         day = cf.simulate("capture24", seed=seed)
         for name, policy in policies.items():
@@ -441,10 +478,11 @@ def test_bad_steps_change_nothing() -> None:
         with pytest.raises(ValueError, match=message):
             policy.called("weak", answer, probs, dt)
     states: list[tuple[Any, str]] = [
-        ((-1.0, 1, 0.0), "threshold is -1.0"),
-        ((math.inf, 1, 0.0), "threshold is inf"),
-        ((1.0, -1, 0.0), "gap is -1; it counts steps and must be 0 or more"),
-        ((1.0, 1, 2.0), "surprise is 2.0; it must lie in 0 to 1"),
+        ((0.0, 1.0, 1, 0.0), "threshold is 0.0; it must be positive"),
+        ((math.inf, 1.0, 1, 0.0), "threshold is inf"),
+        ((1.0, -1.0, 1, 0.0), "step is -1.0; it must be 0 or more"),
+        ((1.0, 1.0, -1, 0.0), "gap is -1; it counts steps and must be 0 or more"),
+        ((1.0, 1.0, 1, 2.0), "surprise is 2.0; it must lie in 0 to 1"),
     ]
     for state, message in states:
         with pytest.raises(ValueError, match=message):

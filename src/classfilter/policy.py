@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 PolicyType = TypeVar("PolicyType", bound="Policy")
+Made = TypeVar("Made")
 ROUNDING = 1e-9
 """Share of a time that may be lost to rounding."""
 START = 0.15
-"""The first threshold: this doubt at the usual time between strong calls."""
+"""The first threshold: this doubt after as many steps as the budget allows one strong call."""
+PACE = 1.1
+"""By how much a step changes the usual time from step to step."""
 LOWEST, HIGHEST = 1e-30, 1e30
 """Bounds of the threshold, which matter only where calls are not those that were chosen."""
 
@@ -119,7 +123,7 @@ class Periodic:
             every = _steps("every", 12 if every is None else every)
         self.every, self.seconds = every, seconds
         self.strong, self.weak = strong, weak
-        self.reset()
+        self._gap = 0
 
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
         """Return the source to call now; see `Policy.choose`."""
@@ -148,12 +152,9 @@ class Periodic:
         """Return to the state before any call."""
         self._gap = 0
 
-    def copy(self) -> Periodic:
+    def copy(self: Made) -> Made:
         """Return an independent policy with the same settings, in the same state."""
-        names = {"strong": self.strong, "weak": self.weak}
-        other = type(self)(self.every, seconds=self.seconds, **names)
-        other.state = self.state
-        return other
+        return copy(self)
 
     def __repr__(self) -> str:
         how = f"seconds={self.seconds:g}" if self.every is None else f"every={self.every}"
@@ -166,8 +167,9 @@ class AdaptiveState(NamedTuple):
     Attributes
     ----------
     threshold : float
-        What doubt times the time since the last strong call has to pass; 0 while the time from
-        step to step is not known.
+        What doubt times the steps' worth of time since the last strong call has to reach.
+    step : float
+        The usual time from step to step; 0 while it is not known.
     gap : int
         Steps from the last strong call to the step that comes; 0 before the first.
     surprise : float
@@ -175,6 +177,7 @@ class AdaptiveState(NamedTuple):
     """
 
     threshold: float
+    step: float
     gap: int
     surprise: float
 
@@ -186,10 +189,10 @@ class Adaptive:
 
     .. math:: (\text{floor} + 1 - \max_i p_i + w d)\, t \ge \theta,
 
-    with the filter's reading p, the time t since the last strong call, and the surprise
-    :math:`d = 1 - s_k`, where s is the last weak answer and k the class that the filter held for
-    the most probable before it. A strong call raises the threshold :math:`\theta` and a weak call
-    lowers it, so that their shares come to the budget:
+    with the filter's reading p, the time t since the last strong call, counted in usual steps, and
+    the surprise :math:`d = 1 - s_k`, where s is the last weak answer and k the class that the
+    filter held for the most probable before it. A strong call raises the threshold :math:`\theta`
+    and a weak call lowers it, so that their shares come to the budget:
 
     .. math:: \theta \leftarrow \theta (1 - 1 / n)^{1 - 1 / b} \quad\text{or}\quad
               \theta \leftarrow \theta (1 - 1 / n),
@@ -212,8 +215,9 @@ class Adaptive:
         Doubt that always remains, so that a calm stream spends its budget too; above 0.
     patience : float, default 300
         Steps in which the threshold falls to 1/e without a strong call. More lets a calm time save
-        for a frantic one; less keeps closer to the budget. Over N equal steps the share is within
-        about ``2 * patience / N`` of the budget, as a part of it: 3.5 % over a day of 5 s steps.
+        for a frantic one; less keeps closer to the budget. Over N steps the share is within about
+        ``2 * patience / N`` of the budget, as a part of it: 3.5 % over a day of 5 s steps.
+        Where much of the time is pauses, it is a little above.
     strong, weak : str
         Names of the two sources.
 
@@ -268,17 +272,18 @@ class Adaptive:
         self.strong, self.weak = strong, weak
         self._fall = 1 - 1 / self.patience
         # At the budget, rises and falls cancel: rise ** budget * fall ** (1 - budget) is 1.
-        self._rise = self._fall ** (1 - 1 / self.budget)
-        self.reset()
+        self._rise: float = self._fall ** (1 - 1 / self.budget)
+        self._threshold, self._step = START / self.budget, 0.0
+        self._gap, self._surprise = 0, 0.0
 
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
         """Return the source to call now; see `Policy.choose`."""
         doubt = self.floor + 1 - _top(probs) + self.disagreement * self._surprise
         if self._gap == 0 or self._gap >= self.longest:
             return self.strong
-        if self._gap < self.shortest or self._threshold == 0:
+        if self._gap < self.shortest or self._step == 0:
             return self.weak
-        due = doubt * since.get(self.strong, math.inf) >= self._threshold
+        due = doubt * since.get(self.strong, math.inf) >= self._threshold * self._step
         return self.strong if due else self.weak
 
     def called(self, source: str, answer: ArrayLike, probs: ArrayLike, dt: float) -> None:
@@ -292,11 +297,10 @@ class Adaptive:
         if not 0 <= dt < math.inf:
             raise ValueError(f"dt is {dt!r}; it must be 0 or more, and finite")
         strong = source == self.strong
-        if self._threshold == 0 and self._gap > 0:
-            self._threshold = START * dt / self.budget
-        factor = self._rise if strong else self._fall
-        if self._threshold > 0:
-            self._threshold = min(max(self._threshold * factor, LOWEST), HIGHEST)
+        moved = self._threshold * (self._rise if strong else self._fall)
+        self._threshold = min(max(moved, LOWEST), HIGHEST)
+        if self._gap > 0 and dt > 0:  # the first step has no step before it
+            self._step = _usual(self._step, dt)
         self._gap = _next_gap(self._gap, strong)
         agreed = float(said[held == top].max())
         self._surprise = 0.0 if strong or math.isnan(agreed) else max(0.0, 1 - agreed)
@@ -304,36 +308,29 @@ class Adaptive:
     @property
     def state(self) -> AdaptiveState:
         """All that the policy remembers; assign it to restore."""
-        return AdaptiveState(self._threshold, self._gap, self._surprise)
+        return AdaptiveState(self._threshold, self._step, self._gap, self._surprise)
 
     @state.setter
-    def state(self, state: tuple[float, int, float]) -> None:
-        threshold, gap, surprise = state
-        if not 0 <= threshold < math.inf:
-            raise ValueError(f"threshold is {threshold!r}; it must be 0 or more, and finite")
+    def state(self, state: tuple[float, float, int, float]) -> None:
+        threshold, step, gap, surprise = state
+        if not 0 < threshold < math.inf:
+            raise ValueError(f"threshold is {threshold!r}; it must be positive and finite")
+        if not 0 <= step < math.inf:
+            raise ValueError(f"step is {step!r}; it must be 0 or more, and finite")
         if not 0 <= surprise <= 1:
             raise ValueError(f"surprise is {surprise!r}; it must lie in 0 to 1")
         self._gap = _steps("gap", gap, 0)
-        self._threshold, self._surprise = float(threshold), float(surprise)
+        self._threshold, self._step = float(threshold), float(step)
+        self._surprise = float(surprise)
 
     def reset(self) -> None:
         """Return to the state before any call."""
-        self._threshold, self._gap, self._surprise = 0.0, 0, 0.0
+        self._threshold = START / self.budget
+        self._step, self._gap, self._surprise = 0.0, 0, 0.0
 
-    def copy(self) -> Adaptive:
+    def copy(self: Made) -> Made:
         """Return an independent policy with the same settings, in the same state."""
-        other = type(self)(
-            self.budget,
-            self.shortest,
-            self.longest,
-            disagreement=self.disagreement,
-            floor=self.floor,
-            patience=self.patience,
-            strong=self.strong,
-            weak=self.weak,
-        )
-        other.state = self.state
-        return other
+        return copy(self)
 
     def __repr__(self) -> str:
         gaps = f"shortest={self.shortest}, longest={self.longest}"
@@ -345,11 +342,20 @@ def _next_gap(gap: int, strong: bool) -> int:
     return 1 if strong else gap + 1 if gap else 0
 
 
+def _usual(step: float, dt: float) -> float:
+    """Follow the median time from step to step; a pause hardly moves it."""
+    if step == 0:
+        return dt
+    return step * PACE if dt > step * PACE else step / PACE if dt < step / PACE else step
+
+
 def _top(probs: ArrayLike) -> float:
     """Return the largest probability."""
     top = float(np.max(np.asarray(probs, np.float64), initial=-1.0))
     if not 0 <= top <= 1 + 1e-6:
-        raise ValueError(f"probs is {probs}; give the filter's reading, probabilities of K classes")
+        raise ValueError(
+            f"probs is {probs!r}; give the filter's reading, probabilities of K classes"
+        )
     return top
 
 
