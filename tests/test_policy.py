@@ -109,10 +109,10 @@ def test_usual_step() -> None:
     policy = Adaptive()
     policy.called("strong", SURE, SURE, 99.0)
     seen = []
-    for dt in (600.0, 600.0 + 1e-9, 5.0, 0.0, 900.0):
+    for dt in (600.0, 600.0 + 1e-9, 600.0 - 1e-9, 5.0, 0.0, 900.0):
         policy.called("weak", SURE, SURE, dt)
         seen.append(policy.state.step)
-    assert seen == [600.0, 600.0, 600.0 / 1.1, 600.0 / 1.1, 600.0 / 1.1 * 1.1]
+    assert seen == [600.0, 600.0, 600.0, 600.0 / 1.1, 600.0 / 1.1, 600.0 / 1.1 * 1.1]
     for dt in [5.0] * 9 + [600.0] + [5.0] * 90:
         policy.called("weak", SURE, SURE, dt)
     assert policy.state.step == pytest.approx(5.0, rel=0.1)
@@ -133,7 +133,7 @@ def test_a_pause_is_followed_by_a_strong_call() -> None:
     [
         ([0.75, 0.25], [0.6, 0.4], 0.25),
         ([0.75, 0.25], [0.4, 0.6], 0.75),
-        ([0.75, 0.25], [0.5, 0.5], 0.25),  # of two classes held alike, the nearer
+        ([0.25, 0.75], [0.5, 0.5], 0.25),  # of two classes held alike, the nearer
         ([math.nan, math.nan], [0.6, 0.4], 0.0),
     ],
 )
@@ -385,7 +385,7 @@ def test_adaptive_replay_is_the_run_of_its_recording() -> None:
     policy.called("strong", TORN, TORN, 5.0)
     states = f.state.probs.tolist(), policy.state
     done = cf.replay(day.time, day.probs, policy, f, BETA, {**channel, "strong": None})
-    again = cf.replay(day.time, day.probs, policy, f, BETA, channel)
+    again = cf.replay(day.time, day.probs, Adaptive(), f, BETA, channel)
     assert np.array_equal(done.track, again.track)
     assert (f.state.probs.tolist(), policy.state) == states
     assert np.array_equal(done.track, done.recording.run(f, BETA, channel))
