@@ -217,7 +217,7 @@ class Adaptive:
         Steps in which the threshold falls to 1/e without a strong call. More lets a calm time save
         for a frantic one; less keeps closer to the budget. Over N steps the share is within about
         ``2 * patience / N`` of the budget, as a part of it: 3.5 % over a day of 5 s steps.
-        Where much of the time is pauses, it is a little above.
+        Where much of the time is pauses, it can be further above.
     strong, weak : str
         Names of the two sources.
 
