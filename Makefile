@@ -35,9 +35,11 @@ dist: .venv/dev
 	$(BIN)/pip install -q -e '.[plot]'
 	touch $@
 
-.venv/dev: .venv/ready
+# The package with all that its tests need; by itself, since each installation compiles the core.
+.venv/dev: $(SOURCES)
+	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q -e '.[dev]'
-	touch $@
+	touch .venv/ready $@
 
 clean:
 	rm -rf .venv build dist src/*.egg-info src/classfilter/*.so
