@@ -98,8 +98,10 @@ def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_ten_million_updates(precision: str, tmp_path: Path) -> None:
+    # for this processor alone, which compiles in a third of the time
+    way = ["-O3", "-DCF_ONE_TARGET", "-march=native"]
     program = compile_c(
-        COMPILERS[0], HERE / "stress.c", tmp_path / "stress", "-O3", *PRECISIONS[precision]
+        COMPILERS[0], HERE / "stress.c", tmp_path / "stress", *way, *PRECISIONS[precision]
     )
     output = run(program)
     print(precision, output)
