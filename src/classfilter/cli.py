@@ -127,25 +127,32 @@ def filter_command(
 
 @contextmanager
 def _terminable() -> Iterator[Callable[[], None]]:
-    """Give a function that raises once SIGTERM came.
+    """Give a function that raises once SIGTERM or SIGINT came.
 
-    While Polars works, it does not let Python's own handlers run; the wake-up pipe tells anyway.
+    While Polars works, it does not let Python's own handlers run, and its own way to end at SIGINT
+    is not a clean one; the wake-up pipe tells anyway.
     """
     came, wake = os.pipe()
     os.set_blocking(came, False)
     os.set_blocking(wake, False)
-    before = signal.signal(signal.SIGTERM, lambda *_: None), signal.set_wakeup_fd(wake)
+    taken = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: None) for number in taken]
+    wake_before = signal.set_wakeup_fd(wake)
 
     def check() -> None:
         with suppress(BlockingIOError):
-            if signal.SIGTERM in os.read(came, 64):
+            numbers = os.read(came, 64)
+            if signal.SIGTERM in numbers:
                 raise Terminated
+            if signal.SIGINT in numbers:
+                raise KeyboardInterrupt
 
     try:
         yield check
     finally:
-        signal.signal(signal.SIGTERM, before[0])
-        signal.set_wakeup_fd(before[1])
+        for number, handler in zip(taken, before, strict=True):
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(wake_before)
         os.close(came)
         os.close(wake)
 
