@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from classfilter import Recording, compare, metrics, simulate, tune
-from classfilter.compare import TITLES, Comparison
+from classfilter.comparison import TITLES, Comparison
 
 from .streams import Floats, Person, people
 

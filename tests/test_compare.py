@@ -15,9 +15,10 @@ from sklearn import metrics as sk
 
 import classfilter as cf
 from classfilter import Comparison, Recording, compare
-from classfilter.compare import Measure
+from classfilter.comparison import Measure
+from classfilter.halves import both_halves
 from classfilter.judge import HALF_LIVES
-from classfilter.tune import both_halves, tune
+from classfilter.tune import tune
 from slow_metrics import slow_delays, slow_switches
 
 Floats = NDArray[np.float64]

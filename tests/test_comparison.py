@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Comparison, Recording, compare
-from classfilter.compare import Measure, Row
+from classfilter.comparison import Measure, Row
 from example_tables import KINDS, column, names_of
 from test_compare import by_hand, changed, clean, measures, perfect, raw, values
 

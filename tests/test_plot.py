@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from classfilter import Comparison, demo, plot
-from classfilter.compare import Measure, Row
+from classfilter.comparison import Measure, Row
 from classfilter.simulate import simulate
 
 pytest.importorskip("matplotlib")

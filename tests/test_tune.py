@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter import Recording, config
+from classfilter.halves import FEWEST, both_halves
 from classfilter.simulate import Simulation
-from classfilter.tune import FEWEST, SAFE, Tuned, both_halves, tune
+from classfilter.tune import SAFE, Tuned, tune
 from serving import as_line, serve_here
 
 Floats = NDArray[np.float64]

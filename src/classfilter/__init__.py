@@ -6,7 +6,8 @@ from .bank import Bank
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .bulk import filter_file
 from .channel import Channel, beta_from_confusion
-from .compare import Comparison, compare
+from .compare import compare
+from .comparison import Comparison
 from .config import load
 from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter

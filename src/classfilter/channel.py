@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .columns import probabilities
+from .columns import certain, probabilities
 from .recording import Recording
 
 Floats = NDArray[np.float64]
@@ -159,9 +159,8 @@ class Channel:
         several = [recordings] if isinstance(recordings, Recording) else list(recordings)
         pairs = []
         for rec in several:
-            known = ~np.isnan(rec.probs).any(axis=1)
-            its = np.flatnonzero((rec.source == source) & known)
-            others = np.flatnonzero((rec.source == reference) & known)
+            its = np.flatnonzero(rec.answered(source))
+            others = np.flatnonzero(rec.answered(reference))
             if its.size and others.size:
                 to = others[nearest(rec.time[its], rec.time[others])]
                 pairs.append((rec.probs[its], rec.probs[to]))
@@ -320,7 +319,7 @@ def _answers(name: str, given: ArrayLike, K: int | None = None) -> Floats:
     if K is not None and a.ndim == 1 and a.dtype.kind in "iu":
         if a.size and a.max() >= K:
             raise ValueError(f"{name} has the class {a.max()}, but there are {K} classes")
-        return np.where((a >= 0)[:, None], np.eye(K)[np.maximum(a, 0)], np.nan)
+        return certain(a, K)
     if a.ndim != 2 or (K is not None and a.shape[1] != K):
         raise ValueError(
             f"{name} has shape {a.shape}; it must be (T, {K or 'K'}), one column a class"

@@ -269,6 +269,19 @@ def _matrix(probs: ArrayLike, K: int) -> Floats:
     return p
 
 
+def certain(labels: Ints, K: int) -> Floats:
+    """Return class indices as probabilities, (T, K); NaN where they are negative.
+
+    Examples
+    --------
+    >>> certain(np.array([1, -1]), 2)
+    array([[ 0.,  1.],
+           [nan, nan]])
+    """
+    found: Floats = np.where((labels >= 0)[:, None], np.eye(K)[np.maximum(labels, 0)], np.nan)
+    return found
+
+
 def class_indices(
     label: ArrayLike, classes: tuple[str, ...], known: Mapping[Any, int] | None = None
 ) -> Ints:

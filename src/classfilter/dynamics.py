@@ -85,6 +85,6 @@ def learn_transitions(recordings: Sequence[Recording], reference: str) -> Transi
 
 def _answers(rec: Recording, source: str) -> tuple[Floats, Floats]:
     """Return the times and the answers of a source, each with the sum 1."""
-    rows = (rec.source == source) & ~np.isnan(rec.probs).any(axis=1)
+    rows = rec.answered(source)
     s = rec.probs[rows]
     return rec.time[rows], s / s.sum(axis=1, keepdims=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .columns import certain
 from .recording import Recording
 from .setting import Learnt, Runner, Setting, Track
 
@@ -70,7 +71,7 @@ class Half:
         self._cuts = math.ceil(PARTS / len(recordings))
         self._truth: list[Floats] = []
         if judge == "labels":
-            self._truth = [_certain(rec) for rec in recordings]
+            self._truth = [_labels(rec) for rec in recordings]
         elif judge == "hindsight":
             self._look_back()
 
@@ -268,7 +269,7 @@ def mean(scores: Floats) -> float:
     return float(total / count)
 
 
-def _certain(rec: Recording) -> Floats:
+def _labels(rec: Recording) -> Floats:
     """Return the labels as probabilities, (T, K); NaN where unknown."""
     label = np.full(len(rec), -1) if rec.label is None else rec.label
-    return np.where((label >= 0)[:, None], np.eye(len(rec.classes))[label], np.nan)
+    return certain(label, len(rec.classes))

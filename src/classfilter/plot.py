@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .compare import Comparison
+    from .comparison import Comparison
     from .recording import Recording
 
 Floats = NDArray[np.float64]
@@ -241,7 +241,7 @@ def comparison(found: Comparison) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    from .compare import TITLES
+    from .comparison import TITLES
 
     key = next(iter(found.rows[0].measures))
     best = [first for _, first in found.cells(key)]

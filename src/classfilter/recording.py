@@ -28,6 +28,8 @@ from .columns import (
 )
 from .filters import Array, Filter
 
+Bools = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Recording:
@@ -115,6 +117,25 @@ class Recording:
     def sources(self) -> tuple[str, ...]:
         """The classifiers, in order of appearance."""
         return tuple(dict.fromkeys(self.source.tolist()))
+
+    def answered(self, source: str | None = None) -> Bools:
+        """Say for each row (T,) whether it is an answer, of a source if given; NaN is none.
+
+        Examples
+        --------
+        >>> nan = float("nan")
+        >>> rec = Recording([0, 5, 9], ["a", "b", "a"], [[0.9, 0.1], [0.4, 0.6], [nan, nan]], 2)
+        >>> rec.answered("a").tolist()
+        [True, False, False]
+        """
+        seen: Bools = np.asarray(~np.isnan(self.probs).any(axis=1))
+        return seen if source is None else seen & (self.source == source)
+
+    def part(self, rows: slice) -> Recording:
+        """Return some successive rows as a recording of their own."""
+        label = None if self.label is None else self.label[rows]
+        columns = self.time[rows], self.source[rows], self.probs[rows]
+        return Recording(*columns, self.classes, label)
 
     def weights(self, beta: Weights, default: float | None = None) -> Floats:
         """Return each row's weight (T,), from that of its source.

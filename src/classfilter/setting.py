@@ -123,8 +123,7 @@ class Runner:
 
     def __init__(self, rec: Recording, learnt: Learnt) -> None:
         self._learnt = learnt
-        seen = ~np.isnan(rec.probs).any(axis=1)
-        asked = (rec.source == learnt.reference) & seen
+        asked = rec.answered(learnt.reference)
         rows = np.repeat(np.arange(len(rec)), 1 + asked)
         silent: Bools = np.append(rows[:-1] == rows[1:], False)
         again = np.append(False, silent[:-1])

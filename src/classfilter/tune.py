@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -23,6 +22,15 @@ from numpy.typing import NDArray
 
 from .channel import Channel
 from .filters import Array, Filter
+from .halves import (
+    FEWEST,
+    answers,
+    as_list,
+    both_halves,
+    halves_of_each,
+    reference_of,
+    usual_step,
+)
 from .judge import STAGES, Half, Jury, Progress, Trial, best_memory, search
 from .recording import Recording
 from .setting import FAMILIES, Learnt, Setting, learn
@@ -34,8 +42,6 @@ TRIED: dict[str, tuple[str, ...]] = {
     "sticky": ("transitions", "stay"),
     "dirichlet": ("dirichlet",),
 }
-FEWEST = 40
-"""Reference answers, below which nothing is tuned."""
 SAFE = 0.1
 """The weight of the other sources then."""
 
@@ -164,7 +170,7 @@ def tune(
     if filter not in TRIED:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(TRIED)}")
     best = reference_of(several, reference)
-    asked = [rec for rec in several if answered(rec, best).any()]
+    asked = [rec for rec in several if rec.answered(best).any()]
     if labels and all(rec.label is None or (rec.label < 0).all() for rec in asked):
         raise ValueError(
             f"labels is True, but no recording with answers of {best!r} has a label; leave it out"
@@ -173,15 +179,6 @@ def tune(
     if trial is None:
         return _untuned(several, best, filter)
     return choose(trial, filter, channel, progress)
-
-
-def as_list(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
-) -> list[Recording]:
-    """Return the recordings, of one stream or of several."""
-    if isinstance(recordings, Recording):
-        return [recordings]
-    return list(recordings.values() if isinstance(recordings, Mapping) else recordings)
 
 
 class Prepared(NamedTuple):
@@ -205,12 +202,9 @@ def prepare(
             f"recordings: {step:.3g} time units from row to row are too few; give times in a "
             "smaller unit, such as seconds"
         )
-    count = sum(int(answered(rec, reference).sum()) for rec in recordings)
-    halves = both_halves(recordings, reference)
-    if halves is None:  # a source may be in few streams: take half of each
-        cut = [_cut(rec, reference) for rec in recordings if answered(rec, reference).any()]
-        early = [first for first, _ in cut if len(first)]
-        halves = _complete(early, [second for _, second in cut], reference)
+    count = answers(recordings, reference)
+    # a source may be in few streams: then half of each
+    halves = both_halves(recordings, reference) or halves_of_each(recordings, reference)
     if count < FEWEST or halves is None:
         return None
     learnt = learn(recordings, reference)
@@ -253,100 +247,10 @@ def choose(
     return _made(learnt, chosen, trial.judge, table, _explanation(trial, chosen, found))
 
 
-def reference_of(recordings: Sequence[Recording], reference: str | None) -> str:
-    """Return the reference: the one that is named, or the source that answers least often."""
-    for rec in recordings:
-        if not isinstance(rec, Recording):
-            raise TypeError(
-                f"recordings has a {type(rec).__name__}; give recordings: those of a dataframe are "
-                "recordings(df)"
-            )
-    if not recordings:
-        raise ValueError("recordings is empty; give one a stream")
-    classes = recordings[0].classes
-    for i, rec in enumerate(recordings):
-        if rec.classes != classes:
-            raise ValueError(
-                f"recordings[{i}] has the classes {list(rec.classes)}, the first "
-                f"{list(classes)}; give recordings of the same classes, in the same order"
-            )
-    counts = Counter(name for rec in recordings for name in rec.source[_seen(rec)].tolist())
-    if not counts:
-        raise ValueError("recordings has no answers; there is nothing to tune on")
-    if reference is None:
-        rarest = sorted(counts, key=lambda name: counts[name])
-        if len(rarest) > 1 and 2 * counts[rarest[0]] > counts[rarest[1]]:
-            raise ValueError(
-                f"reference is not given, and {rarest[0]!r} and {rarest[1]!r} answer about as "
-                "often; name the best source"
-            )
-        return str(rarest[0])
-    if reference not in counts:
-        known = ", ".join(sorted(counts))
-        raise ValueError(f"reference is {reference!r}; the sources with answers are {known}")
-    return reference
-
-
-def both_halves(
-    recordings: Sequence[Recording], reference: str
-) -> list[tuple[list[Recording], list[Recording]]] | None:
-    """Return both halves, each with the other; of one stream, early and late; None if too short."""
-    several = [rec for rec in recordings if answered(rec, reference).any()]
-    if len(several) == 1:
-        several = list(_cut(several[0], reference))
-    # By turns, those of the same sources from the longest to the shortest, so that both halves have
-    # the same sources and are about as long.
-    several.sort(key=lambda rec: (sorted(_sources(rec)), len(rec)), reverse=True)
-    return _complete(several[::2], several[1::2], reference)
-
-
-def _complete(
-    first: list[Recording], second: list[Recording], reference: str
-) -> list[tuple[list[Recording], list[Recording]]] | None:
-    """Return both halves, each with the other, if they are long enough and have all sources."""
-    sources = [set[str]().union(*map(_sources, half)) for half in (first, second)]
-    for half in (first, second):
-        if sum(int(answered(rec, reference).sum()) for rec in half) < FEWEST // 4:
-            return None
-    return [(first, second), (second, first)] if sources[0] == sources[1] else None
-
-
-def _seen(rec: Recording) -> NDArray[np.bool_]:
-    return np.asarray(~np.isnan(rec.probs).any(axis=1))
-
-
-def answered(rec: Recording, source: str) -> NDArray[np.bool_]:
-    """Say for each row whether it is an answer of a source."""
-    return np.asarray((rec.source == source) & _seen(rec))
-
-
-def _sources(rec: Recording) -> set[str]:
-    """Return the sources that answer."""
-    return set(rec.source[_seen(rec)].tolist())
-
-
-def _cut(rec: Recording, reference: str) -> tuple[Recording, Recording]:
-    """Return the early and the late half."""
-    asked = np.flatnonzero(answered(rec, reference))
-    middle = int(asked[len(asked) // 2])
-    return _part(rec, slice(0, middle)), _part(rec, slice(middle, None))
-
-
-def _part(rec: Recording, rows: slice) -> Recording:
-    label = None if rec.label is None else rec.label[rows]
-    return Recording(rec.time[rows], rec.source[rows], rec.probs[rows], rec.classes, label)
-
-
-def usual_step(recordings: Sequence[Recording]) -> float:
-    """Return the usual time from row to row."""
-    dt = np.concatenate([rec.dt for rec in recordings])
-    return float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
-
-
 def _untuned(recordings: Sequence[Recording], reference: str, kind: str) -> Tuned:
     """Return safe settings, and warn."""
     learnt = learn(recordings, reference)
-    count = sum(int(answered(rec, reference).sum()) for rec in recordings)
+    count = answers(recordings, reference)
     why = (
         f"there are {count} answers of {reference!r}; at least {FEWEST} are needed, and all "
         "sources in both halves of the data, to tune: these are safe settings. Record for longer."
