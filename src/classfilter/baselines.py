@@ -7,18 +7,13 @@ no observation: they keep their answer. Before the first observation all classes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from .filters import Array, Classes, class_names, memory
-
-Self = TypeVar("Self", bound="_Baseline")
+from .filters import Array, Classes, FromOptions, class_names, memory
 
 
 class RawState(NamedTuple):
@@ -48,7 +43,7 @@ class HoldState(NamedTuple):
     probs: Array
 
 
-class _Baseline(ABC):
+class _Baseline(FromOptions, ABC):
     _start: Any
     """The state before any data."""
 
@@ -69,16 +64,6 @@ class _Baseline(ABC):
     @abstractmethod
     def probs(self) -> Array:
         """The current class probabilities, shape (K,)."""
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes, in the order of the probabilities."""
-        return self._classes
-
-    @property
-    def label(self) -> Any:
-        """The most probable class; of several, the first."""
-        return self._classes[int(self.probs.argmax())]
 
     @property
     def state(self) -> Any:
@@ -122,18 +107,6 @@ class _Baseline(ABC):
     def reset(self) -> None:
         """Return to the state before any data."""
         self._state = self._start
-
-    def copy(self: Self) -> Self:
-        """Return an independent filter with the same settings, in the same state."""
-        other = type(self)(self._classes, **self._options)
-        other._state = self._state
-        return other
-
-    def save(self, path: str | PathLike[str], beta: Mapping[str, float] | None = None) -> None:
-        """Write the settings, and the weights of sources if given, as a TOML file; see `load`."""
-        from .config import save
-
-        save(self, Path(path), beta)
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value!r}" for name, value in self._options.items())

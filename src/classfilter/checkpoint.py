@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .config import options, plain
 from .filters import Array, Filter
 from .replacing import replacing
 
@@ -141,7 +142,7 @@ class Streams:
         begin = time.monotonic()
         try:
             streams = [
-                Saved(name, s.time, s.ties, _plain(s.filter.state))
+                Saved(name, s.time, s.ties, plain(s.filter.state))
                 for name, s in self._streams.items()
             ]
             write(self._path, Checkpoint(settings(self.fresh), self.columns, streams))
@@ -196,7 +197,7 @@ def settings(filter: Filter) -> dict[str, Any]:  # noqa: A002
     ('DirichletFilter', ['rest', 'move'], 0.9)
     """
     known = {"kind": type(filter).__name__, "classes": [str(name) for name in filter.classes]}
-    return known | {key: _plain(value) for key, value in vars(filter).get("_options", {}).items()}
+    return known | options(filter)
 
 
 def write(path: Path, found: Checkpoint) -> None:
@@ -245,17 +246,8 @@ def _bad_time(at: float, last: float) -> str:
     )
 
 
-def _plain(value: Any) -> Any:
-    """Return a state or an option as JSON can hold it, to the bit."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.dtype):
-        return value.name
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
 def _revived(value: Any, pattern: Any) -> Any:
-    """Return what `_plain` made of a state, with the types of another state of the same filter."""
+    """Return what `plain` made of a state, with the types of another state of the same filter."""
     if isinstance(pattern, np.ndarray):
         return np.array(value, dtype=pattern.dtype)
     if hasattr(pattern, "_fields"):

@@ -25,12 +25,12 @@ from ._version import __version__
 from .bulk import file_classes, file_rows, filter_file
 from .cli_options import (
     FILE,
+    PICTURES,
     TABLE,
     Settings,
     about,
     duration,
     filter_options,
-    picture_ending,
 )
 from .cli_tune import compare, tune
 from .columns import Weights, seconds
@@ -209,7 +209,7 @@ def plot(
     """
     from .plot import overview
 
-    ending = picture_ending(out)
+    ending = ending_of(out, PICTURES)
     try:
         df = read_table(table)
         key, rec = _one_stream(recordings(df), name)
@@ -221,7 +221,7 @@ def plot(
     except ValueError as error:
         raise ValueError(about(table, error)) from error
     with replacing(out) as file:
-        figure.savefig(file, format=ending)
+        figure.savefig(file, format=ending[1:])
 
 
 @cli.command(

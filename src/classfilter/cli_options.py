@@ -113,11 +113,3 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
 def about(path: Path, error: Exception) -> str:
     """Return what is wrong, with the file's name before it."""
     return str(error) if str(path) in str(error) else f"{path}: {error}"
-
-
-def picture_ending(path: Path) -> str:
-    """Return the ending of a picture, without its dot, or say which there are."""
-    ending = path.suffix.lower()
-    if ending not in PICTURES:
-        raise ValueError(f"{path} ends in {path.suffix!r}; it must be one of {', '.join(PICTURES)}")
-    return ending[1:]

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .cli_options import FILE, PICTURES, TABLE, about
-from .files import ENDINGS, read_table, write_table
+from .files import ENDINGS, ending_of, read_table, write_table
 from .recording import Recording
 from .replacing import replacing
 from .tables import recordings
@@ -128,8 +128,7 @@ def _tell(told: Sequence[warnings.WarningMessage]) -> None:
 
 def _check_out(table: Path, out: Path, endings: tuple[str, ...]) -> None:
     """Refuse, before the work, what could not be written after it, or would replace the data."""
-    if out.suffix.lower() not in endings:
-        raise ValueError(f"{out} ends in {out.suffix!r}; it must be one of {', '.join(endings)}")
+    ending_of(out, endings)
     if not out.resolve().parent.is_dir():
         raise ValueError(f"{out} cannot be written; make its folder first")
     if out.exists() and table.exists() and out.samefile(table):

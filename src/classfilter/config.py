@@ -121,7 +121,7 @@ def save(
             raise ValueError(
                 f"classes has {name!r}; only text and whole numbers can be saved: rename it"
             )
-    sections = {"options": _options(filter)}
+    sections = {"options": options(filter)}
     if beta is not None:
         for source, weight in beta.items():
             if not isinstance(source, str):
@@ -240,12 +240,15 @@ def _check(key: str, value: Any) -> None:
             raise ValueError(f"option {key} is {value!r}; it must be a number, without quotes")
 
 
-def _options(filter: Filter) -> dict[str, Any]:  # noqa: A002
+def options(filter: Filter) -> dict[str, Any]:  # noqa: A002
     """Return the options that a filter was made with, as plain Python values."""
-    return {key: _plain(value) for key, value in vars(filter)["_options"].items()}
+    return {key: plain(value) for key, value in vars(filter).get("_options", {}).items()}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return an option or a state as text and numbers and lists of them, to the bit."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
     if isinstance(value, np.dtype):
         return value.name
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

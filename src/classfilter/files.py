@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -81,9 +81,9 @@ def reading(path: Path) -> Iterator[BinaryIO]:
             raise ValueError(f"{path} cannot be read as {ending}: {reason}") from error
 
 
-def ending_of(path: Path) -> str:
-    """Return the ending that tells the kind of a file."""
+def ending_of(path: Path, endings: Sequence[str] = ENDINGS) -> str:
+    """Return the ending that tells the kind of a file, or say which there are."""
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"{path} ends in {ending!r}; it must be one of {', '.join(ENDINGS)}")
+    if ending not in endings:
+        raise ValueError(f"{path} ends in {ending!r}; it must be one of {', '.join(endings)}")
     return ending

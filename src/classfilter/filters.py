@@ -16,6 +16,7 @@ from . import _core
 Array = NDArray[Any]
 Classes = SupportsIndex | Iterable[Hashable]
 FilterType = TypeVar("FilterType", bound="Filter")
+Made = TypeVar("Made", bound="FromOptions")
 
 
 class Filter(Protocol):
@@ -49,6 +50,44 @@ class Filter(Protocol):
         """Return an independent filter in the same state."""
 
 
+class FromOptions:
+    """A filter that is made from its classes and options, and so can be made again."""
+
+    _classes: tuple[Any, ...]
+    _options: dict[str, Any]
+    probs: Any
+    state: Any
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._classes
+
+    @property
+    def label(self) -> Any:
+        """The most probable class; of several, the first."""
+        return self._classes[int(self.probs.argmax())]
+
+    def copy(self: Made) -> Made:
+        """Return an independent filter with the same settings, in the same state."""
+        return _made(type(self), self._classes, self._options, self.state)
+
+    def save(self, path: str | PathLike[str], beta: Mapping[str, float] | None = None) -> None:
+        """Write the settings, and the weights of sources if given, as a TOML file; see `load`."""
+        from .config import save
+
+        save(self, Path(path), beta)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), self._classes, self._options, tuple(self.state))
+
+
+def _made(kind: type[Made], classes: tuple[Any, ...], options: dict[str, Any], state: Any) -> Made:
+    made = kind(classes, **options)  # type: ignore[call-arg]
+    made.state = state
+    return made
+
+
 class DirichletState(NamedTuple):
     """What a `DirichletFilter` remembers: K + 1 numbers.
 
@@ -64,7 +103,7 @@ class DirichletState(NamedTuple):
     alpha: Array
 
 
-class DirichletFilter(_core.Dirichlet):
+class DirichletFilter(FromOptions, _core.Dirichlet):
     r"""The Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
 
     A classifier of weight :math:`\beta` is taken to report
@@ -172,11 +211,6 @@ class DirichletFilter(_core.Dirichlet):
         )
 
     @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes, in the order of the probabilities."""
-        return self._classes
-
-    @property
     def gamma(self) -> float:
         """What a time unit leaves of the memory."""
         return self._gamma
@@ -206,37 +240,11 @@ class DirichletFilter(_core.Dirichlet):
         eta, alpha = state
         self._restore(eta, alpha)
 
-    def copy(self) -> DirichletFilter:
-        """Return an independent filter with the same settings, in the same state."""
-        other = type(self)(self._classes, **self._options)
-        other.state = self.state
-        return other
-
-    def save(self, path: str | PathLike[str], beta: Mapping[str, float] | None = None) -> None:
-        """Write the settings, and the weights of sources if given, as a TOML file; see `load`."""
-        from .config import save
-
-        save(self, Path(path), beta)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._classes, self._options, tuple(self.state))
-
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({list(self._classes)}, gamma={self._gamma:.6g}, "
             f"estimate={self._options['estimate']!r})"
         )
-
-
-def _rebuild(
-    kind: type[DirichletFilter],
-    classes: tuple[Any, ...],
-    options: dict[str, Any],
-    state: tuple[float, Array],
-) -> DirichletFilter:
-    made = kind(classes, **options)
-    made.state = DirichletState(*state)
-    return made
 
 
 def class_names(classes: Classes) -> tuple[Any, ...]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from .filters import Array, Classes, class_names, memory, precision
+from .filters import Array, Classes, FromOptions, class_names, memory, precision
 from .generator import generator, stationary, stochastic
 
 CLOSE = 0.05
@@ -30,7 +27,7 @@ class StickyState(NamedTuple):
     probs: Array
 
 
-class StickyFilter(_core.Sticky):
+class StickyFilter(FromOptions, _core.Sticky):
     r"""The forward pass of a hidden Markov model, in continuous time.
 
     Over the time :math:`dt` the class stays with the probability :math:`\rho^{dt}` and is otherwise
@@ -143,11 +140,6 @@ class StickyFilter(_core.Sticky):
             )
 
     @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes, in the order of the probabilities."""
-        return self._classes
-
-    @property
     def stay(self) -> float | None:
         """Probability that a time unit does not touch the class; None with transitions."""
         return self._stay
@@ -168,11 +160,6 @@ class StickyFilter(_core.Sticky):
         return self._dtype
 
     @property
-    def label(self) -> Any:
-        """The most probable class."""
-        return self._classes[int(self.probs.argmax())]
-
-    @property
     def state(self) -> StickyState:
         """All that the filter remembers; assign it to restore."""
         return StickyState(self.probs)
@@ -182,32 +169,6 @@ class StickyFilter(_core.Sticky):
         (probs,) = state
         self._restore(probs)
 
-    def copy(self) -> StickyFilter:
-        """Return an independent filter with the same settings, in the same state."""
-        other = type(self)(self._classes, **self._options)
-        other.state = self.state
-        return other
-
-    def save(self, path: str | PathLike[str], beta: Mapping[str, float] | None = None) -> None:
-        """Write the settings, and the weights of sources if given, as a TOML file; see `load`."""
-        from .config import save
-
-        save(self, Path(path), beta)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._classes, self._options, tuple(self.state))
-
     def __repr__(self) -> str:
         how = "transitions=..." if self._stay is None else f"stay={self._stay:.6g}"
         return f"{type(self).__name__}({list(self._classes)}, {how})"
-
-
-def _rebuild(
-    kind: type[StickyFilter],
-    classes: tuple[Any, ...],
-    options: dict[str, Any],
-    state: tuple[Array],
-) -> StickyFilter:
-    made = kind(classes, **options)
-    made.state = state
-    return made
