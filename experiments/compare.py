@@ -6,34 +6,19 @@ tuned is tuned on half of those, without labels, and runs on the rest.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from classfilter import Recording, compare, metrics, simulate, tune
+from classfilter import Recording, compare, metrics, tune
 from classfilter.comparison import TITLES, Comparison
 
-from .streams import Floats, Person, people
+from .streams import Floats, Person, arguments, splits
 
 ALWAYS = "Strong on every step"
 MEASURES = ("accuracy", "macro_f1", "log_loss", "brier", "switches", "delay")
-
-
-def simulated(preset: str, split: int) -> list[Person]:
-    """Return simulated days instead of people; of the plain kind, errors last and are shared."""
-    made = []
-    for seed in range(10 * split, 10 * split + 10):
-        day = (
-            simulate("capture24", hours=12.0, seed=seed)
-            if preset == "capture24"
-            else simulate(hours=4.0, seed=seed, weak=0.6, strong=0.85, shared=0.5, error_time=120.0)
-        )
-        answers = day.probs["weak"], day.probs["strong"]
-        made.append(Person(str(seed), day.time, day.truth, *answers, day.classes))
-    return made
 
 
 def measured(several: Sequence[Person], seed: int) -> Comparison:
@@ -111,22 +96,14 @@ def _mean(values: dict[str, list[float]], key: str) -> float:
 
 def main() -> None:
     """Print a table for each set of streams, and what labels would bring."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", default=["extrasensory", "wisdm", "capture24", "plain"])
-    parser.add_argument("--data", type=Path, help="folder with the data files")
-    parser.add_argument("--splits", type=int, default=4)
+    parser = arguments(__doc__, count=4)
     parser.add_argument("--out", type=Path, help="keep the numbers here, as JSON")
     given = parser.parse_args()
     kept = {}
     for name in given.sets:
-        real = name in ("extrasensory", "wisdm")
-        if real and given.data is None:
-            parser.error(f"{name} needs --data, the folder with its file")
-        splits = [
-            people(name, given.data, i) if real else simulated(name, i) for i in range(given.splits)
-        ]
-        found = [measured(several, i) for i, several in enumerate(splits)]
-        prices = [label_price(several) for several in splits]
+        several_splits = splits(name, given.data, given.splits)
+        found = [measured(several, i) for i, several in enumerate(several_splits)]
+        prices = [label_price(several) for several in several_splits]
         rows = mean_table(found)
         price = {key: float(np.mean([one[key] for one in prices])) for key in prices[0]}
         kept[name] = {"methods": dict(rows), "labels": price}

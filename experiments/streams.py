@@ -7,15 +7,18 @@ choose, by a policy, whose answer is used. The data are not part of the project:
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classfilter import Recording
+from classfilter import Recording, simulate
+from classfilter.simulate import Simulation
 
 Floats = NDArray[np.float64]
 CACHE = Path(".cache")
@@ -46,26 +49,52 @@ class Person:
     strong: Floats
     classes: tuple[str, ...]
 
-    def recording(self, every: int = 12, both: bool = False) -> Recording:
-        """Apply the paper's policy: strong at each `every`-th step, weak at the others.
+    def recording(self, every: int = 12) -> Recording:
+        """Apply the paper's policy: strong at each `every`-th step, weak at the others."""
+        both = {"weak": self.weak, "strong": self.strong}
+        return Simulation(self.time, self.label, self.classes, both).recording(every)
 
-        With `both`, the weak one answers at each step, and so at the time of the strong one too.
-        """
-        strong = np.arange(self.time.size) % every == 0
-        if not both:
-            source = np.where(strong, "strong", "weak")
-            probs = np.where(strong[:, None], self.strong, self.weak)
-            return Recording(self.time, source, probs, self.classes, self.label)
-        order = np.argsort(
-            np.concatenate([np.arange(self.time.size), np.flatnonzero(strong)]), kind="stable"
+
+def splits(name: str, data: Path | None, count: int) -> list[list[Person]]:
+    """Return the people, or the simulated days, of each split.
+
+    Parameters
+    ----------
+    name : {"extrasensory", "wisdm", "capture24", "plain"}
+        The set of streams; the last two are simulated.
+    data : Path, optional
+        The folder of the data files, for the first two.
+    count : int
+        How many splits.
+    """
+    if name not in MAKERS:
+        return [simulated(name, split) for split in range(count)]
+    if data is None:
+        raise SystemExit(f"{name} needs --data, the folder with its file")
+    return [people(name, data, split) for split in range(count)]
+
+
+def arguments(doc: str | None, count: int) -> argparse.ArgumentParser:
+    """Return the arguments of every experiment: the sets, the folder, the number of splits."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("sets", nargs="*", default=["extrasensory", "wisdm", "capture24", "plain"])
+    parser.add_argument("--data", type=Path, help="folder with the data files")
+    parser.add_argument("--splits", type=int, default=count)
+    return parser
+
+
+def simulated(preset: str, split: int) -> list[Person]:
+    """Return simulated days instead of people; of the plain kind, errors last and are shared."""
+    made = []
+    for seed in range(10 * split, 10 * split + 10):
+        day = (
+            simulate("capture24", hours=12.0, seed=seed)
+            if preset == "capture24"
+            else simulate(hours=4.0, seed=seed, weak=0.6, strong=0.85, shared=0.5, error_time=120.0)
         )
-        return Recording(
-            np.concatenate([self.time, self.time[strong]])[order],
-            np.array(["weak"] * self.time.size + ["strong"] * int(strong.sum()))[order],
-            np.concatenate([self.weak, self.strong[strong]])[order],
-            self.classes,
-            np.concatenate([self.label, self.label[strong]])[order],
-        )
+        answers = day.probs["weak"], day.probs["strong"]
+        made.append(Person(str(seed), day.time, day.truth, *answers, day.classes))
+    return made
 
 
 def people(name: str, data: Path, split: int) -> list[Person]:
@@ -114,7 +143,6 @@ def halves(names: list[str], split: int) -> tuple[list[str], list[str]]:
 
 def extrasensory(data: Path, split: int) -> Iterator[Person]:
     """Answer by logistic regression on the accelerometer; by boosted trees on all sensors."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -132,9 +160,7 @@ def extrasensory(data: Path, split: int) -> Iterator[Person]:
     weak = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=1000))
     weak.fit(X[:, accelerometer], y)
     known = np.array([np.unique(column[np.isfinite(column)]).size > 1 for column in X.T])
-    strong = HistGradientBoostingClassifier(
-        max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=split
-    ).fit(X[:, known], y)
+    strong = _boosted(split).fit(X[:, known], y)
     for n in test:
         t, X, y = parts[n]
         yield Person(
@@ -149,7 +175,6 @@ def extrasensory(data: Path, split: int) -> Iterator[Person]:
 
 def wisdm(data: Path, split: int) -> Iterator[Person]:
     """Answer by logistic regression on 5 s of the wrist; by boosted trees on 30 s."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -164,15 +189,21 @@ def wisdm(data: Path, split: int) -> Iterator[Person]:
     y = np.concatenate([made[n][3] for n in train])
     weak = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
     weak.fit(np.concatenate([made[n][1] for n in train]), y)
-    strong = HistGradientBoostingClassifier(
-        max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=split
-    )
+    strong = _boosted(split)
     strong.fit(np.concatenate([made[n][2] for n in train]), y)
     for n in test:
         t, short, long, y = made[n]
         classes = tuple(letters.values())
         K = len(classes)
         yield Person(n, t, y, _spread(weak, short, K), _spread(strong, long, K), classes)
+
+
+def _boosted(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=seed
+    )
 
 
 def _windows(

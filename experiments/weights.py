@@ -6,15 +6,11 @@ it best by the labels; the rule gets the confusion matrix of the weak answers by
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 
 from classfilter import DirichletFilter, Recording, beta_from_confusion, metrics
 
-from .compare import simulated
-from .streams import people
+from .streams import arguments, splits
 
 GRID = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
 HALF_LIVES = (2, 4, 8, 16, 32)
@@ -33,19 +29,11 @@ def accuracy(recordings: list[Recording], weight: float, step: float) -> float:
 
 def main() -> None:
     """Print, for each set of streams, the rule's weight, the best one, and what they reach."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", default=["extrasensory", "wisdm", "capture24", "plain"])
-    parser.add_argument("--data", type=Path, help="folder with the data files")
-    parser.add_argument("--splits", type=int, default=2)
-    given = parser.parse_args()
+    given = arguments(__doc__, count=2).parse_args()
     print("| | rule | accuracy, % | best weight | accuracy, % | with 0.5, % |\n" + "|---" * 6 + "|")
     for name in given.sets:
-        real = name in ("extrasensory", "wisdm")
-        if real and given.data is None:
-            parser.error(f"{name} needs --data, the folder with its file")
         rows = []
-        for split in range(given.splits):
-            several = people(name, given.data, split) if real else simulated(name, split)
+        for several in splits(name, given.data, given.splits):
             recordings = [person.recording() for person in several]
             step = float(np.median(np.concatenate([rec.dt for rec in recordings])))
             weak = np.concatenate([person.weak for person in several])
