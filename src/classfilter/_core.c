@@ -1,4 +1,5 @@
 /* The binding: argument checks, conversions and messages; no mathematics. */
+#include "_adaptive.h"
 #include "_sticky.h"
 
 /* ---- DirichletFilter ---- */
@@ -385,7 +386,8 @@ PyMODINIT_FUNC PyInit__core(void) {
     import_array();
     made = PyModule_Create(&module);
     if (made == NULL) return NULL;
-    if (add_type(made, &spec, "Dirichlet") < 0 || add_type(made, &sticky_spec, "Sticky") < 0) {
+    if (add_type(made, &spec, "Dirichlet") < 0 || add_type(made, &sticky_spec, "Sticky") < 0 ||
+        add_type(made, &adaptive_spec, "Adaptive") < 0) {
         Py_DECREF(made);
         return NULL;
     }

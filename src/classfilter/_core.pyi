@@ -57,6 +57,28 @@ class Sticky:
     @property
     def prior(self) -> NDArray[Any]: ...
 
+@disjoint_base
+class Adaptive:
+    def __init__(
+        self,
+        budget: float,
+        weak: float,
+        shortest: float,
+        longest: float,
+        disagreement: float,
+        floor: float,
+        patience: float,
+        timed: bool,
+        single: bool,
+    ) -> None: ...
+    def _choose(self, probs: ArrayLike, since: float, /) -> bool: ...
+    def _called(self, strong: bool, answer: ArrayLike, probs: ArrayLike, dt: float, /) -> None: ...
+    def reset(self) -> None: ...
+    def _restore(
+        self, debt: float, step: float, gap: float, surprise: float, left: float, /
+    ) -> None: ...
+    def _numbers(self) -> tuple[float, float, float, float, float]: ...
+
 def check_row(
     classes: int, probs: ArrayLike, beta: float, dt: float, /
 ) -> tuple[NDArray[np.float64], float, float]: ...

@@ -1,5 +1,6 @@
 /* The core once more, in single precision. */
 #define CF_FLOAT
+#include "csrc/adaptive.c"
 #include "csrc/check.c"
 #include "csrc/dirichlet.c"
 #include "csrc/special.c"

@@ -1,7 +1,7 @@
 """Policies: which classifier to call next.
 
-A policy is asked before each step and told after it. It needs only +, -, *, / and comparisons,
-remembers a few numbers, and takes the same decisions wherever it runs.
+A policy is asked before each step and told after it. It remembers a few numbers, and takes the same
+decisions wherever it runs.
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ from copy import copy
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
+
+from . import _core
+from .filters import precision
 
 PolicyType = TypeVar("PolicyType", bound="Policy")
 Made = TypeVar("Made")
 ROUNDING = 1e-9
 """Share of a time that may be lost to rounding."""
-START = 0.15
-"""The first threshold: this doubt after as many steps as the budget allows one strong call."""
-PACE = 1.1
-"""By how much a step changes the usual time from step to step."""
-LOWEST, HIGHEST = 1e-30, 1e30
-"""Bounds of the threshold, which matter only where calls are not those that were chosen."""
 
 
 class Policy(Protocol):
@@ -166,60 +163,67 @@ class AdaptiveState(NamedTuple):
 
     Attributes
     ----------
-    threshold : float
-        What doubt times the steps' worth of time since the last strong call has to reach.
+    debt : float
+        Strong calls beyond the budget; negative while some are saved.
     step : float
         The usual time from step to step; 0 while it is not known.
     gap : int
         Steps from the last strong call to the step that comes; 0 before the first.
     surprise : float
         How much the last weak answer denied what the filter held for true, 0 to 1.
+    left : float
+        The filter's doubt just after the last strong answer, 0 to 1; known one step later.
     """
 
-    threshold: float
+    debt: float
     step: float
     gap: int
     surprise: float
+    left: float
 
 
-class Adaptive:
-    r"""Call the strong classifier when it is most needed, and keep to a budget.
+class Adaptive(_core.Adaptive):
+    r"""Call the strong classifier when it has most to tell, and keep to a budget.
 
     The strong one is called when
 
-    .. math:: (\text{floor} + 1 - \max_i p_i + w d)\, t \ge \theta,
+    .. math:: \log(\text{floor} + [u - u_0 \tfrac{6}{6 + t}]_+ + w d) + \tfrac14 \log t
+              \ge \theta + D / n
 
-    with the filter's reading p, the time t since the last strong call, counted in usual steps, and
-    the surprise :math:`d = 1 - s_k`, where s is the last weak answer and k the class that the
-    filter held for the most probable before it. A strong call raises the threshold :math:`\theta`
-    and a weak call lowers it, so that their shares come to the budget:
-
-    .. math:: \theta \leftarrow \theta (1 - 1 / n)^{1 - 1 / b} \quad\text{or}\quad
-              \theta \leftarrow \theta (1 - 1 / n),
-
-    with the budget b and the patience n; both factors are constants. The calls above the budget
-    are thus the logarithm of the threshold, up to constants, and stay bounded as it does. The
-    first call is strong.
+    with the filter's doubt :math:`u = 1 - \max_i p_i`, the doubt :math:`u_0` that the last strong
+    answer left, the time t since then, counted in usual steps, and the surprise
+    :math:`d = 1 - s_k`, where s is the last weak answer and k the class that the filter held for
+    the most probable before it. What one strong answer could not clear up, the next one will hardly
+    either, since neighbouring answers share their errors: so it is the doubt that came since which
+    counts. The debt D, the strong calls beyond the budget, raises the threshold, so it stays
+    bounded. The first call is strong. All is computed by the C core.
 
     Parameters
     ----------
     budget : float, default 1/12
-        Share of strong calls in the long run; above 0, below 1.
+        Share of strong calls in the long run, above 0 and below 1; with `cost`, the cost of a time
+        unit.
     shortest : int, default 2
         Least steps from one strong call to the next, whatever the doubt.
     longest : int, optional
-        Most steps from one strong call to the next, whatever the budget; 5 / budget unless given.
+        Most steps from one strong call to the next, or as many usual steps' worth of time, whatever
+        the budget: so the first call after a long pause is strong. Unless given, five times what
+        the budget allows; 60 with `cost`.
+    cost : mapping of str to float, optional
+        What a call of each source costs. Time beyond `longest` steps is a pause and saves nothing.
     disagreement : float, default 0.05
         The weight w of the surprise; 0 or more.
     floor : float, default 0.02
-        Doubt that always remains, so that a calm stream spends its budget too; above 0.
-    patience : float, default 300
-        Steps in which the threshold falls to 1/e without a strong call. More lets a calm time save
-        for a frantic one; less keeps closer to the budget. Over N steps the share is within about
-        ``2 * patience / N`` of the budget, as a part of it: 3.5 % over a day of 5 s steps.
-        Where much of the time is pauses, it can be further above.
+        Doubt that always remains, so that a calm stream spends its budget too; 1e-4 to 1.
+    patience : float, default 12
+        The n above: so many strong calls beyond the budget raise the threshold by a factor of e.
+        More lets a calm time save for a frantic one; less keeps closer to the budget, which is
+        missed by about twice as many calls at most, whatever the length of the stream.
     strong, weak : str
         Names of the two sources.
+    dtype : {float64, float32}
+        Precision of the arithmetic. float32 takes the same decisions as the C core on a
+        microcontroller.
 
     Examples
     --------
@@ -235,6 +239,11 @@ class Adaptive:
     weak
     strong
     weak
+
+    At most 2 units of energy a second, where a strong call costs 40 and a weak one 1:
+
+    >>> Adaptive(budget=2.0, cost={"weak": 1.0, "strong": 40.0})
+    Adaptive(budget=2, shortest=2, longest=60, cost={'weak': 1.0, 'strong': 40.0})
     """
 
     def __init__(
@@ -243,98 +252,111 @@ class Adaptive:
         shortest: int = 2,
         longest: int | None = None,
         *,
+        cost: Mapping[str, float] | None = None,
         disagreement: float = 0.05,
         floor: float = 0.02,
-        patience: float = 300.0,
+        patience: float = 12.0,
         strong: str = "strong",
         weak: str = "weak",
+        dtype: DTypeLike = np.float64,
     ) -> None:
         _two_names(strong, weak)
-        if not 0 < budget < 1:
-            raise ValueError(
-                f"budget is {budget!r}; it is the share of strong calls, above 0 and below 1"
-            )
         self.shortest = _steps("shortest", shortest)
-        self.longest = _steps("longest", math.ceil(5 / budget) if longest is None else longest)
-        if not self.shortest <= 1 / budget <= self.longest:
-            raise ValueError(
-                f"budget is {budget!r}, one strong call in {1 / budget:.3g} steps, which shortest, "
-                f"{self.shortest}, and longest, {self.longest}, do not allow; it must lie between"
-            )
-        if not 0 <= disagreement < math.inf:
-            raise ValueError(f"disagreement is {disagreement!r}; it must be 0 or more, and finite")
-        if not 0 < floor <= 1:
-            raise ValueError(f"floor is {floor!r}; it must be above 0 and at most 1")
-        if not 2 <= patience < math.inf:
-            raise ValueError(f"patience is {patience!r}; it must be 2 steps or more, and finite")
+        self.cost = None if cost is None else _costs(cost, strong, weak)
+        if self.cost is None:
+            self.longest = self._steps_of_share(budget, longest)
+            unit, cheap = 1.0, 0.0
+        else:
+            if not 0 < budget < math.inf:
+                raise ValueError(
+                    f"budget is {budget!r}; it is the cost of a time unit, above 0 and finite"
+                )
+            self.longest = _steps("longest", 60 if longest is None else longest)
+            if self.longest < self.shortest:
+                raise ValueError(
+                    f"longest is {self.longest}, less than shortest, {self.shortest}; give more"
+                )
+            unit, cheap = self.cost[strong] - self.cost[weak], self.cost[weak]
+        _within("longest", self.longest, 1, 1e6)
+        _within("disagreement", disagreement, 0.0, 1e3)
+        _within("floor", floor, 1e-4, 1.0)
+        _within("patience", patience, 1e-3, 1e6)
         self.budget, self.disagreement = float(budget), float(disagreement)
         self.floor, self.patience = float(floor), float(patience)
-        self.strong, self.weak = strong, weak
-        self._fall = 1 - 1 / self.patience
-        # At the budget, rises and falls cancel: rise ** budget * fall ** (1 - budget) is 1.
-        self._rise: float = self._fall ** (1 - 1 / self.budget)
-        self._threshold, self._step = START / self.budget, 0.0
-        self._gap, self._surprise = 0, 0.0
+        self.strong, self.weak, self.dtype = strong, weak, precision(dtype)
+        super().__init__(
+            budget=self.budget / unit,
+            weak=cheap / unit,
+            shortest=self.shortest,
+            longest=self.longest,
+            disagreement=self.disagreement,
+            floor=self.floor,
+            patience=self.patience,
+            timed=self.cost is not None,
+            single=self.dtype == np.float32,
+        )
+
+    def _steps_of_share(self, budget: float, longest: int | None) -> int:
+        """Return the most steps from one strong call to the next; the budget must allow them."""
+        if not 0 < budget < 1:
+            raise ValueError(
+                f"budget is {budget!r}; it is the share of strong calls, above 0 and below 1 (with "
+                "cost, it may be more)"
+            )
+        most = _steps("longest", math.ceil(5 / budget) if longest is None else longest)
+        if not self.shortest <= 1 / budget <= most:
+            raise ValueError(
+                f"budget is {budget!r}, one strong call in {1 / budget:.3g} steps, which shortest, "
+                f"{self.shortest}, and longest, {most}, do not allow; it must lie between"
+            )
+        return most
 
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
         """Return the source to call now; see `Policy.choose`."""
-        doubt = self.floor + 1 - _top(probs) + self.disagreement * self._surprise
-        if self._gap == 0 or self._gap >= self.longest:
-            return self.strong
-        if self._gap < self.shortest or self._step == 0:
-            return self.weak
-        due = doubt * since.get(self.strong, math.inf) >= self._threshold * self._step
-        return self.strong if due else self.weak
+        return self.strong if self._choose(probs, since.get(self.strong, math.inf)) else self.weak
 
     def called(self, source: str, answer: ArrayLike, probs: ArrayLike, dt: float) -> None:
         """Take note of a call; see `Policy.called`."""
-        held, said = np.asarray(probs), np.asarray(answer)
-        top = _top(held)
-        if said.shape != held.shape:
-            raise ValueError(
-                f"answer has shape {said.shape}, but probs {held.shape}; give one entry a class"
-            )
-        if not 0 <= dt < math.inf:
-            raise ValueError(f"dt is {dt!r}; it must be 0 or more, and finite")
-        strong = source == self.strong
-        moved = self._threshold * (self._rise if strong else self._fall)
-        self._threshold = min(max(moved, LOWEST), HIGHEST)
-        if self._gap > 0 and dt > 0:  # the first step has no step before it
-            self._step = _usual(self._step, dt)
-        self._gap = _next_gap(self._gap, strong)
-        agreed = float(said[held == top].max())
-        self._surprise = 0.0 if strong or math.isnan(agreed) else max(0.0, 1 - agreed)
+        self._called(source == self.strong, answer, probs, dt)
 
     @property
     def state(self) -> AdaptiveState:
         """All that the policy remembers; assign it to restore."""
-        return AdaptiveState(self._threshold, self._step, self._gap, self._surprise)
+        debt, step, gap, surprise, left = self._numbers()
+        return AdaptiveState(debt, step, int(gap), surprise, left)
 
     @state.setter
-    def state(self, state: tuple[float, float, int, float]) -> None:
-        threshold, step, gap, surprise = state
-        if not 0 < threshold < math.inf:
-            raise ValueError(f"threshold is {threshold!r}; it must be positive and finite")
-        if not 0 <= step < math.inf:
-            raise ValueError(f"step is {step!r}; it must be 0 or more, and finite")
-        if not 0 <= surprise <= 1:
-            raise ValueError(f"surprise is {surprise!r}; it must lie in 0 to 1")
-        self._gap = _steps("gap", gap, 0)
-        self._threshold, self._step = float(threshold), float(step)
-        self._surprise = float(surprise)
+    def state(self, state: tuple[float, float, int, float, float]) -> None:
+        debt, step, gap, surprise, left = state
+        _within("debt", debt, -1e9, 1e9)
+        _within("step", step, 0.0, 1e30)
+        _within("surprise", surprise, 0.0, 1.0)
+        _within("left", left, 0.0, 1.0)
+        self._restore(debt, step, _steps("gap", gap, 0), surprise, left)
 
-    def reset(self) -> None:
-        """Return to the state before any call."""
-        self._threshold = START / self.budget
-        self._step, self._gap, self._surprise = 0.0, 0, 0.0
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What makes the same policy anew."""
+        names = ("budget", "shortest", "longest", "cost", "disagreement", "floor", "patience")
+        return {name: getattr(self, name) for name in (*names, "strong", "weak", "dtype")}
 
-    def copy(self: Made) -> Made:
+    def copy(self) -> Adaptive:
         """Return an independent policy with the same settings, in the same state."""
-        return copy(self)
+        return _made(type(self), self._options, self.state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), self._options, tuple(self.state))
 
     def __repr__(self) -> str:
         gaps = f"shortest={self.shortest}, longest={self.longest}"
-        return f"{type(self).__name__}(budget={self.budget:.6g}, {gaps})"
+        costs = "" if self.cost is None else f", cost={self.cost}"
+        return f"{type(self).__name__}(budget={self.budget:.6g}, {gaps}{costs})"
+
+
+def _made(kind: type[Adaptive], options: dict[str, Any], state: Any) -> Adaptive:
+    made = kind(**options)
+    made.state = state
+    return made
 
 
 def _next_gap(gap: int, strong: bool) -> int:
@@ -342,27 +364,26 @@ def _next_gap(gap: int, strong: bool) -> int:
     return 1 if strong else gap + 1 if gap else 0
 
 
-def _usual(step: float, dt: float) -> float:
-    """Follow the median time from step to step; a pause hardly moves it."""
-    if step == 0:
-        return dt
-    return step * PACE if dt > step * PACE else step / PACE if dt < step / PACE else step
-
-
-def _top(probs: ArrayLike) -> float:
-    """Return the largest probability."""
-    top = float(np.max(np.asarray(probs, np.float64), initial=-1.0))
-    if not 0 <= top <= 1 + 1e-6:
-        raise ValueError(
-            f"probs is {probs!r}; give the filter's reading, probabilities of K classes"
-        )
-    return top
-
-
 def _steps(name: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} is {value!r}; it counts steps and must be {least} or more")
     return int(value)
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}; it must lie in {low:g} to {high:g}")
+
+
+def _costs(cost: Mapping[str, float], strong: str, weak: str) -> dict[str, float]:
+    if set(cost) != {strong, weak}:
+        raise ValueError(f"cost names {list(cost)}; name {strong!r} and {weak!r}")
+    if not 0 <= cost[weak] < cost[strong] < math.inf:
+        raise ValueError(
+            f"cost is {dict(cost)}; a call of {strong!r} must cost more than one of {weak!r}, and "
+            "that 0 or more"
+        )
+    return {name: float(value) for name, value in cost.items()}
 
 
 def _two_names(strong: str, weak: str) -> None:

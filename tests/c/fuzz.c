@@ -138,12 +138,53 @@ static void fuzz_sticky(source in) {
     }
 }
 
+static void fuzz_adaptive(source in) {
+    const size_t classes = 1 + next_byte(&in) % MOST;
+    cf_real state[CF_ADAPTIVE_STATE], before[CF_ADAPTIVE_STATE];
+    CF_(cf_adaptive) f;
+    memset(&f, 0, sizeof f);
+    f.timed = (int)(next_byte(&in) & 1);
+    f.budget = next_number(&in);
+    f.weak = next_number(&in);
+    f.shortest = (cf_real)(next_byte(&in) % 4);
+    f.longest = (cf_real)next_byte(&in);
+    f.disagreement = next_number(&in);
+    f.floor = next_byte(&in) < 200 ? CF_R(0.02) : next_number(&in);
+    f.patience = 100 * next_number(&in);
+    if (CF_(cf_adaptive_prepare)(&f) != CF_OK) return;
+    CF_(cf_adaptive_start)(state);
+    while (in.left > 0) {
+        const row reading = next_row(&in, classes), answer = next_row(&in, classes);
+        int strong = -1;
+        cf_status status = CF_(cf_adaptive_choose)(&f, state, classes, reading.observed, 1000 * next_number(&in), &strong);
+        if (status == CF_OK) {
+            REQUIRE(strong == 0 || strong == 1, "strong %d", strong);
+            REQUIRE(strong || (state[2] >= 1 && state[2] < f.longest), "gap %g", (double)state[2]);
+            REQUIRE(!strong || state[2] < 1 || state[2] >= f.shortest, "gap %g", (double)state[2]);
+        } else {
+            REQUIRE(strong == -1, "a failed call chose");
+        }
+        memcpy(before, state, sizeof state);
+        strong = next_byte(&in) < 200 ? strong == 1 : (int)(next_byte(&in) & 1);
+        status = CF_(cf_adaptive_called)(&f, state, strong, classes, answer.observed, reading.observed, answer.dt);
+        if (status != CF_OK) {
+            REQUIRE(memcmp(state, before, sizeof state) == 0, "a failed call changed the state");
+            continue;
+        }
+        REQUIRE(state[0] >= f.least && state[0] <= f.most, "debt %g", (double)state[0]);
+        REQUIRE(state[1] >= 0 && state[1] <= CF_R(1.1e30), "step %g", (double)state[1]);
+        REQUIRE(state[2] == (cf_real)(strong ? 1 : before[2] < 1 ? 0 : before[2] + 1), "gap %g", (double)state[2]);
+        REQUIRE(state[3] >= 0 && state[3] <= 1 && state[4] >= 0 && state[4] <= 1, "surprise %g", (double)state[3]);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     source in = {bytes, size};
-    if (next_byte(&in) & 1)
-        fuzz_sticky(in);
-    else
-        fuzz_dirichlet(in);
+    switch (next_byte(&in) % 3) {
+    case 0: fuzz_dirichlet(in); break;
+    case 1: fuzz_sticky(in); break;
+    default: fuzz_adaptive(in);
+    }
     return 0;
 }
 

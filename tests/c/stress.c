@@ -99,6 +99,31 @@ static void stress_sticky(rows kind, size_t classes, double gamma, double beta, 
     updates += steps;
 }
 
+/* Readings that come and go between sure and torn; the policy is obeyed, save now and then. */
+static void stress_adaptive(rows kind, size_t classes, double budget, int timed, size_t steps) {
+    static cf_real probs[MOST], answer[MOST], state[CF_ADAPTIVE_STATE];
+    CF_(cf_adaptive) f = {0, CF_R(0.025), 2, 60, CF_R(0.05), CF_R(0.02), 12, 0, 0, 0, 0};
+    cf_real since = 0;
+    size_t i;
+    f.budget = (cf_real)budget;
+    f.timed = timed;
+    REQUIRE(CF_(cf_adaptive_prepare)(&f) == CF_OK, "settings");
+    CF_(cf_adaptive_start)(state);
+    for (i = 0; i < steps; i++) {
+        const cf_real dt = (cf_real)(uniform() < 0.001 ? 3600 : kind == SPARSE ? 30 * uniform() : 5);
+        int strong = 0;
+        since += dt;
+        fill(i % 1000 < 500 ? kind : ALTERNATING, classes, i / 50, probs);
+        fill(RANDOM, classes, i, answer);
+        REQUIRE(CF_(cf_adaptive_choose)(&f, state, classes, probs, since, &strong) == CF_OK, "choose, step %zu", i);
+        if (uniform() < 0.01) strong = !strong;
+        REQUIRE(CF_(cf_adaptive_called)(&f, state, strong, classes, answer, probs, dt) == CF_OK, "called, step %zu", i);
+        if (strong) since = 0;
+        add_to_digest(state, CF_ADAPTIVE_STATE);
+    }
+    updates += steps;
+}
+
 int main(int argc, char **argv) {
     const size_t part = argc > 1 ? (size_t)atol(argv[1]) : 1;
     static const double gammas[] = {0.01, 0.3, 0.9, 0.99, 0.999999};
@@ -122,6 +147,8 @@ int main(int argc, char **argv) {
         stress_sticky(SPARSE, 5, 1, -1, 1 - gammas[g], 10000 / part);
         stress_sticky(SPARSE, 39, 1, -1, 1 - gammas[g], 200 / part);
     }
+    stress_adaptive(RANDOM, 6, 1.0 / 12, 0, 200000 / part);
+    stress_adaptive(SPARSE, 3, 0.05, 1, 200000 / part);
     printf("%zu updates, at most %zu iterations each, digest %016llx\n", updates, most_iterations,
            (unsigned long long)digest);
     return 0;

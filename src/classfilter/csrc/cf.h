@@ -29,7 +29,8 @@ typedef enum {
     CF_BAD_STAY,          /* stay outside [0, 1] */
     CF_BAD_CLASS_PRIOR,   /* an entry of the classes' prior outside [1e-6, 1], or their sum off 1 */
     CF_BAD_RATES,         /* a rate of change outside [0, 1e6] */
-    CF_BAD_STATE          /* a state that is no distribution over the classes */
+    CF_BAD_STATE,         /* a state, or a reading, that is no distribution over the classes */
+    CF_BAD_POLICY         /* a setting of a policy outside its range */
 } cf_status;
 
 #define CF_SUM_TOLERANCE 0.05
@@ -173,5 +174,42 @@ cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *settings, cf_real *state, 
 cf_status CF_(cf_sticky_run)(const CF_(cf_sticky) *settings, cf_real *state, size_t steps, const cf_real *observed,
                              const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride, cf_real *probs,
                              cf_real *passage, cf_real *scratch, size_t *row);
+
+/* ---- the adaptive policy ---- */
+
+/* Says when to call the strong classifier rather than the weak one, and keeps to a budget in the long run. Settings are
+   constant. Fill all but the last three members, then let cf_adaptive_prepare compute those and check them all. Costs count in
+   units of what a strong call costs more than a weak one. */
+typedef struct {
+    cf_real budget;       /* strong calls a step, below 1; or, if timed, cost a time unit */
+    cf_real weak;         /* what a weak call costs; 0 where the budget counts strong calls */
+    cf_real shortest;     /* least steps from one strong call to the next, 1 or more */
+    cf_real longest;      /* most steps, or as many usual steps' worth of time; at most 1e6 */
+    cf_real disagreement; /* weight of what the last weak answer denies, 0 to 1e3 */
+    cf_real floor;        /* doubt that always remains, 1e-4 to 1 */
+    cf_real patience;     /* strong calls beyond the budget that raise the threshold by a factor e, above 0 */
+    int timed;            /* the budget is a cost a time unit */
+    cf_real start, least, most;
+} CF_(cf_adaptive);
+
+/* The state of one stream: the debt, in strong calls beyond the budget; the usual time from step to step, 0 while it is not
+   known; steps since the last strong call, 0 before the first; what the last weak answer denied; the doubt that the last
+   strong answer left. */
+#define CF_ADAPTIVE_STATE 5
+
+cf_status CF_(cf_adaptive_prepare)(CF_(cf_adaptive) *settings);
+
+/* Starts a stream. */
+void CF_(cf_adaptive_start)(cf_real *state);
+
+/* Before a step: *strong tells whom to call, given the filter's reading (K numbers) and the time since the last strong call
+   (anything before the first). Nothing changes. */
+cf_status CF_(cf_adaptive_choose)(const CF_(cf_adaptive) *settings, const cf_real *state, size_t classes,
+                                  const cf_real *probs, cf_real since, int *strong);
+
+/* After it: who was called, the chosen one or not, what it answered (all NaN: nothing), the reading before that answer, and
+   the time since the step before. */
+cf_status CF_(cf_adaptive_called)(const CF_(cf_adaptive) *settings, cf_real *state, int strong, size_t classes,
+                                  const cf_real *answer, const cf_real *probs, cf_real dt);
 
 #endif

@@ -1,0 +1,120 @@
+"""A replay is the run of what was called."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.policy import Adaptive, Periodic
+from classfilter.simulate import Simulation
+
+BETA = {"strong": 1.0, "weak": 0.1}
+SURE, TORN = [1.0, 0.0], [0.5, 0.5]
+
+
+def learnt_channel(day: Simulation) -> dict[str, cf.Channel]:
+    return {"weak": cf.Channel.fit(day.probs["weak"], day.probs["strong"])}
+
+
+@pytest.mark.parametrize("every", [1, 5, 12])
+@pytest.mark.parametrize("with_channel", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_periodic_replay_is_mixed_and_run(every: int, with_channel: bool, dtype: Any) -> None:
+    day = cf.simulate("capture24", hours=2.0, gaps=0.1, gap_length=60.0, seed=every)
+    channel = learnt_channel(day) if with_channel else None
+    source, probs = day.mixed(every)
+    for f in (
+        cf.StickyFilter(day.classes, half_life=300.0, dtype=dtype),
+        cf.DirichletFilter(day.classes, half_life=60.0, dtype=dtype),
+        cf.StickyFilter(6, half_life=300.0, dtype=dtype),
+    ):
+        done = cf.replay(day.time, day.probs, Periodic(every), f, BETA, channel, label=day.truth)
+        assert np.array_equal(done.recording.source, source)
+        assert np.array_equal(done.recording.probs, probs)
+        assert np.array_equal(done.recording.time, day.time)
+        assert done.recording.label is not None
+        assert np.array_equal(done.recording.label, day.truth)
+        assert done.recording.classes == tuple(map(str, f.classes))
+        track = day.recording(every).run(f, BETA, channel)
+        assert done.track.dtype == track.dtype
+        assert np.array_equal(done.track, track)
+        assert done.calls == {name: int((source == name).sum()) for name in ("weak", "strong")}
+
+
+def test_adaptive_replay_is_the_run_of_its_recording() -> None:
+    day = cf.simulate("capture24", hours=3.0, gaps=0.1, gap_length=60.0)
+    f, channel = cf.StickyFilter(day.classes, half_life=300.0), learnt_channel(day)
+    f.update(day.probs["strong"][0])
+    policy = Adaptive()
+    policy.called("strong", TORN, TORN, 5.0)
+    states = f.state.probs.tolist(), policy.state
+    done = cf.replay(day.time, day.probs, policy, f, BETA, {**channel, "strong": None})
+    again = cf.replay(day.time, day.probs, Adaptive(), f, BETA, channel)
+    assert np.array_equal(done.track, again.track)
+    assert (f.state.probs.tolist(), policy.state) == states
+    assert np.array_equal(done.track, done.recording.run(f, BETA, channel))
+    rows = np.arange(day.time.size)
+    asked = np.stack([day.probs[name] for name in ("weak", "strong")])
+    strong = (done.recording.source == "strong").astype(int)
+    assert np.array_equal(done.recording.probs, asked[strong, rows])
+    assert 0 < done.calls["strong"] < done.calls["weak"]
+
+
+def test_replay_tells_the_policy_what_happened() -> None:
+    """Of three sources by turns: times since, readings before, answers and steps, by hand."""
+    notes: list[Any] = []
+
+    class Turns(Periodic):
+        def choose(self, probs: Any, since: Any) -> str:
+            notes.append((np.array(probs).tolist(), dict(since)))
+            return "abc"[len(notes) % 3 - 1]
+
+        def called(self, source: str, answer: Any, probs: Any, dt: float) -> None:
+            notes[-1] += (source, np.array(answer).tolist(), np.array(probs).tolist(), dt)
+
+    rows = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]
+    probs = dict.fromkeys("abc", rows)
+    done = cf.replay([0, 1, 3, 7], probs, Turns(), cf.RawFilter(2))
+    inf = math.inf
+    assert notes == [
+        ([0.5, 0.5], {"a": inf, "b": inf, "c": inf}, "a", rows[0], [0.5, 0.5], 0.0),
+        (rows[0], {"a": 1.0, "b": inf, "c": inf}, "b", rows[1], rows[0], 1.0),
+        (rows[1], {"a": 3.0, "b": 2.0, "c": inf}, "c", rows[2], rows[1], 2.0),
+        (rows[2], {"a": 7.0, "b": 6.0, "c": 4.0}, "a", rows[3], rows[2], 4.0),
+    ]
+    assert done.calls == {"a": 2, "b": 1, "c": 1}
+
+
+def test_replay_of_nothing() -> None:
+    empty = np.empty((0, 2))
+    done = cf.replay([], {"strong": empty, "weak": empty}, Adaptive(), cf.RawFilter(2))
+    assert done.track.shape == (0, 2)
+    assert done.calls == {"strong": 0, "weak": 0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"probs": {}}, "probs is empty; give the answers of each source"),
+        ({"probs": {"strong": [SURE]}}, r"probs\['strong'\] has 1 rows, but time has 2"),
+        ({"probs": {"strong": [SURE, [0.5, 0.7]]}}, r"probs\['strong'\] in row 1 sums to 1.2"),
+        ({"probs": {"strong": [SURE, SURE]}}, r"policy called 'weak' at step 1; probs has \['str"),
+        ({"beta": {"strong": 1.0}}, "'weak', which has no weight"),
+        ({"time": [5, 0]}, "time in row 1 is 0.0, before 5.0"),
+        ({"channel": {"weak": cf.Channel(np.eye(3) + 1)}}, r"channel\['weak'\] does not fit"),
+    ],
+)
+def test_bad_replays(changed: dict[str, Any], message: str) -> None:
+    good: dict[str, Any] = {
+        "time": [0, 5],
+        "probs": {"weak": [SURE, SURE], "strong": [SURE, SURE]},
+        "policy": Periodic(),
+        "filter": cf.RawFilter(2),
+        "beta": BETA,
+    }
+    with pytest.raises(ValueError, match=message):
+        cf.replay(**(good | changed))
