@@ -49,8 +49,11 @@ class Person:
     strong: Floats
     classes: tuple[str, ...]
 
-    def recording(self, every: int = 12) -> Recording:
-        """Apply the paper's policy: strong at each `every`-th step, weak at the others."""
+    def recording(self, every: int | None = 12) -> Recording:
+        """Apply the paper's policy: strong at each `every`-th step, weak at the others.
+
+        With None, both answer at every step.
+        """
         both = {"weak": self.weak, "strong": self.strong}
         return Simulation(self.time, self.label, self.classes, both).recording(every)
 

@@ -296,13 +296,12 @@ def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement:
 @pytest.mark.parametrize("kind", ["calm", "frantic", "by turns"])
 def test_budget_of_cost_is_kept(budget: float, step: float, kind: str) -> None:
     parts = STREAMS[kind]()
-    time, probs = joined(*parts)
     cost = {"weak": 1.0, "strong": 40.0}
     f = cf.StickyFilter(parts[0].classes, half_life=40 * step)
     policy = Adaptive(budget, longest=100, cost=cost)
-    calls = cf.replay(time / 5 * step, probs, policy, f, BETA).calls
-    spent = sum(cost[name] * calls[name] for name in cost)
-    assert spent / (time.size * step) == pytest.approx(budget, rel=0.05)
+    done = cf.replay(joined(*parts, step=step), policy, f, BETA)
+    spent = sum(cost[name] * done.calls[name] for name in cost)
+    assert spent / (len(done.track) * step) == pytest.approx(budget, rel=0.05)
 
 
 def test_a_budget_that_cannot_be_kept_leaves_the_limits() -> None:
@@ -313,12 +312,12 @@ def test_a_budget_that_cannot_be_kept_leaves_the_limits() -> None:
         assert set(found[200:].tolist() or found[-20:].tolist()) == gaps
 
 
-def joined(*parts: Simulation) -> tuple[Floats, dict[str, Floats]]:
-    """Put streams of equal steps one behind the other."""
-    T = sum(part.time.size for part in parts)
+def joined(*parts: Simulation, step: float = 5.0) -> cf.Recording:
+    """Put streams one behind the other, in equal steps."""
     probs = {name: np.concatenate([part.probs[name] for part in parts]) for name in BETA}
-    time: Floats = np.arange(T, dtype=np.float64) * 5.0
-    return time, probs
+    truth = np.concatenate([part.truth for part in parts])
+    whole = Simulation(np.arange(0.0, truth.size) * step, truth, parts[0].classes, probs)
+    return whole.recording(every=None)
 
 
 STREAMS: dict[str, Callable[[], list[Simulation]]] = {
@@ -343,25 +342,26 @@ STREAMS: dict[str, Callable[[], list[Simulation]]] = {
 @pytest.mark.parametrize("kind", STREAMS)
 def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
     parts = STREAMS[kind]()
-    time, probs = joined(*parts)
+    rec = joined(*parts)
     for f in (
         cf.StickyFilter(parts[0].classes, half_life=200.0),
         cf.DirichletFilter(parts[0].classes, half_life=60.0),
     ):
-        calls = cf.replay(time, probs, Adaptive(1 / every), f, BETA).calls
-        assert calls["strong"] + calls["weak"] == time.size
-        assert calls["strong"] == pytest.approx(time.size / every, rel=0.05)
+        calls = cf.replay(rec, Adaptive(1 / every), f, BETA).calls
+        assert calls["strong"] + calls["weak"] == len(rec) / 2
+        assert calls["strong"] == pytest.approx(len(rec) / 2 / every, rel=0.05)
 
 
 def test_budget_is_kept_at_uneven_steps() -> None:
     day = cf.simulate("capture24", seed=8)
     rng = np.random.default_rng(8)
     shares = [0.04, 0.05, 0.2, 0.5, 0.2, 0.01]
-    steps = rng.choice([0.0, 0.001, 3.0, 5.0, 8.0, 600.0], day.time.size, p=shares)
+    steps = rng.choice([0.0005, 0.001, 3.0, 5.0, 8.0, 600.0], day.time.size, p=shares)
     for first in (1e-3, 600.0):
         steps[1] = first
         f = cf.StickyFilter(day.classes, half_life=200.0)
-        done = cf.replay(np.cumsum(steps), day.probs, Adaptive(), f, BETA)
+        uneven = Simulation(np.cumsum(steps), day.truth, day.classes, day.probs)
+        done = cf.replay(uneven.recording(every=None), Adaptive(), f, BETA)
         assert done.calls["strong"] == pytest.approx(day.time.size / 12, rel=0.05)
 
 
@@ -377,7 +377,8 @@ def test_as_accurate_as_periodic_with_no_more_calls() -> None:
     for seed in range(10, 14):
         day = cf.simulate("capture24", seed=seed)
         for name, policy in policies.items():
-            done = cf.replay(day.time, day.probs, policy, tuned.filter(), tuned.beta, tuned.channel)
+            both = day.recording(every=None)
+            done = cf.replay(both, policy, tuned.filter(), tuned.beta, tuned.channel)
             right[name].append(cf.metrics.accuracy(day.truth, done.track))
             calls[name] += done.calls["strong"]
     assert calls["adaptive"] <= calls["periodic"]

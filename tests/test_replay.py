@@ -32,13 +32,13 @@ def test_periodic_replay_is_mixed_and_run(every: int, with_channel: bool, dtype:
         cf.DirichletFilter(day.classes, half_life=60.0, dtype=dtype),
         cf.StickyFilter(6, half_life=300.0, dtype=dtype),
     ):
-        done = cf.replay(day.time, day.probs, Periodic(every), f, BETA, channel, label=day.truth)
+        done = cf.replay(day.recording(every=None), Periodic(every), f, BETA, channel)
         assert np.array_equal(done.recording.source, source)
         assert np.array_equal(done.recording.probs, probs)
         assert np.array_equal(done.recording.time, day.time)
         assert done.recording.label is not None
         assert np.array_equal(done.recording.label, day.truth)
-        assert done.recording.classes == tuple(map(str, f.classes))
+        assert done.recording.classes == day.classes
         track = day.recording(every).run(f, BETA, channel)
         assert done.track.dtype == track.dtype
         assert np.array_equal(done.track, track)
@@ -52,8 +52,9 @@ def test_adaptive_replay_is_the_run_of_its_recording() -> None:
     policy = Adaptive()
     policy.called("strong", TORN, TORN, 5.0)
     states = f.state.probs.tolist(), policy.state
-    done = cf.replay(day.time, day.probs, policy, f, BETA, {**channel, "strong": None})
-    again = cf.replay(day.time, day.probs, Adaptive(), f, BETA, channel)
+    both = day.recording(every=None)
+    done = cf.replay(both, policy, f, BETA, channel)
+    again = cf.replay(both, Adaptive(), f, BETA, channel)
     assert np.array_equal(done.track, again.track)
     assert (f.state.probs.tolist(), policy.state) == states
     assert np.array_equal(done.track, done.recording.run(f, BETA, channel))
@@ -77,8 +78,9 @@ def test_replay_tells_the_policy_what_happened() -> None:
             notes[-1] += (source, np.array(answer).tolist(), np.array(probs).tolist(), dt)
 
     rows = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]
-    probs = dict.fromkeys("abc", rows)
-    done = cf.replay([0, 1, 3, 7], probs, Turns(), cf.RawFilter(2))
+    time, source = np.repeat([0, 1, 3, 7], 3), ["b", "c", "a"] * 4
+    rec = cf.Recording(time, source, np.repeat(rows, 3, axis=0), 2)
+    done = cf.replay(rec, Turns(), cf.RawFilter(2))
     inf = math.inf
     assert notes == [
         ([0.5, 0.5], {"a": inf, "b": inf, "c": inf}, "a", rows[0], [0.5, 0.5], 0.0),
@@ -90,31 +92,36 @@ def test_replay_tells_the_policy_what_happened() -> None:
 
 
 def test_replay_of_nothing() -> None:
-    empty = np.empty((0, 2))
-    done = cf.replay([], {"strong": empty, "weak": empty}, Adaptive(), cf.RawFilter(2))
+    done = cf.replay(cf.Recording([], [], np.empty((0, 2)), 2), Adaptive(), cf.RawFilter(2))
     assert done.track.shape == (0, 2)
-    assert done.calls == {"strong": 0, "weak": 0}
+    assert done.calls == {}
+
+
+def test_replay_matches_classes_by_name() -> None:
+    day = cf.simulate(classes=["rest", "walk", "run"], hours=2.0)
+    rec = day.recording(every=None)
+    one = cf.replay(rec, Adaptive(), cf.StickyFilter(["rest", "walk", "run"]), BETA)
+    other = cf.replay(rec, Adaptive(), cf.StickyFilter(["run", "rest", "walk"]), BETA)
+    assert one.calls == other.calls
+    np.testing.assert_allclose(one.track, other.track, rtol=1e-12)
+    assert cf.metrics.accuracy(day.truth, other.track) > 0.7
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"probs": {}}, "probs is empty; give the answers of each source"),
-        ({"probs": {"strong": [SURE]}}, r"probs\['strong'\] has 1 rows, but time has 2"),
-        ({"probs": {"strong": [SURE, [0.5, 0.7]]}}, r"probs\['strong'\] in row 1 sums to 1.2"),
-        ({"probs": {"strong": [SURE, SURE]}}, r"policy called 'weak' at step 1; probs has \['str"),
+        ({"source": ["strong"] * 2, "time": [0, 5], "probs": [SURE, SURE]}, "called 'weak' at st"),
+        ({"time": [0, 0, 5, 6]}, "rec has no row of 'strong' at time 6.0; a replay needs every so"),
+        ({"source": ["strong", "weak", "weak", "weak"]}, "no row of 'strong' at time 5.0"),
+        ({"time": [0, 0, 0, 0]}, "rec has several rows of 'strong' at time 0.0; keep one"),
         ({"beta": {"strong": 1.0}}, "'weak', which has no weight"),
-        ({"time": [5, 0]}, "time in row 1 is 0.0, before 5.0"),
         ({"channel": {"weak": cf.Channel(np.eye(3) + 1)}}, r"channel\['weak'\] does not fit"),
+        ({"filter": cf.RawFilter(["a", "b"])}, "the filter has"),
     ],
 )
 def test_bad_replays(changed: dict[str, Any], message: str) -> None:
-    good: dict[str, Any] = {
-        "time": [0, 5],
-        "probs": {"weak": [SURE, SURE], "strong": [SURE, SURE]},
-        "policy": Periodic(),
-        "filter": cf.RawFilter(2),
-        "beta": BETA,
-    }
+    rows = {"time": [0, 0, 5, 5], "source": ["strong", "weak"] * 2, "probs": [SURE] * 4}
+    rec = cf.Recording(**{key: changed.get(key, rows[key]) for key in rows}, classes=2)
+    given = {"filter": cf.RawFilter(2), "beta": BETA, "channel": None}
     with pytest.raises(ValueError, match=message):
-        cf.replay(**(good | changed))
+        cf.replay(rec, Periodic(), **{key: changed.get(key, given[key]) for key in given})

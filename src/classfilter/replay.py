@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from .channel import Channel
-from .columns import Weights, coded, probabilities, put_right_by, row_weights, seconds, text_names
+from .columns import Corrector, Weights, class_order, coded, put_right
 from .filters import Array, Filter
 from .policy import Policy
 from .recording import Recording
+
+Ints = NDArray[np.intp]
 
 
 class Replay(NamedTuple):
@@ -22,8 +23,8 @@ class Replay(NamedTuple):
     Attributes
     ----------
     recording : Recording
-        The answers it called for.
-    track : ndarray (T, K)
+        The answers it called for, one a step.
+    track : ndarray (S, K)
         The filter's reading after each step.
     calls : dict of str to int
         How often each source was called.
@@ -35,14 +36,11 @@ class Replay(NamedTuple):
 
 
 def replay(
-    time: ArrayLike,
-    probs: Mapping[str, ArrayLike],
+    rec: Recording,
     policy: Policy,
     filter: Filter,  # noqa: A002
     beta: Weights = 1.0,
-    channel: Mapping[str, Channel | None] | None = None,
-    *,
-    label: ArrayLike | None = None,
+    channel: Mapping[str, Corrector | None] | None = None,
 ) -> Replay:
     """Let a policy choose, step by step, among sources that were all recorded at every step.
 
@@ -50,11 +48,8 @@ def replay(
 
     Parameters
     ----------
-    time : array_like (T,)
-        When, as in `Recording`.
-    probs : mapping of str to array_like (T, K)
-        What each source says at every step, columns in the filter's order of classes. A row of NaN
-        is a call without an answer.
+    rec : Recording
+        One row a source at each of S times. A row of NaN is a call without an answer.
     policy : Policy
         Chooses the source of each step.
     filter : Filter
@@ -63,8 +58,6 @@ def replay(
         The weight of each source, or one for all.
     channel : mapping of str to Channel, optional
         Puts the answers of a source right before they go in; None leaves them as they are.
-    label : array_like (T,), optional
-        The true classes, for the recording.
 
     Returns
     -------
@@ -75,60 +68,64 @@ def replay(
     Examples
     --------
     >>> from classfilter import StickyFilter, policy, simulate
-    >>> day = simulate(hours=1.0)
-    >>> f, beta = StickyFilter(day.classes, half_life=120.0), {"strong": 1.0, "weak": 0.1}
-    >>> replay(day.time, day.probs, policy.Periodic(every=12), f, beta).calls
+    >>> rec = simulate(hours=1.0).recording(every=None)
+    >>> f, beta = StickyFilter(rec.classes, half_life=120.0), {"strong": 1.0, "weak": 0.1}
+    >>> replay(rec, policy.Periodic(every=12), f, beta).calls
     {'weak': 660, 'strong': 60}
     """
-    if not probs:
-        raise ValueError("probs is empty; give the answers of each source, (T, K)")
-    names = text_names(filter.classes)
-    t = seconds(time)
-    said = {name: _answers(name, rows, names, t.size) for name, rows in probs.items()}
-    sources = list(said)
-    weights = dict(zip(sources, row_weights(coded(sources), beta).tolist(), strict=True))
-    channels = {name: c for name, c in (channel or {}).items() if c is not None}
-    taken = {
-        name: put_right_by(channels, name, rows) if name in channels else rows
-        for name, rows in said.items()
-    }
+    rows = steps(rec)
+    to = class_order(filter, rec.classes)
     chooser, fresh = policy.copy(), filter.copy()
     chooser.reset()
     fresh.reset()
-    dt = Recording(t, sources[0], said[sources[0]], names).dt.tolist()
-    reading = fresh.probs
-    last = dict.fromkeys(sources, -math.inf)
-    track = np.empty((t.size, len(names)), reading.dtype)
-    chosen = []
-    for step, now in enumerate(t.tolist()):
-        source = chooser.choose(reading, {name: now - then for name, then in last.items()})
-        if source not in taken:
+    channels = {name: one for name, one in (channel or {}).items() if one is not None}
+    taken = put_right(rec.probs[:, to], coded(rec.source.tolist()), channels)
+    weights = rec.weights(beta).tolist()
+    times = rec.time[next(iter(rows.values()))] if rows else rec.time
+    reading, now = fresh.probs, math.nan
+    last = dict.fromkeys(rows, -math.inf)
+    track = np.empty((times.size, len(to)), reading.dtype)
+    chosen: Ints = np.empty(times.size, np.intp)
+    for step, then in enumerate(times.tolist()):
+        dt, now = (then - now if step else 0.0), then
+        source = chooser.choose(reading, {name: now - called for name, called in last.items()})
+        if source not in rows:
             raise ValueError(
-                f"policy called {source!r} at step {step}; probs has {sources}: name the policy's "
-                "sources as there"
+                f"policy called {source!r} at step {step}; rec has the sources {list(rows)}: name "
+                "the policy's sources as there"
             )
-        answer = taken[source][step]
-        before, reading = reading, fresh.update(answer, weights[source], dt[step])
-        chooser.called(source, answer, before, dt[step])
+        row = chosen[step] = int(rows[source][step])
+        before, reading = reading, fresh.update(taken[row], weights[row], dt)
+        chooser.called(source, taken[row], before, dt)
         track[step] = reading
         last[source] = now
-        chosen.append(source)
-    picked = np.empty((t.size, len(names)))
-    who = np.array(chosen, dtype=np.str_)
-    for name, rows in said.items():
-        picked[who == name] = rows[who == name]
-    calls = {name: chosen.count(name) for name in sources}
-    return Replay(Recording(t, who, picked, names, label), track, calls)
+    label = None if rec.label is None else rec.label[chosen]
+    picked = rec.time[chosen], rec.source[chosen], rec.probs[chosen]
+    called = Recording(*picked, rec.classes, label)
+    calls = {name: int((called.source == name).sum()) for name in rows}
+    return Replay(called, track[:, np.argsort(to)], calls)
 
 
-def _answers(source: str, rows: ArrayLike, names: tuple[str, ...], T: int) -> Array:
-    try:
-        answers = probabilities(rows, names)
-    except ValueError as error:
-        raise ValueError(str(error).replace("probs", f"probs[{source!r}]", 1)) from None
-    if len(answers) != T:
-        raise ValueError(
-            f"probs[{source!r}] has {len(answers)} rows, but time has {T}; give every source's "
-            "answer at every step"
-        )
-    return answers
+def steps(rec: Recording) -> dict[str, Ints]:
+    """Return each source's rows, one a step; every source must have one at every time.
+
+    Examples
+    --------
+    >>> rec = Recording([0, 0, 5, 5], ["a", "b", "b", "a"], [[0.5, 0.5]] * 4, 2)
+    >>> {name: rows.tolist() for name, rows in steps(rec).items()}
+    {'a': [0, 3], 'b': [1, 2]}
+    """
+    rows = {name: np.flatnonzero(rec.source == name) for name in rec.sources}
+    times = np.unique(rec.time)
+    for name, its in rows.items():
+        here, count = np.unique(rec.time[its], return_counts=True)
+        if here.size < times.size:
+            missing = float(np.setdiff1d(times, here)[0])
+            raise ValueError(
+                f"rec has no row of {name!r} at time {missing}; a replay needs every source at "
+                "every time: where nothing was recorded, a row of NaN"
+            )
+        if count.max(initial=1) > 1:
+            twice = float(here[count.argmax()])
+            raise ValueError(f"rec has several rows of {name!r} at time {twice}; keep one of them")
+    return rows

@@ -95,15 +95,28 @@ class Simulation:
         source = np.where(strong, "strong", "weak")
         return source, np.where(strong[:, None], self.probs["strong"], self.probs["weak"])
 
-    def recording(self, every: int = 12) -> Recording:
-        """Return the same answers as a labelled recording.
+    def recording(self, every: int | None = 12) -> Recording:
+        """Return the answers as a labelled recording, by the policy of `mixed`.
+
+        Parameters
+        ----------
+        every : int or None
+            As in `mixed`; or None: both answer at every step, for `replay`.
 
         Examples
         --------
-        >>> simulate(classes=["rest", "move"], hours=1.0).recording()
+        >>> two = simulate(classes=["rest", "move"], hours=1.0)
+        >>> two.recording()
         Recording(720 rows, classes ['rest', 'move'], sources ['strong', 'weak'])
+        >>> len(two.recording(every=None))
+        1440
         """
-        return Recording(self.time, *self.mixed(every), self.classes, self.truth)
+        if every is not None:
+            return Recording(self.time, *self.mixed(every), self.classes, self.truth)
+        time, truth = np.repeat(self.time, 2), np.repeat(self.truth, 2)
+        both = np.stack([self.probs["weak"], self.probs["strong"]], axis=1)
+        source = np.tile(["weak", "strong"], self.time.size)
+        return Recording(time, source, both.reshape(time.size, -1), self.classes, truth)
 
 
 def simulate(
