@@ -9,6 +9,7 @@ from .channel import Channel, beta_from_confusion
 from .compare import compare
 from .comparison import Comparison
 from .config import load
+from .curve import PolicyCurve, policy_curve
 from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
 from .recording import Recording
@@ -29,6 +30,7 @@ __all__ = [
     "Filter",
     "HoldFilter",
     "MeanFilter",
+    "PolicyCurve",
     "RawFilter",
     "Recording",
     "Replay",
@@ -45,6 +47,7 @@ __all__ = [
     "metrics",
     "plot",
     "policy",
+    "policy_curve",
     "read_table",
     "recordings",
     "replay",

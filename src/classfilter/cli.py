@@ -1,4 +1,4 @@
-"""The command line: ``classfilter filter | stream | plot | tune | compare | demo``.
+"""The command line: ``classfilter filter | stream | plot | tune | compare | policy | demo``.
 
 Exit codes: 0, done; 1, a file or its content cannot be used; 2, the command was misspelt; 3, done,
 but some lines of a stream were refused; 130, interrupted.
@@ -32,7 +32,7 @@ from .cli_options import (
     duration,
     filter_options,
 )
-from .cli_tune import compare, tune
+from .cli_tune import compare, policy, tune
 from .columns import Weights, seconds
 from .files import ending_of, read_table
 from .recording import Recording
@@ -239,6 +239,7 @@ def demo(out: str, days: int) -> None:
 
 cli.add_command(tune)
 cli.add_command(compare)
+cli.add_command(policy)
 
 
 def _one_stream(found: dict[Any, Recording], name: str | None) -> tuple[Any, Recording]:

@@ -1,4 +1,4 @@
-"""The commands that work on whole recordings: ``classfilter tune`` and ``classfilter compare``."""
+"""The commands that work on whole recordings: ``classfilter tune``, ``compare`` and ``policy``."""
 
 from __future__ import annotations
 
@@ -116,6 +116,61 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     if out is not None and picture:
         with replacing(out) as file:
             comparison(found).savefig(file, format=out.suffix[1:].lower())
+    elif out is not None:
+        write_table(found.to_table(), out)
+
+
+@click.command(
+    short_help="Compare policies: when to call the strong classifier.",
+    epilog="Example: classfilter policy both.parquet -o curve.png",
+)
+@INPUT
+@click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
+@click.option("--config", type=FILE, help="A TOML file of tune; without it, it tunes by itself.")
+@click.option("--strong", default="strong", show_default=True, help="The source that is dear.")
+@click.option(
+    "--gap", "gaps", type=int, multiple=True, help="Steps from one strong call to the next."
+)
+@SORT
+@QUIET
+def policy(
+    table: Path,
+    out: Path | None,
+    config: Path | None,
+    strong: str,
+    gaps: tuple[int, ...],
+    sort: bool,
+    quiet: bool,
+) -> None:
+    """Tell how right the filter is for so many strong calls an hour, periodic and adaptive.
+
+    IN holds the answers of two sources, both at every time, so that any policy can be tried on it.
+    Without --config, each half of the streams is run with what tune finds on the other. With a
+    column label, right is what it says; without it, what the strong classifier says, asked every
+    time.
+    """
+    from .curve import GAPS, policy_curve
+    from .plot import policy_curve as draw
+    from .tune import Tuned
+
+    if out is not None:
+        _check_out(table, out, (*PICTURES, *ENDINGS))
+    tuned = None if config is None else Tuned.load(config)
+    console = Console(stderr=True, quiet=quiet)
+    streams = _streams(table, sort)
+    try:
+        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = policy_curve(
+                streams, tuned, strong=strong, gaps=gaps or GAPS, progress=progress
+            )
+    except ValueError as error:
+        raise ValueError(about(table, error)) from error
+    _tell(told)
+    click.echo(str(found))
+    if out is not None and out.suffix.lower() in PICTURES:
+        with replacing(out) as file:
+            draw(found).savefig(file, format=out.suffix[1:].lower())
     elif out is not None:
         write_table(found.to_table(), out)
 

@@ -86,9 +86,9 @@ def halves_of_each(recordings: Sequence[Recording], reference: str) -> Halves | 
 
 
 def _cut(rec: Recording, reference: str) -> tuple[Recording, Recording]:
-    """Return the early and the late half."""
+    """Return the early and the late half; rows of one time stay together."""
     asked = np.flatnonzero(rec.answered(reference))
-    middle = int(asked[len(asked) // 2])
+    middle = int(np.searchsorted(rec.time, rec.time[asked[len(asked) // 2]]))
     return rec.part(slice(0, middle)), rec.part(slice(middle, None))
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .comparison import Comparison
+    from .curve import PolicyCurve
     from .recording import Recording
 
 Floats = NDArray[np.float64]
@@ -262,6 +263,55 @@ def comparison(found: Comparison) -> Figure:
     axes.grid(axis="x", linewidth=0.4)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(left=False)
+    return figure
+
+
+def policy_curve(found: PolicyCurve, *, ax: Axes | None = None) -> Figure:
+    """Draw how right a filter is for so many strong calls an hour, periodic and adaptive.
+
+    Parameters
+    ----------
+    found : PolicyCurve
+        What `classfilter.policy_curve` returned.
+    ax : matplotlib Axes, optional
+        Where to draw; else a figure of its own.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller.
+    """
+    from matplotlib.figure import Figure
+
+    if ax is None:
+        ax = Figure(figsize=(6.0, 3.8), dpi=200, layout="constrained").subplots()
+    for name, points, mark, colour in (
+        ("Periodic", found.periodic, "s--", COLOURS[1]),
+        ("Adaptive", found.adaptive, "o-", COLOURS[0]),
+    ):
+        calls, right = [point.calls for point in points], [100 * point.right for point in points]
+        ax.plot(calls, right, mark, color=colour, markersize=4.5, label=name)
+    ax.axhline(100 * found.always, color="0.5", linewidth=0.9, linestyle=":")
+    ax.annotate(
+        "strong alone, every step",
+        (1.0, 100 * found.always),
+        xycoords=("axes fraction", "data"),
+        ha="right",
+        va="bottom",
+        fontsize=8,
+        color="0.35",
+    )
+    ax.set_xscale("log")
+    ticks = [point.calls for point in found.periodic]
+    ax.set_xticks(ticks, [f"{calls:.3g}" for calls in ticks], fontsize=8)
+    ax.minorticks_off()
+    ax.set_xlabel("Strong calls an hour")
+    ax.set_ylabel("Accuracy, %" if found.labelled else "Agreement with the strong classifier, %")
+    ax.grid(axis="y", linewidth=0.4)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    figure = ax.figure
+    assert isinstance(figure, Figure)
     return figure
 
 

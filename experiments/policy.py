@@ -1,0 +1,84 @@
+"""Strong calls saved by the adaptive policy: ``python -m experiments.policy wisdm --data DIR``.
+
+Each half of a split's streams is run with what is tuned on the other half, without labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from classfilter import PolicyCurve, plot, policy_curve
+from classfilter.curve import Point
+
+from .streams import arguments, splits
+
+
+def mean_curve(curves: Sequence[PolicyCurve]) -> PolicyCurve:
+    """Return the mean over several splits."""
+    mean = {}
+    for name in ("periodic", "adaptive"):
+        rows = zip(*(getattr(curve, name) for curve in curves), strict=True)
+        mean[name] = [Point(row[0].gap, *np.mean([p[1:] for p in row], axis=0)) for row in rows]
+    return replace(
+        curves[0],
+        periodic=mean["periodic"],
+        adaptive=mean["adaptive"],
+        always=float(np.mean([curve.always for curve in curves])),
+    )
+
+
+def markdown(curve: PolicyCurve, curves: Sequence[PolicyCurve]) -> str:
+    """Return a table: each policy, how far they are apart in each split, and what is saved."""
+    both = [f"{name}, calls/h | accuracy, %" for name in ("Periodic", "Adaptive")]
+    lines = [f"| gap | {' | '.join(both)} | apart | saves |", "|---" * 7 + "|"]
+    for i, (one, other) in enumerate(zip(curve.periodic, curve.adaptive, strict=True)):
+        apart = 100 * np.array([c.adaptive[i].right - c.periodic[i].right for c in curves])
+        error = apart.std(ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.nan
+        cells = [f"{one.gap}"]
+        for point in (one, other):
+            cells += [f"{point.calls:.1f}", f"{100 * point.right:.1f}"]
+        cells += [f"{apart.mean():+.1f} ± {error:.1f}", curve.saving(one)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print a table for each set of streams, and draw all curves."""
+    parser = arguments(__doc__, count=4)
+    parser.add_argument("--out", type=Path, help="where to draw the curves: PNG")
+    given = parser.parse_args()
+    found: dict[str, PolicyCurve] = {}
+    for name in given.sets:
+        curves = [
+            policy_curve([person.recording(every=None) for person in several])
+            for several in splits(name, given.data, given.splits)
+        ]
+        found[name] = mean_curve(curves)
+        print(f"\n{name}: {len(curves)} splits, {curves[0].streams} streams in each\n")
+        print(markdown(found[name], curves))
+        print(f"\nStrong alone, every step: {100 * found[name].always:.1f} %", flush=True)
+    if given.out is not None:
+        draw(found, given.out)
+
+
+def draw(found: dict[str, PolicyCurve], out: Path) -> None:
+    """Draw one curve a set of streams, side by side."""
+    from matplotlib.figure import Figure
+
+    rows = (len(found) + 1) // 2
+    figure = Figure(figsize=(9.0, 3.2 * rows), dpi=150, layout="constrained")
+    panels = figure.subplots(rows, min(2, len(found)), squeeze=False).ravel()
+    for axes, (name, curve) in zip(panels, found.items(), strict=False):
+        plot.policy_curve(curve, ax=axes)
+        axes.set_title(name, loc="left", fontsize=10)
+    for axes in panels[len(found) :]:
+        axes.set_visible(False)
+    figure.savefig(out)
+
+
+if __name__ == "__main__":
+    main()
