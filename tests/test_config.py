@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter import config
+from classfilter.policy import Adaptive, Periodic
 
 toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
@@ -121,6 +122,62 @@ def test_a_channel_written_by_hand(tmp_path: Path) -> None:
         "matrix = [[0.75, 0.25], [0.5, 0.5]]",
         "prior = [0.25, 0.75]",
     ]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Periodic(7, strong="big", weak="small"),
+        Periodic(seconds=0.1),
+        Adaptive(0.123456789, 3, 77, disagreement=0.3, floor=0.01, patience=5),
+        Adaptive(1.5, cost={"weak": 0.1, "strong": 40.0}, dtype=np.float32),
+    ],
+)
+def test_policies_come_back(policy: Any, tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    cf.StickyFilter(2).save(path, {policy.weak: 0.1, policy.strong: 1.0}, policy)
+    found: Any = config.read(path).policy
+    assert type(found) is type(policy)
+    assert found._options == policy._options
+    section = toml.loads(path.read_text())["policy"]
+    assert section.pop("kind") == type(policy).__name__.lower()
+    assert section == {k: v for k, v in config.options(policy).items() if v is not None}
+    policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file keeps no state
+    config.save(cf.StickyFilter(2), path, policy=policy)
+    assert config.read(path).policy.state != policy.state  # type: ignore[union-attr]
+
+
+def test_a_policy_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(GOOD + '[policy]\nkind = "adaptive"\nbudget = 0.5\n')
+    assert config.read(path).policy._options == Adaptive(0.5)._options  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("policy = 1", r"policy is 1; it must be a section, \[policy\]"),
+        ("[policy]\nbudget = 0.5", "policy.kind is None; it must be one of periodic, adaptive"),
+        ('[policy]\nkind = "adaptive"\nevery = 3', "unknown option every; adaptive has budget, "),
+        ('[policy]\nkind = "periodic"\ncost = 3', "unknown option cost; periodic has every, sec"),
+        ('[policy]\nkind = "adaptive"\ncost = 3', r"policy.cost is 3; it must be a section, \[po"),
+        ('[policy]\nkind = "adaptive"\nweak = 3', 'option weak is 3; it must be text, in "quote'),
+        ('[policy]\nkind = "adaptive"\nbudget = 2', "policy: budget is 2; it is the share of str"),
+        (
+            '[policy]\nkind = "adaptive"\n[policy.cost]\nweak = "1"',
+            "policy.cost.weak is '1'; it must be a number",
+        ),
+        (
+            '[beta]\nweak = 1\n[policy]\nkind = "periodic"',
+            r"policy calls 'strong', but \[beta\] names \['weak'\]: add it",
+        ),
+    ],
+)
+def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(GOOD + section)
+    with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
+        config.read(path)
 
 
 @pytest.mark.parametrize(

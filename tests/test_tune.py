@@ -149,7 +149,8 @@ def test_a_saved_filter_gives_the_same_bits_everywhere(kind: Any, tmp_path: Path
     rec = messy(5, 0.5)
     expected = tuned.run(rec)
     tuned.save(tmp_path / "tuned.toml")
-    f, beta, channel = config.read(tmp_path / "tuned.toml")
+    f, beta, channel, policy = config.read(tmp_path / "tuned.toml")
+    assert policy is None
     assert list(channel) == ["weak"]
     assert channel["weak"] == tuned.channel["weak"]
     assert rec.run(f, beta, channel).tobytes() == expected.tobytes()

@@ -1,4 +1,4 @@
-"""A filter as a small TOML file: its settings and the weights of its sources, not its state.
+"""A filter as a small TOML file: its settings, the weights of its sources, a policy; not its state.
 
 ::
 
@@ -15,6 +15,10 @@
 
     [channel.weak]
     matrix = [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.3, 0.6]]
+
+    [policy]
+    kind = "adaptive"
+    budget = 0.08
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .channel import Channel
 from .columns import NUMBER, check_weight
 from .filters import DirichletFilter, Filter
+from .policy import Adaptive, Periodic, Policy
 from .replacing import replacing
 from .sticky import StickyFilter
 
@@ -48,7 +53,10 @@ KINDS: dict[str, Callable[..., Filter]] = {
 """What a file calls each class of filters. Such a class takes the classes first, then options by
 name, and keeps those it was made with in ``_options``."""
 
-_TEXT = ("estimate", "dtype")
+POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
+"""What a file calls each class of policies; it keeps its options in ``_options`` too."""
+
+_TEXT = ("estimate", "dtype", "strong", "weak")
 
 
 class Config(NamedTuple):
@@ -62,11 +70,14 @@ class Config(NamedTuple):
         The weight of each source; empty where the file has none.
     channel : dict of str to Channel
         What puts the answers of a source right; empty where the file has none.
+    policy : Policy or None
+        Which source to call next, without any calls; None where the file has none.
     """
 
     filter: Filter
     beta: dict[str, float]
     channel: dict[str, Channel]
+    policy: Policy | None
 
 
 def save(
@@ -74,8 +85,9 @@ def save(
     path: str | Path,
     beta: Mapping[str, float] | None = None,
     channel: Mapping[str, Channel] | None = None,
+    policy: Policy | None = None,
 ) -> None:
-    """Write a filter's settings, and the weights of its sources, to a TOML file.
+    """Write a filter's settings, the weights of its sources and a policy to a TOML file.
 
     Every option is written, so that the file means the same whatever the defaults become. Numbers
     come back to the bit. The file appears complete or not at all.
@@ -90,6 +102,8 @@ def save(
         The weight of each source, 0 to 1.
     channel : mapping of str to Channel, optional
         What puts the answers of a source right, in the filter's order of classes.
+    policy : Periodic or Adaptive, optional
+        Its settings are kept, not its state.
 
     Examples
     --------
@@ -113,9 +127,7 @@ def save(
     [beta]
     weak = 0.1
     """
-    kind = next((name for name, made in KINDS.items() if made is type(filter)), None)
-    if kind is None:
-        raise TypeError(f"a {type(filter).__name__} cannot be saved; there are: {', '.join(KINDS)}")
+    kind = _kind(filter, KINDS)
     for name in filter.classes:
         if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
             raise ValueError(
@@ -137,6 +149,8 @@ def save(
                 f"{len(filter.classes)}"
             )
         sections[f"channel.{_key(source)}"] = {"matrix": one.matrix.tolist(), "prior": one.prior}
+    if policy is not None:
+        sections |= _policy_sections(policy)
     lines = [f"classes = {_value(filter.classes)}", f"filter = {_value(kind)}"]
     for title, entries in sections.items():
         lines += ["", f"[{title}]"]
@@ -144,6 +158,20 @@ def save(
     text = "\n".join(lines) + "\n"
     with replacing(path) as file:
         file.write(text.encode())
+
+
+def _kind(of: object, kinds: Mapping[str, Callable[..., object]]) -> str:
+    for name, made in kinds.items():
+        if made is type(of):
+            return name
+    raise TypeError(f"a {type(of).__name__} cannot be saved; there are: {', '.join(kinds)}")
+
+
+def _policy_sections(policy: Policy) -> dict[str, dict[str, Any]]:
+    given = {key: value for key, value in options(policy).items() if value is not None}
+    cost = given.pop("cost", None)
+    sections = {"policy": {"kind": _kind(policy, POLICIES), **given}}
+    return sections if cost is None else {**sections, "policy.cost": cost}
 
 
 def load(path: str | Path) -> Filter:
@@ -185,8 +213,8 @@ def read(path: str | Path) -> Config:
 
 def _parse(found: dict[str, Any]) -> Config:
     for key in found:
-        if key not in ("classes", "filter", "options", "beta", "channel"):
-            known = "classes, filter, [options], [beta] and [channel.<source>]"
+        if key not in ("classes", "filter", "options", "beta", "channel", "policy"):
+            known = "classes, filter, [options], [beta], [channel.<source>] and [policy]"
             raise ValueError(f"unknown key {key}; there are {known}")
     classes = found.get("classes")
     if classes is None:
@@ -196,18 +224,49 @@ def _parse(found: dict[str, Any]) -> Config:
     kind = found.get("filter")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
+    for title in ("options", "beta", "channel", "policy"):
+        if not isinstance(found.get(title, {}), dict):
+            raise ValueError(f"{title} is {found[title]!r}; it must be a section, [{title}]")
     options, beta, channel = (found.get(title, {}) for title in ("options", "beta", "channel"))
-    for title, section in (("options", options), ("beta", beta), ("channel", channel)):
-        if not isinstance(section, dict):
-            raise ValueError(f"{title} is {section!r}; it must be a section, [{title}]")
-    allowed = list(inspect.signature(KINDS[kind]).parameters)[1:]
+    _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:])
+    weights = {source: check_weight(f"beta.{source}", weight) for source, weight in beta.items()}
+    channels = {source: _channel(source, given, len(classes)) for source, given in channel.items()}
+    policy = _policy(found["policy"], weights) if "policy" in found else None
+    return Config(KINDS[kind](classes, **options), weights, channels, policy)
+
+
+def _policy(given: dict[str, Any], beta: Mapping[str, float]) -> Policy:
+    """Return the policy of a section."""
+    options = dict(given)
+    kind = options.pop("kind", None)
+    if not isinstance(kind, str) or kind not in POLICIES:
+        raise ValueError(f"policy.kind is {kind!r}; it must be one of {', '.join(POLICIES)}")
+    allowed = list(inspect.signature(POLICIES[kind]).parameters)
+    cost = options.pop("cost", None) if "cost" in allowed else None
+    _check_options(kind, options, allowed)
+    if cost is not None:
+        if not isinstance(cost, dict):
+            raise ValueError(f"policy.cost is {cost!r}; it must be a section, [policy.cost]")
+        for source, value in cost.items():
+            _check(f"policy.cost.{source}", value)
+        options["cost"] = cost
+    try:
+        made: Any = POLICIES[kind](**options)
+    except ValueError as error:
+        raise ValueError(f"policy: {error}") from None
+    for source in (made.strong, made.weak):
+        if beta and source not in beta:
+            raise ValueError(
+                f"policy calls {source!r}, but [beta] names {list(beta)}: add it there"
+            )
+    return made  # type: ignore[no-any-return]
+
+
+def _check_options(kind: str, options: Mapping[str, Any], allowed: list[str]) -> None:
     for key, value in options.items():
         if key not in allowed:
             raise ValueError(f"unknown option {key}; {kind} has {', '.join(allowed)}")
         _check(key, value)
-    weights = {source: check_weight(f"beta.{source}", weight) for source, weight in beta.items()}
-    channels = {source: _channel(source, given, len(classes)) for source, given in channel.items()}
-    return Config(KINDS[kind](classes, **options), weights, channels)
 
 
 def _channel(source: str, given: Any, K: int) -> Channel:
@@ -240,9 +299,9 @@ def _check(key: str, value: Any) -> None:
             raise ValueError(f"option {key} is {value!r}; it must be a number, without quotes")
 
 
-def options(filter: Filter) -> dict[str, Any]:  # noqa: A002
-    """Return the options that a filter was made with, as plain Python values."""
-    return {key: plain(value) for key, value in vars(filter).get("_options", {}).items()}
+def options(of: Filter | Policy) -> dict[str, Any]:
+    """Return the options that a filter or a policy was made with, as plain Python values."""
+    return {key: plain(value) for key, value in getattr(of, "_options", {}).items()}
 
 
 def plain(value: Any) -> Any:

@@ -6,12 +6,15 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _core
+
+if TYPE_CHECKING:
+    from .policy import Policy
 
 Array = NDArray[Any]
 Classes = SupportsIndex | Iterable[Hashable]
@@ -72,11 +75,19 @@ class FromOptions:
         """Return an independent filter with the same settings, in the same state."""
         return _made(type(self), self._classes, self._options, self.state)
 
-    def save(self, path: str | PathLike[str], beta: Mapping[str, float] | None = None) -> None:
-        """Write the settings, and the weights of sources if given, as a TOML file; see `load`."""
+    def save(
+        self,
+        path: str | PathLike[str],
+        beta: Mapping[str, float] | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        """Write the settings, and weights of sources and a policy if given, as a TOML file.
+
+        See `load`.
+        """
         from .config import save
 
-        save(self, Path(path), beta)  # type: ignore[arg-type]
+        save(self, Path(path), beta, policy=policy)  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (type(self), self._classes, self._options, tuple(self.state))

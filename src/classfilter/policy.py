@@ -145,6 +145,12 @@ class Periodic:
         (gap,) = state
         self._gap = _steps("gap", gap, 0)
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What makes the same policy anew."""
+        names = ("every", "seconds", "strong", "weak")
+        return {name: getattr(self, name) for name in names}
+
     def reset(self) -> None:
         """Return to the state before any call."""
         self._gap = 0

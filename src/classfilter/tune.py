@@ -32,6 +32,7 @@ from .halves import (
     usual_step,
 )
 from .judge import STAGES, Half, Jury, Progress, Trial, best_memory, search
+from .policy import Policy
 from .recording import Recording
 from .setting import FAMILIES, Learnt, Setting, learn
 
@@ -96,11 +97,11 @@ class Tuned:
         """Look back over a recording, with channel and weights: (T, K); see `smooth`."""
         return rec.smooth(self._fresh, self.beta, self._channels(), lag=lag)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the filter, the weights and the channels as a TOML file; see `load`."""
+    def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
+        """Write the filter, the weights, the channels and a policy as a TOML file; see `load`."""
         from .config import save
 
-        save(self._fresh, Path(path), self.beta, self._channels())
+        save(self._fresh, Path(path), self.beta, self._channels(), policy)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tuned:
@@ -110,7 +111,7 @@ class Tuned:
         """
         from .config import read
 
-        fresh, beta, channel = read(Path(path))
+        fresh, beta, channel, _ = read(Path(path))
         if not beta:
             raise ValueError(f"{path} has no section [beta]; name the weight of each source there")
         channels = {name: channel.get(name) for name in beta}
