@@ -5,12 +5,15 @@ from ._version import __version__
 from .bank import Bank
 from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from .bulk import filter_file
+from .cascade import Cascade
 from .channel import Channel, beta_from_confusion
 from .compare import compare
 from .comparison import Comparison
 from .config import load
 from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
+from .loop import CascadeState, Step
+from .realtime import AsyncCascade
 from .recording import Recording
 from .replay import Replay, replay
 from .simulate import simulate
@@ -20,7 +23,10 @@ from .tables import filter_table, recordings
 from .tune import Tuned, tune
 
 __all__ = [
+    "AsyncCascade",
     "Bank",
+    "Cascade",
+    "CascadeState",
     "Channel",
     "Comparison",
     "DirichletFilter",
@@ -32,6 +38,7 @@ __all__ = [
     "RawFilter",
     "Recording",
     "Replay",
+    "Step",
     "StickyFilter",
     "StickyState",
     "Tuned",
