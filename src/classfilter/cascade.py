@@ -106,9 +106,10 @@ class Cascade(Loop):
     ) -> Iterator[Step]:
         """Take samples in blocks of any size, and make a step at equal times.
 
-        The steps are those of ``step(window, time=start + n * step)`` for n = 1, 2, ..., whatever
-        the sizes of the blocks. Only the samples that the next step can need are kept: the longest
-        window, or, if that is less and a source has no window, those of one step.
+        The steps are those of ``step(window, time=start + n * step)`` for n = 1, 2, ..., where the
+        window ends behind ``round(n * step * rate)`` samples, whatever the sizes of the blocks.
+        Only the samples that the next step can need are kept: the longest window, or, if that is
+        less and a source has no window, those of one step.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class Cascade(Loop):
                 f"step is {step!r}, less than a sample at rate {rate!r}; make it longer"
             )
         self._moment(0.0, start + step)
-        return self._steps(_Cut(rate * step, self._kept(round(rate * step))), chunks, step, start)
+        return self._steps(_Cut(rate, step, self._kept(round(rate * step))), chunks, step, start)
 
     def _steps(
         self, cut: _Cut, chunks: Iterable[ArrayLike], step: float, start: float
@@ -153,14 +154,14 @@ class _Cut:
 
     Parameters
     ----------
-    step : float
-        Samples from step to step; step n ends at the whole number next to n times that.
+    rate, step : float
+        As in `Cascade.run`.
     keep : int
         Samples of a window, once there are so many.
     """
 
-    def __init__(self, step: float, keep: int) -> None:
-        self._step, self._keep = step, keep
+    def __init__(self, rate: float, step: float, keep: int) -> None:
+        self._rate, self._step, self._keep = rate, step, keep
         self._blocks: list[Array] = []
         self._first = self._seen = 0
         """The number of the first sample that is kept, and of the first that is to come."""
@@ -187,7 +188,7 @@ class _Cut:
         self._forget()
 
     def _end(self) -> int:
-        return round(self._next * self._step)
+        return round(self._next * self._step * self._rate)
 
     def _forget(self) -> None:
         """Let go of the blocks that no step to come will see, and of what a block was cut from."""

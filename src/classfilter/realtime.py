@@ -121,7 +121,6 @@ class AsyncCascade(Loop):
         answer = self._nothing
         if source is not None:
             task = asyncio.ensure_future(self._ask(source, self._given(source, samples)))
-            task.add_done_callback(_look_at)
             self._under_way[source] = _Call(task, past)
             self._waiting = True
             try:
@@ -143,14 +142,16 @@ class AsyncCascade(Loop):
         if self._closed:
             return
         self._closed = True
-        self._catch_up()
-        tasks = [call.task for call in self._under_way.values()]
-        self._under_way.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for worker in self._workers.values():
-            worker.shutdown(wait=False, cancel_futures=True)
+        try:
+            self._catch_up()
+        finally:
+            tasks = [call.task for call in self._under_way.values()]
+            self._under_way.clear()
+            for task in tasks:
+                task.cancel()
+            for worker in self._workers.values():
+                worker.shutdown(wait=False, cancel_futures=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def __aenter__(self) -> AsyncCascade:
         return self
@@ -175,24 +176,29 @@ class AsyncCascade(Loop):
         if self._waiting:
             raise RuntimeError("a step is still waiting for its answer; await it first")
 
-    async def _ask(self, source: str, given: Array) -> Any:
+    async def _ask(self, source: str, given: Array) -> _Outcome:
+        """Call a source; what it raises is returned, so that only `step` raises it, or tells it."""
         call = self._sources[source]
-        if _is_async(call):
-            return await call(given)
-        if source not in self._workers:
-            self._workers[source] = ThreadPoolExecutor(1, f"classfilter {source}")
-        loop = asyncio.get_running_loop()
-        said = await loop.run_in_executor(self._workers[source], _in_thread, call, given)
-        return await said if inspect.isawaitable(said) else said
+        try:
+            if _is_async(call):
+                return _Outcome(await call(given))
+            if source not in self._workers:
+                self._workers[source] = ThreadPoolExecutor(1, f"classfilter {source}")
+            loop = asyncio.get_running_loop()
+            found = await loop.run_in_executor(self._workers[source], _in_thread, call, given)
+            said = found.said
+            return _Outcome(await said) if inspect.isawaitable(said) else found
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            return _Outcome(error=error)
 
-    def _outcome(self, source: str, task: asyncio.Future[Any], now: float) -> Floats:
+    def _outcome(self, source: str, task: asyncio.Future[_Outcome], now: float) -> Floats:
         """Return what the filter takes of a call that has ended."""
         if task.cancelled():
             return self._failed(source, asyncio.CancelledError("its call was cancelled"), now)
-        error = task.exception()
+        said, error = task.result()
         if error is None:
-            return self._read(source, task.result(), now)
-        if not isinstance(error, Exception):
+            return self._read(source, said, now)
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise error
         return self._failed(source, error, now)
 
@@ -236,10 +242,17 @@ class _Past:
     dt: float
 
 
+class _Outcome(NamedTuple):
+    """What a source said, or raised."""
+
+    said: Any = None
+    error: BaseException | None = None
+
+
 class _Call(NamedTuple):
     """A call under way, and the step that it is for."""
 
-    task: asyncio.Future[Any]
+    task: asyncio.Future[_Outcome]
     past: _Past
 
 
@@ -247,14 +260,8 @@ def _is_async(call: Source) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
 
-def _in_thread(call: Source, given: Array) -> Any:
+def _in_thread(call: Source, given: Array) -> _Outcome:
     try:
-        return call(given)
-    except StopIteration as error:  # which no future can hold
-        raise RuntimeError("raised StopIteration") from error
-
-
-def _look_at(task: asyncio.Future[Any]) -> None:
-    """Look at the exception of a call, so that none is told to be lost; `_outcome` has it too."""
-    if not task.cancelled():
-        task.exception()
+        return _Outcome(call(given))
+    except BaseException as error:  # StopIteration too, which no future can hold
+        return _Outcome(error=error)
