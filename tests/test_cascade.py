@@ -44,7 +44,7 @@ FILTERS: list[Callable[[], cf.Filter]] = [
 POLICIES: list[Callable[[], Policy]] = [
     lambda: Periodic(every=5),
     lambda: Periodic(seconds=30),
-    lambda: Adaptive(budget=1 / 5, patience=20),
+    lambda: Adaptive(budget=1 / 5, patience=20, disagreement=1.0),
 ]
 either_policy = pytest.mark.parametrize("policy", POLICIES)
 
@@ -222,7 +222,7 @@ def test_memory_does_not_grow() -> None:
         for n in range(3000):
             if n in (1000, 2999):
                 sizes.append(tracemalloc.get_traced_memory()[0])
-            block[:] = n % 7
+            block[:, 0] = np.arange(400) * (1 + n % 7)
             yield block[: 1 + n % 400]
 
     sizes: list[int] = []
@@ -263,6 +263,11 @@ class NeedsDetach:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
 
 
+class Sealed:
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("no way in")
+
+
 RUBBISH: list[tuple[Any, str]] = [
     (broken, "raised KeyError: 'no such sensor'"),
     (stopped, "raised StopIteration"),
@@ -280,6 +285,8 @@ RUBBISH: list[tuple[Any, str]] = [
     (0.5, "it is 0.5; give 3 numbers"),
     ([[0.5], [0.2, 0.3]], "inhomogeneous shape"),
     ({"rest": 1.0}, "it is {'rest': 1.0}; give 3 numbers"),
+    ([None, "a", 0.5], "it must hold numbers"),
+    (Sealed(), "no way in"),
 ]
 
 
@@ -297,6 +304,7 @@ def test_rubbish_is_told_counted_and_taken_as_missing(
     assert (record.name, record.levelname) == ("classfilter", "WARNING")
     assert record.getMessage().startswith("source 'net' at time 7.5 ")
     assert why in record.getMessage()
+    assert bool(record.exc_info) == callable(said)  # a trace, where there is one
     assert made.step([1.0], 2.0).probs.tobytes() == made.filter.probs.tobytes()
     assert made.filter.state.eta == cf.DirichletFilter(3, half_life=30.0).gamma ** 2.0
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -247,3 +249,8 @@ def test_an_hour_in_threads_with_faults() -> None:
         assert min(bad.values()) > 20
 
     play(main)
+
+
+def test_asyncio_is_loaded_only_where_it_is_needed() -> None:
+    code = "import sys, classfilter as cf; assert 'asyncio' not in sys.modules; cf.AsyncCascade"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,5 +1,7 @@
 """Turn the flickering output of black-box classifiers into a steady class track."""
 
+from typing import TYPE_CHECKING
+
 from . import metrics, plot, policy
 from ._version import __version__
 from .bank import Bank
@@ -13,7 +15,6 @@ from .config import load
 from .files import read_table, write_table
 from .filters import DirichletFilter, DirichletState, Filter
 from .loop import CascadeState, Step
-from .realtime import AsyncCascade
 from .recording import Recording
 from .replay import Replay, replay
 from .simulate import simulate
@@ -21,6 +22,19 @@ from .smooth import smooth
 from .sticky import StickyFilter, StickyState
 from .tables import filter_table, recordings
 from .tune import Tuned, tune
+
+if TYPE_CHECKING:
+    from .realtime import AsyncCascade
+else:
+
+    def __getattr__(name: str) -> type:
+        """Load asyncio, which takes as long as all the rest, only where it is needed."""
+        if name == "AsyncCascade":
+            from .realtime import AsyncCascade
+
+            return AsyncCascade
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "AsyncCascade",

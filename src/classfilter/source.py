@@ -36,5 +36,5 @@ def heard(said: Any, K: int) -> Floats:
         raise ValueError(f"it is {short(said)}; give {K} numbers, one probability a class")
     try:
         return _core.check_row(K, row, 1.0, 0.0)[0]
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(str(error).replace("probs", "it", 1)) from None
