@@ -191,6 +191,13 @@ def test_costs(policy: Policy, cost: Any, each: dict[str, float]) -> None:
     assert made.spent == sum(made.calls[name] * each[name] for name in each)
 
 
+def test_repr() -> None:
+    f = cf.MeanFilter(["rest", "walk"])
+    told = "Cascade(MeanFilter(['rest', 'walk'], window=5), ['weak', 'strong'], Periodic(every=12))"
+    assert repr(Cascade(f, SOURCES, Periodic())) == told
+    assert repr(Cascade(f, {"weak": weak})).endswith("['weak'], only 'weak')")
+
+
 # --- what callers do wrong --------------------------------------------------------------------
 
 

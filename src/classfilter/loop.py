@@ -111,6 +111,7 @@ class Loop:
             _require_known("cost", prices, names)
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
         self._nothing: Floats = np.full(len(filter.classes), np.nan)
+        self._nothing.flags.writeable = False
         self._channel = {
             name: c for name, c in (channel or {}).items() if c is not None and name in sources
         }
@@ -203,6 +204,9 @@ class Loop:
         of_filter = checkpoint.revived(stream.state, self.filter.state)
         time = None if math.isnan(stream.time) else stream.time
         self.state = CascadeState(of_filter, of_policy, time, last)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.filter!r}, {list(self._sources)}, {self.policy!r})"
 
     def _forget(self) -> None:
         """Let go of what is kept beside the state; or refuse, if it may not change now."""
@@ -348,6 +352,9 @@ class _Only:
 
     def copy(self) -> _Only:
         return _Only(self.source)
+
+    def __repr__(self) -> str:
+        return f"only {self.source!r}"
 
 
 def _policy_settings(policy: Policy) -> dict[str, Any]:
