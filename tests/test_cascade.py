@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -223,28 +221,6 @@ def test_every_chunking_gives_the_same(
         n += 1
     assert one == hand
     assert len(one) >= 7
-
-
-@pytest.mark.parametrize("step", [STEP, 120 * STEP])
-def test_memory_does_not_grow(step: float) -> None:
-    def blocks() -> Iterator[Floats]:
-        block = np.zeros((400, 3))
-        for n in range(1500):
-            sizes[n] = tracemalloc.get_traced_memory()[0]
-            block[:, 0] = np.arange(400) * (1 + n % 7)
-            yield block[: 1 + n % 400]
-
-    sizes = np.zeros(1500)
-    made = cascade(sources=SOURCES | {"weak": lambda x: None})
-    logging.disable(logging.WARNING)
-    tracemalloc.start()
-    try:
-        for _ in made.run(blocks(), RATE, step):
-            pass
-    finally:
-        tracemalloc.stop()
-        logging.disable(logging.NOTSET)
-    assert np.ptp(sizes[300:]) < 40_000  # a block has up to 10 kB, all samples 7 MB
 
 
 # --- what sources do wrong --------------------------------------------------------------------

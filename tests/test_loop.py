@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import tempfile
+import tracemalloc
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import classfilter as cf
 from classfilter import Cascade, checkpoint
 from classfilter.config import plain as to_the_bit
 from classfilter.policy import Adaptive, Periodic, Policy
-from sensing import BETA, CHANNEL, CLASSES, EACH, SOURCES, STEP, WINDOW, Floats, signal, weak
+from sensing import BETA, CHANNEL, CLASSES, EACH, RATE, SOURCES, STEP, WINDOW, Floats, signal, weak
 from test_cascade import FILTERS, NAN, POLICIES, cascade, memory, plain, run
 
 Maker = Callable[[], cf.Filter]
@@ -162,6 +164,47 @@ def test_files_of_lines_too(tmp_path: Path) -> None:
             assert made.step([1.0], time=45).probs.tobytes() == f.update(row, dt=5.0).tobytes()
             f = FILTERS[0]()
             f.update(row)
+
+
+# --- memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [STEP, 120 * STEP])
+def test_memory_does_not_grow(step: float) -> None:
+    def blocks() -> Iterator[Floats]:
+        block = np.zeros((400, 3))
+        for n in range(1500):
+            sizes[n] = tracemalloc.get_traced_memory()[0]
+            block[:, 0] = np.arange(400) * (1 + n % 7)
+            yield block[: 1 + n % 400]
+
+    sizes = np.zeros(1500)
+    made = cascade(sources=SOURCES | {"weak": lambda x: None})
+    logging.disable(logging.WARNING)
+    tracemalloc.start()
+    try:
+        for _ in made.run(blocks(), RATE, step):
+            pass
+    finally:
+        tracemalloc.stop()
+        logging.disable(logging.NOTSET)
+    assert np.ptp(sizes[300:]) < 40_000  # a block has up to 10 kB, all samples 7 MB
+
+
+def test_a_large_block_is_let_go() -> None:
+    def blocks() -> Iterator[Floats]:
+        yield np.ones((100_000, 3))
+        yield np.ones((1, 3))
+        sizes.append(tracemalloc.get_traced_memory()[0])
+
+    sizes: list[int] = []
+    made = Cascade(FILTERS[0](), {"net": lambda x: [0.5, 0.3, 0.2]}, window={"net": 50})
+    tracemalloc.start()
+    try:
+        assert len(list(made.run(blocks(), rate=10, step=5001.0))) == 1
+    finally:
+        tracemalloc.stop()
+    assert sizes[0] < 100_000  # the block has 2.4 MB
 
 
 # --- costs ------------------------------------------------------------------------------------

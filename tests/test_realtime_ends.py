@@ -59,11 +59,13 @@ def test_late_rubbish_and_late_errors_are_faults(caplog: pytest.LogCaptureFixtur
         async with AsyncCascade(f, {"net": held}, deadline=0.0) as made:
             for n, said in enumerate(["walk", OSError("gone"), asyncio.CancelledError(), row(0)]):
                 await made.step([1.0], time=n)
+                await made.step([1.0], time=n + 0.5)  # it is still busy
                 await breath()
                 await held.answer(n, said)
             step = await made.step([1.0], time=9)
-        rows = [[NAN] * 3] * 3 + [row(0), [NAN] * 3]
-        assert step.probs.tobytes() == f.run(rows, dt=[0, 1, 1, 1, 6])[-1].tobytes()
+        rows = np.full((9, 3), NAN)
+        rows[6] = row(0)
+        assert step.probs.tobytes() == f.run(rows, dt=[0] + [0.5] * 7 + [5.5])[-1].tobytes()
         assert made.faults == {"net": 3}
 
     play(main)

@@ -141,8 +141,9 @@ class Cascade(Loop):
         self, cut: _Cut, chunks: Iterable[ArrayLike], step: float, start: float
     ) -> Iterator[Step]:
         for chunk in chunks:
-            for n, window in cut.add(self._samples(chunk)):
-                yield self.step(window, time=start + n * step)
+            windows = cut.add(self._samples(chunk))
+            # No name holds on to the last window, and so to its block, until the next one comes.
+            yield from (self.step(window, time=start + n * step) for n, window in windows)
 
     def _kept(self, step: int) -> int:
         """Return how many samples the longest window needs, with so many a step."""
