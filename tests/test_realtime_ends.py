@@ -91,7 +91,7 @@ def test_what_ends_a_program_ends_it(late: bool) -> None:
             if late:
                 await made.step([1.0])
             gate.set()
-            while True:
+            for _ in range(2000):
                 await made.step([1.0])
                 await asyncio.sleep(0.001)
 
