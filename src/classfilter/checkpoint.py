@@ -19,6 +19,7 @@ import numpy as np
 
 from .config import options, plain
 from .filters import Array, Filter
+from .policy import Policy
 from .replacing import replacing
 
 VERSION = 1
@@ -41,12 +42,16 @@ class Saved(NamedTuple):
         The CRC-32 of each row at that time.
     state : list
         What its filter remembers, as plain values.
+    policy : dict, optional
+        Of a live loop: the settings and the state of its policy, and when each source was called
+        last, as plain values.
     """
 
     id: str | int | None
     time: float
     ties: list[int]
     state: Any
+    policy: Any = None
 
 
 class Checkpoint(NamedTuple):
@@ -170,18 +175,11 @@ def resume(
     """Return the streams that a file keeps, or say why the filter cannot go on from it."""
     found = read(path)
     fresh = make_filter(found.columns)
-    here = settings(fresh)
-    for key in dict.fromkeys([*found.filter, *here]):
-        there, now = found.filter.get(key), here.get(key)
-        if there != now:
-            raise ValueError(
-                f"{path} was made with {key} {there!r}, but the filter has {now!r}; "
-                f"give the filter the same, or {_REMEDY}"
-            )
+    require_same(path, found.filter, settings(fresh), "filter")
     streams = Streams(fresh, found.columns, path, every)
-    for name, at, ties, values in found.streams:
+    for name, at, ties, values, _ in found.streams:
         stream = streams._streams[name] = _Stream(fresh, at)
-        stream.filter.state = _revived(values, fresh.state)
+        stream.filter.state = revived(values, fresh.state)
         stream.ties, stream.replayed = ties, Counter(ties)
     return streams
 
@@ -200,6 +198,22 @@ def settings(filter: Filter) -> dict[str, Any]:  # noqa: A002
     return known | options(filter)
 
 
+def require_same(path: Path, made: dict[str, Any], here: dict[str, Any], what: str) -> None:
+    """Refuse a file that was made with other settings of a filter or a policy."""
+    for key in dict.fromkeys([*made, *here]):
+        there, now = made.get(key), here.get(key)
+        if there != now:
+            raise ValueError(
+                f"{path} was made with {key} {there!r}, but the {what} has {now!r}; "
+                f"give the {what} the same, or {_REMEDY}"
+            )
+
+
+def policy_settings(policy: Policy) -> dict[str, Any]:
+    """Return what makes the same policy anew, as plain values."""
+    return {"kind": type(policy).__name__, **options(policy)}
+
+
 def write(path: Path, found: Checkpoint) -> None:
     """Write a file; it appears complete or not at all.
 
@@ -210,7 +224,7 @@ def write(path: Path, found: Checkpoint) -> None:
     ...     path = Path(folder, "state.json")
     ...     write(path, Checkpoint({"kind": "none"}, ("a", "b"), [Saved("ann", 5.0, [7], 0.1)]))
     ...     read(path).streams
-    [Saved(id='ann', time=5.0, ties=[7], state=0.1)]
+    [Saved(id='ann', time=5.0, ties=[7], state=0.1, policy=None)]
     """
     body = json.dumps({"version": VERSION, **found._asdict()})[:-1].encode()
     with replacing(path) as file:
@@ -246,11 +260,11 @@ def _bad_time(at: float, last: float) -> str:
     )
 
 
-def _revived(value: Any, pattern: Any) -> Any:
+def revived(value: Any, pattern: Any) -> Any:
     """Return what `plain` made of a state, with the types of another state of the same filter."""
     if isinstance(pattern, np.ndarray):
         return np.array(value, dtype=pattern.dtype)
     if hasattr(pattern, "_fields"):
-        items = [_revived(v, p) for v, p in zip(value, pattern, strict=True)]
+        items = [revived(v, p) for v, p in zip(value, pattern, strict=True)]
         return type(pattern)(*items)
     return tuple(value) if isinstance(pattern, tuple) else value

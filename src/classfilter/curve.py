@@ -88,7 +88,7 @@ class PolicyCurve:
         at_least = self.adaptive[0].right >= point.right
         if share is None or (at_least and share <= 0):
             return ""
-        return "> " * at_least + f"{share:.0%}"
+        return f"> {share:.0%}" if at_least else f"{share:.0%}"
 
     def to_table(self, kind: str = "polars") -> Any:
         """Return it as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""

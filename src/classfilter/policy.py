@@ -18,6 +18,7 @@ from . import _core
 from .filters import precision
 
 PolicyType = TypeVar("PolicyType", bound="Policy")
+AdaptiveType = TypeVar("AdaptiveType", bound="Adaptive")
 Made = TypeVar("Made")
 ROUNDING = 1e-9
 """Share of a time that may be lost to rounding."""
@@ -346,7 +347,7 @@ class Adaptive(_core.Adaptive):
         names = ("budget", "shortest", "longest", "cost", "disagreement", "floor", "patience")
         return {name: getattr(self, name) for name in (*names, "strong", "weak", "dtype")}
 
-    def copy(self) -> Adaptive:
+    def copy(self: AdaptiveType) -> AdaptiveType:
         """Return an independent policy with the same settings, in the same state."""
         return _made(type(self), self._options, self.state)
 
@@ -359,7 +360,7 @@ class Adaptive(_core.Adaptive):
         return f"{type(self).__name__}(budget={self.budget:.6g}, {gaps}{costs})"
 
 
-def _made(kind: type[Adaptive], options: dict[str, Any], state: Any) -> Adaptive:
+def _made(kind: type[AdaptiveType], options: dict[str, Any], state: Any) -> AdaptiveType:
     made = kind(**options)
     made.state = state
     return made
