@@ -88,7 +88,7 @@ def test_reset() -> None:
         ({"last": {"weak": None}}, "last['weak'] is None; it must be a finite number"),
         ({"last": {"other": 1.0}}, "last names 'other', but sources has ['weak', 'strong']"),
         ({"filter": (1.0, [1.0, -1.0, 1.0])}, "alpha"),
-        ({"policy": (0.0, -1.0, 0, 0.0, 0.0)}, "step is -1.0; it must lie in 0 to 1e+30"),
+        ({"policy": (0.0, -1.0, 0, 0.0, 0.0, 0.0)}, "step is -1.0; it must lie in 0 to 1e+30"),
     ],
 )
 def test_a_state_that_cannot_be(state: dict[str, Any], why: str) -> None:

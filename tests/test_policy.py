@@ -99,8 +99,8 @@ class ByTheBook:
             self.unit = policy.cost["strong"] - policy.cost["weak"]
             self.cheap = policy.cost["weak"]
         every = 12.0 if policy.cost is not None else 1 / policy.budget
-        self.theta = math.log(0.15) + math.log(every) / 4
-        self.debt = self.step = self.surprise = self.left = 0.0
+        self.theta = math.log(0.3) + math.log(every) / 4
+        self.raised = self.step = self.surprise = self.left = self.due = 0.0
         self.gap = 0
 
     def margin(self, probs: Any, since: float) -> float:
@@ -118,19 +118,19 @@ class ByTheBook:
         left = doubt if self.gap == 1 else self.left
         fresh = max(0.0, doubt - left * 6 / (6 + since / self.step))
         eager = math.log(of.floor + fresh + of.disagreement * self.surprise) + math.log(t) / 4
-        return eager - self.theta - self.debt / of.patience
+        return eager - self.theta - self.raised
 
     def called(self, strong: bool, answer: Any, probs: Any, dt: float) -> None:
         of = self.of
-        spent = of.cost["strong" if strong else "weak"] if of.cost else float(strong)
-        brought = of.budget
-        if of.cost is not None:
-            counted = min(dt, of.longest * self.step) if self.step else dt
-            brought = of.budget * counted if self.gap else 0.0
-        highest = math.log(of.floor + 1 + of.disagreement) + math.log(of.longest) / 4
-        low, high = math.log(of.floor) - self.theta, highest - self.theta
-        debt = self.debt + (spent - brought) / self.unit
-        self.debt = min(max(debt, of.patience * low), of.patience * high)
+        if self.gap:
+            spent = of.cost["strong" if strong else "weak"] if of.cost else float(strong)
+            time = min(dt, of.longest * self.step) if self.step else dt
+            brought = of.budget * time if of.cost else of.budget
+            raised = self.raised + (spent - brought) / self.unit / (1 + self.due)
+            highest = math.log(of.floor + 1 + of.disagreement) + math.log(of.longest) / 4
+            low, high = math.log(of.floor) - self.theta, highest - self.theta
+            self.raised = min(max(raised, low), high)
+            self.due = min(self.due + brought / self.unit, of.patience - 1)
         if self.gap and dt > 0:
             slow, fast = self.step * 1.1, self.step / 1.1
             followed = slow if dt > slow else fast if dt < fast else self.step
@@ -168,27 +168,31 @@ def test_formula(options: dict[str, Any], dtype: Any, close: float, seed: int) -
         policy.called(source, answer, p, step)
         book.called(source == "strong", answer, p, step)
         since = 0.0 if source == "strong" else since
-        state = (book.debt, book.step, book.gap, book.surprise, book.left)
+        state = (book.raised, book.step, book.gap, book.surprise, book.left, book.due)
         assert policy.state == pytest.approx(state, rel=close, abs=close)
         if dtype == np.float32:  # what is rounded differently stays small, but adds up
-            book.debt, book.step = policy.state.debt, policy.state.step
+            book.raised, book.step, *_, book.due = policy.state
     assert told > 200
 
 
 def test_a_step_by_hand() -> None:
-    # Budget 1/16, so the threshold is log(0.15) + log(2); 16 steps on, a doubt of 0.15 reaches it.
-    policy = Adaptive(budget=1 / 16, floor=0.15, disagreement=0.0, patience=1)
-    policy.state = AdaptiveState(0.0, 2.0, 3, 0.0, 0.5)
+    # Budget 1/16, so the threshold is log(0.3) + log(2); 16 steps on, a doubt of 0.3 reaches it.
+    policy = Adaptive(budget=1 / 16, floor=0.3, disagreement=0.0)
+    policy.state = AdaptiveState(0.0, 2.0, 3, 0.0, 0.5, 0.0)
     assert policy.choose(TORN, {"strong": 1e-6}) == "weak"
     assert policy.choose(SURE, {"strong": 32.01}) == "strong"
     assert policy.choose(SURE, {"strong": 31.99}) == "weak"
-    policy.state = AdaptiveState(math.log(2), 2.0, 3, 0.0, 0.5)  # the threshold is twice as high
+    policy.state = AdaptiveState(math.log(2), 2.0, 3, 0.0, 0.5, 0.0)  # the threshold is doubled
     assert policy.choose(SURE, {"strong": 40.0}) == "weak"
-    # Of a doubt of 1/2 after 6 steps, half of the 0.4 that was left counts: 0.15 + 0.3.
-    policy.state = AdaptiveState(math.log(0.45 / 0.3) + math.log(6) / 4 - 1e-6, 2.0, 3, 0.0, 0.4)
+    # Of a doubt of 1/2 after 6 steps, half of the 0.4 that was left counts: 0.3 + 0.3.
+    equal = math.log(0.6 / 0.6) + math.log(6) / 4
+    policy.state = AdaptiveState(equal - 1e-6, 2.0, 3, 0.0, 0.4, 5.0)
     assert policy.choose(TORN, {"strong": 12.0}) == "strong"
-    policy.state = policy.state._replace(debt=policy.state.debt + 2e-6)
+    policy.state = policy.state._replace(raised=equal + 1e-6)
     assert policy.choose(TORN, {"strong": 12.0}) == "weak"
+    policy.state = AdaptiveState(0.0, 2.0, 3, 0.0, 0.4, 5.0)
+    policy.called("strong", SURE, TORN, 2.0)
+    assert policy.state == pytest.approx((15 / 16 / 6, 2.0, 1, 0.0, 0.4, 5 + 1 / 16))
 
 
 def test_usual_step() -> None:
@@ -226,7 +230,7 @@ def test_a_pause_is_followed_by_a_strong_call() -> None:
 )
 def test_surprise(answer: list[float], held: list[float], surprise: float) -> None:
     policy = Adaptive()
-    policy.state = (1.0, 1.0, 3, 0.125, 0.0)
+    policy.state = (1.0, 1.0, 3, 0.125, 0.0, 0.0)
     policy.called("weak", answer, held, 1.0)
     assert policy.state.surprise == surprise
     assert policy.state.gap == 4
@@ -235,7 +239,7 @@ def test_surprise(answer: list[float], held: list[float], surprise: float) -> No
 def test_limits_beat_doubt() -> None:
     policy = Adaptive(budget=1 / 5, shortest=3, longest=8)
     for gap, most, least in ((2, "weak", "weak"), (3, "strong", "weak"), (8, "strong", "strong")):
-        policy.state = (0.0, 1.0, gap, 0.0, 0.0)
+        policy.state = (0.0, 1.0, gap, 0.0, 0.0, 0.0)
         assert policy.choose(TORN, {"strong": 7.9}) == most
         assert policy.choose(SURE, {"strong": 1e-9}) == least
         assert policy.choose(SURE, {"strong": 8.0}) == most
@@ -287,9 +291,14 @@ def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement:
     probs[regime == 1] = 1 / 3
     strong = drive(policy, probs, answers, np.full(T, 3.0)).count("strong")
     highest, lowest = 1.02 + disagreement, 0.02
-    assert strong - T / every < patience * math.log(highest / 0.15) + 2
-    assert strong - T / every > -patience * math.log(0.15 / lowest) - 6
-    assert strong - T / every == pytest.approx(policy.state.debt, abs=1e-6)
+    assert strong - T / every < patience * math.log(highest / 0.3) + 3
+    assert strong - T / every > -patience * math.log(0.3 / lowest) - 6
+    # From when the patience is reached, what was called beyond the budget is in the threshold.
+    assert policy.state.due == patience - 1
+    before = policy.state.raised
+    more = drive(policy, probs, answers, np.full(T, 3.0)).count("strong")
+    beyond = patience * (policy.state.raised - before)
+    assert more - T / every == pytest.approx(beyond, abs=1e-6)
 
 
 @pytest.mark.parametrize(("budget", "step"), [(1.0, 5.0), (2.0, 5.0), (0.1, 60.0)])
@@ -350,6 +359,18 @@ def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
         calls = cf.replay(rec, Adaptive(1 / every), f, BETA).calls
         assert calls["strong"] + calls["weak"] == len(rec) / 2
         assert calls["strong"] == pytest.approx(len(rec) / 2 / every, rel=0.05)
+
+
+@pytest.mark.parametrize("every", [12, 24])
+def test_budget_is_nearly_kept_on_short_streams(every: int) -> None:
+    """Twelve minutes, and the next one starts anew: the threshold finds its level fast."""
+    calls = steps = 0
+    for seed in range(20):
+        rec = cf.simulate(hours=0.2, dwell=120, weak=0.6, seed=seed).recording(every=None)
+        f = cf.StickyFilter(rec.classes, half_life=100.0)
+        done = cf.replay(rec, Adaptive(1 / every), f, BETA).calls
+        calls, steps = calls + done["strong"] - 1, steps + len(rec) // 2
+    assert calls == pytest.approx(steps / every, rel=0.2)
 
 
 def test_budget_is_kept_at_uneven_steps() -> None:
@@ -476,7 +497,7 @@ def test_order_of_classes_is_nothing(
         (lambda: Adaptive(longest=11), "and longest, 11, do not allow"),
         (lambda: Adaptive(disagreement=-1.0), "disagreement is -1.0; it must lie in 0 to 1000"),
         (lambda: Adaptive(floor=0.0), "floor is 0.0; it must lie in 0.0001 to 1"),
-        (lambda: Adaptive(patience=0.0), "patience is 0.0; it must lie in 0.001 to 1e"),
+        (lambda: Adaptive(patience=0.0), "patience is 0.0; it must lie in 1 to 1e"),
         (lambda: Adaptive(longest=10**7), "longest is 10000000; it must lie in 1 to 1e"),
         (lambda: Adaptive(0.0, cost=COST), "budget is 0.0; it is the cost of a time unit, above 0"),
         (lambda: Adaptive(cost={"weak": 1.0}), r"cost names \['weak'\]; name 'strong' and 'weak'"),
@@ -516,11 +537,12 @@ def test_bad_steps_change_nothing() -> None:
         with pytest.raises(ValueError, match=message):
             policy.called("weak", answer, probs, dt)
     states: list[tuple[Any, str]] = [
-        ((math.inf, 1.0, 1, 0.0, 0.0), "debt is inf; it must lie in"),
-        ((1.0, -1.0, 1, 0.0, 0.0), "step is -1.0; it must lie in 0 to"),
-        ((1.0, 1.0, -1, 0.0, 0.0), "gap is -1; it counts steps and must be 0 or more"),
-        ((1.0, 1.0, 1, 2.0, 0.0), "surprise is 2.0; it must lie in 0 to 1"),
-        ((1.0, 1.0, 1, 0.0, nan), "left is nan; it must lie in 0 to 1"),
+        ((math.inf, 1.0, 1, 0.0, 0.0, 0.0), "raised is inf; it must lie in"),
+        ((1.0, -1.0, 1, 0.0, 0.0, 0.0), "step is -1.0; it must lie in 0 to"),
+        ((1.0, 1.0, -1, 0.0, 0.0, 0.0), "gap is -1; it counts steps and must be 0 or more"),
+        ((1.0, 1.0, 1, 2.0, 0.0, 0.0), "surprise is 2.0; it must lie in 0 to 1"),
+        ((1.0, 1.0, 1, 0.0, nan, 0.0), "left is nan; it must lie in 0 to 1"),
+        ((1.0, 1.0, 1, 0.0, 0.0, 13.0), "due is 13.0; it must lie in 0 to 12"),
     ]
     for state, message in states:
         with pytest.raises(ValueError, match=message):
@@ -533,5 +555,5 @@ def test_calls_that_were_not_chosen_leave_it_able() -> None:
     for source in ("strong", "weak"):
         for _ in range(3000):
             policy.called(source, SURE, TORN, 1.0)
-        assert abs(policy.state.debt) < 2 * 5
+        assert abs(policy.state.raised) < 5
     assert policy.choose(TORN, {"strong": 1.0}) == "strong"

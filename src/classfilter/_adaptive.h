@@ -106,7 +106,8 @@ static PyObject *adaptive_restore(PyObject *object, PyObject *args) {
     double values[CF_ADAPTIVE_STATE];
     size_t i;
     if (!ready(self) ||
-        !PyArg_ParseTuple(args, "ddddd:_restore", &values[0], &values[1], &values[2], &values[3], &values[4]))
+        !PyArg_ParseTuple(args, "dddddd:_restore", &values[0], &values[1], &values[2], &values[3], &values[4],
+                          &values[5]))
         return NULL;
     for (i = 0; i < CF_ADAPTIVE_STATE; i++) set(self, self->state, i, values[i]);
     Py_RETURN_NONE;
@@ -116,8 +117,8 @@ static PyObject *adaptive_numbers(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
-    return Py_BuildValue("ddddd", get(self, self->state, 0), get(self, self->state, 1), get(self, self->state, 2),
-                         get(self, self->state, 3), get(self, self->state, 4));
+    return Py_BuildValue("dddddd", get(self, self->state, 0), get(self, self->state, 1), get(self, self->state, 2),
+                         get(self, self->state, 3), get(self, self->state, 4), get(self, self->state, 5));
 }
 
 static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
@@ -169,8 +170,8 @@ static PyMethodDef adaptive_methods[] = {
      "_called($self, strong, answer, probs, dt, /)\n--\n\nTake note of a call."},
     {"reset", adaptive_reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any call."},
     {"_restore", adaptive_restore, METH_VARARGS,
-     "_restore($self, debt, step, gap, surprise, left, /)\n--\n\nSet the state."},
-    {"_numbers", adaptive_numbers, METH_NOARGS, "_numbers($self, /)\n--\n\nThe state, five numbers."},
+     "_restore($self, raised, step, gap, surprise, left, due, /)\n--\n\nSet the state."},
+    {"_numbers", adaptive_numbers, METH_NOARGS, "_numbers($self, /)\n--\n\nThe state, six numbers."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -75,9 +75,16 @@ class Adaptive:
     def _called(self, strong: bool, answer: ArrayLike, probs: ArrayLike, dt: float, /) -> None: ...
     def reset(self) -> None: ...
     def _restore(
-        self, debt: float, step: float, gap: float, surprise: float, left: float, /
+        self,
+        raised: float,
+        step: float,
+        gap: float,
+        surprise: float,
+        left: float,
+        due: float,
+        /,
     ) -> None: ...
-    def _numbers(self) -> tuple[float, float, float, float, float]: ...
+    def _numbers(self) -> tuple[float, float, float, float, float, float]: ...
 
 def check_row(
     classes: int, probs: ArrayLike, beta: float, dt: float, /

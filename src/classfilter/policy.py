@@ -170,8 +170,8 @@ class AdaptiveState(NamedTuple):
 
     Attributes
     ----------
-    debt : float
-        Strong calls beyond the budget; negative while some are saved.
+    raised : float
+        By how much the threshold was raised so far, in logarithms.
     step : float
         The usual time from step to step; 0 while it is not known.
     gap : int
@@ -180,13 +180,16 @@ class AdaptiveState(NamedTuple):
         How much the last weak answer denied what the filter held for true, 0 to 1.
     left : float
         The filter's doubt just after the last strong answer, 0 to 1; known one step later.
+    due : float
+        Strong calls that the budget allowed so far, up to the patience.
     """
 
-    debt: float
+    raised: float
     step: float
     gap: int
     surprise: float
     left: float
+    due: float
 
 
 class Adaptive(_core.Adaptive):
@@ -195,15 +198,15 @@ class Adaptive(_core.Adaptive):
     The strong one is called when
 
     .. math:: \log(\text{floor} + [u - u_0 \tfrac{6}{6 + t}]_+ + w d) + \tfrac14 \log t
-              \ge \theta + D / n
+              \ge \theta
 
     with the filter's doubt :math:`u = 1 - \max_i p_i`, the doubt :math:`u_0` that the last strong
     answer left, the time t since then, counted in usual steps, and the surprise
     :math:`d = 1 - s_k`, where s is the last weak answer and k the class that the filter held for
     the most probable before it. What one strong answer could not clear up, the next one will hardly
     either, since neighbouring answers share their errors: so it is the doubt that came since which
-    counts. The debt D, the strong calls beyond the budget, raises the threshold, so it stays
-    bounded. The first call is strong. All is computed by the C core.
+    counts. A strong call raises the threshold :math:`\theta` and a weak call lowers it, so that
+    their shares come to the budget. The first call is strong. All is computed by the C core.
 
     Parameters
     ----------
@@ -223,9 +226,9 @@ class Adaptive(_core.Adaptive):
     floor : float, default 0.02
         Doubt that always remains, so that a calm stream spends its budget too; 1e-4 to 1.
     patience : float, default 12
-        The n above: so many strong calls beyond the budget raise the threshold by a factor of e.
-        More lets a calm time save for a frantic one; less keeps closer to the budget, which is
-        missed by about twice as many calls at most, whatever the length of the stream.
+        So many strong calls beyond the budget raise the threshold by a factor of e; at the start,
+        fewer do. More lets a calm time save for a frantic one; less keeps closer to the budget,
+        which is missed by about twice as many calls at most, whatever the length of the stream.
     strong, weak : str
         Names of the two sources.
     dtype : {float64, float32}
@@ -287,7 +290,7 @@ class Adaptive(_core.Adaptive):
         _within("longest", self.longest, 1, 1e6)
         _within("disagreement", disagreement, 0.0, 1e3)
         _within("floor", floor, 1e-4, 1.0)
-        _within("patience", patience, 1e-3, 1e6)
+        _within("patience", patience, 1.0, 1e6)
         self.budget, self.disagreement = float(budget), float(disagreement)
         self.floor, self.patience = float(floor), float(patience)
         self.strong, self.weak, self.dtype = strong, weak, precision(dtype)
@@ -329,17 +332,21 @@ class Adaptive(_core.Adaptive):
     @property
     def state(self) -> AdaptiveState:
         """All that the policy remembers; assign it to restore."""
-        debt, step, gap, surprise, left = self._numbers()
-        return AdaptiveState(debt, step, int(gap), surprise, left)
+        raised, step, gap, *more = self._numbers()
+        return AdaptiveState(raised, step, int(gap), *more)
 
     @state.setter
-    def state(self, state: tuple[float, float, int, float, float]) -> None:
-        debt, step, gap, surprise, left = state
-        _within("debt", debt, -1e9, 1e9)
-        _within("step", step, 0.0, 1e30)
-        _within("surprise", surprise, 0.0, 1.0)
-        _within("left", left, 0.0, 1.0)
-        self._restore(debt, step, _steps("gap", gap, 0), surprise, left)
+    def state(self, state: tuple[float, float, int, float, float, float]) -> None:
+        given = AdaptiveState(*state)
+        for name, low, high in (
+            ("raised", -1e3, 1e3),
+            ("step", 0.0, 1e30),
+            ("surprise", 0.0, 1.0),
+            ("left", 0.0, 1.0),
+            ("due", 0.0, self.patience),
+        ):
+            _within(name, getattr(given, name), low, high)
+        self._restore(*given._replace(gap=_steps("gap", given.gap, 0)))
 
     @property
     def _options(self) -> dict[str, Any]:

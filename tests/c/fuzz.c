@@ -150,7 +150,7 @@ static void fuzz_adaptive(source in) {
     f.longest = (cf_real)next_byte(&in);
     f.disagreement = next_number(&in);
     f.floor = next_byte(&in) < 200 ? CF_R(0.02) : next_number(&in);
-    f.patience = 100 * next_number(&in);
+    f.patience = 1 + 100 * next_number(&in);
     if (CF_(cf_adaptive_prepare)(&f) != CF_OK) return;
     CF_(cf_adaptive_start)(state);
     while (in.left > 0) {
@@ -171,10 +171,11 @@ static void fuzz_adaptive(source in) {
             REQUIRE(memcmp(state, before, sizeof state) == 0, "a failed call changed the state");
             continue;
         }
-        REQUIRE(state[0] >= f.least && state[0] <= f.most, "debt %g", (double)state[0]);
+        REQUIRE(state[0] >= f.least && state[0] <= f.most, "raised %g", (double)state[0]);
         REQUIRE(state[1] >= 0 && state[1] <= CF_R(1.1e30), "step %g", (double)state[1]);
         REQUIRE(state[2] == (cf_real)(strong ? 1 : before[2] < 1 ? 0 : before[2] + 1), "gap %g", (double)state[2]);
         REQUIRE(state[3] >= 0 && state[3] <= 1 && state[4] >= 0 && state[4] <= 1, "surprise %g", (double)state[3]);
+        REQUIRE(state[5] >= 0 && state[5] <= f.patience, "due %g", (double)state[5]);
     }
 }
 

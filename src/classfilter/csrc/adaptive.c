@@ -2,10 +2,11 @@
 
    It is called when log(doubt) + log(t) / 4 reaches a threshold. t is the time since its last call, in usual steps, and
    doubt what its answer could take away: that of the filter, less what the last answer left, which the next one will
-   hardly do better. The threshold rises with the calls beyond the budget, and falls with those below. */
+   hardly do better. The threshold rises with the calls beyond the budget, and falls with those below: fast at first, to
+   find its level, and then by 1 / patience a call. */
 #include "check.h"
 
-#define START CF_R(0.15)      /* the first threshold: this doubt, after as many steps as the budget allows a call */
+#define START CF_R(0.3)       /* the first threshold: this doubt, after as many steps as the budget allows a call */
 #define USUAL_GAP CF_R(12.0)  /* ... or so many, where the budget is one of time */
 #define FORGET CF_R(6.0)      /* after so many steps, half of what the last answer left counts as new */
 #define PACE CF_R(1.1)        /* by how much a step changes the usual time from step to step */
@@ -14,7 +15,7 @@
 #define SHORTEST_TIME CF_R(1e-3) /* of t */
 
 /* What a state is made of. */
-enum { DEBT, STEP, GAP, SURPRISE, LEFT };
+enum { RAISED, STEP, GAP, SURPRISE, LEFT, DUE };
 
 /* log(doubt) + log(t) / 4. */
 static cf_real CF_(eagerness)(cf_real doubt, cf_real t) {
@@ -48,11 +49,11 @@ cf_status CF_(cf_adaptive_prepare)(CF_(cf_adaptive) *f) {
     if (!(f->shortest >= 1 && f->longest >= f->shortest && f->longest <= MOST_STEPS)) return CF_BAD_POLICY;
     if (!(f->floor >= CF_R(1e-4) && f->floor <= 1)) return CF_BAD_POLICY;
     if (!(f->disagreement >= 0 && f->disagreement <= CF_R(1e3))) return CF_BAD_POLICY;
-    if (!(f->patience > 0 && f->patience <= CF_R(1e6))) return CF_BAD_POLICY;
+    if (!(f->patience >= 1 && f->patience <= CF_R(1e6))) return CF_BAD_POLICY;
     f->start = CF_(eagerness)(START, f->timed ? USUAL_GAP : 1 / f->budget);
-    /* Beyond these, more debt would change nothing: every doubt is enough, or none. */
-    f->least = f->patience * (CF_(eagerness)(f->floor, 1) - f->start);
-    f->most = f->patience * (CF_(eagerness)(f->floor + 1 + f->disagreement, f->longest) - f->start);
+    /* Beyond these nothing would change: every doubt is enough, or none. */
+    f->least = CF_(eagerness)(f->floor, 1) - f->start;
+    f->most = CF_(eagerness)(f->floor + 1 + f->disagreement, f->longest) - f->start;
     return CF_OK;
 }
 
@@ -78,7 +79,7 @@ cf_status CF_(cf_adaptive_choose)(const CF_(cf_adaptive) *f, const cf_real *stat
         fresh = doubt - (gap > 1 ? state[LEFT] : doubt) * FORGET / (FORGET + t);
         fresh = fresh > 0 ? fresh : 0;
         *strong = CF_(eagerness)(f->floor + fresh + f->disagreement * state[SURPRISE], t) >=
-                  f->start + state[DEBT] / f->patience;
+                  f->start + state[RAISED];
     }
     return CF_OK;
 }
@@ -93,16 +94,19 @@ cf_status CF_(cf_adaptive_called)(const CF_(cf_adaptive) *f, cf_real *state, int
                                   const cf_real *answer, const cf_real *probs, cf_real dt) {
     const cf_real doubt = CF_(doubt)(classes, probs), gap = state[GAP], step = state[STEP];
     const cf_real pause = f->longest * step; /* no time brings more than this one */
-    cf_real debt;
+    cf_real allowed, raised;
     int seen = 0;
     cf_status status;
     if (doubt < 0) return CF_BAD_STATE;
     status = CF_(check)(classes, answer, CF_(plain)(classes, answer), 1, dt, &seen);
     if (status != CF_OK) return status;
-    debt = state[DEBT] + (f->weak + (strong ? 1 : 0));
-    debt -= !f->timed ? f->budget : gap < 1 ? 0 : f->budget * (step > 0 && dt > pause ? pause : dt);
-    debt = debt > f->least ? debt : f->least;
-    state[DEBT] = debt < f->most ? debt : f->most;
+    if (gap >= 1) { /* the first strong call is no part of the budget, nor what came before it */
+        allowed = !f->timed ? f->budget : f->budget * (step > 0 && dt > pause ? pause : dt);
+        raised = state[RAISED] + (f->weak + (strong ? 1 : 0) - allowed) / (1 + state[DUE]);
+        raised = raised > f->least ? raised : f->least;
+        state[RAISED] = raised < f->most ? raised : f->most;
+        state[DUE] = state[DUE] + allowed < f->patience - 1 ? state[DUE] + allowed : f->patience - 1;
+    }
     if (gap >= 1 && dt > 0) state[STEP] = CF_(usual)(step, dt); /* the first step has no step before it */
     if (gap >= 1 && gap < 2) state[LEFT] = doubt;
     state[SURPRISE] = strong || !seen ? 0 : CF_(denied)(classes, probs, answer);

@@ -187,15 +187,15 @@ typedef struct {
     cf_real longest;      /* most steps, or as many usual steps' worth of time; at most 1e6 */
     cf_real disagreement; /* weight of what the last weak answer denies, 0 to 1e3 */
     cf_real floor;        /* doubt that always remains, 1e-4 to 1 */
-    cf_real patience;     /* strong calls beyond the budget that raise the threshold by a factor e, above 0 */
+    cf_real patience;     /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
     int timed;            /* the budget is a cost a time unit */
     cf_real start, least, most;
 } CF_(cf_adaptive);
 
-/* The state of one stream: the debt, in strong calls beyond the budget; the usual time from step to step, 0 while it is not
-   known; steps since the last strong call, 0 before the first; what the last weak answer denied; the doubt that the last
-   strong answer left. */
-#define CF_ADAPTIVE_STATE 5
+/* The state of one stream: how far the threshold was raised; the usual time from step to step, 0 while it is not known; steps
+   since the last strong call, 0 before the first; what the last weak answer denied; the doubt that the last strong answer
+   left; what the budget allowed so far, up to the patience. */
+#define CF_ADAPTIVE_STATE 6
 
 cf_status CF_(cf_adaptive_prepare)(CF_(cf_adaptive) *settings);
 
