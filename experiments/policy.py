@@ -32,16 +32,16 @@ def mean_curve(curves: Sequence[PolicyCurve]) -> PolicyCurve:
 
 
 def markdown(curve: PolicyCurve, curves: Sequence[PolicyCurve]) -> str:
-    """Return a table: each policy, how far they are apart in each split, and what is saved."""
+    """Return a table: each policy, how far `Adaptive` is ahead at equal calls, what it saves."""
     both = [f"{name}, calls/h | accuracy, %" for name in ("Periodic", "Adaptive")]
-    lines = [f"| gap | {' | '.join(both)} | apart | saves |", "|---" * 7 + "|"]
+    lines = [f"| gap | {' | '.join(both)} | ahead | saves |", "|---" * 7 + "|"]
     for i, (one, other) in enumerate(zip(curve.periodic, curve.adaptive, strict=True)):
-        apart = 100 * np.array([c.adaptive[i].right - c.periodic[i].right for c in curves])
-        error = apart.std(ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.nan
+        ahead = 100 * np.array([c.ahead(c.adaptive[i]) for c in curves])
+        error = ahead.std(ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.nan
         cells = [f"{one.gap}"]
         for point in (one, other):
             cells += [f"{point.calls:.1f}", f"{100 * point.right:.1f}"]
-        cells += [f"{apart.mean():+.1f} ± {error:.1f}", curve.saving(one)]
+        cells += [f"{ahead.mean():+.1f} ± {error:.1f}", curve.saving(one)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

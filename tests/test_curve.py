@@ -117,6 +117,14 @@ def test_what_is_saved() -> None:
     assert curve.saving(Point(12, 35.0, 0.8)) == "-14%"
 
 
+def test_ahead_at_equal_calls() -> None:
+    line = [Point(24, 10.0, 0.6), Point(12, 40.0, 0.8)]
+    curve = PolicyCurve(line, [], 0.9, True, 1, 1)
+    assert curve.ahead(Point(18, 20.0, 0.75)) == pytest.approx(0.05)
+    assert curve.ahead(Point(12, 40.0, 0.7)) == pytest.approx(-0.1)
+    assert curve.ahead(Point(48, 5.0, 0.6)) == pytest.approx(0.0)
+
+
 @pytest.mark.parametrize(
     ("gaps", "strong", "message"),
     [

@@ -82,6 +82,15 @@ class PolicyCurve:
             before = now
         return None
 
+    def ahead(self, point: Point) -> float:
+        """Return how much more often an adaptive point is right than `Periodic` with as many calls.
+
+        The periodic curve is straight between its points, over the logarithm of the calls.
+        """
+        calls = np.log([other.calls for other in self.periodic])
+        right = [other.right for other in self.periodic]
+        return point.right - float(np.interp(math.log(point.calls), calls, right))
+
     def saving(self, point: Point) -> str:
         """Return the same as text, empty where there is nothing to tell."""
         share = self.saved(point)
@@ -111,7 +120,7 @@ class PolicyCurve:
             lines.append([*cells, self.saving(one)])
         wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, wide, strict=True))
+            "  ".join(cell.rjust(width) for cell, width in zip(line, wide, strict=True)).rstrip()
             for line in lines
         ]
         whom = "the labels say" if self.labelled else "the strong classifier says, asked every time"

@@ -54,6 +54,8 @@ cf_status CF_(cf_adaptive_prepare)(CF_(cf_adaptive) *f) {
     /* Beyond these nothing would change: every doubt is enough, or none. */
     f->least = CF_(eagerness)(f->floor, 1) - f->start;
     f->most = CF_(eagerness)(f->floor + 1 + f->disagreement, f->longest) - f->start;
+    if (f->least > 0) f->least = 0;
+    if (f->most < 0) f->most = 0;
     return CF_OK;
 }
 
