@@ -81,6 +81,7 @@ class Device:
     """
 
     def __init__(self, signals: Signals, device: str) -> None:
+        torch.backends.cudnn.allow_tf32 = False  # answers are the same on every device
         self.device = torch.device(device)
         self.X = torch.from_numpy(signals.X).to(self.device)
         self.y = torch.from_numpy(signals.y).to(self.device)
@@ -193,12 +194,14 @@ def class_weights(label: NDArray[np.int8], classes: int) -> NDArray[np.float32]:
     """Return the weight of each class: one by the square root of its share, 1 on average.
 
     A full inverse would teach the model that rare classes are as common as others; the root is a
-    compromise, and on sets with equal shares it is 1.
+    compromise, and on sets with equal shares it is 1. A class that is not there has 1 too.
     """
     counts = np.bincount(label[label >= 0], minlength=classes).astype(float)
-    raw = np.where(counts > 0, 1 / np.sqrt(np.maximum(counts, 1)), 0.0)
+    if not counts.any():
+        raise ValueError("none of the steps to learn from has a label; train on other people")
+    raw = 1 / np.sqrt(np.maximum(counts, 1))
     found: NDArray[np.float32] = (raw * counts.sum() / (raw @ counts)).astype(np.float32)
-    return found
+    return np.where(counts > 0, found, np.float32(1))
 
 
 def turned(x: Tensor, plan: Plan) -> Tensor:
@@ -257,10 +260,10 @@ def _rate(plan: Plan, epoch: float) -> float:
 def _score(
     P: NDArray[np.float32], label: NDArray[np.int8], weight: NDArray[np.float32]
 ) -> dict[str, float]:
-    """Return the weighted log-loss and the accuracy; without labels, the former is NaN."""
+    """Return the weighted log-loss and the accuracy."""
     P, y = P[label >= 0], label[label >= 0].astype(np.intp)
     if not len(y):
-        return {"held_out_loss": math.nan, "held_out_accuracy": math.nan}
+        raise ValueError("none of the held-out steps has a label; hold out other people")
     w = weight[y].astype(float)
     loss = -np.log(np.maximum(P[np.arange(len(y)), y], 1e-6)) @ w / w.sum()
     return {"held_out_loss": float(loss), "held_out_accuracy": float(np.mean(P.argmax(1) == y))}

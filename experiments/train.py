@@ -9,6 +9,7 @@ This command needs NumPy and PyTorch alone.
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import os
@@ -108,11 +109,10 @@ def work_on(task: Task, work: Path, device: str, tell: Any = None) -> Path:
         said[f"answers/{kind}"] = P.astype(np.float16)
         said[f"labels/{kind}"] = steps.label
         said[f"counts/{kind}"] = steps.counts
-    columns = {f"log/{key}": np.array([row[key] for row in found.log]) for key in found.log[0]}
+    for key in found.log[0]:
+        said[f"log/{key}"] = np.array([row[key] for row in found.log])
     new = path.with_suffix(".new.npz")
-    np.savez_compressed(
-        new, vector=found.vector, people=np.array(tested), seconds=seconds, **said, **columns
-    )
+    np.savez_compressed(new, vector=found.vector, people=np.array(tested), seconds=seconds, **said)
     new.replace(path)
     path.with_suffix(".pt").unlink(missing_ok=True)
     return path
@@ -148,6 +148,16 @@ def pack(tasks: list[Task], work: Path, out: Path, about: dict[str, Any]) -> int
     return len(vectors)
 
 
+def rates(path: Path, plan: Plan) -> Iterator[str]:
+    """Say how fast each kind of model was trained, its tests on those held out counted in."""
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    for source in sorted({row["source"] for row in rows}):
+        seconds = [float(row["seconds"]) for row in rows if row["source"] == source]
+        speed = plan.batches * plan.batch / float(np.median(seconds))
+        yield f"{source}: {np.median(seconds):.3g} s an epoch, {speed:.0f} windows a second a job"
+
+
 def commit() -> str:
     """Return the commit of the code, where there is one; CLASSFILTER_COMMIT stands in for it."""
     given = os.environ.get("CLASSFILTER_COMMIT")
@@ -179,7 +189,6 @@ def _remote(task: Task, work: Path, device: str) -> Path:
 def train_all(tasks: list[Task], work: Path, device: str, jobs: int) -> Iterator[Task]:
     """Work on the tasks, `jobs` at a time, and yield each when it is done."""
     work.mkdir(parents=True, exist_ok=True)
-    torch.backends.cudnn.allow_tf32 = False
     with Progress(len(tasks)) as bar:
 
         def told(task: Task, epoch: int, row: dict[str, float]) -> None:
@@ -274,6 +283,8 @@ def main(arguments: list[str] | None = None) -> None:
     took = time.perf_counter() - begun
     done = pack(tasks, work, given.out, {**about, "seconds": took})
     print(f"{done} of {len(tasks)} models in {took:.0f} s; in {given.out}", flush=True)
+    for line in rates(given.out / "log.csv", tasks[0].plan):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":
