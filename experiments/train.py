@@ -265,7 +265,8 @@ def main(arguments: list[str] | None = None) -> None:
     cuda = given.device.startswith("cuda")
     about = {
         "set": given.set, "classes": signals.classes, "folds": tasks[0].folds,
-        "seeds": given.seeds, "tiny": given.tiny, "hours": given.hours, "commit": commit(),
+        "models": len(tasks), "seeds": given.seeds, "tiny": given.tiny,
+        "hours": given.hours, "commit": commit(),
         "plan": asdict(tasks[0].plan), "torch": torch.__version__,
         "device": torch.cuda.get_device_name() if cuda else "cpu",
         "command": f"python -m experiments.train {given.set} --folds {tasks[0].folds} "
