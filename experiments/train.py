@@ -32,7 +32,7 @@ from .models import SHAPES, TINY, Shape, multiply_adds, weights
 from .progress import Progress
 from .signals import Signals, folds
 
-HOURS = 1.5
+HOURS = 2.0
 """Of a person's chained stream."""
 TESTED = 1_000_000
 """Seed of the chained streams that are tested on; those of training have the seed of the model."""
@@ -94,12 +94,10 @@ def work_on(task: Task, work: Path, device: str, tell: Any = None) -> Path:
     learnt = kinds(task.data, task.folder, task.hours, task.seed)
     signals = learnt.get("chained", learnt["recorded"])
     classes, on = len(signals.classes), Device(signals, device)
-    begun = time.perf_counter()
     found = fit(
         task.shape, classes, on, signals.steps(train), signals.steps(held_out), task.plan,
         seed=1000 * task.seed + task.fold, kept=path.with_suffix(".pt"), tell=tell,
     )  # fmt: skip
-    seconds = time.perf_counter() - begun
     del on
     model = fitted_model(task.shape, classes, found.vector).to(device)
     said: dict[str, Any] = {}
@@ -112,7 +110,7 @@ def work_on(task: Task, work: Path, device: str, tell: Any = None) -> Path:
     for key in found.log[0]:
         said[f"log/{key}"] = np.array([row[key] for row in found.log])
     new = path.with_suffix(".new.npz")
-    np.savez_compressed(new, vector=found.vector, people=np.array(tested), seconds=seconds, **said)
+    np.savez_compressed(new, vector=found.vector, people=np.array(tested), **said)
     new.replace(path)
     path.with_suffix(".pt").unlink(missing_ok=True)
     return path
@@ -123,12 +121,14 @@ def pack(tasks: list[Task], work: Path, out: Path, about: dict[str, Any]) -> int
     gathered: dict[str, Any] = {}
     vectors: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
+    seconds = 0.0
     for task in tasks:
         if not task.path(work).exists():
             continue
         name = task.name
         with np.load(task.path(work)) as file:
             vectors[name] = file["vector"]
+            seconds += float(file["log/seconds"].sum())
             for kind in [key.split("/")[1] for key in file.files if key.startswith("answers/")]:
                 gathered[f"answers/{kind}/{name}"] = file[f"answers/{kind}"]
                 for column in ("labels", "counts"):
@@ -140,9 +140,10 @@ def pack(tasks: list[Task], work: Path, out: Path, about: dict[str, Any]) -> int
                 rows.append({**where, **{k: float(v[i]) for k, v in columns.items()}})
     if vectors:
         out.mkdir(parents=True, exist_ok=True)
+        told = json.dumps({**about, "seconds": seconds})
         for name, arrays in (("answers", gathered), ("weights", vectors)):
             new = out / f"{name}.new.npz"
-            np.savez_compressed(new, about=np.array(json.dumps(about)), **arrays)
+            np.savez_compressed(new, about=np.array(told), **arrays)
             new.replace(out / f"{name}.npz")
         write_log(out / "log.csv", rows)
     return len(vectors)
@@ -280,9 +281,9 @@ def main(arguments: list[str] | None = None) -> None:
     begun = time.perf_counter()
     pack(tasks, work, given.out, about)
     for _ in train_all(tasks, work, given.device, given.jobs):
-        pack(tasks, work, given.out, {**about, "seconds": time.perf_counter() - begun})
+        pack(tasks, work, given.out, about)
     took = time.perf_counter() - begun
-    done = pack(tasks, work, given.out, {**about, "seconds": took})
+    done = pack(tasks, work, given.out, about)
     print(f"{done} of {len(tasks)} models in {took:.0f} s; in {given.out}", flush=True)
     for line in rates(given.out / "log.csv", tasks[0].plan):
         print(line, flush=True)

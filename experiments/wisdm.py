@@ -25,7 +25,7 @@ LETTERS = {
     "M": "kicking",
 }
 CLASSES = tuple(LETTERS.values())
-SHORTEST, LONGEST = 10.0, 480.0
+SHORTEST, LONGEST = 15.0, 900.0
 """Seconds that an activity of a chained stream lasts."""
 
 
@@ -50,7 +50,7 @@ def chained(signals: Signals, seconds: float, seed: int) -> Signals:
     """Chain each person's pieces anew: random activities, offsets and durations.
 
     The next activity is any other that the person has, each as likely. It lasts a time that is
-    log-uniform from 10 s to 8 min, begins anywhere in the recorded piece, and goes round where the
+    log-uniform from 15 s to 15 min, begins anywhere in the recorded piece, and goes round where the
     piece is too short: samples are used more than once.
 
     Parameters
