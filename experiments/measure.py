@@ -87,7 +87,7 @@ def class_rows(done: Sequence[Done]) -> list[Row]:
         for i, c in enumerate(classes):
             row: Row = {"method": name, "class": c}
             row.update(zip(("sensitivity", "precision", "specificity"), mean[:, i], strict=True))
-            if name in ORDER and set(PAPER_SENSITIVITY) == set(classes):
+            if name in ORDER and set(classes) <= set(PAPER_SENSITIVITY):
                 row["paper_sensitivity"] = PAPER_SENSITIVITY[c][ORDER.index(name)]
                 row["paper_precision"] = PAPER_PRECISION[c][ORDER.index(name)]
             else:
