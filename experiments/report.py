@@ -11,6 +11,7 @@ import csv
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from .measure import Row
 
@@ -119,15 +120,53 @@ def energy(rows: list[dict[str, str]]) -> str:
     return _without_empty(titles, shown)
 
 
-TABLES: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
-    "methods": ("methods", methods),
-    "sensitivity": ("classes", lambda rows: classes(rows, "sensitivity")),
-    "precision": ("classes", lambda rows: classes(rows, "precision")),
-    "specificity": ("classes", lambda rows: classes(rows, "specificity")),
-    "order": ("order", order),
-    "sweep": ("sweep", sweep),
-    "errors": ("errors", errors),
-    "energy": ("energy", energy),
+class Table(NamedTuple):
+    """How a table is made.
+
+    Attributes
+    ----------
+    stem : str
+        The end of its file's name.
+    make : callable
+        From rows to Markdown.
+    title : str
+        What stands above it.
+    """
+
+    stem: str
+    make: Callable[[list[dict[str, str]]], str]
+    title: str
+
+
+TABLES = {
+    "methods": Table(
+        "methods", methods, "Table I, and beyond: every method, label-free and at its best."
+    ),
+    "sensitivity": Table(
+        "classes",
+        lambda rows: classes(rows, "sensitivity"),
+        "Table II: sensitivity, TP / (TP + FN).",
+    ),
+    "precision": Table(
+        "classes", lambda rows: classes(rows, "precision"), "Table III: precision, TP / (TP + FP)."
+    ),
+    "specificity": Table(
+        "classes",
+        lambda rows: classes(rows, "specificity"),
+        "What the heading of Table III says: specificity, TN / (TN + FP).",
+    ),
+    "order": Table("order", order, "Is the paper's order kept?"),
+    "sweep": Table(
+        "sweep",
+        sweep,
+        "Accuracy of the paper's filter over its memory (rows) and the weak weight (columns).",
+    ),
+    "errors": Table("errors", errors, "How errors come together; lags are in steps."),
+    "energy": Table(
+        "energy",
+        energy,
+        "Accuracy against strong calls; the filter is tuned, without labels, at each budget.",
+    ),
 }
 
 
@@ -136,12 +175,13 @@ def markdown(name: str, results: Path = RESULTS) -> str:
     start, _, kind = name.rpartition("-")
     if kind not in TABLES:
         raise ValueError(f"there is no table {name!r}; it must end in one of {', '.join(TABLES)}")
-    stem, make = TABLES[kind]
-    path = results / f"{start}-{stem}.csv"
+    wanted = TABLES[kind]
+    path = results / f"{start}-{wanted.stem}.csv"
     if not path.exists():
         return ""
     note, rows = read_rows(path)
-    return make(rows) + "\n" + (f"\n{note}\n" if kind == "methods" else "")
+    below = f"\n{note}\n" if kind == "methods" else ""
+    return f"{wanted.title}\n\n{wanted.make(rows)}\n{below}\n"
 
 
 def filled(text: str, results: Path = RESULTS) -> str:
