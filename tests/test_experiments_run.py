@@ -174,8 +174,8 @@ def test_order_compares_the_same_people(done: list[measure.Done]) -> None:
 
 def test_sweep_and_errors() -> None:
     found = [made(0), made(1)]
-    rows = why.sweep_rows(found)
-    only_strong = {round(row["weight_0"], 9) for row in rows if row["half_life_in_steps"] < 1}
+    swept = why.sweep_rows(found)
+    only_strong = {round(row["weight_0"], 9) for row in swept if row["half_life_in_steps"] < 1}
     several = [p.recording() for one in found for p in one.people]
     hold = [p.strong[(np.arange(len(p.time)) // 12) * 12] for one in found for p in one.people]
     truth = np.concatenate([rec.label for rec in several if rec.label is not None])
@@ -188,17 +188,27 @@ def test_sweep_and_errors() -> None:
     assert errors["weak_wrong"] == pytest.approx(0.4, abs=0.03)
     assert errors["both_wrong"] == pytest.approx(errors["both_wrong_if_independent"], abs=0.02)
     assert abs(errors["weak_error_correlation_lag_1"]) < 0.05
+    shares = []
+    for one in found:
+        rows = [(p.weak[t].argmax() != y, p.strong[t].argmax() != y)
+                for p in one.people for t, y in enumerate(p.label) if y >= 0]  # fmt: skip
+        shares.append(np.mean([weak for weak, strong in rows if strong]))
+    assert errors["weak_wrong_where_strong_is"] == pytest.approx(np.mean(shares), abs=1e-12)
 
 
 def test_autocorrelation_skips_what_is_not_known() -> None:
-    wrong = np.array([1, 1, 0, 0, 1, 1, 0, 0, 1, 1], bool)
-    known = np.ones(10, bool)
-    plain = np.corrcoef(wrong[:-2], wrong[2:])[0, 1]
-    assert why.autocorrelation([wrong], [known], 2) == pytest.approx(plain) == pytest.approx(-1)
-    known[4] = False
-    rest = np.corrcoef(np.delete(wrong[:-2], [2, 4]), np.delete(wrong[2:], [2, 4]))[0, 1]
-    assert why.autocorrelation([wrong], [known], 2) == pytest.approx(rest)
-    assert np.isnan(why.autocorrelation([wrong[:2]], [known[:2]], 1))
+    rng = np.random.default_rng(0)
+    wrong = [rng.random(n) < 0.4 for n in (50, 30)]
+    known = [rng.random(n) < 0.8 for n in (50, 30)]
+    pairs = [
+        (w[t], w[t + 3])
+        for w, k in zip(wrong, known, strict=True)
+        for t in range(len(w) - 3)
+        if k[t] and k[t + 3]
+    ]
+    wanted = np.corrcoef(np.array(pairs, float).T)[0, 1]
+    assert why.autocorrelation(wrong, known, 3) == pytest.approx(wanted, abs=1e-12)
+    assert np.isnan(why.autocorrelation([wrong[0][:2]], [known[0][:2]], 1))
 
 
 def test_energy_counts_calls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,12 +227,15 @@ def test_energy_counts_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_figure_shows_a_labelled_stretch_with_a_change(
     done: list[measure.Done], tmp_path: Path
 ) -> None:
-    for person in done[0][0].people:
-        person.label[person.label < 0] = 0
-    stretch = figure.draw(done[0], tmp_path / "figure.png")
-    label = done[0][0].people[stretch.person].label[stretch.first : stretch.first + figure.STEPS]
-    assert len(label) == figure.STEPS
-    assert len(set(label.tolist())) > 1
+    answers, ways, tracks = done[0]
+    several = [replace(p, label=np.zeros_like(p.label)) for p in answers.people]
+    changing = np.repeat([0, 1], 120)
+    changing[5] = -1  # so that the first stretches are out
+    several[4] = replace(several[4], label=changing)
+    found = (replace(answers, people=several), ways, tracks)
+    stretch = figure.draw(found, tmp_path / "figure.png")
+    assert stretch.person == 4
+    assert 12 <= stretch.first < 120
     assert (tmp_path / "figure.png").stat().st_size > 10_000
 
 
