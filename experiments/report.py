@@ -56,8 +56,9 @@ def methods(rows: list[dict[str, str]]) -> str:
             _digits(r["delay"], 0), _digits(r["strong_calls_an_hour"], 1),
             _digits(str(float(work) / 1e6) if work else "", 1),
         ])  # fmt: skip
-    titles = ("", "settings", "accuracy, %", "paper, Capture-24", "macro-F1, %", "log-loss", "switches an hour",
-              "delay, s", "strong calls an hour", "million multiply-adds a minute")  # fmt: skip
+    titles = ("", "settings", "accuracy, %", "paper, Capture-24", "macro-F1, %", "log-loss",
+              "switches an hour", "delay, s", "strong calls an hour",
+              "million multiply-adds a minute")  # fmt: skip
     return _without_empty(titles, shown)
 
 
