@@ -232,6 +232,9 @@ def test_the_figure_shows_a_labelled_stretch_with_a_change(
     changing = np.repeat([0, 1], 120)
     changing[:60] = changing[180:] = -1  # one stretch is left
     several[4] = replace(several[4], label=changing)
+    gaps = answers.people[5].label.copy()
+    gaps[::30] = -1  # more typical, but never without a gap
+    several[5] = replace(several[5], label=gaps)
     found = (replace(answers, people=several), ways, tracks)
     stretch = figure.draw(found, tmp_path / "figure.png")
     assert stretch == (4, 60)
