@@ -228,7 +228,9 @@ def test_the_figure_shows_a_labelled_stretch_with_a_change(
     done: list[measure.Done], tmp_path: Path
 ) -> None:
     answers, ways, tracks = done[0]
-    several = [replace(p, label=np.zeros_like(p.label)) for p in answers.people]
+    several = [replace(p, label=np.full_like(p.label, -1)) for p in answers.people]
+    often = tracks["Raw"][0].P.argmax(axis=1)
+    several[0] = replace(several[0], label=np.full_like(often, np.bincount(often).argmax()))
     changing = np.repeat([0, 1], 120)
     changing[:60] = changing[180:] = -1  # one stretch is left
     several[4] = replace(several[4], label=changing)
