@@ -265,7 +265,8 @@ def main(arguments: list[str] | None = None) -> None:
     took = time.perf_counter() - begun
     total = {key: sum(getattr(c, key) for c in counts.values()) for key in asdict(Count())}
     print(f"{len(counts)} people; " + ", ".join(f"{v} {k}" for k, v in total.items()))
-    print(f"{size:.1f} MB of gzip in {took:.1f} s: {size / took:.1f} MB/s")
+    speed = f"{size / took:.1f} MB and {total['rows'] / took:.0f} rows a second"
+    print(f"{size:.1f} MB of gzip in {took:.1f} s: {speed}")
 
 
 if __name__ == "__main__":

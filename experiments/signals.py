@@ -122,7 +122,7 @@ def folds(names: tuple[str, ...], count: int) -> list[tuple[tuple[str, ...], ...
     Examples
     --------
     >>> [tested for _, _, tested in folds(("a", "b", "c", "d"), 2)]
-    [('a', 'c'), ('b', 'd')]
+    [('b', 'd'), ('a', 'c')]
     """
     if not 2 <= count <= len(names):
         raise ValueError(f"folds is {count}; it must be 2 to {len(names)}, the number of people")
