@@ -103,6 +103,13 @@ class Steps:
     names: tuple[str, ...]
     counts: NDArray[np.int64]
 
+    def thinned(self, most: int) -> Steps:
+        """Return every second, third or so step, so that there are at most `most`."""
+        some = slice(None, None, -(-len(self.end) // most) or 1)
+        person = np.repeat(np.arange(len(self.names)), self.counts)[some]
+        counts = np.bincount(person, minlength=len(self.names)).astype(np.int64)
+        return Steps(self.end[some], self.first[some], self.label[some], self.names, counts)
+
 
 def folds(names: tuple[str, ...], count: int) -> list[tuple[tuple[str, ...], ...]]:
     """Split people so that everybody is tested once.

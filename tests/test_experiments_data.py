@@ -53,6 +53,20 @@ def test_steps_end_every_5_s_with_the_class_of_their_last_sample() -> None:
     assert steps.counts.tolist() == [2, 0]
 
 
+def test_thinned_steps_are_spread_evenly() -> None:
+    X, y = np.zeros((10 * STEP, 3), np.int16), np.zeros(10 * STEP, np.int8)
+    steps = Signals.joined({"a": (X[: 3 * STEP], y[: 3 * STEP]), "b": (X, y)}, ("rest",)).steps(
+        ("a", "b")
+    )
+    assert steps.thinned(13).end.tolist() == steps.end.tolist()
+    few = steps.thinned(5)
+    assert few.end.tolist() == steps.end[::3].tolist()
+    assert few.first.tolist() == steps.first[::3].tolist()
+    assert few.counts.tolist() == [1, 4]
+    assert len(few.label) == 5
+    assert len(Signals.joined({"a": (X[:5], y[:5])}, ("rest",)).steps(("a",)).thinned(5).end) == 0
+
+
 def test_chained_streams_hold_a_persons_own_pieces(tmp_path: Path) -> None:
     signals = wisdm.load(made_people.wisdm(tmp_path, people=2))
     assert signals.classes[signals.y[0]] == "walking"
