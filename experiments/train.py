@@ -101,7 +101,8 @@ def work_on(task: Task, work: Path, device: str, tell: Any = None) -> Path:
     signals = learnt.get("chained", learnt["recorded"])
     classes, on = len(signals.classes), Device(signals, device)
     found = fit(
-        task.shape, classes, on, signals.steps(train), signals.steps(held_out).thinned(HELD_OUT), task.plan,
+        task.shape, classes, on, signals.steps(train),
+        signals.steps(held_out).thinned(HELD_OUT), task.plan,
         seed=1000 * task.seed + task.fold, kept=path.with_suffix(".pt"), tell=tell,
     )  # fmt: skip
     del on
