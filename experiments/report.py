@@ -89,7 +89,7 @@ def order(rows: list[dict[str, str]]) -> str:
         "",
         "gain, points ± standard error over people",
         "above 0 in folds and seeds",
-        "paper",
+        "paper, Capture-24",
     )
     return table(titles, shown)
 

@@ -26,9 +26,12 @@ def streams(given: argparse.Namespace, more: list[str]) -> tuple[Path, dict[str,
     out = given.out / given.set
     kept = out / "streams"
     if given.set == "extrasensory":
-        if not list(kept.glob("*.parquet")):
+        origin = kept / "origin.txt"
+        if not origin.exists():  # streams that are used again keep the commit that made them
+            made_by = train.commit()
             people.write(people.by_features(given.data), kept)
-        return kept, {}, f"simple classifiers, 5 folds; commit {train.commit()}"
+            origin.write_text(f"streams by simple classifiers, 5 folds, commit {made_by}")
+        return kept, {}, origin.read_text()
     if not people.complete(out):
         data = given.data
         if given.set == "capture24" and list(data.glob("P[0-9]*.csv.gz")):

@@ -337,10 +337,14 @@ def test_the_papers_tables_are_shown_beside_ours(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_extrasensory_tests_everybody_once(tmp_path: Path) -> None:
+def test_extrasensory_tests_everybody_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = made_people.extrasensory(tmp_path, people=10, rows=240)
     given = Namespace(set="extrasensory", data=data, out=tmp_path / "out")
-    kept, cost, _ = run.streams(given, [])
+    monkeypatch.setattr(train, "commit", lambda: "first")
+    kept, cost, origin = run.streams(given, [])
+    monkeypatch.setattr(train, "commit", lambda: "second")
+    assert run.streams(given, [])[2] == origin  # not made again: the commit is that of the first
+    assert origin.endswith("commit first")
     found = people.read(kept / "recorded-0.parquet")
     assert len({person.name for person in found.people}) == len(found.people) == 10
     assert sorted(found.fold) == sorted([*range(5)] * 2)
