@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from classfilter import Recording, simulate
 from classfilter.simulate import Simulation
 
 Floats = NDArray[np.float64]
+Divide = Callable[[list[str], int], tuple[list[str], list[str]]]
 CACHE = Path(".cache")
 
 
@@ -144,7 +145,7 @@ def halves(names: list[str], split: int) -> tuple[list[str], list[str]]:
     return (first, second) if split % 2 == 0 else (second, first)
 
 
-def extrasensory(data: Path, split: int) -> Iterator[Person]:
+def extrasensory(data: Path, split: int, divide: Divide = halves) -> Iterator[Person]:
     """Answer by logistic regression on the accelerometer; by boosted trees on all sensors."""
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
@@ -156,7 +157,7 @@ def extrasensory(data: Path, split: int) -> Iterator[Person]:
         accelerometer = np.array([str(c).startswith("raw_acc:") for c in file["cols"]])
         names = [key[:-2] for key in file.files if key.endswith("_y")]
         parts = {n: tuple(file[f"{n}_{c}"] for c in "tXy") for n in names}
-    train, test = halves(names, split)
+    train, test = divide(names, split)
     X = np.concatenate([parts[n][1] for n in train])
     y = np.concatenate([parts[n][2] for n in train])
     X, y = X[y >= 0], y[y >= 0]

@@ -1,0 +1,94 @@
+"""Both models as ONNX files, checked: ``python -m experiments.onnx_export out/wisdm``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .fit import fitted_model
+from .models import SHAPES, TINY, Transformer
+
+CLOSE = 1e-5
+"""Largest difference of a probability that passes as rounding."""
+
+
+class Probabilities(torch.nn.Module):
+    """A model whose answers are probabilities."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, window: torch.Tensor) -> torch.Tensor:
+        """Map windows in g, (B, samples, 3), to probabilities (B, classes)."""
+        logits: torch.Tensor = self.model(window)
+        return logits.softmax(dim=1)
+
+
+def export(model: Transformer, path: Path) -> None:
+    """Write a model that maps ``window`` (batch, samples, 3), in g, to ``probs``."""
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            Probabilities(model).eval(),
+            (torch.zeros(2, model.shape.samples, 3),),
+            path,
+            input_names=["window"],
+            output_names=["probs"],
+            dynamic_shapes={"window": {0: torch.export.Dim("batch")}},
+            external_data=False,
+            verbose=False,
+        )
+
+
+def difference(model: Transformer, path: Path, windows: NDArray[np.float32]) -> float:
+    """Return the largest difference of a probability between PyTorch and ONNX Runtime."""
+    from onnxruntime import InferenceSession
+
+    session = InferenceSession(path, providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"window": windows})
+    with torch.inference_mode():
+        wanted = Probabilities(model).eval()(torch.from_numpy(windows)).numpy()
+    return float(np.abs(found - wanted).max())
+
+
+def export_both(folder: Path, fold: int = 0, seed: int = 0) -> dict[str, float]:
+    """Export the models of a fold and a seed, and return how far each is from PyTorch."""
+    found = {}
+    with np.load(folder / "weights.npz") as file:
+        told = json.loads(str(file["about"]))
+        vectors = {source: file[f"{source}/{fold}/{seed}"] for source in SHAPES}
+    for source, vector in vectors.items():
+        shape = (TINY if told["tiny"] else SHAPES)[source]
+        model = fitted_model(shape, len(told["classes"]), vector)
+        path = folder / f"{source}.onnx"
+        export(model, path)
+        noise = np.random.default_rng(0).normal(size=(64, shape.samples, 3)).astype(np.float32)
+        found[source] = difference(model, path, noise)
+        if found[source] > CLOSE:
+            raise ValueError(
+                f"{path} is {found[source]:.2g} from PyTorch; it must be below {CLOSE}"
+            )
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Export and say how near the files are."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="with the weights.npz of experiments.train")
+    given = parser.parse_args(arguments)
+    for source, far in export_both(given.folder).items():
+        size = (given.folder / f"{source}.onnx").stat().st_size / 1e3
+        print(f"{source}.onnx, {size:.0f} kB: at most {far:.1e} from PyTorch")
+
+
+if __name__ == "__main__":
+    main()
