@@ -202,8 +202,8 @@ def test_onnx_is_numpy_and_scikit_learn(name: str, tmp_path: Path) -> None:
 
 
 def test_people_are_plausible() -> None:
-    people = [synthetic.person(seed, 1.0) for seed in range(10)]
-    np.testing.assert_array_equal(people[3].samples, synthetic.person(3, 1.0).samples)
+    people = [synthetic.person(seed, 1.0) for seed in range(14, 22)]
+    np.testing.assert_array_equal(people[3].samples, synthetic.person(17, 1.0).samples)
     for samples, truth in people:
         dwells = [len(list(run)) / synthetic.RATE for _, run in groupby(truth.tolist())]
         assert all(30 <= seconds <= 1800 for seconds in dwells[:-1])
