@@ -44,14 +44,18 @@ def from_sklearn(model: Any) -> Source:
     return call
 
 
-def from_onnx(path: str | PathLike[str], *, logits: bool = True) -> Source:
+def from_onnx(path: str | PathLike[str], *, logits: bool = True, threads: int = 0) -> Source:
     """Return a source that runs an ONNX file, which takes (1, n, ...) and gives (1, K) last.
 
-    Where it gives probabilities already, say ``logits=False``.
+    Where it gives probabilities already, say ``logits=False``. Unless `threads` is given, the
+    runtime takes all cores; its threads wait busily for more, so a small model is better off
+    with one.
     """
-    from onnxruntime import InferenceSession
+    from onnxruntime import InferenceSession, SessionOptions
 
-    session = InferenceSession(fspath(path))
+    options = SessionOptions()
+    options.intra_op_num_threads = threads
+    session = InferenceSession(fspath(path), options)
     (taken,), given = session.get_inputs(), session.get_outputs()[-1].name
     number = NUMBERS[taken.type]
 
