@@ -59,6 +59,12 @@ cf_real CF_(cf_trigamma)(cf_real x);
 cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, const cf_real *beta, size_t beta_stride,
                         const cf_real *dt, size_t dt_stride, size_t *row);
 
+/* With CF_SMALL defined, for microcontrollers: little code and memory, the same bits. The functions that take several
+   rows or streams are left out. */
+#if defined(CF_SMALL) && !defined(CF_BLOCK)
+#define CF_BLOCK 1
+#define CF_LANES 1
+#endif
 /* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
 #ifndef CF_BLOCK
 #define CF_BLOCK 8

@@ -13,7 +13,7 @@ typedef struct {
 } CF_(update);
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
-CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF_(update) *updates, const int *seen) {
+CF_PART void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF_(update) *updates, const int *seen) {
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
@@ -30,7 +30,7 @@ CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const 
 }
 
 /* Updates one stream a lane; all were checked. *iterations is raised to the most that a lane took. */
-CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, const CF_(update) *updates,
+CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, const CF_(update) *updates,
                               const int *seen, size_t *iterations) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     cf_real c[CF_LANES], eta[CF_LANES], weight[CF_LANES], pull[CF_LANES];
@@ -53,10 +53,8 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
     }
 
     CF_(load)(w, lanes, f->floor, updates, seen);
-    if (mixed)
-        CF_(evaluate)(w, lanes, 1, weight);
-    else
-        CF_(evaluate)(w, lanes, 0, weight);
+#define EVALUATE(is_mixed) CF_(evaluate)(w, lanes, is_mixed, weight)
+    CF_EITHER(mixed, EVALUATE);
     for (k = 0; k < rows; k++)
         for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->lag[k * lanes + l] - w->lag[top + l];
     for (l = 0; l < lanes; l++) {
@@ -80,10 +78,8 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
         mixed |= taken[l] == 0 ? 2 : 0;
     }
     CF_(complete)(w, lanes);
-    if (mixed == 3)
-        CF_(climb)(w, lanes, 1, c, weight, taken);
-    else if (mixed == 2)
-        CF_(climb)(w, lanes, 0, c, weight, taken);
+#define CLIMB(is_mixed) CF_(climb)(w, lanes, is_mixed, c, weight, taken)
+    if (mixed & 2) CF_EITHER(mixed & 1, CLIMB);
 
     for (l = 0; l < lanes; l++)
         if (taken[l] == 0) return CF_NOT_CONVERGED;
@@ -100,7 +96,7 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
 }
 
 /* Where no alpha exceeds 1 by more than rounding, there is no mode to speak of: the mean stands in. */
-CF_INLINE void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real *probs) {
+CF_PART void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real *probs) {
     const size_t classes = f->classes;
     cf_real sum = 0;
     size_t k;
@@ -169,6 +165,19 @@ void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *f, const cf_real *state, cf_r
     CF_(surprise)(f->classes, state + 1, state[0], nu);
 }
 
+#ifdef CF_SMALL
+cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *f, cf_real *state, const cf_real *observed, cf_real beta,
+                                   cf_real dt, cf_real *probs, cf_real *scratch) {
+    const CF_(work) w = CF_(carve)(f->classes, CF_DIRICHLET_ROWS(f->classes), 1, scratch);
+    const CF_(update) update = {observed, state, beta, dt};
+    size_t iterations = 0;
+    int seen = 0;
+    cf_status status = CF_(check)(f->classes, observed, CF_(plain)(f->classes, observed), beta, dt, &seen);
+    if (status == CF_OK) status = CF_(step)(f, &w, 1, &update, &seen, &iterations);
+    if (status == CF_OK && probs != NULL) CF_(read_alpha)(f, state + 1, probs);
+    return status;
+}
+#else
 CF_INLINE cf_status CF_(steps)(const CF_(cf_dirichlet) *f, cf_real *state, size_t steps, const cf_real *observed,
                                const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                cf_real *probs, const CF_(work) w, size_t *row) {
@@ -262,3 +271,4 @@ cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *f, cf_real *state, c
     size_t row;
     return CF_(cf_dirichlet_run)(f, state, 1, observed, &beta, 0, &dt, 0, probs, scratch, &row);
 }
+#endif

@@ -1,0 +1,21 @@
+/* What a program may ask of the emulated board. */
+#ifndef BOARD_H
+#define BOARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void board_write(const char *text);           /* on the host's terminal, by semihosting */
+void board_number(const char *name, uint32_t value); /* "name value\n" */
+void board_hex(const char *name, uint32_t value);    /* "name 0123abcd\n" */
+void board_exit(int code);
+
+/* Ticks since board_start, exact where QEMU counts instructions; at most 2^24. */
+void board_start(void);
+uint32_t board_ticks(void);
+
+/* Fills the unused stack with a pattern, and tells how many bytes below the caller were used since. */
+void board_paint(void);
+uint32_t board_stack_used(void);
+
+#endif
