@@ -88,8 +88,9 @@ def replay(
     sources = list(said)
     weights = dict(zip(sources, row_weights(coded(sources), beta).tolist(), strict=True))
     channels = {name: c for name, c in (channel or {}).items() if c is not None}
+    precision = filter.probs.dtype
     taken = {
-        name: put_right_by(channels, name, rows) if name in channels else rows
+        name: put_right_by(channels, name, rows.astype(precision)) if name in channels else rows
         for name, rows in said.items()
     }
     chooser, fresh = policy.copy(), filter.copy()

@@ -67,7 +67,7 @@ void board_start(void) {
 uint32_t board_ticks(void) { return 0xFFFFFF - SYST_CVR; }
 
 #define PATTERN 0xA5A5A5A5u
-#define DEEP 16384 /* words */
+#define DEEP 2048 /* words */
 
 static uint32_t *here(void) { return (uint32_t *)(uintptr_t)__builtin_frame_address(0); }
 

@@ -129,6 +129,25 @@ cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *settings, cf_real *sta
                                  const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
                                  size_t dt_stride, cf_real *probs, cf_real *scratch, size_t *row);
 
+/* The decision alone, of a filter without anchor whose observations all have the weight 1: there nu <- gamma^dt nu - log s,
+   and the class of the largest alpha is that of the least nu. Only differences of nu count, so the state of a stream
+   is K numbers, noughts at the start where the prior is even, and the least stays 0. */
+cf_status CF_(cf_single_update)(const CF_(cf_dirichlet) *settings, cf_real *nu, const cf_real *observed, cf_real dt,
+                                size_t *decision);
+
+/* ---- the channel ---- */
+
+/* What puts a classifier's answers right by its confusions: with M_kj the mean answer j in class k and pi the classes'
+   shares, the answer w becomes p_k ~ pi_k exp(sum_j w_j log M_kj), normalised. */
+typedef struct {
+    size_t classes;
+    const cf_real *log_prior;  /* K numbers: log pi */
+    const cf_real *log_matrix; /* K x K: log M_kj is number j K + k */
+} CF_(cf_channel);
+
+/* Puts one answer right, from K numbers to K others. NaN only stays so: nothing was seen. */
+cf_status CF_(cf_channel_apply)(const CF_(cf_channel) *channel, const cf_real *observed, cf_real *probs);
+
 /* ---- the sticky filter ---- */
 
 /* The forward pass of a hidden Markov model in continuous time. Over dt the class stays with probability stay^dt and is
