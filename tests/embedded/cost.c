@@ -60,7 +60,8 @@ __attribute__((noinline)) static void window(const float *observed) {
 }
 
 #ifdef SINGLE
-cf_status cf_single_update_f32(const cf_dirichlet_f32 *f, float *nu, const float *observed, float dt, size_t *decision);
+#include "single.c"
+
 static const cf_dirichlet_f32 settings = {CF_CLASSES, 0.95f, 0.001f, 0, 1e6f, 0, -0.0512933061f, NULL};
 #endif
 

@@ -15,6 +15,6 @@ int main(void) {
         (void)cf_update_f32(&stream, (int)board_ticks(), observed, given, probs);
     }
 #endif
-    for (k = 0; k < CF_CLASSES; k++) seen = probs[k];
+    for (k = 0; k < CF_CLASSES; k++) seen = probs[k] + observed[k];
     return (int)board_ticks();
 }
