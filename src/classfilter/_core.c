@@ -182,17 +182,18 @@ static PyObject *get_eta(PyObject *object, void *nothing) {
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Dirichlet *filter = (Dirichlet *)object;
-    static char *names[] = {"prior", "prior_weight", "gamma", "floor", "anchor", "max_concentration", "mean", "single", NULL};
+    static char *names[] = {"prior", "prior_weight", "gamma", "floor", "anchor", "max_concentration", "mean", "tolerance",
+                             "single", NULL};
     PyObject *prior;
-    double prior_weight, gamma, floor, anchor, max_concentration;
+    double prior_weight, gamma, floor, anchor, max_concentration, tolerance;
     int mean, single;
     Dirichlet made;
     Core *const self = &made.core;
     PyArrayObject *array;
     size_t state, scratch;
     cf_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
-                                     &anchor, &max_concentration, &mean, &single))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
+                                     &anchor, &max_concentration, &mean, &tolerance, &single))
         return -1;
     made = *filter;
     self->single = single;
@@ -222,6 +223,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->anchor = (float)anchor;
         f->max_concentration = (float)max_concentration;
         f->mean = mean;
+        f->tolerance = (float)tolerance;
     } else {
         cf_dirichlet_f64 *f = &made.settings.f64;
         f->classes = self->classes;
@@ -230,6 +232,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->anchor = anchor;
         f->max_concentration = max_concentration;
         f->mean = mean;
+        f->tolerance = tolerance;
     }
     status = CALL(self, cf_dirichlet_prepare, ((void *)&made.settings, PyArray_DATA(array), made.prior_nu));
     if (status == CF_OK) {

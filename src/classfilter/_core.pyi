@@ -15,6 +15,7 @@ class Dirichlet:
         anchor: float,
         max_concentration: float,
         mean: bool,
+        tolerance: float,
         single: bool,
     ) -> None: ...
     def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> NDArray[Any]: ...

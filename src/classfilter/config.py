@@ -108,6 +108,7 @@ def save(
     prior = [1.0, 1.0]
     prior_weight = 1.0
     max_concentration = 1000000.0
+    tolerance = 0.0
     dtype = "float64"
     <BLANKLINE>
     [beta]

@@ -112,6 +112,8 @@ def config_header(config: Config, name: str) -> str:
         f"#define CF_SOURCES {len(sources)}",
         f"enum {{ {', '.join(_names('CF_SOURCE', sources))} }};",
     ]
+    if set(config.beta.values()) <= {0.0, 1.0}:
+        lines += ["#define CF_WHOLE"]
     lines += _dirichlet(f) if isinstance(f, DirichletFilter) else _sticky(f)  # type: ignore[arg-type]
     lines += [_table("beta", list(config.beta.values()))]
     if config.channel:
@@ -138,6 +140,7 @@ def _dirichlet(f: DirichletFilter) -> list[str]:
         "CF_CLASSES",
         *map(_number, numbers),
         str(int(given["estimate"] == "mean")),
+        _number(given["tolerance"]),
         _number(log_gamma),
         "cf_config_prior_nu" if anchored else "NULL",
     ]

@@ -29,7 +29,8 @@ typedef enum {
     CF_BAD_STAY,          /* stay outside [0, 1] */
     CF_BAD_CLASS_PRIOR,   /* an entry of the classes' prior outside [1e-6, 1], or their sum off 1 */
     CF_BAD_RATES,         /* a rate of change outside [0, 1e6] */
-    CF_BAD_STATE          /* a state that is no distribution over the classes */
+    CF_BAD_STATE,         /* a state that is no distribution over the classes */
+    CF_BAD_TOLERANCE      /* tolerance outside [0, 0.1] */
 } cf_status;
 
 #define CF_SUM_TOLERANCE 0.05
@@ -76,7 +77,7 @@ cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, co
 
 /* ---- the Dirichlet filter ---- */
 
-/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first six members, then
+/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first seven members, then
    let cf_dirichlet_prepare compute the rest and check them all. */
 typedef struct {
     size_t classes;            /* K >= 2 */
@@ -85,6 +86,7 @@ typedef struct {
     cf_real anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
     cf_real max_concentration; /* largest sum of alpha */
     int mean;                  /* read the mean of Dir(alpha) instead of its mode */
+    cf_real tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
     cf_real log_gamma;
     const cf_real *prior_nu; /* K numbers, or NULL where anchor is 0 */
 } CF_(cf_dirichlet);

@@ -287,8 +287,9 @@ CF_PART cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real s
 
 /* Moves x of the lanes with taken[l] = 0 to their modes, from the x at which `evaluate` was last called; taken[l] becomes
    the number of iterations, and stays 0 where they were not enough. `mixed`: some beta is neither 0 nor 1, so that b
-   is not x. c is overwritten: L is divided by c + beta. */
-CF_PART void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real *c, const cf_real *beta, size_t *taken) {
+   is not x. A step of at most `close`, relative to x, is the last. c is overwritten: L is divided by c + beta. */
+CF_PART void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real close, cf_real *c, const cf_real *beta,
+                      size_t *taken) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     const cf_real nought[CF_LANES] = {0};
     cf_real share[CF_LANES], promised[CF_LANES] = {0}, slope[CF_LANES], alone[CF_LANES], rise[CF_LANES];
@@ -356,7 +357,7 @@ CF_PART void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real *c,
         CF_(complete)(w, lanes);
         for (l = 0; l < lanes; l++) {
             const cf_real noise = 16 * CF_EPSILON * w->x[top + l]; /* what rounding leaves open of the sum */
-            const int near = distance[l] < TOLERANCE || (distance[l] < noise && distance[l] < CF_R(0.03));
+            const int near = distance[l] < close || (distance[l] < noise && distance[l] < CF_R(0.03));
             const int lost = iteration >= PATIENCE && (promised[l] < ROUNDING || (on[l] && distance[l] < noise));
             if (taken[l] == 0 && ((on[l] && near) || lost)) taken[l] = iteration;
             climbing |= taken[l] == 0;

@@ -23,7 +23,7 @@ CF_PART void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF
             x[k * lanes + l] = updates[l].state[k + 1];
         }
     CF_(total)(classes, classes, lanes, s, sum);
-    for (k = 0; k < rows; k++)
+    for (k = 0; k < rows - (CF_BLOCK == 1); k++)
         for (l = 0; l < lanes; l++)
             s[k * lanes + l] = cf_log_ratio((cf_bits)k < (cf_bits)classes ? s[k * lanes + l] : sum[l], sum[l]);
     CF_(complete)(w, lanes);
@@ -33,7 +33,8 @@ CF_PART void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF
 CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, const CF_(update) *updates,
                               const int *seen, size_t *iterations) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
-    cf_real c[CF_LANES], eta[CF_LANES], weight[CF_LANES], pull[CF_LANES];
+    cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
+    const cf_real close = f->tolerance > TOLERANCE ? f->tolerance : TOLERANCE;
     size_t taken[CF_LANES], k, l;
     int mixed = 0, silent = 1;
     for (l = 0; l < lanes; l++) {
@@ -44,7 +45,7 @@ CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size
         pull[l] = (1 - keep) * f->anchor;
         c[l] = keep * updates[l].state[0];
         eta[l] = c[l] + pull[l];
-        mixed |= weight[l] > 0 && weight[l] < 1;
+        mixed |= CF_PARTIAL(weight[l]);
         silent &= !seen[l];
     }
     if (silent && !(f->anchor > 0)) {
@@ -78,7 +79,7 @@ CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size
         mixed |= taken[l] == 0 ? 2 : 0;
     }
     CF_(complete)(w, lanes);
-#define CLIMB(is_mixed) CF_(climb)(w, lanes, is_mixed, c, weight, taken)
+#define CLIMB(is_mixed) CF_(climb)(w, lanes, is_mixed, close, c, weight, taken)
     if (mixed & 2) CF_EITHER(mixed & 1, CLIMB);
 
     for (l = 0; l < lanes; l++)
@@ -134,6 +135,7 @@ cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, 
     if (!(f->floor >= CF_R(1e-30) && f->floor < 1)) return CF_BAD_FLOOR;
     if (!(f->anchor >= 0 && f->anchor <= LARGEST_WEIGHT)) return CF_BAD_ANCHOR;
     if (!(f->max_concentration >= (cf_real)f->classes && f->max_concentration <= largest)) return CF_BAD_CONCENTRATION;
+    if (!(f->tolerance >= 0 && f->tolerance <= CF_R(0.1))) return CF_BAD_TOLERANCE;
     for (k = 0; k < f->classes; k++)
         if (!(prior[k] >= SMALLEST_ALPHA && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
     sum = CF_(sum)(f->classes, prior);

@@ -97,7 +97,7 @@ CF_INLINE cf_real cf_log_ratio(cf_real a, cf_real b) {
 }
 
 /* exp(x) for x <= 0; nought where the result would be denormal. */
-CF_INLINE cf_real cf_exp_negative(cf_real x) {
+CF_PART cf_real cf_exp_negative(cf_real x) {
     cf_real y = x > CF_EXP_MIN ? x : CF_EXP_MIN;
     cf_real shifted = y * CF_R(1.44269504088896341) + CF_ROUND;
     cf_real k = shifted - CF_ROUND;

@@ -150,7 +150,7 @@ cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *f, cf_real *state, const c
     size_t k;
     const cf_status status = CF_(check)(classes, observed, CF_(plain)(classes, observed), beta, dt, &seen);
     if (status != CF_OK) return status;
-    if (beta < 1)
+    if (CF_PARTIAL(beta))
         for (k = 0; seen && k < classes; k++) {
             const cf_real s = observed[k] > floor ? observed[k] : floor;
             scratch[k] = cf_exp_negative(beta * (cf_log_ratio(s, 1) - shift[k]));
