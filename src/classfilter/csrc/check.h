@@ -42,7 +42,7 @@ static cf_status CF_(judge)(size_t classes, const cf_real *observed, int *missin
     for (k = 0; k < classes; k++) {
         if (observed[k] < 0) return CF_PROBS_NEGATIVE;
         if (observed[k] > CF_R(1e30)) return CF_PROBS_INFINITE;
-        nans += !(observed[k] >= 0);
+        if (!(observed[k] >= 0)) nans++;
     }
     *missing = nans == classes;
     return *missing ? CF_OK : nans > 0 ? CF_PROBS_SOME_NAN : CF_PROBS_SUM;

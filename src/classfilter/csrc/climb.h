@@ -25,6 +25,14 @@
 #define LARGEST_RISE 8  /* of the sum */
 #define LARGEST_FALL 64 /* of a class */
 
+/* A small build has one lane, and knows it everywhere. */
+#ifdef CF_SMALL
+enum { lanes = 1 };
+#define CF_LANES_GIVEN size_t one CF_UNUSED
+#else
+#define CF_LANES_GIVEN size_t lanes
+#endif
+
 /* Views into the scratch memory. Row k < K belongs to class k, row K to the sum over the classes; rows beyond it
    fill the last block and are ignored. */
 typedef struct {
@@ -36,7 +44,7 @@ typedef struct {
     cf_real *state;
 } CF_(work);
 
-CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_real *scratch) {
+CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, CF_LANES_GIVEN, cf_real *scratch) {
     const size_t size = rows * lanes;
     CF_(work) w;
     w.classes = classes;
@@ -97,7 +105,7 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_rea
 #define CF_CLASS(k, value) cf_from_bits(cf_to_bits(value) & (0 - (cf_bits)((cf_bits)(k) < (cf_bits)classes)))
 
 /* Sum over the classes' rows of each lane, in an order that depends on nothing else: four interleaved partial sums. */
-CF_INLINE void CF_(total)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *sum) {
+CF_INLINE void CF_(total)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *a, cf_real *sum) {
     const size_t whole = rows / 4 * 4, width = 4 * lanes;
     cf_real part[4 * CF_LANES] = {0};
     size_t k, l;
@@ -114,7 +122,7 @@ CF_INLINE void CF_(total)(size_t classes, size_t rows, size_t lanes, const cf_re
         sum[l] = (part[l] + part[lanes + l]) + (part[2 * lanes + l] + part[3 * lanes + l]);
 }
 
-CF_PART void CF_(largest)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *most) {
+CF_PART void CF_(largest)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *a, cf_real *most) {
     const size_t whole = rows / 4 * 4, width = 4 * lanes;
     cf_real part[4 * CF_LANES] = {0}, value;
     size_t k, l;
@@ -141,7 +149,7 @@ CF_PART void CF_(largest)(size_t classes, size_t rows, size_t lanes, const cf_re
 }
 
 /* Completes x by its sum and, in the rows that are not used, a harmless number. */
-CF_PART void CF_(complete)(const CF_(work) *w, size_t lanes) {
+CF_PART void CF_(complete)(const CF_(work) *w, CF_LANES_GIVEN) {
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
@@ -155,7 +163,7 @@ CF_PART void CF_(complete)(const CF_(work) *w, size_t lanes) {
 
 /* Polygamma functions. `lag` becomes log of the sum's h over the row's, less `rest`, so that
    lag[k] - lag[classes] = digamma(sum) - digamma(row). */
-CF_PART void CF_(polygammas)(size_t classes, size_t rows, size_t lanes, const cf_real *restrict x,
+CF_PART void CF_(polygammas)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *restrict x,
                                cf_real *restrict lag, cf_real *restrict first, cf_real *restrict second) {
     cf_real top_h[CF_LANES];
     size_t k, l;
@@ -169,7 +177,7 @@ CF_PART void CF_(polygammas)(size_t classes, size_t rows, size_t lanes, const cf
     }
 }
 
-CF_PART void CF_(evaluate)(const CF_(work) *w, size_t lanes, int mixed, const cf_real *beta) {
+CF_PART void CF_(evaluate)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf_real *beta) {
     const size_t classes = w->classes, rows = w->rows;
     if (mixed) {
         const cf_real *restrict x = w->x;
@@ -187,7 +195,7 @@ CF_PART void CF_(evaluate)(const CF_(work) *w, size_t lanes, int mixed, const cf
 
 /* Derivatives of L by class: the first; 1 / the second, which stands alone but for a part that all classes share; and
    the third, likewise. Also the first one's products with the last change, and with 1 / the second. */
-CF_PART void CF_(derive)(const CF_(work) *w, size_t lanes, int mixed, const cf_real *c, const cf_real *share,
+CF_PART void CF_(derive)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf_real *c, const cf_real *share,
                            const cf_real *beta) {
     const size_t rows = w->rows, top = w->classes * lanes;
     const cf_real *restrict x = w->x, *restrict lag = w->lag, *restrict lag_b = mixed ? w->lag_b : w->lag;
@@ -214,7 +222,7 @@ CF_PART void CF_(derive)(const CF_(work) *w, size_t lanes, int mixed, const cf_r
 }
 
 /* What the third derivatives add to the sum of the Newton step (g + rise) / d. Remembers where the step starts. */
-CF_PART void CF_(foresee)(const CF_(work) *w, size_t lanes, const int *goes, const cf_real *rise,
+CF_PART void CF_(foresee)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, const cf_real *rise,
                             const cf_real *top_bend) {
     const size_t rows = w->rows;
     const cf_real *restrict inverse = w->inverse, *restrict bend = w->bend, *restrict gradient = w->gradient;
@@ -232,7 +240,7 @@ CF_PART void CF_(foresee)(const CF_(work) *w, size_t lanes, const int *goes, con
 /* Takes the step from `base`. With a its first and b its second order, relative to x, x (1 + a + b) for a rise and
    x / (1 - a + a^2 - b) for a fall agree to third order, and stay positive. Leaves the relative change in `ratio`,
    and the gain it promises in `product`. */
-CF_PART void CF_(move)(const CF_(work) *w, size_t lanes, const int *goes, const cf_real *rise) {
+CF_PART void CF_(move)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, const cf_real *rise) {
     const size_t rows = w->rows;
     const cf_real *restrict inverse = w->inverse, *restrict gradient = w->gradient, *restrict bend = w->bend;
     const cf_real *restrict base = w->base, *restrict over_x = w->over_x;
@@ -254,7 +262,7 @@ CF_PART void CF_(move)(const CF_(work) *w, size_t lanes, const int *goes, const 
 }
 
 /* Goes back half of the last change. */
-CF_PART void CF_(retreat)(const CF_(work) *w, size_t lanes, const int *goes) {
+CF_PART void CF_(retreat)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes) {
     const size_t rows = w->rows;
     const cf_real *restrict base = w->base;
     cf_real *restrict x = w->x, *restrict change = w->change;
@@ -288,7 +296,7 @@ CF_PART cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real s
 /* Moves x of the lanes with taken[l] = 0 to their modes, from the x at which `evaluate` was last called; taken[l] becomes
    the number of iterations, and stays 0 where they were not enough. `mixed`: some beta is neither 0 nor 1, so that b
    is not x. A step of at most `close`, relative to x, is the last. c is overwritten: L is divided by c + beta. */
-CF_PART void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real close, cf_real *c, const cf_real *beta,
+CF_PART void CF_(climb)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, cf_real close, cf_real *c, const cf_real *beta,
                       size_t *taken) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     const cf_real nought[CF_LANES] = {0};

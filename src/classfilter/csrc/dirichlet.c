@@ -13,7 +13,7 @@ typedef struct {
 } CF_(update);
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
-CF_PART void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF_(update) *updates, const int *seen) {
+CF_PART void CF_(load)(const CF_(work) *w, CF_LANES_GIVEN, cf_real floor, const CF_(update) *updates, const int *seen) {
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
@@ -30,7 +30,7 @@ CF_PART void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF
 }
 
 /* Updates one stream a lane; all were checked. *iterations is raised to the most that a lane took. */
-CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, const CF_(update) *updates,
+CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_LANES_GIVEN, const CF_(update) *updates,
                               const int *seen, size_t *iterations) {
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
@@ -219,7 +219,7 @@ CF_TARGETS cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *f, cf_real *
 }
 
 /* Updates `count` <= lanes streams that were checked. */
-CF_INLINE cf_status CF_(group)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, size_t count,
+CF_INLINE cf_status CF_(group)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_LANES_GIVEN, size_t count,
                                const CF_(update) *updates, const int *seen, cf_real *const *probs) {
     size_t iterations = 0, l;
     cf_status status = CF_(step)(f, w, lanes, updates, seen, &iterations);

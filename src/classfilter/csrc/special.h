@@ -10,8 +10,10 @@
 /* CF_INLINE makes straight code. CF_PART does so too where speed counts; with CF_SMALL it makes a function, which is in
    memory once. */
 #if defined(__GNUC__)
+#define CF_UNUSED __attribute__((unused))
 #define CF_INLINE static inline __attribute__((always_inline, unused))
 #else
+#define CF_UNUSED
 #define CF_INLINE static inline
 #endif
 #if defined(__GNUC__) && defined(CF_SMALL)
