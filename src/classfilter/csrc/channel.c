@@ -2,7 +2,7 @@
 #include "check.h"
 
 cf_status CF_(cf_channel_apply)(const CF_(cf_channel) *c, const cf_real *observed, cf_real *probs) {
-    const size_t classes = c->classes;
+    const size_t classes = CF_COUNT(c->classes);
     const cf_real *seen = c->log_matrix;
     cf_real sum, most;
     int missing = 0;

@@ -16,6 +16,7 @@
 CF_PART cf_real CF_(sum)(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
     cf_real p = 0, q = 0, r = 0, s = 0;
+    n = CF_COUNT(n);
     for (; n >= 4; n -= 4, a += 4) {
         p += a[0];
         q += a[1];

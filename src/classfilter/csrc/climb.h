@@ -73,6 +73,17 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, CF_LANES_GIVEN, cf_r
     return w;
 }
 
+/* In a small build, the views are made anew in each function: they are but distances from the first, which the
+   compiler knows where the program says how many classes there are, by CF_CLASSES. */
+#ifndef CF_SMALL
+#define CF_VIEWS(w) (void)0
+#else
+#define CF_VIEWS(w)                                                                                              \
+    const size_t count = CF_COUNT((w)->classes);                                                                 \
+    const CF_(work) views = CF_(carve)(count, CF_DIRICHLET_ROWS(count), 1, (w)->x);                              \
+    (w) = &views
+#endif
+
 /* Where lanes go separate ways, each number is chosen, not each way, so that the loops become vector code. */
 #define CF_CHOOSE(lane_goes, value, other) (lanes == 1 || (lane_goes) ? (value) : (other))
 
@@ -150,6 +161,7 @@ CF_PART void CF_(largest)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_
 
 /* Completes x by its sum and, in the rows that are not used, a harmless number. */
 CF_PART void CF_(complete)(const CF_(work) *w, CF_LANES_GIVEN) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
@@ -178,6 +190,7 @@ CF_PART void CF_(polygammas)(size_t classes, size_t rows, CF_LANES_GIVEN, const 
 }
 
 CF_PART void CF_(evaluate)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf_real *beta) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     if (mixed) {
         const cf_real *restrict x = w->x;
@@ -197,6 +210,7 @@ CF_PART void CF_(evaluate)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const 
    the third, likewise. Also the first one's products with the last change, and with 1 / the second. */
 CF_PART void CF_(derive)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf_real *c, const cf_real *share,
                            const cf_real *beta) {
+    CF_VIEWS(w);
     const size_t rows = w->rows, top = w->classes * lanes;
     const cf_real *restrict x = w->x, *restrict lag = w->lag, *restrict lag_b = mixed ? w->lag_b : w->lag;
     const cf_real *restrict first = w->first, *restrict first_b = mixed ? w->first_b : w->first;
@@ -224,6 +238,7 @@ CF_PART void CF_(derive)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf
 /* What the third derivatives add to the sum of the Newton step (g + rise) / d. Remembers where the step starts. */
 CF_PART void CF_(foresee)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, const cf_real *rise,
                             const cf_real *top_bend) {
+    CF_VIEWS(w);
     const size_t rows = w->rows;
     const cf_real *restrict inverse = w->inverse, *restrict bend = w->bend, *restrict gradient = w->gradient;
     const cf_real *restrict x = w->x;
@@ -241,6 +256,7 @@ CF_PART void CF_(foresee)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, c
    x / (1 - a + a^2 - b) for a fall agree to third order, and stay positive. Leaves the relative change in `ratio`,
    and the gain it promises in `product`. */
 CF_PART void CF_(move)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, const cf_real *rise) {
+    CF_VIEWS(w);
     const size_t rows = w->rows;
     const cf_real *restrict inverse = w->inverse, *restrict gradient = w->gradient, *restrict bend = w->bend;
     const cf_real *restrict base = w->base, *restrict over_x = w->over_x;
@@ -263,6 +279,7 @@ CF_PART void CF_(move)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, cons
 
 /* Goes back half of the last change. */
 CF_PART void CF_(retreat)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes) {
+    CF_VIEWS(w);
     const size_t rows = w->rows;
     const cf_real *restrict base = w->base;
     cf_real *restrict x = w->x, *restrict change = w->change;
@@ -298,6 +315,7 @@ CF_PART cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real s
    is not x. A step of at most `close`, relative to x, is the last. c is overwritten: L is divided by c + beta. */
 CF_PART void CF_(climb)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, cf_real close, cf_real *c, const cf_real *beta,
                       size_t *taken) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     const cf_real nought[CF_LANES] = {0};
     cf_real share[CF_LANES], promised[CF_LANES] = {0}, slope[CF_LANES], alone[CF_LANES], rise[CF_LANES];

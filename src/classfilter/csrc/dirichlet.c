@@ -14,6 +14,7 @@ typedef struct {
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
 CF_PART void CF_(load)(const CF_(work) *w, CF_LANES_GIVEN, cf_real floor, const CF_(update) *updates, const int *seen) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
@@ -32,6 +33,7 @@ CF_PART void CF_(load)(const CF_(work) *w, CF_LANES_GIVEN, cf_real floor, const 
 /* Updates one stream a lane; all were checked. *iterations is raised to the most that a lane took. */
 CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_LANES_GIVEN, const CF_(update) *updates,
                               const int *seen, size_t *iterations) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
     const cf_real close = f->tolerance > TOLERANCE ? f->tolerance : TOLERANCE;
@@ -98,7 +100,7 @@ CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_L
 
 /* Where no alpha exceeds 1 by more than rounding, there is no mode to speak of: the mean stands in. */
 CF_PART void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real *probs) {
-    const size_t classes = f->classes;
+    const size_t classes = CF_COUNT(f->classes);
     cf_real sum = 0;
     size_t k;
     if (!f->mean) {
@@ -170,11 +172,16 @@ void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *f, const cf_real *state, cf_r
 #ifdef CF_SMALL
 cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *f, cf_real *state, const cf_real *observed, cf_real beta,
                                    cf_real dt, cf_real *probs, cf_real *scratch) {
-    const CF_(work) w = CF_(carve)(f->classes, CF_DIRICHLET_ROWS(f->classes), 1, scratch);
+    const size_t classes = CF_COUNT(f->classes);
+    CF_(work) w;
     const CF_(update) update = {observed, state, beta, dt};
     size_t iterations = 0;
     int seen = 0;
-    cf_status status = CF_(check)(f->classes, observed, CF_(plain)(f->classes, observed), beta, dt, &seen);
+    cf_status status;
+    w.classes = classes;
+    w.rows = CF_DIRICHLET_ROWS(classes);
+    w.x = scratch;
+    status = CF_(check)(classes, observed, CF_(plain)(classes, observed), beta, dt, &seen);
     if (status == CF_OK) status = CF_(step)(f, &w, 1, &update, &seen, &iterations);
     if (status == CF_OK && probs != NULL) CF_(read_alpha)(f, state + 1, probs);
     return status;

@@ -3,7 +3,7 @@
 
 cf_status CF_(cf_single_update)(const CF_(cf_dirichlet) *f, cf_real *nu, const cf_real *observed, cf_real dt,
                                 size_t *decision) {
-    const size_t classes = f->classes;
+    const size_t classes = CF_COUNT(f->classes);
     const cf_real floor = f->floor;
     cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : 0, least;
     int seen = 0;

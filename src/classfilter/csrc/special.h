@@ -22,6 +22,13 @@
 #define CF_PART CF_INLINE
 #endif
 
+/* A program for one number of classes may say so, and gets shorter code. */
+#ifdef CF_CLASSES
+#define CF_COUNT(classes) ((void)(classes), (size_t)CF_CLASSES)
+#else
+#define CF_COUNT(classes) (classes)
+#endif
+
 /* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
 #if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
 #define CF_TARGETS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

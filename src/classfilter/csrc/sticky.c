@@ -142,7 +142,7 @@ CF_INLINE void CF_(advance)(const CF_(cf_sticky) *f, size_t width, cf_real dt, C
 #ifdef CF_SMALL
 cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
                                 cf_real *passage, cf_real *scratch) {
-    const size_t classes = f->classes;
+    const size_t classes = CF_COUNT(f->classes);
     const cf_real *const over_prior = f->table + OVER_PRIOR * classes, *const shift = f->table + SHIFT * classes;
     const cf_real floor = f->floor;
     CF_(pause) pause = {-1, 1, 0};
