@@ -124,3 +124,12 @@ def test_the_same_bits_everywhere(precision: str, tmp_path: Path) -> None:
         )
         outputs[(compiler, *way)] = run(program, "200").split()[-1]  # the digest
     assert len(set(outputs.values())) == 1, outputs
+
+
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_the_decision_alone(precision: str, tmp_path: Path) -> None:
+    way = ["-O1", "-DCF_SMALL", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    program = compile_c(
+        COMPILERS[0], HERE / "single.c", tmp_path / "single", *way, *PRECISIONS[precision]
+    )
+    assert 14_000 < int(run(program)) <= 15_000

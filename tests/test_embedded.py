@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from embedded.board import HERE, M0, M4F, Target, build, missing, run, symbols
-from firmware import configs
 
 from classfilter.export import export
+from embedded.board import HERE, M0, M4F, Target, build, missing, run, symbols
+from firmware import configs
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
@@ -42,7 +42,7 @@ def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
     """The cost of a loop on the board, known by hand: three instructions a round."""
     (tmp_path / "loop.c").write_text(
         '#include "board.h"\n'
-        "#include \"classfilter.h\"\n"
+        '#include "classfilter.h"\n'
         "static uint32_t rounds(uint32_t n) {\n"
         "    uint32_t from;\n"
         "    board_start();\n"

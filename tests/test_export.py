@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Run
-from firmware import NAMES, configs
 
 import classfilter as cf
 from classfilter.config import Config, save
 from classfilter.export import _number, config_header, export, golden, single
+from conftest import Run
+from firmware import NAMES, configs
 
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
 PLAIN = ("sleep", "sit", "walk", "ride", "run", "mixed")
@@ -100,7 +100,9 @@ def test_names_are_fit_for_c(tmp_path: Path) -> None:
     header = config_header(Config(f, {"*/": 1.0}, {}), "/* a\n*/.toml")
     assert "enum { CF_CLASS_A_B, CF_CLASS_A_B_1, CF_CLASS_X__, CF_CLASS___ };" in header
     assert r'{"a b", "a-b", "x\042\012", "*/"}' in header
-    assert header.splitlines()[0].endswith("from /* a?; do not edit. */".replace("/* a?", "/* a??.toml"))
+    assert header.splitlines()[0].endswith(
+        "from /* a?; do not edit. */".replace("/* a?", "/* a??.toml")
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,9 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
 
     assert told(log) == (0, f"{path.name}: 200 rows, the same bits\n")
     at = pl.int_range(pl.len()) == 150
-    off = log.with_columns(pl.when(at).then(pl.col("f_walk") * (1 + 2e-7)).otherwise("f_walk").alias("f_walk"))
+    off = log.with_columns(
+        pl.when(at).then(pl.col("f_walk") * (1 + 2e-7)).otherwise("f_walk").alias("f_walk")
+    )
     code, words = told(off)
     assert code == 1
     assert "row 150, class 'walk': the device has" in words

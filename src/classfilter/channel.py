@@ -215,7 +215,7 @@ class Channel:
             given = probabilities(probs, names)  # it names the row
         w = probabilities(np.atleast_2d(given), names)
         if dtype == np.float32:
-            w = w.astype(np.float32)  # type: ignore[assignment]
+            w = w.astype(np.float32)
         return _core.put_right(*self.logarithms, w).reshape(given.shape)
 
     @property

@@ -1,4 +1,4 @@
-"""The command line: ``classfilter filter | stream | plot | tune | compare | export | verify | demo``.
+"""The command line: ``classfilter filter | stream | plot | tune | compare | export | ...``.
 
 Exit codes: 0, done; 1, a file or its content cannot be used; 2, the command was misspelt; 3, done,
 but some lines of a stream were refused; 130, interrupted.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .cli_options import FILE, TABLE, about
+from .cli_options import FILE, about
 from .config import read
 from .files import read_table
 

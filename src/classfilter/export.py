@@ -34,7 +34,7 @@ def single(config: Config) -> Config:
             f"filter is {made.__name__}; only a DirichletFilter and a StickyFilter have a C core"
         )
     given = options(config.filter) | {"dtype": "float32"}
-    return config._replace(filter=made(config.filter.classes, **given))  # type: ignore[call-arg]
+    return config._replace(filter=made(config.filter.classes, **given))
 
 
 def export(config: Config, folder: str | Path, name: str = "a filter") -> list[Path]:
@@ -134,7 +134,7 @@ def _dirichlet(f: DirichletFilter) -> list[str]:
     if anchored:
         weighed = DirichletFilter(f.classes, **given | {"prior_weight": 1.0})
         lines += [_table("prior_nu", weighed.nu)]
-    log_gamma = _core.log(np.float32([f.gamma]))[0] if np.float32(f.gamma) > 0 else 0.0
+    log_gamma = _core.log(np.array([f.gamma], np.float32))[0] if np.float32(f.gamma) > 0 else 0.0
     numbers = [f.gamma, given["floor"], given["anchor"], given["max_concentration"]]
     filled = [
         "CF_CLASSES",
@@ -222,7 +222,7 @@ def golden(config: Config, rows: int = ROWS) -> Golden:
         source.append(names[who])
         w = probs[i]
         if names[who] in config.channel:
-            w = put_right_by(config.channel, names[who], w)  # type: ignore[assignment]
+            w = put_right_by(config.channel, names[who], w)
         filtered[i] = f.update(w, config.beta[names[who]], float(dt[i]))
         state.append(np.hstack(list(f.state)).astype(np.float32))
     return Golden(source, dt, probs, filtered, np.array(state))
@@ -256,11 +256,9 @@ def golden_header(config: Config) -> str:
     inputs = zlib.crc32(np.stack([made.dt, first], axis=1).astype("<f4").tobytes())
     outputs = zlib.crc32(np.hstack([made.filtered, made.state]).astype("<f4").tobytes())
     full = made.filtered[:FULL].view(np.uint32).tolist()
-    rows = ",\n".join(
-        f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full
-    )
+    rows = ",\n".join(f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full)
     return f"""\
-/* What Python made of the made-up answers of selftest.c, in float32. Made by classfilter; do not edit. */
+/* What Python made of the answers of selftest.c, in float32. Made by classfilter; do not edit. */
 #ifndef CF_GOLDEN_H
 #define CF_GOLDEN_H
 
@@ -294,9 +292,13 @@ def _number(x: float) -> str:
 def _text(text: str) -> str:
     r"""Write text as a C string: bytes beyond ASCII by number, quotes and backslashes escaped."""
     plain = range(32, 127)
-    return '"' + "".join(
-        chr(b) if b in plain and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()
-    ) + '"'
+    return (
+        '"'
+        + "".join(
+            chr(b) if b in plain and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()
+        )
+        + '"'
+    )
 
 
 def _names(prefix: str, names: Sequence[Any]) -> list[str]:
