@@ -58,4 +58,4 @@ def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
     export(configs()["sticky-whole"], tmp_path)
     program = build(tmp_path, M4F, tmp_path / "loop.elf", [tmp_path / "loop.c"])
     code, told = run(program, M4F, counted=True)
-    assert (code, round(int(told["ticks"]) / 25.6)) == (0, 3000)
+    assert (code, round(int(told["ticks"]) / 3.2)) == (0, 3000)

@@ -66,6 +66,8 @@ void board_start(void) {
 
 uint32_t board_ticks(void) { return 0xFFFFFF - SYST_CVR; }
 
+int board_wrapped(void) { return (SYST_CSR >> 16) & 1u; }
+
 #define PATTERN 0xA5A5A5A5u
 #define DEEP 2048 /* words */
 

@@ -71,7 +71,7 @@ def run(program: Path, target: Target, *, counted: bool = False) -> tuple[int, d
     """
     command = ["qemu-system-arm", "-M", target.machine, "-nographic", "-monitor", "none"]
     command += ["-serial", "none", "-semihosting-config", "enable=on,target=native"]
-    command += ["-icount", "shift=10,sleep=off"] if counted else []
+    command += ["-icount", "shift=7,sleep=off"] if counted else []
     done = subprocess.run(
         [*command, "-kernel", str(program)],
         stdin=subprocess.DEVNULL,

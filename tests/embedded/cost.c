@@ -3,7 +3,7 @@
 #include "classfilter.h"
 #include "rows.h"
 
-#define PER_TICK(ticks) (((ticks) * 10u + 128u) / 256u) /* 25 MHz, 1024 ns an instruction */
+#define PER_TICK(ticks) (((ticks) * 5u + 8u) / 16u) /* 3.2 ticks an instruction */
 
 static cf_stream_f32 stream;
 static float probs[CF_CLASSES];
@@ -13,9 +13,11 @@ typedef struct {
 } cost;
 
 static uint32_t idle;
+static int wrapped;
 
 static void add(cost *c, uint32_t ticks) {
     const uint32_t instructions = PER_TICK(ticks - idle);
+    wrapped |= board_wrapped();
     c->sum += instructions;
     c->count++;
     if (instructions > c->most) c->most = instructions;
@@ -117,5 +119,5 @@ int main(void) {
     tell("single", &others[2]);
 #endif
     board_number("state", sizeof stream);
-    return 0;
+    return wrapped ? 4 : 0;
 }
