@@ -68,6 +68,22 @@ def test_the_self_test_sees_a_change(
     assert answer is None or f"other bits than in Python {answer}" in told, told
 
 
+@pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is not installed")
+@pytest.mark.parametrize("kind", ["dirichlet-anchored", "sticky-moving"])
+def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
+    export(configs()[kind], tmp_path)
+    kinds = "--enable=warning,performance,portability"
+    units = ("classfilter.c", "selftest.c", "example.c")
+    done = subprocess.run(
+        ["cppcheck", "-q", "--force", "--std=c99", "--error-exitcode=1", kinds, "-I.", *units],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
 def test_golden_rows_are_those_of_a_loop(tmp_path: Path) -> None:
     """And they hold all that can come: missing rows, noughts, pauses, every source."""
     config = single(configs()["sticky"])

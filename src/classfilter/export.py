@@ -74,11 +74,7 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
             raise ValueError(
                 f"channel.{source} has no weight; add {source} to [beta], or leave its channel out"
             )
-    dirichlet = isinstance(config.filter, DirichletFilter)
-    core = [*HEADERS, *(("climb.h", "dirichlet.c") if dirichlet else ("sticky.c",))]
-    if config.channel:
-        core.append("channel.c")
-    texts = {f"core/{file}": (PACKAGE / "csrc" / file).read_text() for file in core}
+    texts = {f"core/{f}": (PACKAGE / "csrc" / f).read_text() for f in core_files(config)}
     for path in (PACKAGE / "firmware").iterdir():
         texts[path.name] = path.read_text()
     texts["cf_config.h"] = config_header(config, name)
@@ -91,6 +87,13 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
             out.write(text.encode())
         written.append(path)
     return written
+
+
+def core_files(config: Config) -> list[str]:
+    """Return the files of the core that the settings need."""
+    dirichlet = isinstance(config.filter, DirichletFilter)
+    files = [*HEADERS, *(("climb.h", "dirichlet.c") if dirichlet else ("sticky.c",))]
+    return [*files, "channel.c"] if config.channel else files
 
 
 def config_header(config: Config, name: str) -> str:

@@ -41,7 +41,8 @@ class Verdict(NamedTuple):
         bits = [f"0x{np.float32(x).view(np.uint32):08x}" for x in (self.device, self.here)]
         return (
             f"row {self.row}, class {self.name!r}: the device has {self.device:.9g} ({bits[0]}), "
-            f"here it is {self.here:.9g} ({bits[1]}); the {self.row} rows before agree"
+            f"here it is {self.here:.9g} ({bits[1]})"
+            + (f"; the {self.row} rows before agree" if self.row else "")
         )
 
 

@@ -116,9 +116,10 @@ def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
         return Cost(told, flash(with_it) - flash(without) - library, library)
 
 
-def energy(target: Target, instructions: int) -> float:
+def energy(target: Target, instructions: int) -> str:
     """Return an estimate of the energy that updates take, in millijoule a day."""
-    return 1000 * JOULES_A_CYCLE[target.name] * CYCLES * instructions * UPDATES_A_DAY
+    found = 1000 * JOULES_A_CYCLE[target.name] * CYCLES * instructions * UPDATES_A_DAY
+    return f"{found:,.0f}" if found >= 100 else f"{found:.2g}"
 
 
 def table(target: Target, classes: list[int], level: str = "-Os") -> None:
@@ -138,7 +139,7 @@ def table(target: Target, classes: list[int], level: str = "-Os") -> None:
             print(
                 f"| {K} | {case.name} | {mean:,} | {most:,} | {hardest:,} | "
                 f"{cost.flash:,} | {cost.library:,} | {cost.of('state')} | "
-                f"{cost.of('stack'):,} | {energy(target, mean):.3g} |",
+                f"{cost.of('stack'):,} | {energy(target, mean)} |",
                 flush=True,
             )
             if "single mean" in cost.told:
@@ -150,7 +151,7 @@ def table(target: Target, classes: list[int], level: str = "-Os") -> None:
             ("window", "mean of the last 5"),
         ):
             mean, most = others.of(f"{name} mean"), others.of(f"{name} most")
-            print(f"| {K} | {words} | {mean:,} | {most:,} | | | | | | {energy(target, mean):.3g} |")
+            print(f"| {K} | {words} | {mean:,} | {most:,} | | | | | | {energy(target, mean)} |")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ int board_wrapped(void) { return (SYST_CSR >> 16) & 1u; }
 static uint32_t *here(void) { return (uint32_t *)(uintptr_t)__builtin_frame_address(0); }
 
 /* A margin keeps these functions from painting themselves. */
-#define MARGIN 64
+#define MARGIN 16
 
 __attribute__((noinline)) void board_paint(void) {
     volatile uint32_t *word = here() - MARGIN;

@@ -16,16 +16,16 @@
 CF_PART cf_real CF_(sum)(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
     cf_real p = 0, q = 0, r = 0, s = 0;
-    n = CF_COUNT(n);
-    for (; n >= 4; n -= 4, a += 4) {
+    size_t left = CF_COUNT(n);
+    for (; left >= 4; left -= 4, a += 4) {
         p += a[0];
         q += a[1];
         r += a[2];
         s += a[3];
     }
-    if (n > 0) p += a[0];
-    if (n > 1) q += a[1];
-    if (n > 2) r += a[2];
+    if (left > 0) p += a[0];
+    if (left > 1) q += a[1];
+    if (left > 2) r += a[2];
     return (p + q) + (r + s);
 #else
     cf_real part[4] = {0};

@@ -173,15 +173,11 @@ void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *f, const cf_real *state, cf_r
 cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *f, cf_real *state, const cf_real *observed, cf_real beta,
                                    cf_real dt, cf_real *probs, cf_real *scratch) {
     const size_t classes = CF_COUNT(f->classes);
-    CF_(work) w;
+    const CF_(work) w = CF_(carve)(classes, CF_DIRICHLET_ROWS(classes), 1, scratch);
     const CF_(update) update = {observed, state, beta, dt};
     size_t iterations = 0;
     int seen = 0;
-    cf_status status;
-    w.classes = classes;
-    w.rows = CF_DIRICHLET_ROWS(classes);
-    w.x = scratch;
-    status = CF_(check)(classes, observed, CF_(plain)(classes, observed), beta, dt, &seen);
+    cf_status status = CF_(check)(classes, observed, CF_(plain)(classes, observed), beta, dt, &seen);
     if (status == CF_OK) status = CF_(step)(f, &w, 1, &update, &seen, &iterations);
     if (status == CF_OK && probs != NULL) CF_(read_alpha)(f, state + 1, probs);
     return status;
