@@ -50,6 +50,8 @@ def cases(K: int) -> Iterator[Case]:
     sticky = StickyFilter(K, stay=0.98)
     for beta in (1.0, 0.5):
         yield Case(f"Dirichlet, weight {beta:g}", Config(dirichlet, {"a": beta}, {}))
+    loose = DirichletFilter(K, 0.95, estimate="mean", tolerance=0.05)
+    yield Case("Dirichlet, weight 0.5, tolerance 0.05", Config(loose, {"a": 0.5}, {}))
     for beta in (1.0, 0.5):
         yield Case(f"Sticky, weight {beta:g}", Config(sticky, {"a": beta}, {}))
     moving = StickyFilter(K, transitions=rates(K))
