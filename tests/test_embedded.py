@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from classfilter.export import export
-from embedded.board import HERE, M0, M4F, Target, build, missing, run, symbols
+from embedded.board import HERE, M0, M4F, STRICT, Target, build, missing, run, symbols
 from firmware import configs
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+emulated = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+OTHERS = {"aarch64": ("aarch64-linux-gnu",), "riscv64": ("riscv64-linux-gnu", "-mno-relax")}
 
 
+@emulated
 @pytest.mark.parametrize("target", [M4F, M0], ids=lambda target: target.name)
 @pytest.mark.parametrize("kind", list(configs()))
 def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> None:
@@ -25,6 +29,7 @@ def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> 
     assert not doubles, "arithmetic in double precision"
 
 
+@emulated
 def test_no_option_is_needed_for_the_bits(tmp_path: Path) -> None:
     """GNU C fuses products and sums on a Cortex-M4F unless the file itself says no."""
     export(configs()["dirichlet-anchored"], tmp_path)
@@ -38,6 +43,7 @@ def test_no_option_is_needed_for_the_bits(tmp_path: Path) -> None:
     assert run(fused, M4F)[0] != 0, "the self-test does not see fused products"
 
 
+@emulated
 def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
     """The cost of a loop on the board, known by hand: three instructions a round."""
     (tmp_path / "loop.c").write_text(
@@ -59,3 +65,28 @@ def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
     program = build(tmp_path, M4F, tmp_path / "loop.elf", [tmp_path / "loop.c"])
     code, told = run(program, M4F, counted=True)
     assert (code, round(int(told["ticks"]) / 3.2)) == (0, 3000)
+
+
+@pytest.mark.parametrize("other", list(OTHERS))
+@pytest.mark.parametrize("kind", list(configs()))
+def test_the_same_bits_on_other_processors(kind: str, other: str, tmp_path: Path) -> None:
+    gone = [tool for tool in ("clang", "ld.lld", f"qemu-{other}") if shutil.which(tool) is None]
+    if gone:
+        pytest.skip(f"not installed: {', '.join(gone)}")
+    export(configs()[kind], tmp_path)
+    target, *flags = OTHERS[other]
+    headers = subprocess.run(
+        ["clang", "-print-resource-dir"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    freestanding = ["-ffreestanding", "-fno-builtin", "-nostdlib", "-static", "-fuse-ld=lld"]
+    sources = [tmp_path / "classfilter.c", tmp_path / "selftest.c", HERE / "user.c"]
+    program = tmp_path / "user.elf"
+    subprocess.run(
+        [
+            *("clang", f"--target={target}", *flags, *STRICT, *freestanding, "-O2"),
+            *("-nostdinc", "-isystem", f"{headers}/include", f"-I{tmp_path}"),
+            *(*map(str, sources), "-o", str(program)),
+        ],
+        check=True,
+    )
+    assert subprocess.run([f"qemu-{other}", str(program)], check=False).returncode == 0

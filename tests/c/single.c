@@ -31,6 +31,7 @@ static size_t compare(size_t classes, double gamma, size_t steps) {
         for (k = 0; k < classes; k++) sum += (double)(row[k] = (cf_real)(uniform() * uniform() * uniform() + 1e-9));
         for (k = 0; k < classes; k++) row[k] = i % 11 == 10 ? (cf_real)NAN : (cf_real)((double)row[k] / sum);
         REQUIRE(CF_(cf_dirichlet_update)(&f, state, row, 1, dt, probs, scratch) == CF_OK, "update");
+        require_sound(&f, state, probs);
         REQUIRE(CF_(cf_single_update)(&f, nu, row, dt, &decision) == CF_OK, "single");
         for (k = 1; k < classes; k++)
             if (state[k + 1] > state[best + 1]) best = k;
@@ -58,6 +59,7 @@ static size_t compare(size_t classes, double gamma, size_t steps) {
 
 int main(void) {
     size_t compared = 0;
+    (void)require_distribution;
     compared += compare(6, 0.9, 5000);
     compared += compare(2, 0.5, 5000);
     compared += compare(20, 0.99, 5000);

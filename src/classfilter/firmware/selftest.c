@@ -2,15 +2,16 @@
    first rows in full. Compile with -DCF_SELFTEST_MAIN for a program of its own. */
 #include "selftest.h"
 
-#include <string.h>
-
 #include "classfilter.h"
 #include "golden.h"
 
 static uint32_t bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+    union {
+        float real;
+        uint32_t bits;
+    } u;
+    u.real = x;
+    return u.bits;
 }
 
 static uint32_t add(uint32_t crc, float x) {
