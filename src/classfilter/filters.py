@@ -140,7 +140,7 @@ class DirichletFilter(FromOptions, _core.Dirichlet):
         do. Unless given, 1e6, or ``3 / floor`` or ``10 K`` where that is more.
     tolerance : float, default 0
         The relative step of alpha at which the search for the mode ends, up to 0.1. 0: exact to
-        rounding. 0.05 saves about a third of the arithmetic, and changes hardly a decision.
+        rounding. 0.05 saves about a fifth of the arithmetic, and changes hardly a decision.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.

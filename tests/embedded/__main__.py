@@ -7,6 +7,7 @@ each emulated board, and an update measured there: instructions, flash and memor
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -118,6 +119,29 @@ def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
         return Cost(told, flash(with_it) - flash(without) - library, library)
 
 
+def limit(target: Target, K: int) -> int:
+    """Return the instructions of an update that takes all rounds it may, and fails at the end.
+
+    To that end the search is kept from ever being content.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        config = Config(DirichletFilter(K, 0.95, estimate="mean"), {"a": 0.5}, {})
+        export(config, folder)
+        (folder / "rows.h").write_text(usual_rows(K))
+        search = folder / "core/climb.h"
+        text = search.read_text()
+        for word, value in (("TOLERANCE", "-1.0f"), ("PATIENCE", "1000")):
+            text, count = re.subn(rf"#define {word} [^/\n]*", f"#define {word} {value} ", text)
+            assert count
+        search.write_text(text.replace("distance[l] < noise", "distance[l] < -noise"))
+        program = build(folder, target, folder / "limit.elf", [HERE / "cost.c"], "-DLIMIT")
+        code, told = run(program, target, counted=True)
+        if code != 0:
+            raise SystemExit(f"{target.name}: stopped with {code}, {told}")
+        return int(told["limit"])
+
+
 def energy(target: Target, instructions: int) -> str:
     """Return an estimate of the energy that updates take, in millijoule a day."""
     found = 1000 * JOULES_A_CYCLE[target.name] * CYCLES * instructions * UPDATES_A_DAY
@@ -165,3 +189,5 @@ if __name__ == "__main__":
         sys.exit(why)
     for target in (M4F, M0_COUNTED):
         table(target, given.classes, given.level)
+    for K in given.classes:
+        print(f"\n{K} classes, {M4F.name}: 64 rounds take {limit(M4F, K):,} instructions.")

@@ -76,6 +76,11 @@ int main(void) {
     idle = board_ticks() - from;
 
     cf_start_f32(&stream);
+#ifdef LIMIT
+    (void)one(&usual, sources[0], rows[0], 1);
+    board_number("limit", usual.most);
+    return wrapped ? 4 : 0;
+#endif
     board_paint();
     for (i = 0; i < ROWS; i++)
         if (one(&usual, sources[i], rows[i], 1) != CF_OK) return 1;
