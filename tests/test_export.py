@@ -222,3 +222,16 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     code, out, err = run("export", "y.toml", "-o", "fw2")
     assert (code, out) == (1, "")
     assert err.startswith("classfilter: y.toml: filter is EmaFilter; only")
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_cmake_builds_it_and_runs_the_self_test(tmp_path: Path) -> None:
+    export(configs()["sticky"], tmp_path)
+    for command in (
+        ["cmake", "-S", ".", "-B", "build"],
+        ["cmake", "--build", "build"],
+        ["ctest", "--test-dir", "build", "--output-on-failure"],
+    ):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "100% tests passed" in done.stdout
