@@ -1,6 +1,8 @@
 # Each target sets up .venv by itself; nothing is needed but Python 3.10+, a C compiler and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# How many classes `make embedded` measures with.
+CLASSES ?= 3 6 12
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/*.[ch] src/classfilter/csrc/*)
 
 .PHONY: demo test lint bench embedded toolchain dist clean
@@ -22,7 +24,7 @@ bench: .venv/dev
 
 # What an update costs on emulated microcontrollers, after their bits were compared with Python's.
 embedded: .venv/dev toolchain
-	$(BIN)/python -m tests.embedded
+	$(BIN)/python -m tests.embedded $(CLASSES)
 
 # A compiler for ARM and an emulator, where they are missing: Debian's packages.
 toolchain:
