@@ -49,7 +49,8 @@ const char *cf_strerror(cf_status status);
 #define CF_H_F64
 #endif
 
-/* Logarithm of x > 0 (normal); digamma and trigamma of x > 0. The functions that the filters are made of. */
+/* Logarithm of x > 0 (normal, below half of the largest); digamma and trigamma of x > 0. The functions that the
+   filters are made of. */
 cf_real CF_(cf_log)(cf_real x);
 cf_real CF_(cf_exp)(cf_real x); /* x <= 0 */
 cf_real CF_(cf_digamma)(cf_real x);
