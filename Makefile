@@ -1,9 +1,11 @@
 # Each target sets up .venv by itself; nothing is needed but Python 3.10+, a C compiler and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# How many classes `make embedded` measures with.
+CLASSES ?= 3 6 12
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/*.[ch] src/classfilter/csrc/*)
 
-.PHONY: demo test lint bench dist clean
+.PHONY: demo test lint bench embedded toolchain dist clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -19,6 +21,15 @@ lint: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks
+
+# What an update costs on emulated microcontrollers, after their bits were compared with Python's.
+embedded: .venv/dev toolchain
+	$(BIN)/python -m tests.embedded $(CLASSES)
+
+# A compiler for ARM and an emulator, where they are missing: Debian's packages.
+toolchain:
+	@{ command -v arm-none-eabi-gcc && command -v qemu-system-arm; } > /dev/null || { apt-get update && apt-get install -y \
+		--no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm; }
 
 # The wheel and the sdist: built, audited, installed into a new environment, and used there.
 dist: .venv/dev

@@ -19,11 +19,14 @@ FLAGS = (
     ]
 )
 
+PACKAGE = Path("src/classfilter")
+SOURCES = [*PACKAGE.glob("*.c"), *PACKAGE.glob("csrc/*.c")]  # not those of the firmware
+
 setup(
     ext_modules=[
         Extension(
             "classfilter._core",
-            sources=sorted(map(str, Path("src/classfilter").rglob("*.c"))),
+            sources=sorted(map(str, SOURCES)),
             depends=sorted(map(str, Path("src/classfilter").rglob("*.[ch]"))),
             include_dirs=[numpy.get_include(), "src/classfilter/csrc"],
             define_macros=[

@@ -77,6 +77,7 @@ def by_hand(
         said = answers[name](so_far[-WINDOW[name] :], n)
         row = np.full(3, np.nan)
         if said is not None:
+            said = np.asarray(said, held.dtype)
             row = CHANNEL["weak"].apply(said) if name == "weak" else said
         f.update(row, BETA[name], dt)
         policy.called(name, row, held, dt)

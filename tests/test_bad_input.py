@@ -138,6 +138,8 @@ def test_calls(call: Any, error: type[Exception], message: str) -> None:
         (3, {"prior": [1.0, 1.0, 0.0]}, ValueError, "alpha must be at least 1e-6"),
         (3, {"prior_weight": 0.0}, ValueError, "prior_weight is 0.0; it must be positive"),
         (3, {"max_concentration": 2.0}, ValueError, "max_concentration must lie between"),
+        (3, {"tolerance": 0.2}, ValueError, r"tolerance must lie in \[0, 0.1\]"),
+        (3, {"tolerance": -1e-9}, ValueError, r"tolerance must lie in \[0, 0.1\]"),
         (3, {"dtype": np.int32}, ValueError, "dtype is int32; it must be float64 or float32"),
     ],
 )

@@ -370,3 +370,47 @@ UNEQUAL = [[0.5, 0.5], [1.0]]
 def test_errors_name_the_argument_the_row_and_the_remedy(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# --- in single precision --------------------------------------------------------------------
+
+
+@given(CLASSES, SEEDS)
+def test_single_precision_in_long_numbers(K: int, seed: int) -> None:
+    channel, answers = made(K, seed)
+    found = channel.apply(answers.astype(np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(answers))
+    exact = channel.apply(answers.astype(np.float32).astype(np.float64))
+    np.testing.assert_allclose(found, exact, rtol=0, atol=4e-6)
+    for row, one in zip(answers.astype(np.float32), found, strict=True):
+        assert channel.apply(row).tobytes() == one.tobytes()
+
+
+@pytest.mark.parametrize("kind", [cf.DirichletFilter, cf.StickyFilter])
+def test_a_channel_computes_in_the_precision_of_the_filter_behind(kind: Any) -> None:
+    """However the answers come to the filter, the bits are those of a loop in float32."""
+    channel, answers = made(3, 1)
+    rng = np.random.default_rng(1)
+    T = 50
+    answers = rng.dirichlet(np.ones(3), T)
+    f = kind(["a", "b", "c"], 0.9, dtype=np.float32)
+    loop = f.copy()
+    expected = np.array(
+        [
+            loop.update(channel.apply(s.astype(np.float32)), 0.5, dt)
+            for s, dt in zip(answers, [0.0] + [1.0] * (T - 1), strict=True)
+        ]
+    )
+    rec = cf.Recording(np.arange(T), "weak", answers, ["a", "b", "c"])
+    beta, channels = {"weak": 0.5}, {"weak": channel}
+    assert rec.run(f, beta, channels).tobytes() == expected.tobytes()
+    now_and_then = cf.policy.Periodic(every=10)
+    twice, sources = np.repeat(answers, 2, axis=0), ["weak", "strong"] * T
+    both = cf.Recording(np.repeat(rec.time, 2), sources, twice, rec.classes)
+    weights, channels_of_both = dict.fromkeys(sources, 0.5), dict.fromkeys(sources, channel)
+    track = cf.replay(both, now_and_then, f, weights, channels_of_both).track
+    assert track.tobytes() == expected.tobytes()
+    table = cf.filter_table(rec.to_table(), f, beta, channels)
+    got = table.select("f_a", "f_b", "f_c").to_numpy().astype(np.float32)
+    assert np.ascontiguousarray(got).tobytes() == expected.tobytes()

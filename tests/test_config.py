@@ -42,6 +42,7 @@ def made(draw: st.DrawFn) -> cf.DirichletFilter:
                 "prior": prior | prior.map(np.array),
                 "prior_weight": st.floats(1e-3, 100),
                 "max_concentration": st.floats(251, 1e5),
+                "tolerance": st.floats(0, 0.0625),
             },
         )
     )
@@ -253,6 +254,7 @@ def test_every_option_is_written(tmp_path: Path) -> None:
         "prior = [1.0, 0.10000000149011612]",
         "prior_weight = 3.0",
         "max_concentration = 400",
+        "tolerance = 0.0",
         'dtype = "float32"',
         "",
         "[beta]",

@@ -359,3 +359,21 @@ def test_rows_of_any_kind(kind: Any) -> None:
     assert same(f.copy().update(kind(row)), expected)
     assert same(f.copy().update(np.array([row, row]).T[:, 1]), expected)  # strided
     assert same(f.run([kind(row)])[0], expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("tolerance", [0.001, 0.01, 0.1])
+def test_a_tolerance_stays_near_the_mode(tolerance: float, dtype: DTypeLike) -> None:
+    """A last step of third order is off by no more than the square of its size."""
+    rng = np.random.default_rng(5)
+    exact, loose = (cf.DirichletFilter(6, 0.9, tolerance=t, dtype=dtype) for t in (0.0, tolerance))
+    worst, same = 0.0, 0
+    for _ in range(300):
+        s, beta = rng.dirichlet(np.full(6, 0.5)), rng.uniform(0.05, 1)
+        loose.state = exact.state
+        exact.update(s, beta)
+        loose.update(s, beta)
+        worst = max(worst, float(np.abs(loose.alpha / exact.alpha - 1).max()))
+        same += loose.state.alpha.tobytes() == exact.state.alpha.tobytes()
+    assert worst < 1e-5 + tolerance**2
+    assert same < 300 or (tolerance == 0.001 and dtype == np.float32)

@@ -48,14 +48,15 @@ def test_answers_are_those_of_a_recording_of_each_stream(options: Any, classes: 
         assert answer.startswith(as_line(row)[:-2])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
-def test_a_channel_puts_a_source_right(classes: Any) -> None:
+def test_a_channel_puts_a_source_right(classes: Any, dtype: Any) -> None:
     """To the bit as in a recording, of a source with a name, a number or none."""
     channel = {
         "weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1]),
         "default": Channel([[4, 3, 3], [2, 7, 1], [3, 3, 4]]),
     }
-    rows, fresh = many_rows(300, seed=2), DirichletFilter(classes, gamma=0.9)
+    rows, fresh = many_rows(300, seed=2), DirichletFilter(classes, gamma=0.9, dtype=dtype)
     answers = serve_here([*map(as_line, rows)], made=lambda _: fresh, beta=BETA, channel=channel)
     found = [[json.loads(line)[f"f_{name}"] for name in CLASSES] for line in answers]
     assert found == expected(rows, fresh, channel)

@@ -183,17 +183,18 @@ static PyObject *get_eta(PyObject *object, void *nothing) {
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Dirichlet *filter = (Dirichlet *)object;
-    static char *names[] = {"prior", "prior_weight", "gamma", "floor", "anchor", "max_concentration", "mean", "single", NULL};
+    static char *names[] = {"prior", "prior_weight", "gamma", "floor", "anchor", "max_concentration", "mean", "tolerance",
+                             "single", NULL};
     PyObject *prior;
-    double prior_weight, gamma, floor, anchor, max_concentration;
+    double prior_weight, gamma, floor, anchor, max_concentration, tolerance;
     int mean, single;
     Dirichlet made;
     Core *const self = &made.core;
     PyArrayObject *array;
     size_t state, scratch;
     cf_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
-                                     &anchor, &max_concentration, &mean, &single))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
+                                     &anchor, &max_concentration, &mean, &tolerance, &single))
         return -1;
     made = *filter;
     self->single = single;
@@ -223,6 +224,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->anchor = (float)anchor;
         f->max_concentration = (float)max_concentration;
         f->mean = mean;
+        f->tolerance = (float)tolerance;
     } else {
         cf_dirichlet_f64 *f = &made.settings.f64;
         f->classes = self->classes;
@@ -231,6 +233,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->anchor = anchor;
         f->max_concentration = max_concentration;
         f->mean = mean;
+        f->tolerance = tolerance;
     }
     status = CALL(self, cf_dirichlet_prepare, ((void *)&made.settings, PyArray_DATA(array), made.prior_nu));
     if (status == CF_OK) {
@@ -357,7 +360,60 @@ static PyObject *check_rows(PyObject *m, PyObject *args) {
     return out;
 }
 
+/* ---- the channel ---- */
+
+static PyObject *put_right(PyObject *m, PyObject *args) {
+    Core of;
+    PyObject *matrix_given, *prior_given, *probs_given;
+    PyArrayObject *matrix = NULL, *prior = NULL, *probs = NULL, *out = NULL;
+    cf_channel_f32 f32;
+    cf_channel_f64 f64;
+    size_t i, rows = 0;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "OOO:put_right", &matrix_given, &prior_given, &probs_given)) return NULL;
+    of.single = PyArray_Check(probs_given) && PyArray_TYPE((PyArrayObject *)probs_given) == NPY_FLOAT;
+    prior = as_array(&of, prior_given, "log_prior", 1, 1);
+    if (prior == NULL) return NULL;
+    of.classes = (size_t)PyArray_DIM(prior, 0);
+    matrix = as_array(&of, matrix_given, "log_matrix", 2, 2);
+    probs = matrix == NULL ? NULL : as_array(&of, probs_given, "probs", 2, 2);
+    if (probs == NULL) goto done;
+    if (PyArray_SIZE(matrix) != (npy_intp)(of.classes * of.classes)) {
+        PyErr_SetString(PyExc_ValueError, "log_matrix must have one row and one column a class");
+        goto done;
+    }
+    if (PyArray_DIM(probs, 1) != (npy_intp)of.classes) {
+        wrong_length(&of, PyArray_DIM(probs, 1));
+        goto done;
+    }
+    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(probs), type_of(&of));
+    rows = out == NULL ? 0 : (size_t)PyArray_DIM(probs, 0);
+    f32.classes = f64.classes = of.classes;
+    f32.log_prior = PyArray_DATA(prior);
+    f64.log_prior = PyArray_DATA(prior);
+    f32.log_matrix = PyArray_DATA(matrix);
+    f64.log_matrix = PyArray_DATA(matrix);
+    for (i = 0; i < rows; i++) {
+        const void *from = at(&of, PyArray_DATA(probs), i * of.classes);
+        void *to = at(&of, PyArray_DATA(out), i * of.classes);
+        const cf_status status = of.single ? cf_channel_apply_f32(&f32, from, to) : cf_channel_apply_f64(&f64, from, to);
+        if (status != CF_OK) {
+            raise_status(&of, status, (Py_ssize_t)i, from, 1, 1);
+            Py_CLEAR(out);
+            break;
+        }
+    }
+done:
+    Py_XDECREF(prior);
+    Py_XDECREF(matrix);
+    Py_XDECREF(probs);
+    return (PyObject *)out;
+}
+
 static PyMethodDef functions[] = {
+    {"put_right", put_right, METH_VARARGS,
+     "put_right($module, log_matrix, log_prior, probs, /)\n--\n\nAnswers put right by a channel, in the precision of probs."},
     {"check_row", check_row, METH_VARARGS,
      "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad ones."},
     {"check_rows", check_rows, METH_VARARGS,

@@ -151,6 +151,37 @@ static PyObject *sticky_prior(PyObject *object, void *nothing) {
     return ready((Core *)object) ? sticky_row((Core *)object, ((Sticky *)object)->table) : NULL;
 }
 
+/* What cf_sticky_prepare made: log_stay, fastest, the table (4, K), and the rates (K, K) or None. */
+static PyObject *sticky_prepared(PyObject *object, void *nothing) {
+    Core *self = (Core *)object;
+    Sticky *of = (Sticky *)object;
+    PyObject *table, *rates;
+    npy_intp shape[2];
+    size_t i, row;
+    (void)nothing;
+    if (!ready(self)) return NULL;
+    shape[0] = 4;
+    shape[1] = (npy_intp)self->classes;
+    table = PyArray_SimpleNew(2, shape, type_of(self));
+    shape[0] = shape[1];
+    rates = of->rates == NULL ? Py_None : PyArray_SimpleNew(2, shape, type_of(self));
+    if (table == NULL || rates == NULL) {
+        Py_XDECREF(table);
+        if (rates != Py_None) Py_XDECREF(rates);
+        return NULL;
+    }
+    row = self->classes * size_of(self);
+    for (i = 0; i < 4; i++)
+        memcpy((char *)PyArray_DATA((PyArrayObject *)table) + i * row,
+               at(self, of->table, i * CF_STICKY_ROW(self->classes)), row);
+    if (of->rates == NULL)
+        Py_INCREF(rates);
+    else
+        memcpy(PyArray_DATA((PyArrayObject *)rates), of->rates, self->classes * row);
+    return Py_BuildValue("ddNN", self->single ? (double)of->settings.f32.log_stay : of->settings.f64.log_stay,
+                         self->single ? (double)of->settings.f32.fastest : of->settings.f64.fastest, table, rates);
+}
+
 static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"prior", "stay", "rates", "floor", "single", NULL};
     Sticky made;
@@ -247,6 +278,7 @@ static PyMethodDef sticky_methods[] = {
 static PyGetSetDef sticky_properties[] = {
     {"probs", sticky_probs, NULL, "The current class probabilities, shape (K,).", NULL},
     {"prior", sticky_prior, NULL, "The classes' probabilities without any data, shape (K,).", NULL},
+    {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see export.py.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _core
 from .columns import certain, probabilities
 from .recording import Recording
 
@@ -199,7 +199,8 @@ class Channel:
         Parameters
         ----------
         probs : array_like (T, K) or (K,)
-            The classifier's answers. Rows of NaN stay so.
+            The classifier's answers. Rows of NaN stay so. An array of float32 is computed with in
+            float32, to the bit as on a microcontroller.
 
         Returns
         -------
@@ -207,18 +208,20 @@ class Channel:
             Class probabilities.
         """
         names = tuple(map(str, range(len(self._prior))))
+        dtype = getattr(probs, "dtype", np.float64)
         try:
             given = np.asarray(probs, np.float64)
         except (TypeError, ValueError):
             given = probabilities(probs, names)  # it names the row
         w = probabilities(np.atleast_2d(given), names)
-        # Column by column: sums in one order, so that a row alone and many give the same bits.
-        w = w / reduce(np.add, w.T)[:, None]
-        terms = (w[:, j, None] * seen for j, seen in enumerate(np.log(self._matrix).T))
-        scores = reduce(np.add, terms, np.log(self._prior))
-        p: Floats = np.exp(scores - scores.max(axis=1, keepdims=True))
-        p /= reduce(np.add, p.T)[:, None]
-        return p.reshape(given.shape)
+        if dtype == np.float32:
+            w = w.astype(np.float32)
+        return _core.put_right(*self.logarithms, w).reshape(given.shape)
+
+    @property
+    def logarithms(self) -> tuple[Floats, Floats]:
+        """What the core computes with: log M transposed, (K, K), and the log of the prior, (K,)."""
+        return _core.log(self._matrix.T), _core.log(np.maximum(self._prior, 1e-300))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Channel):

@@ -1,4 +1,4 @@
-"""The command line: ``classfilter filter | stream | plot | tune | compare | policy | demo``.
+"""The command line: ``classfilter filter | stream | plot | tune | compare | policy | ...``.
 
 Exit codes: 0, done; 1, a file or its content cannot be used; 2, the command was misspelt; 3, done,
 but some lines of a stream were refused; 130, interrupted.
@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ._version import __version__
 from .bulk import file_classes, file_rows, filter_file
+from .cli_firmware import export, verify
 from .cli_options import (
     FILE,
     PICTURES,
@@ -240,6 +241,8 @@ def demo(out: str, days: int) -> None:
 cli.add_command(tune)
 cli.add_command(compare)
 cli.add_command(policy)
+cli.add_command(export)
+cli.add_command(verify)
 
 
 def _one_stream(found: dict[Any, Recording], name: str | None) -> tuple[Any, Recording]:

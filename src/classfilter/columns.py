@@ -199,10 +199,14 @@ def row_weights(source: Coded, beta: Weights, default: float | None = None) -> F
     return np.array([known[name] for name in source.cells], dtype=np.float64)[source.codes]
 
 
-def put_right(probs: Floats, source: Coded, channel: Channels | None) -> Floats:
-    """Return the probabilities (T, K) with those of each source that has a channel put right."""
+def put_right(probs: Floats, source: Coded, channel: Channels | None, dtype: Any) -> Floats:
+    """Return the probabilities (T, K) with those of each source that has a channel put right.
+
+    The channels compute in the precision of the filter behind, `dtype`.
+    """
     if not channel:
         return probs
+    probs = probs.astype(dtype)
     right = probs.copy()
     for i, name in enumerate(source.cells):
         if name in channel:

@@ -77,7 +77,7 @@ class Config(NamedTuple):
     filter: Filter
     beta: dict[str, float]
     channel: dict[str, Channel]
-    policy: Policy | None
+    policy: Policy | None = None
 
 
 def save(
@@ -122,6 +122,7 @@ def save(
     prior = [1.0, 1.0]
     prior_weight = 1.0
     max_concentration = 1000000.0
+    tolerance = 0.0
     dtype = "float64"
     <BLANKLINE>
     [beta]

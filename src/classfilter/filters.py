@@ -149,6 +149,9 @@ class DirichletFilter(FromOptions, _core.Dirichlet):
         Largest sum of alpha; beyond it alpha is scaled down. Keep it well above
         ``1 / (floor * beta)``: scaling an alpha to below 1 makes the filter surer than the data
         do. Unless given, 1e6, or ``3 / floor`` or ``10 K`` where that is more.
+    tolerance : float, default 0
+        The relative step of alpha at which the search for the mode ends, up to 0.1. 0: exact to
+        rounding. 0.05 saves about a fifth of the arithmetic, and changes hardly a decision.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -176,6 +179,7 @@ class DirichletFilter(FromOptions, _core.Dirichlet):
         prior: ArrayLike | None = None,
         prior_weight: float = 1.0,
         max_concentration: float | None = None,
+        tolerance: float = 0.0,
         dtype: DTypeLike = np.float64,
     ) -> None:
         self._classes = class_names(classes)
@@ -208,6 +212,7 @@ class DirichletFilter(FromOptions, _core.Dirichlet):
             "prior": prior,
             "prior_weight": prior_weight,
             "max_concentration": max_concentration,
+            "tolerance": tolerance,
             "dtype": self._dtype,
         }
         super().__init__(
@@ -218,6 +223,7 @@ class DirichletFilter(FromOptions, _core.Dirichlet):
             anchor=anchor,
             max_concentration=max_concentration,
             mean=estimate == "mean",
+            tolerance=tolerance,
             single=single,
         )
 

@@ -22,6 +22,8 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, NoReturn, TextIO
 
+import numpy as np
+
 from .checkpoint import Streams, resume
 from .columns import Channels, Weights, check_weight, class_order, moment, put_right_by
 from .filters import Filter
@@ -197,7 +199,8 @@ class _Live:
         try:
             row_probs = list(probs)
             if str(source) in self._channel:
-                row_probs = put_right_by(self._channel, str(source), [row_probs])[0].tolist()
+                given = np.array([row_probs], self._dtype)
+                row_probs = put_right_by(self._channel, str(source), given)[0].tolist()
             found = self._update(name, at, body, row_probs, weight)
         except (ValueError, TypeError, ArithmeticError) as error:
             _check_probs(self._keys, probs)  # it names the key
@@ -220,6 +223,7 @@ class _Live:
         numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
         self._added = [f'{numbers},"class":{name}' for name in quoted]
         self._update = streams.update
+        self._dtype = streams.fresh.probs.dtype
         self.streams = streams
 
     def _learn(self, row: dict[str, Any]) -> None:

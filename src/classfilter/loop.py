@@ -273,7 +273,8 @@ class Loop:
         try:
             answer = heard(said, self._nothing.size)
             if source in self._channel:
-                answer = put_right_by(self._channel, source, answer[None])[0]
+                row = answer[None].astype(self.filter.probs.dtype)
+                answer = put_right_by(self._channel, source, row)[0]
             return answer
         except Exception as error:
             self._fault(source, now, "gave an answer that cannot be used: %s", error)

@@ -218,7 +218,9 @@ class Recording:
         to = class_order(filter, self.classes)
         fresh = filter.copy()
         fresh.reset()
-        probs = put_right(self.probs[:, to], coded(self.source.tolist()), channel)
+        probs = put_right(
+            self.probs[:, to], coded(self.source.tolist()), channel, fresh.probs.dtype
+        )
         return fresh, np.argsort(to), (probs, self.weights(beta), self.dt)
 
     @classmethod

@@ -79,7 +79,8 @@ def replay(
     chooser.reset()
     fresh.reset()
     channels = {name: one for name, one in (channel or {}).items() if one is not None}
-    taken = put_right(rec.probs[:, to], coded(rec.source.tolist()), channels)
+    who = coded(rec.source.tolist())
+    taken = put_right(rec.probs[:, to], who, channels, fresh.probs.dtype)
     weights = rec.weights(beta).tolist()
     times = rec.time[next(iter(rows.values()))] if rows else rec.time
     reading, now = fresh.probs, math.nan

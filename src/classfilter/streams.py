@@ -67,7 +67,7 @@ class Streams:
         last = np.array([self.time.get(name, np.nan) for name in names], np.float64)
         order, dt = in_order(rows.time, rows.stream.codes, sort, last)
         beta = row_weights(rows.source, self._beta)[order]
-        s = put_right(rows.probs[:, to], rows.source, self._channel)[order]
+        s = put_right(rows.probs[:, to], rows.source, self._channel, self._fresh.probs.dtype)[order]
         filtered = np.empty(s.shape, self._fresh.probs.dtype)
         which = rows.stream.codes[order]
         ends = np.append(begins(which), order.size)[: len(names)]

@@ -62,7 +62,7 @@ def define(
 
 if __name__ == "__main__":
     print(HEADER)
-    log_end = ((sqrt(2) - 1) / (sqrt(2) + 1)) ** 2 * mpf("1.001")
+    log_end = mpf("0.201") ** 2
     exp_end = log(2) / 2 * mpf("1.001")
     for single, condition, shift, terms in (
         (True, "#ifdef CF_FLOAT", 4, (3, 3, 2, 3, 5)),

@@ -44,7 +44,7 @@ static void fill(rows kind, size_t classes, size_t step, cf_real *row) {
 static void stress(rows kind, size_t classes, double gamma, double beta, double anchor, size_t steps) {
     static cf_real prior[MOST], prior_nu[MOST], state[MOST + 1], row[MOST], probs[MOST];
     CF_(cf_dirichlet) f;
-    size_t i, k, taken;
+    size_t i, k, taken = 0;
     memset(&f, 0, sizeof f);
     f.classes = classes;
     f.gamma = (cf_real)gamma;
@@ -58,7 +58,11 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
         const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta), dt = (cf_real)(kind == SPARSE ? 3 * uniform() : 1);
         cf_status status;
         fill(kind, classes, i, row);
+#ifdef CF_SMALL
+        status = CF_(cf_dirichlet_update)(&f, state, row, weight, dt, probs, scratch);
+#else
         status = CF_(cf_dirichlet_run)(&f, state, 1, row, &weight, 0, &dt, 0, probs, scratch, &taken);
+#endif
         REQUIRE(status == CF_OK, "%s: kind %d, K %zu, gamma %g, step %zu", cf_strerror(status), (int)kind, classes, gamma, i);
         require_sound(&f, state, probs);
         add_to_digest(probs, classes);

@@ -30,6 +30,7 @@ typedef enum {
     CF_BAD_CLASS_PRIOR,   /* an entry of the classes' prior outside [1e-6, 1], or their sum off 1 */
     CF_BAD_RATES,         /* a rate of change outside [0, 1e6] */
     CF_BAD_STATE,         /* a state, or a reading, that is no distribution over the classes */
+    CF_BAD_TOLERANCE,     /* tolerance outside [0, 0.1] */
     CF_BAD_POLICY         /* a setting of a policy outside its range */
 } cf_status;
 
@@ -49,7 +50,8 @@ const char *cf_strerror(cf_status status);
 #define CF_H_F64
 #endif
 
-/* Logarithm of x > 0 (normal); digamma and trigamma of x > 0. The functions that the filters are made of. */
+/* Logarithm of x > 0 (normal, below half of the largest); digamma and trigamma of x > 0. The functions that the
+   filters are made of. */
 cf_real CF_(cf_log)(cf_real x);
 cf_real CF_(cf_exp)(cf_real x); /* x <= 0 */
 cf_real CF_(cf_digamma)(cf_real x);
@@ -60,6 +62,12 @@ cf_real CF_(cf_trigamma)(cf_real x);
 cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, const cf_real *beta, size_t beta_stride,
                         const cf_real *dt, size_t dt_stride, size_t *row);
 
+/* With CF_SMALL defined, for microcontrollers: little code and memory, the same bits. The functions that take several
+   rows or streams are left out. */
+#if defined(CF_SMALL) && !defined(CF_BLOCK)
+#define CF_BLOCK 1
+#define CF_LANES 1
+#endif
 /* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
 #ifndef CF_BLOCK
 #define CF_BLOCK 8
@@ -71,7 +79,7 @@ cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, co
 
 /* ---- the Dirichlet filter ---- */
 
-/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first six members, then
+/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first seven members, then
    let cf_dirichlet_prepare compute the rest and check them all. */
 typedef struct {
     size_t classes;            /* K >= 2 */
@@ -80,6 +88,7 @@ typedef struct {
     cf_real anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
     cf_real max_concentration; /* largest sum of alpha */
     int mean;                  /* read the mean of Dir(alpha) instead of its mode */
+    cf_real tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
     cf_real log_gamma;
     const cf_real *prior_nu; /* K numbers, or NULL where anchor is 0 */
 } CF_(cf_dirichlet);
@@ -123,6 +132,25 @@ cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *settings, cf_real *stat
 cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *settings, cf_real *states, const size_t *which, size_t streams,
                                  const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
                                  size_t dt_stride, cf_real *probs, cf_real *scratch, size_t *row);
+
+/* The decision alone, of a filter without anchor whose observations all have the weight 1: there nu <- gamma^dt nu - log s,
+   and the class of the largest alpha is that of the least nu. Only differences of nu count, so the state of a stream
+   is K numbers, noughts at the start where the prior is even, and the least stays 0. */
+cf_status CF_(cf_single_update)(const CF_(cf_dirichlet) *settings, cf_real *nu, const cf_real *observed, cf_real dt,
+                                size_t *decision);
+
+/* ---- the channel ---- */
+
+/* What puts a classifier's answers right by its confusions: with M_kj the mean answer j in class k and pi the classes'
+   shares, the answer w becomes p_k ~ pi_k exp(sum_j w_j log M_kj), normalised. */
+typedef struct {
+    size_t classes;
+    const cf_real *log_prior;  /* K numbers: log pi */
+    const cf_real *log_matrix; /* K x K: log M_kj is number j K + k */
+} CF_(cf_channel);
+
+/* Puts one answer right, from K numbers to K others. NaN only stays so: nothing was seen. */
+cf_status CF_(cf_channel_apply)(const CF_(cf_channel) *channel, const cf_real *observed, cf_real *probs);
 
 /* ---- the sticky filter ---- */
 

@@ -5,14 +5,36 @@
 #include "cf.h"
 #include "special.h"
 
+/* A program whose weights are all 0 or 1 need not hold what others need. */
+#ifdef CF_WHOLE
+#define CF_PARTIAL(beta) ((void)(beta), 0)
+#else
+#define CF_PARTIAL(beta) ((beta) > 0 && (beta) < 1)
+#endif
+
 /* Sum in an order that depends on nothing else: four interleaved partial sums. Noughts at the end do not change it. */
-CF_INLINE cf_real CF_(sum)(size_t n, const cf_real *a) {
+CF_PART cf_real CF_(sum)(size_t n, const cf_real *a) {
+#if CF_BLOCK == 1 /* the same, without memory for the parts */
+    cf_real p = 0, q = 0, r = 0, s = 0;
+    size_t left = CF_COUNT(n);
+    for (; left >= 4; left -= 4, a += 4) {
+        p += a[0];
+        q += a[1];
+        r += a[2];
+        s += a[3];
+    }
+    if (left > 0) p += a[0];
+    if (left > 1) q += a[1];
+    if (left > 2) r += a[2];
+    return (p + q) + (r + s);
+#else
     cf_real part[4] = {0};
     size_t k, l;
     for (k = 0; k + 4 <= n; k += 4)
         for (l = 0; l < 4; l++) part[l] += a[k + l];
     for (l = 0; k + l < n; l++) part[l] += a[k + l];
     return (part[0] + part[1]) + (part[2] + part[3]);
+#endif
 }
 
 /* What is wrong with a row that is not simply a row of probabilities; *missing: it is all NaN. */
@@ -21,14 +43,14 @@ static cf_status CF_(judge)(size_t classes, const cf_real *observed, int *missin
     for (k = 0; k < classes; k++) {
         if (observed[k] < 0) return CF_PROBS_NEGATIVE;
         if (observed[k] > CF_R(1e30)) return CF_PROBS_INFINITE;
-        nans += !(observed[k] >= 0);
+        if (!(observed[k] >= 0)) nans++;
     }
     *missing = nans == classes;
     return *missing ? CF_OK : nans > 0 ? CF_PROBS_SOME_NAN : CF_PROBS_SUM;
 }
 
 /* Whether a row holds probabilities. Noughts at its end do not matter. */
-CF_INLINE int CF_(plain)(size_t n, const cf_real *row) {
+CF_PART int CF_(plain)(size_t n, const cf_real *row) {
     const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = CF_(sum)(n, row);
     int good = sum >= 1 - tolerance && sum <= 1 + tolerance;
     size_t k;
@@ -37,7 +59,7 @@ CF_INLINE int CF_(plain)(size_t n, const cf_real *row) {
 }
 
 /* Checks an update of a row that is plain or not; *seen tells whether there is anything to observe. */
-CF_INLINE cf_status CF_(check)(size_t classes, const cf_real *observed, int plain, cf_real beta, cf_real dt, int *seen) {
+CF_PART cf_status CF_(check)(size_t classes, const cf_real *observed, int plain, cf_real beta, cf_real dt, int *seen) {
     int missing = 0;
     cf_status status = CF_OK;
     if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;

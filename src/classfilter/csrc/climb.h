@@ -12,8 +12,7 @@
 #ifndef CF_CLIMB_H
 #define CF_CLIMB_H
 
-#include "cf.h"
-#include "special.h"
+#include "check.h"
 
 #ifdef CF_FLOAT
 #define TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
@@ -26,6 +25,14 @@
 #define LARGEST_RISE 8  /* of the sum */
 #define LARGEST_FALL 64 /* of a class */
 
+/* A small build has one lane, and knows it everywhere. */
+#ifdef CF_SMALL
+enum { lanes = 1 };
+#define CF_LANES_GIVEN size_t one CF_UNUSED
+#else
+#define CF_LANES_GIVEN size_t lanes
+#endif
+
 /* Views into the scratch memory. Row k < K belongs to class k, row K to the sum over the classes; rows beyond it
    fill the last block and are ignored. */
 typedef struct {
@@ -37,7 +44,7 @@ typedef struct {
     cf_real *state;
 } CF_(work);
 
-CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_real *scratch) {
+CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, CF_LANES_GIVEN, cf_real *scratch) {
     const size_t size = rows * lanes;
     CF_(work) w;
     w.classes = classes;
@@ -66,8 +73,26 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_rea
     return w;
 }
 
+/* In a small build, the views are made anew in each function: they are but distances from the first, which the
+   compiler knows where the program says how many classes there are, by CF_CLASSES. */
+#ifndef CF_SMALL
+#define CF_VIEWS(w) (void)0
+#else
+#define CF_VIEWS(w)                                                                                              \
+    const size_t count = CF_COUNT((w)->classes);                                                                 \
+    const CF_(work) views = CF_(carve)(count, CF_DIRICHLET_ROWS(count), 1, (w)->x);                              \
+    (w) = &views
+#endif
+
 /* Where lanes go separate ways, each number is chosen, not each way, so that the loops become vector code. */
 #define CF_CHOOSE(lane_goes, value, other) (lanes == 1 || (lane_goes) ? (value) : (other))
+
+/* A call whose argument is a constant where speed counts. */
+#ifdef CF_SMALL
+#define CF_EITHER(mixed, call) call(mixed)
+#else
+#define CF_EITHER(mixed, call) ((mixed) ? call(1) : call(0))
+#endif
 
 /* A loop over the numbers of the rows, none of which depends on another. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -78,15 +103,29 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, size_t lanes, cf_rea
 #define CF_EACH_NUMBER(k, l)                              \
     CF_INDEPENDENT for (k = 0; k < rows; k++)             \
         CF_INDEPENDENT for (l = 0; l < lanes; l++)
+/* The same where only the classes' numbers count: a full last block is quicker, but not without vector registers. */
+#if CF_BLOCK > 1
+#define CF_EACH_CLASS(k, l) CF_EACH_NUMBER(k, l)
+#else
+#define CF_EACH_CLASS(k, l)                               \
+    CF_INDEPENDENT for (k = 0; k + 1 < rows; k++)         \
+        CF_INDEPENDENT for (l = 0; l < lanes; l++)
+#endif
 
 /* A number of row k, or 0 where the row belongs to no class. */
 #define CF_CLASS(k, value) cf_from_bits(cf_to_bits(value) & (0 - (cf_bits)((cf_bits)(k) < (cf_bits)classes)))
 
 /* Sum over the classes' rows of each lane, in an order that depends on nothing else: four interleaved partial sums. */
-CF_INLINE void CF_(total)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *sum) {
+CF_INLINE void CF_(total)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *a, cf_real *sum) {
     const size_t whole = rows / 4 * 4, width = 4 * lanes;
     cf_real part[4 * CF_LANES] = {0};
     size_t k, l;
+#if CF_BLOCK == 1
+    if (lanes == 1) {
+        *sum = CF_(sum)(classes, a);
+        return;
+    }
+#endif
     for (k = 0; k < whole; k += 4)
         for (l = 0; l < width; l++) part[l] += CF_CLASS(k + l / lanes, a[k * lanes + l]);
     for (l = 0; l < (rows - whole) * lanes; l++) part[l] += CF_CLASS(whole + l / lanes, a[whole * lanes + l]);
@@ -94,10 +133,16 @@ CF_INLINE void CF_(total)(size_t classes, size_t rows, size_t lanes, const cf_re
         sum[l] = (part[l] + part[lanes + l]) + (part[2 * lanes + l] + part[3 * lanes + l]);
 }
 
-CF_INLINE void CF_(largest)(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *most) {
+CF_PART void CF_(largest)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *a, cf_real *most) {
     const size_t whole = rows / 4 * 4, width = 4 * lanes;
     cf_real part[4 * CF_LANES] = {0}, value;
     size_t k, l;
+#if CF_BLOCK == 1
+    if (lanes == 1) {
+        for (*most = 0, k = 0; k < classes; k++) *most = a[k] > *most ? a[k] : *most;
+        return;
+    }
+#endif
     for (k = 0; k < whole; k += 4)
         for (l = 0; l < width; l++) {
             value = CF_CLASS(k + l / lanes, a[k * lanes + l]);
@@ -115,7 +160,8 @@ CF_INLINE void CF_(largest)(size_t classes, size_t rows, size_t lanes, const cf_
 }
 
 /* Completes x by its sum and, in the rows that are not used, a harmless number. */
-CF_INLINE void CF_(complete)(const CF_(work) *w, size_t lanes) {
+CF_PART void CF_(complete)(const CF_(work) *w, CF_LANES_GIVEN) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
@@ -129,7 +175,7 @@ CF_INLINE void CF_(complete)(const CF_(work) *w, size_t lanes) {
 
 /* Polygamma functions. `lag` becomes log of the sum's h over the row's, less `rest`, so that
    lag[k] - lag[classes] = digamma(sum) - digamma(row). */
-CF_INLINE void CF_(polygammas)(size_t classes, size_t rows, size_t lanes, const cf_real *restrict x,
+CF_PART void CF_(polygammas)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *restrict x,
                                cf_real *restrict lag, cf_real *restrict first, cf_real *restrict second) {
     cf_real top_h[CF_LANES];
     size_t k, l;
@@ -143,7 +189,8 @@ CF_INLINE void CF_(polygammas)(size_t classes, size_t rows, size_t lanes, const 
     }
 }
 
-CF_INLINE void CF_(evaluate)(const CF_(work) *w, size_t lanes, int mixed, const cf_real *beta) {
+CF_PART void CF_(evaluate)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf_real *beta) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     if (mixed) {
         const cf_real *restrict x = w->x;
@@ -161,8 +208,9 @@ CF_INLINE void CF_(evaluate)(const CF_(work) *w, size_t lanes, int mixed, const 
 
 /* Derivatives of L by class: the first; 1 / the second, which stands alone but for a part that all classes share; and
    the third, likewise. Also the first one's products with the last change, and with 1 / the second. */
-CF_INLINE void CF_(derive)(const CF_(work) *w, size_t lanes, int mixed, const cf_real *c, const cf_real *share,
+CF_PART void CF_(derive)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf_real *c, const cf_real *share,
                            const cf_real *beta) {
+    CF_VIEWS(w);
     const size_t rows = w->rows, top = w->classes * lanes;
     const cf_real *restrict x = w->x, *restrict lag = w->lag, *restrict lag_b = mixed ? w->lag_b : w->lag;
     const cf_real *restrict first = w->first, *restrict first_b = mixed ? w->first_b : w->first;
@@ -172,7 +220,7 @@ CF_INLINE void CF_(derive)(const CF_(work) *w, size_t lanes, int mixed, const cf
     cf_real *restrict over_x = w->over_x, *restrict product = w->product, *restrict newton = w->newton;
     cf_real *restrict gain = w->gain;
     size_t k, l;
-    CF_EACH_NUMBER(k, l) {
+    CF_EACH_CLASS(k, l) {
         const size_t i = k * lanes + l;
         const cf_real share2 = share[l] * beta[l], share3 = share2 * beta[l];
         const cf_real g = c[l] * ((lag[i] - lag[top + l]) - m[i]) + share[l] * ((lag_b[i] - lag_b[top + l]) + log_s[i]);
@@ -188,14 +236,15 @@ CF_INLINE void CF_(derive)(const CF_(work) *w, size_t lanes, int mixed, const cf
 }
 
 /* What the third derivatives add to the sum of the Newton step (g + rise) / d. Remembers where the step starts. */
-CF_INLINE void CF_(foresee)(const CF_(work) *w, size_t lanes, const int *goes, const cf_real *rise,
+CF_PART void CF_(foresee)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, const cf_real *rise,
                             const cf_real *top_bend) {
+    CF_VIEWS(w);
     const size_t rows = w->rows;
     const cf_real *restrict inverse = w->inverse, *restrict bend = w->bend, *restrict gradient = w->gradient;
     const cf_real *restrict x = w->x;
     cf_real *restrict product = w->product, *restrict base = w->base;
     size_t k, l;
-    CF_EACH_NUMBER(k, l) {
+    CF_EACH_CLASS(k, l) {
         const size_t i = k * lanes + l;
         const cf_real step = (gradient[i] + rise[l]) * inverse[i];
         product[i] = (top_bend[l] - bend[i] * (step * step)) * inverse[i];
@@ -206,14 +255,15 @@ CF_INLINE void CF_(foresee)(const CF_(work) *w, size_t lanes, const int *goes, c
 /* Takes the step from `base`. With a its first and b its second order, relative to x, x (1 + a + b) for a rise and
    x / (1 - a + a^2 - b) for a fall agree to third order, and stay positive. Leaves the relative change in `ratio`,
    and the gain it promises in `product`. */
-CF_INLINE void CF_(move)(const CF_(work) *w, size_t lanes, const int *goes, const cf_real *rise) {
+CF_PART void CF_(move)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes, const cf_real *rise) {
+    CF_VIEWS(w);
     const size_t rows = w->rows;
     const cf_real *restrict inverse = w->inverse, *restrict gradient = w->gradient, *restrict bend = w->bend;
     const cf_real *restrict base = w->base, *restrict over_x = w->over_x;
     cf_real *restrict x = w->x, *restrict change = w->change, *restrict product = w->product;
     cf_real *restrict distance = w->ratio;
     size_t k, l;
-    CF_EACH_NUMBER(k, l) {
+    CF_EACH_CLASS(k, l) {
         const size_t i = k * lanes + l;
         const cf_real old = base[i], step = (gradient[i] + rise[l]) * inverse[i], a = step * over_x[i];
         const cf_real b = CF_R(-0.5) * (bend[i] * inverse[i]) * (step * a);
@@ -228,12 +278,13 @@ CF_INLINE void CF_(move)(const CF_(work) *w, size_t lanes, const int *goes, cons
 }
 
 /* Goes back half of the last change. */
-CF_INLINE void CF_(retreat)(const CF_(work) *w, size_t lanes, const int *goes) {
+CF_PART void CF_(retreat)(const CF_(work) *w, CF_LANES_GIVEN, const int *goes) {
+    CF_VIEWS(w);
     const size_t rows = w->rows;
     const cf_real *restrict base = w->base;
     cf_real *restrict x = w->x, *restrict change = w->change;
     size_t k, l;
-    CF_EACH_NUMBER(k, l) {
+    CF_EACH_CLASS(k, l) {
         const size_t i = k * lanes + l;
         const cf_real half = CF_R(0.5) * change[i];
         change[i] = CF_CHOOSE(goes[l], half, change[i]);
@@ -243,7 +294,7 @@ CF_INLINE void CF_(retreat)(const CF_(work) *w, size_t lanes, const int *goes) {
 
 /* How far the sum's digamma is to rise, from the sum's change of second order, sum + more: held back where `more` is
    no small correction, and never so far that the sum falls below a quarter or rises above eight times itself. */
-CF_INLINE cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real shared, cf_real shared_bend) {
+CF_PART cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real shared, cf_real shared_bend) {
     cf_real part = 1;
     if (sum * more < 0)
         part = 1 - more / sum;
@@ -261,8 +312,10 @@ CF_INLINE cf_real CF_(rise_of_sum)(cf_real sum, cf_real more, cf_real x, cf_real
 
 /* Moves x of the lanes with taken[l] = 0 to their modes, from the x at which `evaluate` was last called; taken[l] becomes
    the number of iterations, and stays 0 where they were not enough. `mixed`: some beta is neither 0 nor 1, so that b
-   is not x. c is overwritten: L is divided by c + beta. */
-CF_INLINE void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real *c, const cf_real *beta, size_t *taken) {
+   is not x. A step of at most `close`, relative to x, is the last. c is overwritten: L is divided by c + beta. */
+CF_PART void CF_(climb)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, cf_real close, cf_real *c, const cf_real *beta,
+                      size_t *taken) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     const cf_real nought[CF_LANES] = {0};
     cf_real share[CF_LANES], promised[CF_LANES] = {0}, slope[CF_LANES], alone[CF_LANES], rise[CF_LANES];
@@ -330,7 +383,7 @@ CF_INLINE void CF_(climb)(const CF_(work) *w, size_t lanes, int mixed, cf_real *
         CF_(complete)(w, lanes);
         for (l = 0; l < lanes; l++) {
             const cf_real noise = 16 * CF_EPSILON * w->x[top + l]; /* what rounding leaves open of the sum */
-            const int near = distance[l] < TOLERANCE || (distance[l] < noise && distance[l] < CF_R(0.03));
+            const int near = distance[l] < close || (distance[l] < noise && distance[l] < CF_R(0.03));
             const int lost = iteration >= PATIENCE && (promised[l] < ROUNDING || (on[l] && distance[l] < noise));
             if (taken[l] == 0 && ((on[l] && near) || lost)) taken[l] = iteration;
             climbing |= taken[l] == 0;

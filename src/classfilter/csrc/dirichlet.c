@@ -13,7 +13,8 @@ typedef struct {
 } CF_(update);
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
-CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const CF_(update) *updates, const int *seen) {
+CF_PART void CF_(load)(const CF_(work) *w, CF_LANES_GIVEN, cf_real floor, const CF_(update) *updates, const int *seen) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
     size_t k, l;
@@ -23,17 +24,19 @@ CF_INLINE void CF_(load)(const CF_(work) *w, size_t lanes, cf_real floor, const 
             x[k * lanes + l] = updates[l].state[k + 1];
         }
     CF_(total)(classes, classes, lanes, s, sum);
-    for (k = 0; k < rows; k++)
+    for (k = 0; k < rows - (CF_BLOCK == 1); k++)
         for (l = 0; l < lanes; l++)
             s[k * lanes + l] = cf_log_ratio((cf_bits)k < (cf_bits)classes ? s[k * lanes + l] : sum[l], sum[l]);
     CF_(complete)(w, lanes);
 }
 
 /* Updates one stream a lane; all were checked. *iterations is raised to the most that a lane took. */
-CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, const CF_(update) *updates,
+CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_LANES_GIVEN, const CF_(update) *updates,
                               const int *seen, size_t *iterations) {
+    CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
-    cf_real c[CF_LANES], eta[CF_LANES], weight[CF_LANES], pull[CF_LANES];
+    cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
+    const cf_real close = f->tolerance > TOLERANCE ? f->tolerance : TOLERANCE;
     size_t taken[CF_LANES], k, l;
     int mixed = 0, silent = 1;
     for (l = 0; l < lanes; l++) {
@@ -44,7 +47,7 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
         pull[l] = (1 - keep) * f->anchor;
         c[l] = keep * updates[l].state[0];
         eta[l] = c[l] + pull[l];
-        mixed |= weight[l] > 0 && weight[l] < 1;
+        mixed |= CF_PARTIAL(weight[l]);
         silent &= !seen[l];
     }
     if (silent && !(f->anchor > 0)) {
@@ -53,10 +56,8 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
     }
 
     CF_(load)(w, lanes, f->floor, updates, seen);
-    if (mixed)
-        CF_(evaluate)(w, lanes, 1, weight);
-    else
-        CF_(evaluate)(w, lanes, 0, weight);
+#define EVALUATE(is_mixed) CF_(evaluate)(w, lanes, is_mixed, weight)
+    CF_EITHER(mixed, EVALUATE);
     for (k = 0; k < rows; k++)
         for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->lag[k * lanes + l] - w->lag[top + l];
     for (l = 0; l < lanes; l++) {
@@ -80,10 +81,8 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
         mixed |= taken[l] == 0 ? 2 : 0;
     }
     CF_(complete)(w, lanes);
-    if (mixed == 3)
-        CF_(climb)(w, lanes, 1, c, weight, taken);
-    else if (mixed == 2)
-        CF_(climb)(w, lanes, 0, c, weight, taken);
+#define CLIMB(is_mixed) CF_(climb)(w, lanes, is_mixed, close, c, weight, taken)
+    if (mixed & 2) CF_EITHER(mixed & 1, CLIMB);
 
     for (l = 0; l < lanes; l++)
         if (taken[l] == 0) return CF_NOT_CONVERGED;
@@ -100,8 +99,8 @@ CF_INLINE cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, si
 }
 
 /* Where no alpha exceeds 1 by more than rounding, there is no mode to speak of: the mean stands in. */
-CF_INLINE void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real *probs) {
-    const size_t classes = f->classes;
+CF_PART void CF_(read_alpha)(const CF_(cf_dirichlet) *f, const cf_real *alpha, cf_real *probs) {
+    const size_t classes = CF_COUNT(f->classes);
     cf_real sum = 0;
     size_t k;
     if (!f->mean) {
@@ -138,6 +137,7 @@ cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *f, const cf_real *prior, 
     if (!(f->floor >= CF_R(1e-30) && f->floor < 1)) return CF_BAD_FLOOR;
     if (!(f->anchor >= 0 && f->anchor <= LARGEST_WEIGHT)) return CF_BAD_ANCHOR;
     if (!(f->max_concentration >= (cf_real)f->classes && f->max_concentration <= largest)) return CF_BAD_CONCENTRATION;
+    if (!(f->tolerance >= 0 && f->tolerance <= CF_R(0.1))) return CF_BAD_TOLERANCE;
     for (k = 0; k < f->classes; k++)
         if (!(prior[k] >= SMALLEST_ALPHA && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
     sum = CF_(sum)(f->classes, prior);
@@ -169,6 +169,20 @@ void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *f, const cf_real *state, cf_r
     CF_(surprise)(f->classes, state + 1, state[0], nu);
 }
 
+#ifdef CF_SMALL
+cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *f, cf_real *state, const cf_real *observed, cf_real beta,
+                                   cf_real dt, cf_real *probs, cf_real *scratch) {
+    const size_t classes = CF_COUNT(f->classes);
+    const CF_(work) w = CF_(carve)(classes, CF_DIRICHLET_ROWS(classes), 1, scratch);
+    const CF_(update) update = {observed, state, beta, dt};
+    size_t iterations = 0;
+    int seen = 0;
+    cf_status status = CF_(check)(classes, observed, CF_(plain)(classes, observed), beta, dt, &seen);
+    if (status == CF_OK) status = CF_(step)(f, &w, 1, &update, &seen, &iterations);
+    if (status == CF_OK && probs != NULL) CF_(read_alpha)(f, state + 1, probs);
+    return status;
+}
+#else
 CF_INLINE cf_status CF_(steps)(const CF_(cf_dirichlet) *f, cf_real *state, size_t steps, const cf_real *observed,
                                const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                cf_real *probs, const CF_(work) w, size_t *row) {
@@ -208,7 +222,7 @@ CF_TARGETS cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *f, cf_real *
 }
 
 /* Updates `count` <= lanes streams that were checked. */
-CF_INLINE cf_status CF_(group)(const CF_(cf_dirichlet) *f, const CF_(work) *w, size_t lanes, size_t count,
+CF_INLINE cf_status CF_(group)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_LANES_GIVEN, size_t count,
                                const CF_(update) *updates, const int *seen, cf_real *const *probs) {
     size_t iterations = 0, l;
     cf_status status = CF_(step)(f, w, lanes, updates, seen, &iterations);
@@ -262,3 +276,4 @@ cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *f, cf_real *state, c
     size_t row;
     return CF_(cf_dirichlet_run)(f, state, 1, observed, &beta, 0, &dt, 0, probs, scratch, &row);
 }
+#endif

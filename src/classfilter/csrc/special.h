@@ -7,10 +7,26 @@
 
 #include "coefficients.h"
 
+/* CF_INLINE makes straight code. CF_PART does so too where speed counts; with CF_SMALL it makes a function, which is in
+   memory once. */
 #if defined(__GNUC__)
+#define CF_UNUSED __attribute__((unused))
 #define CF_INLINE static inline __attribute__((always_inline, unused))
 #else
+#define CF_UNUSED
 #define CF_INLINE static inline
+#endif
+#if defined(__GNUC__) && defined(CF_SMALL)
+#define CF_PART static __attribute__((noinline, unused))
+#else
+#define CF_PART CF_INLINE
+#endif
+
+/* A program for one number of classes may say so, and gets shorter code. */
+#ifdef CF_CLASSES
+#define CF_COUNT(classes) ((void)(classes), (size_t)CF_CLASSES)
+#else
+#define CF_COUNT(classes) (classes)
 #endif
 
 /* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
@@ -24,6 +40,7 @@
 enum { CF_MANTISSA_BITS = 23 };
 #define CF_BITS_OF_ONE UINT32_C(0x3F800000)
 #define CF_MANTISSA UINT32_C(0x007FFFFF)
+#define CF_AWAY 256
 #define CF_INTEGER UINT32_C(0x4B000000) /* 2^23: its low mantissa bits count units */
 #define CF_LN2_HIGH 6.9314575195e-1f    /* short, so that a product with an exponent is exact */
 #define CF_LN2_LOW 1.4286067653e-6f
@@ -33,6 +50,7 @@ enum { CF_MANTISSA_BITS = 23 };
 enum { CF_MANTISSA_BITS = 52 };
 #define CF_BITS_OF_ONE UINT64_C(0x3FF0000000000000)
 #define CF_MANTISSA UINT64_C(0x000FFFFFFFFFFFFF)
+#define CF_AWAY 2048
 #define CF_INTEGER UINT64_C(0x4330000000000000)
 #define CF_LN2_HIGH 6.93147180369123816490e-1
 #define CF_LN2_LOW 1.90821492927058770002e-10
@@ -71,22 +89,16 @@ CF_INLINE cf_real cf_from_bits(cf_bits b) {
         (result) = even_ + (x) * odd_;                                              \
     } while (0)
 
-/* log(a / b) for normal a, b > 0. With a = 2^i m, b = 2^j n and s = (m - n) / (m + n), m - n being exact:
-   (i - j) log 2 + 2 atanh s. Accurate relative to its value, however close a and b are. */
+/* log(a / b) for normal a, b > 0 below half of the largest. The bits of a number, read as an integer, are about its
+   logarithm, so their difference tells which n = 2^k b is nearest to a, within a factor of 1.51. With
+   s = (a - n) / (a + n), a - n being exact: k log 2 + 2 atanh s. Accurate relative to its value, however close a and b
+   are. The exponent k goes with CF_AWAY added, so that it is positive; shifted into place, that is the sign bit of n. */
 CF_INLINE cf_real cf_log_ratio(cf_real a, cf_real b) {
-    const cf_real root = CF_R(1.41421356237309505), half = CF_R(0.5), one = CF_R(1.0), none = CF_R(0.0);
-    cf_bits bits_a = cf_to_bits(a), bits_b = cf_to_bits(b);
-    cf_real exponent = cf_from_bits((bits_a >> CF_MANTISSA_BITS) | CF_INTEGER) -
-                       cf_from_bits((bits_b >> CF_MANTISSA_BITS) | CF_INTEGER);
-    cf_real m = cf_from_bits((bits_a & CF_MANTISSA) | CF_BITS_OF_ONE);
-    cf_real n = cf_from_bits((bits_b & CF_MANTISSA) | CF_BITS_OF_ONE);
-    cf_real m_scale = m > root * n ? half : one, n_scale = n > root * m ? half : one;
-    cf_real up = m > root * n ? one : none, down = n > root * m ? one : none;
-    cf_real s, v, p;
-    exponent += up - down;
-    m *= m_scale;
-    n *= n_scale;
-    s = (m - n) / (m + n);
+    const cf_bits half = (cf_bits)1 << (CF_MANTISSA_BITS - 1), away = (cf_bits)CF_AWAY << CF_MANTISSA_BITS;
+    const cf_bits k = (cf_to_bits(a) - cf_to_bits(b) + away + half) >> CF_MANTISSA_BITS;
+    const cf_real minus_n = cf_from_bits(cf_to_bits(b) + (k << CF_MANTISSA_BITS));
+    const cf_real exponent = cf_from_bits(k | CF_INTEGER) - (cf_from_bits(CF_INTEGER) + CF_AWAY);
+    cf_real s = (a + minus_n) / (a - minus_n), v, p;
     v = s * s;
     s += s;
     CF_POLYNOMIAL(p, v, CF_LOG);
@@ -94,7 +106,7 @@ CF_INLINE cf_real cf_log_ratio(cf_real a, cf_real b) {
 }
 
 /* exp(x) for x <= 0; nought where the result would be denormal. */
-CF_INLINE cf_real cf_exp_negative(cf_real x) {
+CF_PART cf_real cf_exp_negative(cf_real x) {
     cf_real y = x > CF_EXP_MIN ? x : CF_EXP_MIN;
     cf_real shifted = y * CF_R(1.44269504088896341) + CF_ROUND;
     cf_real k = shifted - CF_ROUND;

@@ -20,6 +20,7 @@ const char *cf_strerror(cf_status status) {
     case CF_BAD_STAY: return "stay must lie in [0, 1]";
     case CF_BAD_CLASS_PRIOR: return "each entry of prior must be at least 1e-6, and their sum within 0.05 of 1";
     case CF_BAD_RATES: return "each rate of change must lie in [0, 1e6]";
+    case CF_BAD_TOLERANCE: return "tolerance must lie in [0, 0.1]";
     case CF_BAD_STATE: return "probs of a state must not be negative, and their sum must be within 1e-4 of 1";
     case CF_BAD_POLICY: return "a setting of a policy is outside its range";
     }

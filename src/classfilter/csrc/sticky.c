@@ -13,6 +13,13 @@
 #define TERMS 9
 #endif
 
+/* A program whose settings have no rates need not hold what they need. */
+#ifdef CF_NO_RATES
+#define RATES(f) ((void)(f), (const cf_real *)NULL)
+#else
+#define RATES(f) ((f)->rates)
+#endif
+
 /* out = v matrix: two interleaved partial sums over the rows of the matrix. */
 CF_INLINE void CF_(through)(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
     size_t i, j, b;
@@ -103,6 +110,58 @@ static CF_(pause) CF_(make_pause)(const CF_(cf_sticky) *f, cf_real dt) {
 /* Rows of the table. */
 enum { PRIOR, OVER_PRIOR, SHIFT, LEAST };
 
+/* Lets time pass, then takes one observation if there is one; p becomes the new reading. */
+CF_INLINE void CF_(advance)(const CF_(cf_sticky) *f, size_t width, cf_real dt, CF_(pause) *pause, cf_real *passage,
+                            const cf_real *likely, cf_real *restrict p, cf_real *scratch) {
+    const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
+    cf_real sum;
+    size_t k;
+    if (RATES(f) == NULL) {
+        if (pause->dt != dt) *pause = CF_(make_pause)(f, dt);
+        if (!(pause->leave > 0) && likely == NULL) return;
+        for (k = 0; k < width; k++) {
+            const cf_real passed = pause->keep * p[k] + pause->leave * prior[k];
+            p[k] = likely != NULL ? passed * likely[k] : passed;
+        }
+    } else if (dt > 0) {
+        if (passage[0] != dt) CF_(make_passage)(f, dt, passage, scratch);
+        CF_(through)(f->classes, width, p, passage + 1, scratch);
+        for (k = 0; k < width; k++) p[k] = likely != NULL ? scratch[k] * likely[k] : scratch[k];
+    } else if (likely != NULL) {
+        for (k = 0; k < width; k++) p[k] *= likely[k];
+    } else {
+        return;
+    }
+    sum = CF_(sum)(width, p);
+    for (k = 0; k < width; k++) {
+        p[k] /= sum;
+        p[k] = p[k] > least[k] ? p[k] : least[k];
+    }
+}
+
+#ifdef CF_SMALL
+cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                                cf_real *passage, cf_real *scratch) {
+    const size_t classes = CF_COUNT(f->classes);
+    const cf_real *const over_prior = f->table + OVER_PRIOR * classes, *const shift = f->table + SHIFT * classes;
+    const cf_real floor = f->floor;
+    CF_(pause) pause = {-1, 1, 0};
+    int seen = 0;
+    size_t k;
+    const cf_status status = CF_(check)(classes, observed, CF_(plain)(classes, observed), beta, dt, &seen);
+    if (status != CF_OK) return status;
+    if (CF_PARTIAL(beta))
+        for (k = 0; seen && k < classes; k++) {
+            const cf_real s = observed[k] > floor ? observed[k] : floor;
+            scratch[k] = cf_exp_negative(beta * (cf_log_ratio(s, 1) - shift[k]));
+        }
+    else
+        for (k = 0; seen && k < classes; k++)
+            scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
+    CF_(advance)(f, classes, dt, &pause, passage, seen ? scratch : NULL, state, scratch + classes);
+    return CF_OK;
+}
+#else
 /* Turns the first `rows` of s into s^beta over prior^beta, up to a factor that keeps exp's argument below nought. The
    loops run through all rows at once, so that a processor overlaps them. */
 CF_INLINE void CF_(raise)(const CF_(cf_sticky) *f, size_t width, size_t rows, const cf_real *beta, cf_real *restrict s) {
@@ -113,28 +172,6 @@ CF_INLINE void CF_(raise)(const CF_(cf_sticky) *f, size_t width, size_t rows, co
     for (i = 0; i < rows; i++)
         for (k = 0; k < width; k++) s[i * width + k] = beta[i] * (s[i * width + k] - shift[k]);
     for (i = 0; i < size; i++) s[i] = cf_exp_negative(s[i]);
-}
-
-/* Lets time pass, then takes one observation if there is one; p becomes the new reading. */
-CF_INLINE void CF_(advance)(const CF_(cf_sticky) *f, size_t width, cf_real dt, CF_(pause) *pause, cf_real *passage,
-                            const cf_real *likely, cf_real *restrict p, cf_real *scratch) {
-    const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
-    size_t k;
-    if (f->rates == NULL) {
-        if (pause->dt != dt) *pause = CF_(make_pause)(f, dt);
-        if (!(pause->leave > 0) && likely == NULL) return;
-        for (k = 0; k < width; k++) p[k] = pause->keep * p[k] + pause->leave * prior[k];
-    } else if (dt > 0) {
-        if (passage[0] != dt) CF_(make_passage)(f, dt, passage, scratch);
-        CF_(through)(f->classes, width, p, passage + 1, scratch);
-        for (k = 0; k < width; k++) p[k] = scratch[k];
-    } else if (likely == NULL) {
-        return;
-    }
-    if (likely != NULL)
-        for (k = 0; k < width; k++) p[k] *= likely[k];
-    CF_(normalise)(width, p);
-    for (k = 0; k < width; k++) p[k] = p[k] > least[k] ? p[k] : least[k];
 }
 
 /* The likelihoods do not wait for the state, so those of CF_BLOCK rows come first; in their memory, those with a weight
@@ -166,11 +203,11 @@ CF_INLINE cf_status CF_(walk)(const CF_(cf_sticky) *f, size_t width, cf_real *st
             }
             likely[j] = seen ? s : NULL;
             if (!seen) continue;
-            for (k = 0; k < width; k++) s[k] = s[k] > floor ? s[k] : floor;
             if (weight < 1) {
+                for (k = 0; k < width; k++) s[k] = s[k] > floor ? s[k] : floor;
                 powers[raised++] = weight;
             } else {
-                for (k = 0; k < width; k++) s[k] *= over_prior[k];
+                for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
                 whole--;
             }
         }
@@ -206,6 +243,7 @@ cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *f, cf_real *state, const c
     size_t row;
     return CF_(cf_sticky_run)(f, state, 1, observed, &beta, 0, &dt, 0, NULL, passage, scratch, &row);
 }
+#endif
 
 cf_status CF_(cf_sticky_prepare)(CF_(cf_sticky) *f, const cf_real *prior, cf_real *table) {
     const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE;

@@ -1,0 +1,43 @@
+/* The filter that cf_config.h describes, for one classifier answer at a time.
+
+   No malloc, no libm, no stdio, no globals: a stream is the caller's struct, and an update works on the stack. A failed
+   call changes nothing. Results are, bit for bit, those of classfilter in Python with dtype float32. */
+#ifndef CLASSFILTER_H
+#define CLASSFILTER_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "cf_config.h"
+
+#include "core/cf.h"
+
+/* All that is remembered of a stream. */
+typedef struct {
+#ifdef CF_DIRICHLET
+    float state[CF_DIRICHLET_STATE(CF_CLASSES)]; /* eta, then alpha */
+#else
+    float state[CF_CLASSES]; /* the class probabilities */
+#endif
+#ifdef CF_RATES
+    float passage[CF_STICKY_PASSAGE(CF_CLASSES)]; /* what the last dt does */
+#endif
+} cf_stream_f32;
+
+/* Begins a stream, before any answer. */
+void cf_start_f32(cf_stream_f32 *stream);
+
+/* Takes the answer of a source, CF_CLASSES probabilities, dt time units after the one before (0 at the first). All NaN:
+   nothing was seen, only time passes. The class probabilities go to `probs`, which may be NULL. CF_BAD_BETA: there is no
+   such source. */
+cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed, float dt, float *probs);
+
+/* The most probable class of a stream: 0 to CF_CLASSES - 1, one of CF_CLASS_... */
+int cf_label_f32(const cf_stream_f32 *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+/* Thousands of made-up answers through the filter, against the results that Python had for them: all by a CRC, the
+   first rows in full. Compile with -DCF_SELFTEST_MAIN for a program of its own. */
+#include "selftest.h"
+
+#include "classfilter.h"
+#include "golden.h"
+
+static uint32_t bits_of(float x) {
+    union {
+        float real;
+        uint32_t bits;
+    } u;
+    u.real = x;
+    return u.bits;
+}
+
+static uint32_t add(uint32_t crc, float x) {
+    const uint32_t bits = bits_of(x);
+    int i, j;
+    for (i = 0; i < 32; i += 8) {
+        crc ^= (bits >> i) & 0xFFu;
+        for (j = 0; j < 8; j++) crc = (crc >> 1) ^ ((crc & 1u) != 0 ? 0xEDB88320u : 0u);
+    }
+    return crc;
+}
+
+static uint32_t next(uint32_t *seed, uint32_t below) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 16) % below;
+}
+
+/* One made-up row; the script that makes golden.h has the same. */
+static void make_row(uint32_t *seed, int *source, float *dt, float *observed) {
+    static const float steps[] = {1, 1, 1, 1, 5, 0, 0, 600};
+    const uint32_t kind = next(seed, 16), sure = next(seed, CF_CLASSES), step = next(seed, 8);
+    const float none = 0;
+    uint32_t parts[CF_CLASSES], total = 0;
+    int k;
+    *source = (int)next(seed, CF_SOURCES);
+    *dt = step == 6 ? (float)next(seed, 1000) / 16 : steps[step];
+    for (k = 0; k < CF_CLASSES; k++) {
+        parts[k] = next(seed, 256);
+        if (kind == 1) parts[k] = 0;                         /* sure of a class: the rest are noughts */
+        if (kind > 3) parts[k] = parts[k] * parts[k] / 1024; /* rather sure */
+        if ((uint32_t)k == sure) parts[k] += 64;
+        total += parts[k];
+    }
+    for (k = 0; k < CF_CLASSES; k++) observed[k] = (float)parts[k] / (float)total;
+    if (kind == 0) /* nothing seen */
+        for (k = 0; k < CF_CLASSES; k++) observed[k] = none / none;
+}
+
+int cf_selftest(uint32_t *crc) {
+    cf_stream_f32 stream;
+    uint32_t seed = CF_GOLDEN_SEED, inputs = 0xFFFFFFFFu, outputs = 0xFFFFFFFFu;
+    int row, differs = 0;
+    size_t k;
+    cf_start_f32(&stream);
+    for (row = 0; row < CF_GOLDEN_ROWS; row++) {
+        float observed[CF_CLASSES], probs[CF_CLASSES] = {0}, dt;
+        int source;
+        make_row(&seed, &source, &dt, observed);
+        inputs = add(add(inputs, dt), observed[0] >= 0 ? observed[0] : -1);
+        if (cf_update_f32(&stream, source, observed, dt, probs) != CF_OK) probs[0] = -1;
+        for (k = 0; k < CF_CLASSES; k++) {
+            if (row < CF_GOLDEN_FULL && differs == 0 && bits_of(probs[k]) != cf_golden[row][k]) differs = row + 1;
+            outputs = add(outputs, probs[k]);
+        }
+        for (k = 0; k < sizeof stream.state / sizeof stream.state[0]; k++) outputs = add(outputs, stream.state[k]);
+    }
+    if (crc != NULL) *crc = ~outputs;
+    if (~inputs != CF_GOLDEN_INPUTS) return -2;
+    if (differs != 0) return differs;
+    return ~outputs == CF_GOLDEN_OUTPUTS ? 0 : -1;
+}
+
+#ifdef CF_SELFTEST_MAIN
+#include <stdio.h>
+
+int main(void) {
+    uint32_t crc;
+    const int differs = cf_selftest(&crc);
+    printf("%d rows, crc %08lx: %s (%d)\n", CF_GOLDEN_ROWS, (unsigned long)crc,
+           differs == 0 ? "the same bits as in Python" : "other bits than in Python", differs);
+    return differs != 0;
+}
+#endif

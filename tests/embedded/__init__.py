@@ -1,0 +1,1 @@
+"""Emulated microcontrollers: how to build for them, and how to run there."""

@@ -1,0 +1,193 @@
+"""What an update costs on a microcontroller: ``python -m tests.embedded``.
+
+For each number of classes, filter and weight, a firmware folder is exported, its self-test run on
+each emulated board, and an update measured there: instructions, flash and memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from classfilter import Channel, DirichletFilter, StickyFilter
+from classfilter.config import Config
+from classfilter.export import export
+
+from .board import CORE, HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
+
+ROWS, HARD = 200, 1500
+
+
+# Assumed, not measured: an update each 5 s, 1.5 cycles an instruction, and the energy of a cycle at
+# 3 V: 60 uA a MHz for the M4F, 100 for the M0.
+UPDATES_A_DAY = 86400 / 5
+CYCLES = 1.5
+JOULES_A_CYCLE = {"Cortex-M4F": 180e-12, "Cortex-M0": 300e-12}
+
+
+class Case(NamedTuple):
+    """A filter to be measured."""
+
+    name: str
+    config: Config
+
+
+def rates(K: int) -> NDArray[np.float64]:
+    """Transitions of a time unit: 0.98 to stay, the rest to the others."""
+    return np.full((K, K), 0.02 / (K - 1)) + np.eye(K) * (0.98 - 0.02 / (K - 1))
+
+
+def cases(K: int) -> Iterator[Case]:
+    """Return the filters to be measured, of K classes."""
+    dirichlet = DirichletFilter(K, 0.95, estimate="mean")
+    sticky = StickyFilter(K, stay=0.98)
+    for beta in (1.0, 0.5):
+        yield Case(f"Dirichlet, weight {beta:g}", Config(dirichlet, {"a": beta}, {}))
+    loose = DirichletFilter(K, 0.95, estimate="mean", tolerance=0.05)
+    yield Case("Dirichlet, weight 0.5, tolerance 0.05", Config(loose, {"a": 0.5}, {}))
+    for beta in (1.0, 0.5):
+        yield Case(f"Sticky, weight {beta:g}", Config(sticky, {"a": beta}, {}))
+    moving = StickyFilter(K, transitions=rates(K))
+    yield Case("Sticky, transitions, weight 0.5", Config(moving, {"a": 0.5}, {}))
+    channel = Channel(np.eye(K) * 8 + 1)
+    yield Case("Sticky, channel, weight 0.5", Config(sticky, {"a": 0.5}, {"a": channel}))
+
+
+def usual_rows(K: int) -> str:
+    """Return a header with a usual stream: classes that last, answers that are often right."""
+    rng = np.random.default_rng(1)
+    label = np.cumsum(rng.random(ROWS) < 1 / 40) * 2 % K
+    wrong = rng.random(ROWS) < 0.2
+    said = np.where(wrong, rng.integers(K, size=ROWS), label)
+    probs = np.array([rng.dirichlet(0.3 + 4 * (np.arange(K) == k)) for k in said], np.float32)
+    listed = ",\n".join(f"{{{', '.join(f'{p:.9g}f' for p in row)}}}" for row in probs + 1e-9)
+    sources = ", ".join("0" for _ in said)
+    return (
+        f"#define ROWS {ROWS}\n#define HARD {HARD}\n"
+        f"static const float rows[ROWS][CF_CLASSES] = {{\n{listed}}};\n"
+        f"static const int sources[ROWS] = {{{sources}}};\n"
+    )
+
+
+class Cost(NamedTuple):
+    """What was measured of a case on a target."""
+
+    told: dict[str, str]
+    flash: int
+    library: int
+
+    def of(self, name: str) -> int:
+        """Return a number that the program told."""
+        return int(self.told[name])
+
+
+def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
+    """Export, check the bits, and measure."""
+    K = len(config.filter.classes)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        export(config, folder)
+        bits = [HERE / "bits.c", folder / "selftest.c"]
+        board = M0 if target is M0_COUNTED else target
+        code, told = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
+        if code != 0:
+            raise SystemExit(f"{target.name}, {config.filter}: other bits ({code}, {told})")
+        (folder / "rows.h").write_text(usual_rows(K))
+        dirichlet = isinstance(config.filter, DirichletFilter)
+        flags = ["-DSINGLE", f"-I{CORE}"] if dirichlet else []
+        cost = [HERE / "cost.c"]
+        program = build(folder, target, folder / "cost.elf", cost, *flags, level=level)
+        code, told = run(program, target, counted=True)
+        if code != 0:
+            raise SystemExit(f"{target.name}, {config.filter}: stopped with {code}, {told}")
+        least = [HERE / "flash.c"]
+        with_it = build(folder, target, folder / "with.elf", least, "-DFILTER", level=level)
+        without = build(folder, target, folder / "without.elf", least, level=level)
+        library = sum(
+            size
+            for name, size in symbols(with_it).items()
+            if name.startswith("__") and name not in symbols(without)
+        )
+        return Cost(told, flash(with_it) - flash(without) - library, library)
+
+
+def limit(target: Target, K: int) -> int:
+    """Return the instructions of an update that takes all rounds it may, and fails at the end.
+
+    To that end the search is kept from ever being content.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        config = Config(DirichletFilter(K, 0.95, estimate="mean"), {"a": 0.5}, {})
+        export(config, folder)
+        (folder / "rows.h").write_text(usual_rows(K))
+        search = folder / "core/climb.h"
+        text = search.read_text()
+        for word, value in (("TOLERANCE", "-1.0f"), ("PATIENCE", "1000")):
+            text, count = re.subn(rf"#define {word} [^/\n]*", f"#define {word} {value} ", text)
+            assert count
+        search.write_text(text.replace("distance[l] < noise", "distance[l] < -noise"))
+        program = build(folder, target, folder / "limit.elf", [HERE / "cost.c"], "-DLIMIT")
+        code, told = run(program, target, counted=True)
+        if code != 0:
+            raise SystemExit(f"{target.name}: stopped with {code}, {told}")
+        return int(told["limit"])
+
+
+def energy(target: Target, instructions: int) -> str:
+    """Return an estimate of the energy that updates take, in millijoule a day."""
+    found = 1000 * JOULES_A_CYCLE[target.name] * CYCLES * instructions * UPDATES_A_DAY
+    return f"{found:,.0f}" if found >= 100 else f"{found:.2g}"
+
+
+def table(target: Target, classes: list[int], level: str = "-Os") -> None:
+    """Print a table of all cases on a target."""
+    print(f"\n**{target.name}**, `{level}`\n")
+    print(
+        "| classes | filter | instructions, mean | most | hardest | flash | + float library "
+        "| state | stack | mJ a day |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for K in classes:
+        others: Cost | None = None
+        for case in cases(K):
+            cost = measure(case.config, target, level)
+            mean, most = cost.of("usual mean"), cost.of("usual most")
+            hardest = max(most, cost.of("hard most"))
+            print(
+                f"| {K} | {case.name} | {mean:,} | {most:,} | {hardest:,} | "
+                f"{cost.flash:,} | {cost.library:,} | {cost.of('state')} | "
+                f"{cost.of('stack'):,} | {energy(target, mean)} |",
+                flush=True,
+            )
+            if "single mean" in cost.told:
+                others = cost
+        assert others is not None
+        for name, words in (
+            ("single", "Dirichlet, weight 1, decision alone"),
+            ("ema", "exponential average"),
+            ("window", "mean of the last 5"),
+        ):
+            mean, most = others.of(f"{name} mean"), others.of(f"{name} most")
+            print(f"| {K} | {words} | {mean:,} | {most:,} | | | | | | {energy(target, mean)} |")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--level", default="-Os", help="of optimisation")
+    parser.add_argument("classes", nargs="*", type=int, default=[3, 6, 12], help="how many")
+    given = parser.parse_args()
+    if (why := missing()) is not None:
+        sys.exit(why)
+    for target in (M4F, M0_COUNTED):
+        table(target, given.classes, given.level)
+    for K in given.classes:
+        print(f"\n{K} classes, {M4F.name}: 64 rounds take {limit(M4F, K):,} instructions.")

@@ -1,0 +1,128 @@
+/* Instructions an update, and the stack it takes: over a usual stream, rows.h, and over one that is as hard as can be. */
+#include "board.h"
+#include "classfilter.h"
+#include "rows.h"
+
+#define PER_TICK(ticks) (((ticks) * 5u + 8u) / 16u) /* 3.2 ticks an instruction */
+
+static cf_stream_f32 stream;
+static float probs[CF_CLASSES];
+
+typedef struct {
+    uint32_t sum, most, count;
+} cost;
+
+static uint32_t idle;
+static int wrapped;
+
+static void add(cost *c, uint32_t ticks) {
+    const uint32_t instructions = PER_TICK(ticks - idle);
+    wrapped |= board_wrapped();
+    c->sum += instructions;
+    c->count++;
+    if (instructions > c->most) c->most = instructions;
+}
+
+static void tell(const char *name, const cost *c) {
+    board_write(name);
+    board_number(" mean", c->sum / c->count);
+    board_write(name);
+    board_number(" most", c->most);
+}
+
+static cf_status one(cost *c, int source, const float *observed, float dt) {
+    uint32_t from;
+    cf_status status;
+    board_start();
+    from = board_ticks();
+    status = cf_update_f32(&stream, source, observed, dt, probs);
+    add(c, board_ticks() - from);
+    return status;
+}
+
+/* What people do today, as the same kind of function. */
+#define WINDOW 5
+static float average[CF_CLASSES], ring[WINDOW][CF_CLASSES];
+static int at;
+
+__attribute__((noinline)) static void ema(const float *observed, float keep) {
+    int k;
+    for (k = 0; k < CF_CLASSES; k++) average[k] = keep * average[k] + (1 - keep) * observed[k];
+}
+
+__attribute__((noinline)) static void window(const float *observed) {
+    int k, i;
+    for (k = 0; k < CF_CLASSES; k++) {
+        float sum = 0;
+        ring[at][k] = observed[k];
+        for (i = 0; i < WINDOW; i++) sum += ring[i][k];
+        average[k] = sum / WINDOW;
+    }
+    at = (at + 1) % WINDOW;
+}
+
+#ifdef SINGLE
+#include "single.c"
+
+static const cf_dirichlet_f32 settings = {CF_CLASSES, 0.95f, 0.001f, 0, 1e6f, 0, 0, -0.0512933061f, NULL};
+#endif
+
+int main(void) {
+    cost usual = {0, 0, 0}, hard = {0, 0, 0}, others[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    uint32_t seed = 1, from;
+    int i, k;
+    board_start();
+    from = board_ticks();
+    idle = board_ticks() - from;
+
+    cf_start_f32(&stream);
+#ifdef LIMIT
+    (void)one(&usual, sources[0], rows[0], 1);
+    board_number("limit", usual.most);
+    return wrapped ? 4 : 0;
+#endif
+    board_paint();
+    for (i = 0; i < ROWS; i++)
+        if (one(&usual, sources[i], rows[i], 1) != CF_OK) return 1;
+    tell("usual", &usual);
+
+    /* Sure of one class for long, then of another; noughts; long and odd pauses. */
+    cf_start_f32(&stream);
+    for (i = 0; i < HARD; i++) {
+        float row[CF_CLASSES];
+        uint32_t kind, class;
+        seed = seed * 1664525u + 1013904223u;
+        kind = (seed >> 16) % 8;
+        class = kind == 0 ? (seed >> 20) % CF_CLASSES : (uint32_t)(i / 97) % CF_CLASSES;
+        for (k = 0; k < CF_CLASSES; k++) row[k] = kind == 1 ? 1.0f / CF_CLASSES : (float)((uint32_t)k == class);
+        if (one(&hard, (int)(kind % CF_SOURCES), row, kind == 2 ? 33.3f : kind == 3 ? 0.37f : 1) != CF_OK) return 2;
+    }
+    tell("hard", &hard);
+    board_number("stack", board_stack_used());
+
+    for (i = 0; i < ROWS; i++) {
+        board_start();
+        from = board_ticks();
+        ema(rows[i], 0.95f);
+        add(&others[0], board_ticks() - from);
+        from = board_ticks();
+        window(rows[i]);
+        add(&others[1], board_ticks() - from);
+#ifdef SINGLE
+        {
+            static float nu[CF_CLASSES];
+            size_t decision;
+            from = board_ticks();
+            if (cf_single_update_f32(&settings, nu, rows[i], 1, &decision) != CF_OK) return 3;
+            add(&others[2], board_ticks() - from);
+        }
+#endif
+    }
+    tell("ema", &others[0]);
+    tell("window", &others[1]);
+#ifdef SINGLE
+    tell("single", &others[2]);
+#endif
+    board_number("state", sizeof stream);
+    return wrapped ? 4 : 0;
+}
