@@ -31,4 +31,24 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, Config]:
         "sticky-moving": Config(
             cf.StickyFilter(names, transitions=STAYS, interval=5.0, prior=prior), both, channel
         ),
+        "sticky-adaptive": Config(
+            cf.StickyFilter(names, stay=0.98, prior=prior),
+            both,
+            channel,
+            cf.policy.Adaptive(1 / 6, longest=20),
+        ),
+        "dirichlet-adaptive": Config(
+            cf.DirichletFilter(3, 0.95),
+            {"small": 0.2, "third": 0.3, "big": 1.0},
+            {},
+            cf.policy.Adaptive(
+                0.3, cost={"small": 0.5, "big": 9.0}, patience=3, strong="big", weak="small"
+            ),
+        ),
+        "sticky-periodic": Config(
+            cf.StickyFilter(3, stay=0.98), both, {}, cf.policy.Periodic(every=7)
+        ),
+        "dirichlet-timed": Config(
+            cf.DirichletFilter(2, 0.98), both, {}, cf.policy.Periodic(seconds=60.0)
+        ),
     }

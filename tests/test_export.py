@@ -25,6 +25,24 @@ needs_make = pytest.mark.skipif(
 )
 
 
+class Unknown:
+    """A policy of one's own."""
+
+    state = ()
+
+    def choose(self, probs: Any, since: Any) -> str:
+        return "strong"
+
+    def called(self, source: str, answer: Any, probs: Any, dt: float) -> None:
+        pass
+
+    def reset(self) -> None:
+        pass
+
+    def copy(self) -> Unknown:
+        return Unknown()
+
+
 def make(folder: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
         ["make", "-C", str(folder), *arguments], capture_output=True, text=True, check=False
@@ -103,6 +121,34 @@ def test_golden_rows_are_those_of_a_loop(tmp_path: Path) -> None:
     np.testing.assert_allclose(made.probs[~missing].sum(axis=1), 1, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["sticky-adaptive", "dirichlet-adaptive", "dirichlet-timed"])
+def test_golden_rows_follow_the_policy(kind: str) -> None:
+    config = single(configs()[kind])
+    made = golden(config, 600)
+    rule: Any = config.policy.copy()  # type: ignore[union-attr]
+    f, names = config.filter.copy(), list(config.beta)
+    last: dict[str, float] = {}
+    now, obeyed = 0.0, 0
+    for i, source in enumerate(made.source):
+        now += float(made.dt[i])  # sixteenths: exact
+        since = {name: now - then for name, then in last.items()}
+        held = f.probs
+        wish = rule.choose(held, since)
+        assert made.wanted[i] == names.index(wish)
+        obeyed += source == wish
+        s = made.probs[i]
+        if source in config.channel:
+            s = config.channel[source].apply(s)
+        f.update(s, config.beta[source], made.dt[i])
+        rule.called(source, s, held, made.dt[i])
+        assert tuple(made.policy[i, 1:]) == tuple(rule.state)
+        last[source] = now
+    assert 400 < obeyed < 600
+    share = float((made.wanted[:, 0] == names.index(rule.strong)).mean())
+    assert 0.05 < share < 0.8
+    assert len(set(made.source)) == len(names)
+
+
 @pytest.mark.parametrize("bits", [0x3F800000, 0x3DCCCCCD, 0x00800000, 0x7F7FFFFF, 0xC61C3C00])
 def test_numbers_come_back_to_the_bit(bits: int) -> None:
     number = np.uint32(bits).view(np.float32)
@@ -130,6 +176,14 @@ def test_names_are_fit_for_c(tmp_path: Path) -> None:
             r"channel.b has no weight; add b to \[beta\]",
         ),
         (
+            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, cf.policy.Adaptive()),
+            r"policy calls 'weak', but \[beta\] names \['strong'\]: add it",
+        ),
+        (
+            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, Unknown()),
+            "only Adaptive and Periodic have a C version: leave it out",
+        ),
+        (
             Config(cf.DirichletFilter(2, max_concentration=1e9), {}, {}),
             "max_concentration must lie between",
         ),
@@ -149,6 +203,8 @@ def test_only_what_is_used_is_there(tmp_path: Path) -> None:
     assert core("dirichlet") == shared | {"climb.h", "dirichlet.c"}
     assert core("sticky-whole") == shared | {"sticky.c"}
     assert core("sticky") == shared | {"sticky.c", "channel.c"}
+    assert core("sticky-adaptive") == shared | {"sticky.c", "channel.c", "adaptive.c"}
+    assert core("sticky-periodic") == shared | {"sticky.c"}
 
 
 def device_log(config: Config) -> Any:

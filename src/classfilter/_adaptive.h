@@ -121,6 +121,20 @@ static PyObject *adaptive_numbers(PyObject *object, PyObject *nothing) {
                          get(self, self->state, 3), get(self, self->state, 4), get(self, self->state, 5));
 }
 
+static PyObject *adaptive_prepared(PyObject *object, void *nothing) {
+    Core *self = (Core *)object;
+    const cf_adaptive_f32 *f = &((Adaptive *)self)->settings.f32;
+    const cf_adaptive_f64 *d = &((Adaptive *)self)->settings.f64;
+    (void)nothing;
+    if (!ready(self)) return NULL;
+    if (self->single)
+        return Py_BuildValue("dddddddiddd", (double)f->budget, (double)f->weak, (double)f->shortest, (double)f->longest,
+                             (double)f->disagreement, (double)f->floor, (double)f->patience, f->timed, (double)f->start,
+                             (double)f->least, (double)f->most);
+    return Py_BuildValue("dddddddiddd", d->budget, d->weak, d->shortest, d->longest, d->disagreement, d->floor,
+                         d->patience, d->timed, d->start, d->least, d->most);
+}
+
 static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"budget",       "weak",  "shortest", "longest", "disagreement",
                             "floor",        "patience", "timed", "single", NULL};
@@ -175,11 +189,17 @@ static PyMethodDef adaptive_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyGetSetDef adaptive_properties[] = {
+    {"_prepared", adaptive_prepared, NULL, "The settings as the core has them, in the order of cf.h.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot adaptive_slots[] = {
     {Py_tp_doc, "The compiled part of the policy Adaptive."},
     {Py_tp_init, adaptive_init},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, adaptive_methods},
+    {Py_tp_getset, adaptive_properties},
     {0, NULL},
 };
 

@@ -90,6 +90,10 @@ class Adaptive:
         /,
     ) -> None: ...
     def _numbers(self) -> tuple[float, float, float, float, float, float]: ...
+    @property
+    def _prepared(
+        self,
+    ) -> tuple[float, float, float, float, float, float, float, int, float, float, float]: ...
 
 def check_row(
     classes: int, probs: ArrayLike, beta: float, dt: float, /

@@ -16,6 +16,7 @@ from ._version import __version__
 from .columns import put_right_by
 from .config import Config, options
 from .filters import DirichletFilter
+from .policy import Adaptive, Periodic, Policy
 from .replacing import replacing
 from .sticky import StickyFilter
 
@@ -27,14 +28,17 @@ _STEPS = (1.0, 1.0, 1.0, 1.0, 5.0, 0.0, 0.0, 600.0)
 
 
 def single(config: Config) -> Config:
-    """Return the same settings with a fresh filter in float32, the precision of the firmware."""
+    """Return the same settings, fresh and in float32, the precision of the firmware."""
     made = type(config.filter)
     if made not in (DirichletFilter, StickyFilter):
         raise ValueError(
             f"filter is {made.__name__}; only a DirichletFilter and a StickyFilter have a C core"
         )
     given = options(config.filter) | {"dtype": "float32"}
-    return config._replace(filter=made(config.filter.classes, **given))
+    policy = config.policy
+    if isinstance(policy, Adaptive):
+        policy = Adaptive(**policy._options | {"dtype": np.float32})
+    return config._replace(filter=made(config.filter.classes, **given), policy=policy)
 
 
 def export(config: Config, folder: str | Path, name: str = "a filter") -> list[Path]:
@@ -43,8 +47,8 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
     Parameters
     ----------
     config : Config
-        The filter, the weights of its sources and their channels, as `read` gives them. Without
-        weights there is one source, ``default``, of the weight 1.
+        The filter, the weights of its sources, their channels and a policy, as `read` gives them.
+        Without weights there is one source, ``default``, of the weight 1.
     folder : str or Path
         Where to; it is made if it is not there, and files of the same names are replaced.
     name : str
@@ -74,6 +78,8 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
             raise ValueError(
                 f"channel.{source} has no weight; add {source} to [beta], or leave its channel out"
             )
+    if config.policy is not None:
+        _check_policy(config.policy, list(config.beta))
     texts = {f"core/{f}": (PACKAGE / "csrc" / f).read_text() for f in core_files(config)}
     for path in (PACKAGE / "firmware").iterdir():
         texts[path.name] = path.read_text()
@@ -89,11 +95,22 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
     return written
 
 
+def _check_policy(policy: Policy, sources: list[str]) -> None:
+    if not isinstance(policy, (Adaptive, Periodic)):
+        raise ValueError(
+            f"policy is {policy!r}; only Adaptive and Periodic have a C version: leave it out"
+        )
+    for source in (policy.strong, policy.weak):
+        if source not in sources:
+            raise ValueError(f"policy calls {source!r}, but [beta] names {sources}: add it")
+
+
 def core_files(config: Config) -> list[str]:
     """Return the files of the core that the settings need."""
     dirichlet = isinstance(config.filter, DirichletFilter)
     files = [*HEADERS, *(("climb.h", "dirichlet.c") if dirichlet else ("sticky.c",))]
-    return [*files, "channel.c"] if config.channel else files
+    files += ["channel.c"] if config.channel else []
+    return [*files, "adaptive.c"] if isinstance(config.policy, Adaptive) else files
 
 
 def config_header(config: Config, name: str) -> str:
@@ -119,12 +136,16 @@ def config_header(config: Config, name: str) -> str:
         lines += ["#define CF_WHOLE"]
     lines += _dirichlet(f) if isinstance(f, DirichletFilter) else _sticky(f)  # type: ignore[arg-type]
     lines += [_table("beta", list(config.beta.values()))]
+    macros = []
     if config.channel:
         lines += _channels(config, sources)
+        macros += ["#define CF_CHANNELS"]
+    if config.policy is not None:
+        macros += _policy_macros(config.policy, sources)
+        lines += _policy_table(config.policy)
     lines += ["#endif", ""]
     # The macros come before the core's header, which the tables need.
     at = lines.index("TABLES")
-    macros = ["#define CF_CHANNELS"] if config.channel else []
     lines[at : at + 1] = [*macros, "", "#ifdef CF_TABLES", '#include "core/cf.h"', ""]
     return "\n".join([*lines, "#endif", ""])
 
@@ -189,6 +210,25 @@ def _channels(config: Config, sources: Sequence[str]) -> list[str]:
     return [*lines, f"static const cf_channel_f32 cf_config_channel[] = {{\n    {whole}}};"]
 
 
+def _policy_macros(policy: Any, sources: Sequence[str]) -> list[str]:
+    names = dict(zip(sources, _names("CF_SOURCE", sources), strict=True))
+    lines = ["#define CF_POLICY"]
+    for role in ("strong", "weak"):
+        lines += [f"#define CF_{role.upper()} {names[getattr(policy, role)]}"]
+    if isinstance(policy, Adaptive):
+        return [*lines, "#define CF_ADAPTIVE"]
+    if policy.every is not None:
+        return [*lines, f"#define CF_EVERY {policy.every}u"]
+    return [*lines, f"#define CF_SECONDS {_number(policy.seconds)}"]
+
+
+def _policy_table(policy: Any) -> list[str]:
+    if not isinstance(policy, Adaptive):
+        return []
+    filled = [str(x) if isinstance(x, int) else _number(x) for x in policy._prepared]
+    return [f"static const cf_adaptive_f32 cf_config_policy = {{{', '.join(filled)}}};"]
+
+
 class Golden(NamedTuple):
     """Made-up answers, as the firmware's self-test makes them, and what the filter does.
 
@@ -204,6 +244,10 @@ class Golden(NamedTuple):
         The readings.
     state : ndarray (T, K or K + 1)
         What is remembered after each row.
+    wanted : ndarray (T, 1), or (T, 0) without a policy
+        The number of the source that the policy wanted called.
+    policy : ndarray (T, N), or (T, 0)
+        The time since the last strong call, and what the policy remembers.
     """
 
     source: list[str]
@@ -211,24 +255,39 @@ class Golden(NamedTuple):
     probs: Singles
     filtered: Singles
     state: Singles
+    wanted: Singles
+    policy: Singles
 
 
 def golden(config: Config, rows: int = ROWS) -> Golden:
     """Return made-up answers and what the filter, in float32, makes of them."""
     f, K, names = config.filter.copy(), len(config.filter.classes), list(config.beta)
+    rule: Any = None if config.policy is None else config.policy.copy()
     random = _numbers()
     source, dt = [], np.zeros(rows, np.float32)
     probs = np.zeros((rows, K), np.float32)
-    filtered, state = np.zeros_like(probs), []
+    filtered, state, wanted, policy = np.zeros_like(probs), [], [], []
+    since, asked = np.float32(0), False
     for i in range(rows):
         who, dt[i], probs[i] = _made_up(random, K, len(names))
+        held = f.probs
+        if rule is not None:
+            wish = rule.choose(held, {rule.strong: float(since + dt[i])} if asked else {})
+            wanted.append([names.index(wish)])
+            who = who if next(random) % 4 == 0 else names.index(wish)
         source.append(names[who])
         w = probs[i]
         if names[who] in config.channel:
             w = put_right_by(config.channel, names[who], w)
         filtered[i] = f.update(w, config.beta[names[who]], float(dt[i]))
         state.append(np.hstack(list(f.state)).astype(np.float32))
-    return Golden(source, dt, probs, filtered, np.array(state))
+        if rule is not None:
+            rule.called(names[who], w, held, float(dt[i]))
+            asked |= names[who] == rule.strong
+            since = np.float32(0) if names[who] == rule.strong else since + dt[i]
+            policy.append([since, *rule.state])
+    more = [np.array(part, np.float32).reshape(rows, -1) for part in (wanted, policy)]
+    return Golden(source, dt, probs, filtered, np.array(state), *more)
 
 
 def _numbers() -> Iterator[int]:
@@ -257,7 +316,8 @@ def golden_header(config: Config) -> str:
     made = golden(config)
     first = np.where(np.isnan(made.probs[:, 0]), np.float32(-1), made.probs[:, 0])
     inputs = zlib.crc32(np.stack([made.dt, first], axis=1).astype("<f4").tobytes())
-    outputs = zlib.crc32(np.hstack([made.filtered, made.state]).astype("<f4").tobytes())
+    all_told = np.hstack([made.wanted, made.filtered, made.state, made.policy])
+    outputs = zlib.crc32(all_told.astype("<f4").tobytes())
     full = made.filtered[:FULL].view(np.uint32).tolist()
     rows = ",\n".join(f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full)
     return f"""\

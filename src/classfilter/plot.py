@@ -293,23 +293,27 @@ def policy_curve(found: PolicyCurve, *, ax: Axes | None = None) -> Figure:
         ax.plot(calls, right, mark, color=colour, markersize=4.5, label=name)
     ax.axhline(100 * found.always, color="0.5", linewidth=0.9, linestyle=":")
     ax.annotate(
-        "strong alone, every step",
-        (1.0, 100 * found.always),
+        " strong alone, every step",
+        (0.0, 100 * found.always),
         xycoords=("axes fraction", "data"),
-        ha="right",
+        ha="left",
         va="bottom",
         fontsize=8,
         color="0.35",
+        zorder=1,
     )
     ax.set_xscale("log")
-    ticks = [point.calls for point in found.periodic]
+    ticks: list[float] = []
+    for point in found.periodic:
+        if not ticks or point.calls > 1.15 * ticks[-1]:  # or they run into one another
+            ticks.append(point.calls)
     ax.set_xticks(ticks, [f"{calls:.3g}" for calls in ticks], fontsize=8)
     ax.minorticks_off()
     ax.set_xlabel("Strong calls an hour")
     ax.set_ylabel("Accuracy, %" if found.labelled else "Agreement with the strong classifier, %")
     ax.grid(axis="y", linewidth=0.4)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower right")
     figure = ax.figure
     assert isinstance(figure, Figure)
     return figure

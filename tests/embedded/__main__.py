@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classfilter import Channel, DirichletFilter, StickyFilter
+from classfilter import Channel, DirichletFilter, StickyFilter, policy
 from classfilter.config import Config
 from classfilter.export import export
 
@@ -59,6 +59,8 @@ def cases(K: int) -> Iterator[Case]:
     yield Case("Sticky, transitions, weight 0.5", Config(moving, {"a": 0.5}, {}))
     channel = Channel(np.eye(K) * 8 + 1)
     yield Case("Sticky, channel, weight 0.5", Config(sticky, {"a": 0.5}, {"a": channel}))
+    both, rule = {"a": 0.5, "b": 1.0}, policy.Adaptive(1 / 12, strong="b", weak="a")
+    yield Case("Sticky, weights 0.5 and 1, adaptive policy", Config(sticky, both, {}, rule))
 
 
 def usual_rows(K: int) -> str:
@@ -168,6 +170,10 @@ def table(target: Target, classes: list[int], level: str = "-Os") -> None:
                 f"{cost.of('stack'):,} | {energy(target, mean)} |",
                 flush=True,
             )
+            if "choice mean" in cost.told:
+                mean, most = cost.of("choice mean"), cost.of("choice most")
+                words = "the adaptive policy's choice, besides"
+                print(f"| {K} | {words} | {mean:,} | {most:,} | | | | | | {energy(target, mean)} |")
             if "single mean" in cost.told:
                 others = cost
         assert others is not None

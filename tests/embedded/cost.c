@@ -30,9 +30,20 @@ static void tell(const char *name, const cost *c) {
     board_number(" most", c->most);
 }
 
+#ifdef CF_POLICY
+static cost choice;
+#endif
+
 static cf_status one(cost *c, int source, const float *observed, float dt) {
     uint32_t from;
     cf_status status;
+#ifdef CF_POLICY
+    board_start();
+    from = board_ticks();
+    status = cf_choose_f32(&stream, dt, &source); /* it is obeyed */
+    add(&choice, board_ticks() - from);
+    if (status != CF_OK) return status;
+#endif
     board_start();
     from = board_ticks();
     status = cf_update_f32(&stream, source, observed, dt, probs);
@@ -99,6 +110,9 @@ int main(void) {
     }
     tell("hard", &hard);
     board_number("stack", board_stack_used());
+#ifdef CF_POLICY
+    tell("choice", &choice);
+#endif
 
     for (i = 0; i < ROWS; i++) {
         board_start();

@@ -11,8 +11,12 @@ int main(void) {
 #ifdef FILTER
     {
         static cf_stream_f32 stream;
+        int source = (int)board_ticks();
         cf_start_f32(&stream);
-        (void)cf_update_f32(&stream, (int)board_ticks(), observed, given, probs);
+#ifdef CF_POLICY
+        (void)cf_choose_f32(&stream, given, &source);
+#endif
+        (void)cf_update_f32(&stream, source, observed, given, probs);
     }
 #endif
     for (k = 0; k < CF_CLASSES; k++) seen = probs[k] + observed[k];

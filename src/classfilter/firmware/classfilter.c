@@ -18,12 +18,53 @@
 #ifdef CF_CHANNELS
 #include "core/channel.c"
 #endif
+#ifdef CF_ADAPTIVE
+#include "core/adaptive.c"
+
+static void read_f32(const cf_stream_f32 *stream, float *probs) {
+#ifdef CF_DIRICHLET
+    cf_dirichlet_read_f32(&cf_config_filter, stream->state, probs);
+#else
+    size_t k;
+    for (k = 0; k < CF_CLASSES; k++) probs[k] = stream->state[k];
+#endif
+}
+#endif
+
+#ifdef CF_POLICY
+cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source) {
+    const float since = stream->since + dt;
+    int strong;
+#ifdef CF_ADAPTIVE
+    float held[CF_CLASSES];
+    cf_status status;
+    read_f32(stream, held);
+    status = cf_adaptive_choose_f32(&cf_config_policy, stream->policy, CF_CLASSES, held, since, &strong);
+    if (status != CF_OK) return status;
+#elif defined(CF_EVERY)
+    (void)since;
+    strong = stream->gap == 0 || stream->gap >= CF_EVERY;
+#else
+    strong = stream->gap == 0 || since >= CF_SECONDS * (1 - 1e-6f);
+#endif
+    *source = strong ? CF_STRONG : CF_WEAK;
+    return CF_OK;
+}
+#endif
 
 void cf_start_f32(cf_stream_f32 *stream) {
     size_t i;
     for (i = 0; i < sizeof stream->state / sizeof stream->state[0]; i++) stream->state[i] = cf_config_start[i];
 #ifdef CF_RATES
     stream->passage[0] = -1;
+#endif
+#ifdef CF_POLICY
+    stream->since = 0;
+#ifdef CF_ADAPTIVE
+    cf_adaptive_start_f32(stream->policy);
+#else
+    stream->gap = 0;
+#endif
 #endif
 }
 
@@ -38,6 +79,10 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
     float scratch[CF_STICKY_SCRATCH(CF_CLASSES)];
 #else
     float scratch[CF_STICKY_SCRATCH_STAY(CF_CLASSES)];
+#endif
+#ifdef CF_ADAPTIVE
+    float held[CF_CLASSES];
+    read_f32(stream, held);
 #endif
     if (source < 0 || source >= CF_SOURCES) return CF_BAD_BETA;
 #ifdef CF_CHANNELS
@@ -59,6 +104,17 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
     if (status == CF_OK && probs != NULL) {
         size_t k;
         for (k = 0; k < CF_CLASSES; k++) probs[k] = stream->state[k];
+    }
+#endif
+#ifdef CF_POLICY
+    if (status == CF_OK) { /* what the filter takes, the policy takes */
+#ifdef CF_ADAPTIVE
+        status = cf_adaptive_called_f32(&cf_config_policy, stream->policy, source == CF_STRONG, CF_CLASSES, observed, held,
+                                        dt);
+#else
+        stream->gap = source == CF_STRONG ? 1 : stream->gap > 0 ? stream->gap + 1 : 0;
+#endif
+        stream->since = source == CF_STRONG ? 0 : stream->since + dt;
     }
 #endif
     return status;

@@ -27,8 +27,12 @@ int main(void) {
     int i, k;
     cf_start_f32(&stream);
     for (i = 0; i < 8; i++) {
+        int source = i % CF_SOURCES;
+#ifdef CF_POLICY
+        (void)cf_choose_f32(&stream, i > 0 ? 5 : 0, &source); /* whom to call, 5 s after the last answer */
+#endif
         for (k = 0; k < CF_CLASSES; k++) answer[k] = (k == (i == 3) ? 0.7f : 0.3f / (CF_CLASSES - 1)); /* one odd answer */
-        on_answer(&stream, i % CF_SOURCES, answer, 5000u * (uint32_t)i);
+        on_answer(&stream, source, answer, 5000u * (uint32_t)i);
     }
     return 0;
 }

@@ -60,6 +60,14 @@ int cf_selftest(uint32_t *crc) {
         float observed[CF_CLASSES], probs[CF_CLASSES] = {0}, dt;
         int source;
         make_row(&seed, &source, &dt, observed);
+#ifdef CF_POLICY
+        {
+            int wanted = -1;
+            if (cf_choose_f32(&stream, dt, &wanted) != CF_OK) wanted = -2;
+            outputs = add(outputs, (float)wanted);
+            if (next(&seed, 4) > 0) source = wanted; /* now and then another one is called */
+        }
+#endif
         inputs = add(add(inputs, dt), observed[0] >= 0 ? observed[0] : -1);
         if (cf_update_f32(&stream, source, observed, dt, probs) != CF_OK) probs[0] = -1;
         for (k = 0; k < CF_CLASSES; k++) {
@@ -67,6 +75,14 @@ int cf_selftest(uint32_t *crc) {
             outputs = add(outputs, probs[k]);
         }
         for (k = 0; k < sizeof stream.state / sizeof stream.state[0]; k++) outputs = add(outputs, stream.state[k]);
+#ifdef CF_POLICY
+        outputs = add(outputs, stream.since);
+#ifdef CF_ADAPTIVE
+        for (k = 0; k < CF_ADAPTIVE_STATE; k++) outputs = add(outputs, stream.policy[k]);
+#else
+        outputs = add(outputs, (float)stream.gap);
+#endif
+#endif
     }
     if (crc != NULL) *crc = ~outputs;
     if (~inputs != CF_GOLDEN_INPUTS) return -2;
