@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from classfilter import DirichletFilter, checkpoint
-from classfilter.live import CHUNK, Served, serve
+from classfilter.lines import CHUNK
+from classfilter.live import Served, serve
 from serving import BETA, GOOD, as_line, child, many_rows, read_line, run, serve_here, wait_for
 
 

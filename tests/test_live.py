@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from classfilter import Channel, DirichletFilter
-from classfilter.live import CHUNK, LONGEST, _lines, _Signals, serve
+from classfilter.lines import CHUNK, LONGEST, Signals, lines
+from classfilter.live import serve
 from serving import (
     BETA,
     CLASSES,
@@ -161,10 +162,10 @@ def test_a_sink_that_takes_only_part_of_a_line_gets_all_of_it() -> None:
 
 
 def test_a_line_without_end_takes_little_memory() -> None:
-    with TemporaryFile() as file, _Signals() as signals:
+    with TemporaryFile() as file, Signals() as signals:
         file.write(b"x" * (5 * LONGEST) + b"\nnext\n")
         file.seek(0)
-        found = [line for part in _lines(file.fileno(), signals, lambda: None) for line in part]
+        found = [line for part in lines(file.fileno(), signals, lambda: None) for line in part]
     assert LONGEST < len(found[0]) <= LONGEST + 1 + CHUNK
     assert found[1:] == [b"next"]
 

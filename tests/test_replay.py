@@ -11,9 +11,7 @@ import pytest
 import classfilter as cf
 from classfilter.policy import Adaptive, Periodic
 from classfilter.simulate import Simulation
-
-BETA = {"strong": 1.0, "weak": 0.1}
-SURE, TORN = [1.0, 0.0], [0.5, 0.5]
+from policies import BETA, SURE, TORN
 
 
 def learnt_channel(day: Simulation) -> dict[str, cf.Channel]:

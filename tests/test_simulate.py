@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from classfilter import metrics
-from classfilter.simulate import Classifier, Simulation, simulate
+from classfilter.presets import Classifier
+from classfilter.simulate import Simulation, simulate
 
 Floats = NDArray[np.float64]
 WHITE = {"jitter": 1.0}  # errors independent over time: plain binomial tolerances hold

@@ -10,13 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import select
-import signal
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from pathlib import Path
 from reprlib import repr as short
@@ -27,15 +22,12 @@ import numpy as np
 from .checkpoint import Streams, resume
 from .columns import Channels, Weights, check_weight, class_order, moment, put_right_by
 from .filters import Filter
+from .lines import LONGEST, Signals, lines, write
 
-CHUNK = 1 << 16
-LONGEST = 1 << 20  # bytes of a line
-PATIENCE = 1.0  # seconds for the rest of a line to come after a signal
 _BLANK = b" \t\r"
 _NUMBERS = frozenset((int, float))
 
 Maker = Callable[[tuple[str, ...]], Filter]
-Wait = Callable[[], float | None]
 
 
 class Served(NamedTuple):
@@ -101,13 +93,14 @@ def serve(
 
     Examples
     --------
+    >>> import os
     >>> from classfilter import DirichletFilter
     >>> (source, feed), (answers, sink) = os.pipe(), os.pipe()
     >>> _ = os.write(feed, b'{"time": 0, "p_rest": 0.75, "p_move": 0.25}')
     >>> os.close(feed)
     >>> serve(DirichletFilter, source=source, sink=sink)
     Served(lines=1, answered=1, refused=0, passed=0, ended='end')
-    >>> os.read(answers, CHUNK)[:58]
+    >>> os.read(answers, 999)[:58]
     b'{"time": 0, "p_rest": 0.75, "p_move": 0.25,"f_rest":0.7808'
     >>> for fd in (source, answers, sink):
     ...     os.close(fd)
@@ -117,9 +110,9 @@ def serve(
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
     live = _Live(make_filter, beta, channel or {}, state, every)
     number = answered = refused = 0
-    with _Signals() as signals:
-        for lines in _lines(source, signals, live.wait):
-            for line in lines:
+    with Signals() as signals:
+        for several in lines(source, signals, live.wait):
+            for line in several:
                 number += 1
                 try:
                     answer = live.answer(line)
@@ -128,7 +121,7 @@ def serve(
                     print(f"line {number}: {error}", file=told, flush=True)
                     continue
                 if answer is not None:
-                    _write(sink, answer)
+                    write(sink, answer)
                     answered += 1
             if live.wait() == 0:
                 try:
@@ -346,74 +339,3 @@ def _check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
     if abs(total - 1) > 0.05:
         hint = "normalise them (scores and logits need a softmax first)"
         raise _LineError(f"the p_<class> sum to {total!r}; it must be within 0.05 of 1: {hint}")
-
-
-class _Signals:
-    """While it is open, SIGTERM and SIGINT set `asked` and make `wake` readable, no more.
-
-    So no line is left half done. Only the main thread can have it so; an ignored signal stays so.
-    """
-
-    def __enter__(self) -> _Signals:
-        self.asked = False
-        self.wake, self._woken = os.pipe()
-        self._before: dict[signal.Signals, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            os.set_blocking(self.wake, False)
-            os.set_blocking(self._woken, False)
-            self._fd = signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
-            for number in (signal.SIGTERM, signal.SIGINT):
-                if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    self._before[number] = signal.signal(number, self._ask)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number, handler in self._before.items():
-                signal.signal(number, handler)
-            signal.set_wakeup_fd(self._fd)
-        os.close(self.wake)
-        os.close(self._woken)
-
-    def _ask(self, *_: object) -> None:
-        self.asked = True
-
-
-def _lines(source: int, signals: _Signals, wait: Wait) -> Iterator[list[bytes]]:
-    """Yield the lines of each read, without newlines; none where nothing came in time."""
-    rest = b""
-    while not signals.asked:
-        ready = select.select([source, signals.wake], [], [], wait())[0]
-        if signals.wake in ready:
-            os.read(signals.wake, CHUNK)
-        elif not ready:
-            yield []
-        if ready != [source]:
-            continue
-        try:
-            chunk = os.read(source, CHUNK)
-        except BlockingIOError:
-            continue
-        if not chunk:
-            break
-        *lines, rest = (rest + chunk).split(b"\n")
-        rest = rest[: LONGEST + 1]  # enough to see that it is too long
-        yield lines
-    # What is read already must not be lost, and no more may be taken: the next process gets it.
-    end = time.monotonic() + PATIENCE
-    while rest and signals.asked:
-        left = max(0.0, end - time.monotonic())
-        byte = os.read(source, 1) if select.select([source], [], [], left)[0] else b""
-        if byte in (b"", b"\n"):
-            break
-        rest += byte
-    if rest:
-        yield [rest]
-
-
-def _write(sink: int, answer: bytes) -> None:
-    while answer:
-        try:
-            answer = answer[os.write(sink, answer) :]
-        except BlockingIOError:
-            select.select([], [sink], [])
