@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
+TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
+PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/*.[ch] src/classfilter/csrc/*)
 
 .PHONY: demo test lint bench embedded toolchain dist clean
@@ -26,10 +28,10 @@ bench: .venv/dev
 embedded: .venv/dev toolchain
 	$(BIN)/python -m tests.embedded $(CLASSES)
 
-# A compiler for ARM and an emulator, where they are missing: Debian's packages.
+# Compilers, emulators and a checker of C, where one is missing: Debian's packages.
 toolchain:
-	@{ command -v arm-none-eabi-gcc && command -v qemu-system-arm; } > /dev/null || { apt-get update && apt-get install -y \
-		--no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm; }
+	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
+		apt-get update -q && exec apt-get install -yq --no-install-recommends $(PACKAGES); }; done
 
 # The wheel and the sdist: built, audited, installed into a new environment, and used there.
 dist: .venv/dev
