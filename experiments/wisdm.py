@@ -27,6 +27,8 @@ LETTERS = {
 CLASSES = tuple(LETTERS.values())
 SHORTEST, LONGEST = 15.0, 900.0
 """Seconds that an activity of a chained stream lasts."""
+STRETCH = 30.0, 90.0
+"""Seconds of the recorded piece that come in a row."""
 
 
 def load(data: Path) -> Signals:
@@ -50,8 +52,8 @@ def chained(signals: Signals, seconds: float, seed: int) -> Signals:
     """Chain each person's pieces anew: random activities, offsets and durations.
 
     The next activity is any other that the person has, each as likely. It lasts a time that is
-    log-uniform from 15 s to 15 min, begins anywhere in the recorded piece, and goes round where the
-    piece is too short: samples are used more than once.
+    log-uniform from 15 s to 15 min, and is made of stretches of 30 to 90 s from anywhere in the
+    recorded piece: samples are used more than once, but do not come round in a fixed time.
 
     Parameters
     ----------
@@ -82,8 +84,10 @@ def _chain(
         last = int(rng.choice(others)) if others else last
         piece = pieces[rng.choice([i for i, p in enumerate(pieces) if y[p.start] == last])]
         dwell = round(RATE * SHORTEST * (LONGEST / SHORTEST) ** rng.random())
-        n = piece.stop - piece.start
-        rows.append(piece.start + (rng.integers(n) + np.arange(min(dwell, length - total))) % n)
-        total += len(rows[-1])
+        end = min(total + dwell, length)
+        while total < end:
+            n = min(round(RATE * rng.uniform(*STRETCH)), piece.stop - piece.start, end - total)
+            rows.append(rng.integers(piece.start, piece.stop - n, endpoint=True) + np.arange(n))
+            total += n
     index = np.concatenate(rows)
     return X[index], y[index]

@@ -88,6 +88,19 @@ def test_chained_streams_hold_a_persons_own_pieces(tmp_path: Path) -> None:
     assert (wisdm.chained(signals, 4000, seed=4).X != found.X).any()
 
 
+def test_chained_streams_do_not_come_round_in_a_fixed_time() -> None:
+    n = 120 * RATE  # two pieces of two minutes, each sample with a number
+    X = np.arange(2 * n, dtype=np.int16)[:, None].repeat(3, axis=1)
+    signals = Signals.joined({"a": (X, np.repeat([0, 1], n).astype(np.int8))}, ("rest", "walk"))
+    number = wisdm.chained(signals, 7200, seed=1).X[:, 0].astype(int)
+    jumps = np.flatnonzero(np.diff(number) != 1) + 1
+    lengths = np.diff(jumps) / RATE
+    assert lengths.max() <= 90
+    assert np.median(lengths) > 20  # an activity may end within a stretch
+    for lag in range(60 * RATE, 600 * RATE, RATE):
+        assert (number[lag:] == number[:-lag]).mean() < 0.2
+
+
 def capture_file(folder: Path, lines: list[str]) -> Path:
     path = folder / "P001.csv.gz"
     with gzip.open(path, "wt") as file:
