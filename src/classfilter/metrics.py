@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from .scored import (
+    Floats,
+    Ints,
+    called_classes,
+    increasing,
+    labelled_pair,
+    labelled_probs,
+    true_classes,
+)
 
 
 def accuracy(truth: ArrayLike, pred: ArrayLike) -> float:
@@ -24,7 +31,7 @@ def accuracy(truth: ArrayLike, pred: ArrayLike) -> float:
     >>> accuracy([0, 1, 1, -1], [0, 1, 0, 0])
     0.6666666666666666
     """
-    y, k = _pair(truth, pred)
+    y, k = labelled_pair(truth, pred)
     return float(np.mean(y == k))
 
 
@@ -48,7 +55,7 @@ def confusion(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -
     >>> confusion([0, 0, 1], [0, 1, 1]).tolist()
     [[1, 1], [0, 1]]
     """
-    y, k = _pair(truth, pred)
+    y, k = labelled_pair(truth, pred)
     shape = np.shape(pred)
     seen = int(max(y.max(), k.max())) + 1
     K = n_classes or (shape[1] if len(shape) == 2 else seen)
@@ -130,7 +137,7 @@ def log_loss(truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3) -> float:
     """
     if not 0 < floor < 1:
         raise ValueError(f"floor is {floor}; it must lie between 0 and 1")
-    y, p = _with_probs(truth, probs)
+    y, p = labelled_probs(truth, probs)
     p = np.maximum(p, floor)
     p = p / p.sum(axis=1, keepdims=True)
     return float(-np.mean(np.log(p[np.arange(y.size), y])))
@@ -144,7 +151,7 @@ def brier(truth: ArrayLike, probs: ArrayLike) -> float:
     >>> brier([0, 1], [[1.0, 0.0], [0.5, 0.5]])
     0.25
     """
-    y, p = _with_probs(truth, probs)
+    y, p = labelled_probs(truth, probs)
     hit = p[np.arange(y.size), y]
     return float(np.mean((p * p).sum(axis=1) - 2 * hit + 1))
 
@@ -162,7 +169,7 @@ def calibration_error(truth: ArrayLike, probs: ArrayLike, bins: int = 15) -> flo
     """
     if bins < 1:
         raise ValueError(f"bins is {bins}; it must be 1 or more")
-    y, p = _with_probs(truth, probs)
+    y, p = labelled_probs(truth, probs)
     sure = p.max(axis=1)
     excess = (p.argmax(axis=1) == y) - sure
     at = np.clip(np.ceil(sure * bins).astype(np.intp) - 1, 0, bins - 1)
@@ -216,11 +223,11 @@ def count_switches(
     >>> count_switches([0, 0, 1, 1, 0], [0, 900, 1800, 2700, 3600])
     (2.0, 1.0)
     """
-    k = _labels(pred)
-    t = _times(time, k.size)
+    k = called_classes(pred)
+    t = increasing(time, k.size)
     keep = k >= 0
     if truth is not None:
-        keep &= _truth(truth, k.size) >= 0
+        keep &= true_classes(truth, k.size) >= 0
     joined = _joined(t, keep, max_gap)
     hours = float(np.diff(t)[joined].sum()) / 3600
     return float((np.diff(k)[joined] != 0).sum()), hours
@@ -267,9 +274,9 @@ def detection_delay(
     >>> detection_delay([0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1], [0, 5, 10, 15, 20, 25])
     Delay(median=5.0, mean=5.0, missed=0.5, changes=2)
     """
-    k = _labels(pred)
-    y = _truth(truth, k.size)
-    t = _times(time, y.size)
+    k = called_classes(pred)
+    y = true_classes(truth, k.size)
+    t = increasing(time, y.size)
     joined = _joined(t, y >= 0, max_gap)
     cut = ~joined | (np.diff(y) != 0)  # a segment ends between these two rows
     first = np.concatenate([[0], np.flatnonzero(cut) + 1])
@@ -328,75 +335,6 @@ def summary(truth: ArrayLike, probs: ArrayLike, time: ArrayLike | None = None) -
         result["delay_mean"] = delay.mean
         result["missed"] = delay.missed
     return result
-
-
-def _truth(truth: ArrayLike, rows: int) -> Ints:
-    y = np.asarray(truth)
-    if y.ndim != 1 or y.size != rows:
-        raise ValueError(f"truth has shape {y.shape}, the prediction {rows} rows; they must agree")
-    return _whole("truth", y)
-
-
-def _whole(name: str, a: NDArray[Any]) -> Ints:
-    if a.dtype.kind not in "iu" and not (a.dtype.kind == "f" and np.all(a == np.floor(a))):
-        raise ValueError(f"{name} must hold class indices (whole numbers); it is {a.dtype}")
-    whole: Ints = a.astype(np.intp)
-    return whole
-
-
-def _labels(pred: ArrayLike) -> Ints:
-    """Return class indices (T,) of probabilities (T, K) or of indices."""
-    a = np.asarray(pred)
-    if a.ndim == 1:
-        return _whole("pred", a)
-    labels: Ints = _probs(a).argmax(axis=1)
-    return labels
-
-
-def _probs(probs: ArrayLike) -> Floats:
-    p = np.asarray(probs, dtype=np.float64)
-    if p.ndim != 2 or p.shape[1] < 1:
-        raise ValueError(f"probs has shape {p.shape}; it must be (T, K)")
-    bad = ~np.isfinite(p).all(axis=1)
-    if bad.any():
-        raise ValueError(f"probs, row {int(bad.argmax())}: not finite; leave such rows out")
-    return p
-
-
-def _pair(truth: ArrayLike, pred: ArrayLike) -> tuple[Ints, Ints]:
-    """Return true and called classes of the labelled rows."""
-    k = _labels(pred)
-    y = _truth(truth, k.size)
-    keep = _labelled(y)
-    if k[keep].min() < 0:
-        raise ValueError("pred has a negative class index in a labelled row")
-    return y[keep], k[keep]
-
-
-def _with_probs(truth: ArrayLike, probs: ArrayLike) -> tuple[Ints, Floats]:
-    """Return truth and probabilities of the labelled rows."""
-    p = _probs(probs)
-    y = _truth(truth, len(p))
-    keep = _labelled(y)
-    if y.max() >= p.shape[1]:
-        raise ValueError(f"truth has class {y.max()}, but probs has only {p.shape[1]} columns")
-    return y[keep], p[keep]
-
-
-def _labelled(y: Ints) -> NDArray[np.bool_]:
-    keep: NDArray[np.bool_] = y >= 0
-    if not keep.any():
-        raise ValueError("truth has no labelled row (0 or more)")
-    return keep
-
-
-def _times(time: ArrayLike, rows: int) -> Floats:
-    t = np.asarray(time, dtype=np.float64)
-    if t.shape != (rows,):
-        raise ValueError(f"time has shape {t.shape}; it must be ({rows},) like the prediction")
-    if not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0):
-        raise ValueError("time must be finite and increase from row to row")
-    return t
 
 
 def _joined(time: Floats, keep: NDArray[np.bool_], max_gap: float | None) -> NDArray[np.bool_]:

@@ -149,8 +149,7 @@ class Periodic:
     @property
     def _options(self) -> dict[str, Any]:
         """What makes the same policy anew."""
-        names = ("every", "seconds", "strong", "weak")
-        return {name: getattr(self, name) for name in names}
+        return {key: getattr(self, key) for key in ("every", "seconds", "strong", "weak")}
 
     def reset(self) -> None:
         """Return to the state before any call."""
@@ -282,12 +281,8 @@ class Adaptive(_core.Adaptive):
                     f"budget is {budget!r}; it is the cost of a time unit, above 0 and finite"
                 )
             self.longest = _steps("longest", 60 if longest is None else longest)
-            if self.longest < self.shortest:
-                raise ValueError(
-                    f"longest is {self.longest}, less than shortest, {self.shortest}; give more"
-                )
             unit, cheap = self.cost[strong] - self.cost[weak], self.cost[weak]
-        _within("longest", self.longest, 1, 1e6)
+        _within("longest", self.longest, self.shortest, 1e6)
         _within("disagreement", disagreement, 0.0, 1e3)
         _within("floor", floor, 1e-4, 1.0)
         _within("patience", patience, 1.0, 1e6)
@@ -351,8 +346,8 @@ class Adaptive(_core.Adaptive):
     @property
     def _options(self) -> dict[str, Any]:
         """What makes the same policy anew."""
-        names = ("budget", "shortest", "longest", "cost", "disagreement", "floor", "patience")
-        return {name: getattr(self, name) for name in (*names, "strong", "weak", "dtype")}
+        keys = ("budget", "shortest", "longest", "cost", "disagreement", "floor", "patience")
+        return {key: getattr(self, key) for key in (*keys, "strong", "weak", "dtype")}
 
     def copy(self: AdaptiveType) -> AdaptiveType:
         """Return an independent policy with the same settings, in the same state."""

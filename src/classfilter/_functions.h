@@ -1,0 +1,147 @@
+/* The binding of what is no type: special functions, the check of rows, the channel. */
+#ifndef CLASSFILTER_FUNCTIONS_H
+#define CLASSFILTER_FUNCTIONS_H
+
+#include "_binding.h"
+
+/* ---- the special functions, for tests ---- */
+
+static PyObject *special(PyObject *x, double (*f64)(double), float (*f32)(float)) {
+    PyArrayObject *in, *out;
+    npy_intp i, size;
+    int single = PyArray_Check(x) && PyArray_TYPE((PyArrayObject *)x) == NPY_FLOAT;
+    in = (PyArrayObject *)PyArray_FROMANY(x, single ? NPY_FLOAT : NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+    if (in == NULL) return NULL;
+    out = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(in), PyArray_DIMS(in), single ? NPY_FLOAT : NPY_DOUBLE);
+    if (out != NULL) {
+        size = PyArray_SIZE(in);
+        for (i = 0; i < size; i++) {
+            if (single)
+                ((float *)PyArray_DATA(out))[i] = f32(((const float *)PyArray_DATA(in))[i]);
+            else
+                ((double *)PyArray_DATA(out))[i] = f64(((const double *)PyArray_DATA(in))[i]);
+        }
+    }
+    Py_DECREF(in);
+    return (PyObject *)out;
+}
+
+static PyObject *log_(PyObject *m, PyObject *x) { return (void)m, special(x, cf_log_f64, cf_log_f32); }
+static PyObject *exp_(PyObject *m, PyObject *x) { return (void)m, special(x, cf_exp_f64, cf_exp_f32); }
+static PyObject *digamma(PyObject *m, PyObject *x) { return (void)m, special(x, cf_digamma_f64, cf_digamma_f32); }
+static PyObject *trigamma(PyObject *m, PyObject *x) { return (void)m, special(x, cf_trigamma_f64, cf_trigamma_f32); }
+
+/* ---- the check of rows, for filters written in Python ---- */
+
+static PyObject *check_row(PyObject *m, PyObject *args) {
+    Core of;
+    Py_ssize_t classes;
+    PyObject *probs, *beta_given, *dt_given, *out;
+    double beta, dt;
+    size_t row;
+    cf_status status;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "nOOO:check_row", &classes, &probs, &beta_given, &dt_given)) return NULL;
+    if (take_number(beta_given, "beta", &beta) < 0 || take_number(dt_given, "dt", &dt) < 0) return NULL;
+    of.classes = (size_t)classes;
+    out = new_row(&of);
+    if (out == NULL) return NULL;
+    of.observed = PyArray_DATA((PyArrayObject *)out);
+    if (take_row(&of, probs) == 0) {
+        status = cf_check_f64(of.classes, 1, of.observed, &beta, 0, &dt, 0, &row);
+        if (status == CF_OK) return Py_BuildValue("Ndd", out, beta, dt);
+        raise_status(&of, status, -1, of.observed, beta, dt);
+    }
+    Py_DECREF(out);
+    return NULL;
+}
+
+static PyObject *check_rows(PyObject *m, PyObject *args) {
+    Core of;
+    Rows rows;
+    Py_ssize_t classes;
+    PyObject *probs, *beta, *dt, *out = NULL;
+    size_t row = 0;
+    cf_status status;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "nOOO:check_rows", &classes, &probs, &beta, &dt)) return NULL;
+    of.classes = (size_t)classes;
+    if (take_rows(&of, probs, beta, dt, &rows) < 0) return NULL;
+    status = cf_check_f64(of.classes, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta), rows.beta_stride,
+                          PyArray_DATA(rows.dt), rows.dt_stride, &row);
+    if (status == CF_OK)
+        out = Py_BuildValue("OOO", rows.probs, rows.beta, rows.dt);
+    else
+        raise_row(&of, status, &rows, row);
+    release_rows(&rows);
+    return out;
+}
+
+/* ---- the channel ---- */
+
+static PyObject *put_right(PyObject *m, PyObject *args) {
+    Core of;
+    PyObject *matrix_given, *prior_given, *probs_given;
+    PyArrayObject *matrix = NULL, *prior = NULL, *probs = NULL, *out = NULL;
+    cf_channel_f32 f32;
+    cf_channel_f64 f64;
+    size_t i, rows = 0;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "OOO:put_right", &matrix_given, &prior_given, &probs_given)) return NULL;
+    of.single = PyArray_Check(probs_given) && PyArray_TYPE((PyArrayObject *)probs_given) == NPY_FLOAT;
+    prior = as_array(&of, prior_given, "log_prior", 1, 1);
+    if (prior == NULL) return NULL;
+    of.classes = (size_t)PyArray_DIM(prior, 0);
+    matrix = as_array(&of, matrix_given, "log_matrix", 2, 2);
+    probs = matrix == NULL ? NULL : as_array(&of, probs_given, "probs", 2, 2);
+    if (probs == NULL) goto done;
+    if (PyArray_SIZE(matrix) != (npy_intp)(of.classes * of.classes)) {
+        PyErr_SetString(PyExc_ValueError, "log_matrix must have one row and one column a class");
+        goto done;
+    }
+    if (PyArray_DIM(probs, 1) != (npy_intp)of.classes) {
+        wrong_length(&of, PyArray_DIM(probs, 1));
+        goto done;
+    }
+    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(probs), type_of(&of));
+    rows = out == NULL ? 0 : (size_t)PyArray_DIM(probs, 0);
+    f32.classes = f64.classes = of.classes;
+    f32.log_prior = PyArray_DATA(prior);
+    f64.log_prior = PyArray_DATA(prior);
+    f32.log_matrix = PyArray_DATA(matrix);
+    f64.log_matrix = PyArray_DATA(matrix);
+    for (i = 0; i < rows; i++) {
+        const void *from = at(&of, PyArray_DATA(probs), i * of.classes);
+        void *to = at(&of, PyArray_DATA(out), i * of.classes);
+        const cf_status status = of.single ? cf_channel_apply_f32(&f32, from, to) : cf_channel_apply_f64(&f64, from, to);
+        if (status != CF_OK) {
+            raise_status(&of, status, (Py_ssize_t)i, from, 1, 1);
+            Py_CLEAR(out);
+            break;
+        }
+    }
+done:
+    Py_XDECREF(prior);
+    Py_XDECREF(matrix);
+    Py_XDECREF(probs);
+    return (PyObject *)out;
+}
+
+static PyMethodDef functions[] = {
+    {"put_right", put_right, METH_VARARGS,
+     "put_right($module, log_matrix, log_prior, probs, /)\n--\n\nAnswers put right by a channel, in the precision of probs."},
+    {"check_row", check_row, METH_VARARGS,
+     "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad ones."},
+    {"check_rows", check_rows, METH_VARARGS,
+     "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad ones."},
+    {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
+    {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
+    {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},
+    {"trigamma", trigamma, METH_O, "trigamma($module, x, /)\n--\n\nThe core's trigamma function, in the precision of x."},
+    {NULL, NULL, 0, NULL},
+};
+
+#endif
