@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -308,6 +309,19 @@ def test_one_stream_and_a_reference_by_name() -> None:
 def first_rows(rec: Recording, rows: int) -> Recording:
     label = None if rec.label is None else rec.label[:rows]
     return Recording(rec.time[:rows], rec.source[:rows], rec.probs[:rows], rec.classes, label)
+
+
+def test_a_reference_that_is_asked_too_rarely() -> None:
+    """The class changes every two minutes, and the strong one is asked every five."""
+    truth = np.tile(np.repeat(np.arange(4), 24), 40)
+    rng = np.random.default_rng(0)
+    probs = {"weak": rng.dirichlet(np.ones(4), truth.size), "strong": np.eye(4)[truth]}
+    day = Simulation(np.arange(0.0, truth.size) * 5, truth, tuple("abcd"), probs)
+    with pytest.warns(UserWarning, match=r"only \d+% of the answers of 'strong' name the class of"):
+        tune([day.recording(every=60)] * 2, "sticky", "strong")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tune([day.recording(every=6)] * 2, "sticky", "strong")
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,20 @@ def learn_transitions(recordings: Sequence[Recording], reference: str) -> Transi
     return Transitions(exponential(rates), float(np.mean(np.concatenate(spans))))
 
 
+def repeated(recordings: Sequence[Recording], reference: str) -> float:
+    """Return the share of a source's answers whose class is that of the answer before; or NaN.
+
+    Examples
+    --------
+    >>> rec = Recording([0, 1, 2], "strong", [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], 2)
+    >>> repeated([rec], "strong")
+    0.5
+    """
+    called = [_answers(rec, reference)[1].argmax(axis=1) for rec in recordings]
+    same = np.concatenate([k[1:] == k[:-1] for k in called])
+    return float(same.mean()) if same.size else float("nan")
+
+
 def _answers(rec: Recording, source: str) -> tuple[Floats, Floats]:
     """Return the times and the answers of a source, each with the sum 1."""
     rows = rec.answered(source)

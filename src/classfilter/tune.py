@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .channel import Channel
+from .dynamics import repeated
 from .filters import Array, Filter
 from .halves import (
     FEWEST,
@@ -43,6 +44,8 @@ TRIED: dict[str, tuple[str, ...]] = {
     "sticky": ("transitions", "stay"),
     "dirichlet": ("dirichlet",),
 }
+RARELY = 0.35
+"""Where fewer answers of the reference repeat the one before, hindsight is not to be trusted."""
 SAFE = 0.1
 """The weight of the other sources then."""
 
@@ -179,6 +182,13 @@ def tune(
     trial = prepare(several, best, labels=labels)
     if trial is None:
         return _untuned(several, best, filter)
+    same = repeated(asked, best)
+    if same < RARELY and not labels:
+        warnings.warn(
+            f"only {same:.0%} of the answers of {best!r} name the class of the answer before: the "
+            "class changes between them, and these settings may be poor. Record with more of them.",
+            stacklevel=2,
+        )
     return choose(trial, filter, channel, progress)
 
 
