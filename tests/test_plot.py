@@ -239,12 +239,21 @@ def test_demo_prints_the_table_and_writes_the_picture(
 
 
 def test_demo_methods_are_what_they_are_called() -> None:
-    day = simulate("capture24", hours=0.5, seed=1)
+    day = simulate("capture24", hours=3.0, seed=1)
     source, raw = day.mixed()
-    got = demo.estimates(day)
+    tuned = demo.settings()
+    got = demo.estimates(day, tuned)
     for t in range(len(raw)):
         np.testing.assert_allclose(got["Simple"][t], raw[max(0, t - 4) : t + 1].mean(axis=0))
         strong = raw[t - t % 12]
         np.testing.assert_array_equal(got["Hold last strong"][t], strong / strong.sum())
     assert np.abs(got["Single"] - got["Multiple"]).max() > 0.1
+    right = {name: (p.argmax(axis=1) == day.truth).mean() for name, p in got.items()}
+    assert right["Raw"] < right["Single"] < right["Tuned, no labels"] < right["Adaptive policy"]
+    f = tuned.filter()  # the tuned one, by hand
+    for t, name in enumerate(source):
+        channel = tuned.channel[name]
+        s = raw[t] if channel is None else channel.apply(raw[t])
+        f.update(s, tuned.beta[name], 5.0 if t else 0.0)
+        np.testing.assert_allclose(got["Tuned, no labels"][t], f.probs, rtol=1e-9)
     assert (source[::12] == "strong").all()
