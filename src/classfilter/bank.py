@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .filters import DirichletFilter, DirichletState
-from .replacing import replacing
 
 FORMAT = 1
 FEWEST_A_THREAD = 256  # below this, starting a thread costs more than it saves
@@ -162,7 +160,9 @@ class Bank:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all states to one `.npz` file, replacing it in one step."""
-        with replacing(Path(path)) as file:
+        from .replacing import replacing
+
+        with replacing(os.fspath(path)) as file:
             np.savez(file, format=FORMAT, classes=self._names(), states=self._states)
 
     def restore(self, path: str | os.PathLike[str]) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
@@ -87,7 +86,7 @@ class FromOptions:
         """
         from .config import save
 
-        save(self, Path(path), beta, policy=policy)  # type: ignore[arg-type]
+        save(self, fspath(path), beta, policy=policy)  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (type(self), self._classes, self._options, tuple(self.state))

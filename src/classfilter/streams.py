@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -86,6 +85,8 @@ class Streams:
 
         parts = [p for p in self._shares(ends) if p.size]
         if len(parts) > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(len(parts)) as pool:
                 list(pool.map(work, parts))
         else:

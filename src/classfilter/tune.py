@@ -13,8 +13,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -104,7 +103,7 @@ class Tuned:
         """Write the filter, the weights, the channels and a policy as a TOML file; see `load`."""
         from .config import save
 
-        save(self._fresh, Path(path), self.beta, self._channels(), policy)
+        save(self._fresh, fspath(path), self.beta, self._channels(), policy)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tuned:
@@ -114,7 +113,7 @@ class Tuned:
         """
         from .config import read
 
-        fresh, beta, channel, _ = read(Path(path))
+        fresh, beta, channel, _ = read(fspath(path))
         if not beta:
             raise ValueError(f"{path} has no section [beta]; name the weight of each source there")
         channels = {name: channel.get(name) for name in beta}
