@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -269,6 +269,9 @@ def test_sums_near_1_are_fine(total: float) -> None:
 
 
 @given(st.lists(st.floats(-1, 2) | st.sampled_from([NAN, INF, 0.5, 0.0]), min_size=2, max_size=2))
+@example([0.0, 1.05])
+@example([0.0, 0.95])
+@example([0.05, 0.9])
 def test_it_refuses_what_the_filter_refuses(row: list[float]) -> None:
     def refuses(call: Any) -> bool:
         try:

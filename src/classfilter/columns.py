@@ -230,6 +230,10 @@ def check_weight(name: str, value: Any) -> float:
     return float(value)
 
 
+LEAST_SUM, MOST_SUM = 1 - 0.05, 1 + 0.05
+"""Of probabilities; compared as the C core compares, so that both take the same rows."""
+
+
 def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
     """Return probabilities (T, K) that a filter will take."""
     K = len(classes)
@@ -237,7 +241,8 @@ def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
     seen: NDArray[np.bool_] = np.isnan(p).sum(axis=1) < K
     wrong: NDArray[np.bool_] = np.logical_and(~(np.isfinite(p) & (p >= 0)), seen[:, None])
     total: Floats = np.where(wrong, 0, p).sum(axis=1)
-    bad: NDArray[np.bool_] = seen & (wrong.any(axis=1) | (np.abs(total - 1) > 0.05))
+    off = (total < LEAST_SUM) | (total > MOST_SUM)
+    bad: NDArray[np.bool_] = seen & (wrong.any(axis=1) | off)
     if not bad.any():
         return p
     row = int(bad.argmax())

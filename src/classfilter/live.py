@@ -20,7 +20,16 @@ from typing import Any, Literal, NamedTuple, NoReturn, TextIO
 import numpy as np
 
 from .checkpoint import Streams, resume
-from .columns import Channels, Weights, check_weight, class_order, moment, put_right_by
+from .columns import (
+    LEAST_SUM,
+    MOST_SUM,
+    Channels,
+    Weights,
+    check_weight,
+    class_order,
+    moment,
+    put_right_by,
+)
 from .filters import Filter
 from .lines import LONGEST, Signals, lines, write
 
@@ -336,6 +345,6 @@ def _check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
         if not 0 <= p <= sys.float_info.max:
             raise _LineError(f"{key} is {short(p)}; a probability must be finite and not negative")
     total = sum(map(float, probs))
-    if abs(total - 1) > 0.05:
+    if not LEAST_SUM <= total <= MOST_SUM:
         hint = "normalise them (scores and logits need a softmax first)"
         raise _LineError(f"the p_<class> sum to {total!r}; it must be within 0.05 of 1: {hint}")
