@@ -125,6 +125,13 @@ def test_a_channel_written_by_hand(tmp_path: Path) -> None:
     ]
 
 
+def refused(section: str, message: str, path: Path) -> None:
+    """Read a file with a bad section."""
+    path.write_text(GOOD + section)
+    with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
+        config.read(path)
+
+
 @pytest.mark.parametrize(
     "policy",
     [
@@ -175,10 +182,7 @@ def test_a_policy_written_by_hand(tmp_path: Path) -> None:
     ],
 )
 def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "walk.toml"
-    path.write_text(GOOD + section)
-    with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
-        config.read(path)
+    refused(section, message, tmp_path / "walk.toml")
 
 
 @pytest.mark.parametrize(
@@ -206,10 +210,7 @@ def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
     ],
 )
 def test_errors_of_channels(section: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "walk.toml"
-    path.write_text(GOOD + section)
-    with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
-        config.read(path)
+    refused(section, message, tmp_path / "walk.toml")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -99,7 +100,6 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     from .compare import compare as run
     from .plot import comparison
 
-    picture = out is not None and out.suffix.lower() in PICTURES
     if out is not None:
         _check_out(table, out, (*PICTURES, *ENDINGS))
     console = Console(stderr=True, quiet=quiet)
@@ -113,11 +113,7 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     _tell(told)
     bold = sys.stdout.isatty()
     click.echo(found.text(lambda cell: click.style(cell, bold=True)) if bold else str(found))
-    if out is not None and picture:
-        with replacing(out) as file:
-            comparison(found).savefig(file, format=out.suffix[1:].lower())
-    elif out is not None:
-        write_table(found.to_table(), out)
+    _keep(out, lambda: comparison(found), found.to_table)
 
 
 @click.command(
@@ -168,11 +164,16 @@ def policy(
         raise ValueError(about(table, error)) from error
     _tell(told)
     click.echo(str(found))
+    _keep(out, lambda: draw(found), found.to_table)
+
+
+def _keep(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) -> None:
+    """Write the picture or the table, by the ending; or nothing."""
     if out is not None and out.suffix.lower() in PICTURES:
         with replacing(out) as file:
-            draw(found).savefig(file, format=out.suffix[1:].lower())
+            draw().savefig(file, format=out.suffix[1:].lower())
     elif out is not None:
-        write_table(found.to_table(), out)
+        write_table(table(), out)
 
 
 def _tell(told: Sequence[warnings.WarningMessage]) -> None:

@@ -176,6 +176,7 @@ def policy_curve(
     for rec in several:
         steps(rec)
     groups = [(several, tuned)] if tuned is not None else _tuned_halves(several, strong, weak)
+    truths = [_truth(rec, strong) for group, _ in groups for rec in group]
     points: dict[str, list[Point]] = {"periodic": [], "adaptive": []}
     wanted = sorted(map(int, gaps), reverse=True)
     for i, gap in enumerate(wanted):
@@ -184,10 +185,9 @@ def policy_curve(
             "adaptive": Adaptive(1 / gap, strong=strong, weak=weak),
         }
         for j, (name, policy) in enumerate(policies.items()):
-            points[name].append(_point(groups, policy, gap, strong))
+            points[name].append(_point(groups, truths, policy, gap, strong))
             if progress is not None:
                 progress((2 * i + j + 1) / (2 * len(wanted)))
-    truths = [_truth(rec, strong) for group, _ in groups for rec in group]
     always = [rec.probs[steps(rec)[strong]].argmax(axis=1) for group, _ in groups for rec in group]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for rec in several)
     return PolicyCurve(
@@ -201,14 +201,17 @@ def policy_curve(
 
 
 def _point(
-    groups: Sequence[tuple[list[Recording], Tuned]], policy: Policy, gap: int, strong: str
+    groups: Sequence[tuple[list[Recording], Tuned]],
+    truths: Sequence[Any],
+    policy: Policy,
+    gap: int,
+    strong: str,
 ) -> Point:
     done: list[Replay] = []
     for group, tuned in groups:
         f = tuned.filter()
         done += [replay(rec, policy, f, tuned.beta, tuned.channel) for rec in group]
     hours = sum(_hours(one.recording) for one in done)
-    truths = [_truth(rec, strong) for group, _ in groups for rec in group]
     right = _share(truths, [one.track.argmax(axis=1) for one in done])
     return Point(gap, sum(one.calls[strong] for one in done) / hours, right)
 
