@@ -5,28 +5,38 @@ BIN := .venv/bin
 CLASSES ?= 3 6 12
 TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
 PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake
-SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/*.[ch] src/classfilter/csrc/*)
+SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
+PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo test lint bench embedded toolchain dist clean
+.PHONY: demo test test-all lint bench embedded toolchain dist clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
 
-test: .venv/dev
-	$(BIN)/pytest -q --numprocesses auto --dist worksteal
+# What needs no more than pip: minutes. It leaves out the slow, trained and emulated tests.
+test: .venv/test
+	$(PYTEST)
+
+# All of it: PyTorch, ONNX, cross compilers, emulators, and the package as it is installed.
+test-all: .venv/all toolchain
+	$(PYTEST) --all
+	$(MAKE) embedded CLASSES=6
+	$(MAKE) dist
 
 lint: .venv/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest classfilter._core
+	$(BIN)/codespell
+	$(BIN)/clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks
 
 # What an update costs on emulated microcontrollers, after their bits were compared with Python's.
-embedded: .venv/dev toolchain
-	$(BIN)/python -m tests.embedded $(CLASSES)
+embedded: .venv/test toolchain
+	$(BIN)/python -m tests.emulated $(CLASSES)
 
 # Compilers, emulators and a checker of C, where one is missing: Debian's packages.
 toolchain:
@@ -42,17 +52,26 @@ dist: .venv/dev
 	dist/venv/bin/pip install -q dist/*.whl
 	cd dist && venv/bin/python -c "import classfilter as cf; print(cf.__version__, cf.DirichletFilter(3).update([0.7, 0.2, 0.1]))"
 
-# The package with what the demo draws with.
+# The package with what each target needs; each by itself, since every installation compiles the core.
 .venv/ready: $(SOURCES)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q -e '.[plot]'
 	touch $@
 
-# The package with all that its tests need; by itself, since each installation compiles the core.
+.venv/test: $(SOURCES)
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -e '.[test]'
+	touch .venv/ready $@
+
 .venv/dev: $(SOURCES)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q -e '.[dev]'
-	touch .venv/ready $@
+	touch .venv/ready .venv/test $@
+
+.venv/all: $(SOURCES) experiments/requirements.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -e '.[dev,examples]' -r experiments/requirements.txt
+	touch .venv/ready .venv/test .venv/dev $@
 
 clean:
 	rm -rf .venv build dist src/*.egg-info src/classfilter/*.so

@@ -1,10 +1,8 @@
 """Run all cases: ``python -m benchmarks``."""
 
-from . import cases
-from .evaluation import _compare as compare
-from .filters import _sticky as sticky
+from . import cases, harness, sticky
 
-print(compare.machine())
+print(harness.machine())
 cases.step()
 # hmmlearn's time grows with K squared: fewer rows keep it short.
 for classes, rows in ((6, 100_000), (2, 100_000), (20, 20_000), (100, 1_000)):

@@ -1,7 +1,7 @@
 """Reading Capture-24: ``python -m benchmarks.capture24 [hours]``.
 
 Makes the file of one person in the official layout, reads it as `experiments.capture24` does, and
-says what 151 people of a day would take.
+prints an estimate for 151 people of a day each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANNOTATIONS = {"7030 sleeping;MET 0.95": "sleep", "5060 walking;MET 3.3": "walki
 
 
 def write(folder: Path, hours: float) -> int:
-    """Write a person of so many hours, and return how many rows."""
+    """Write so many hours of a person, and return the number of rows."""
     n = round(hours * 3600 * RATE)
     rng = np.random.default_rng(0)
     microseconds = 1_478_995_200_000_000 + 10_000 * pl.int_range(0, n, eager=True)
@@ -46,15 +46,17 @@ def main() -> None:
         folder = Path(name)
         rows = write(folder, hours)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        begun = time.perf_counter()
+        start = time.perf_counter()
         prepare(folder, folder / "signals")
-        took = time.perf_counter() - begun
+        elapsed = time.perf_counter() - start
         size = sum(path.stat().st_size for path in (folder / "signals").iterdir())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    whole = DAY / hours * PEOPLE
-    print(f"{hours:g} h, {rows:,} rows: {took:.1f} s, {rows / took:,.0f} rows a second")
+    factor = DAY / hours * PEOPLE
+    print(f"{hours:g} h, {rows:,} rows: {elapsed:.1f} s, {rows / elapsed:,.0f} rows per second")
     print(f"peak memory {peak / 1000:.0f} MB, of which {before / 1000:.0f} MB to make the file")
-    print(f"{PEOPLE} days: {took * whole / 60:.0f} minutes, {size * whole / 1e9:.1f} GB kept")
+    print(
+        f"{PEOPLE} days: {elapsed * factor / 60:.0f} minutes, {size * factor / 1e9:.1f} GB on disk"
+    )
 
 
 if __name__ == "__main__":

@@ -14,15 +14,14 @@ from filterpy import discrete_bayes
 from hmmlearn import _hmmc
 from numpy.typing import NDArray
 
-from classfilter import Bank, DirichletFilter, reference
-from classfilter.simulation._simulate import simulate
+from classfilter import Bank, DirichletFilter, reference, simulate
 
-from .evaluation._compare import Call, race, report
+from .harness import Call, race, report
 
 Floats = NDArray[np.float64]
 
 
-def lifelike(T: int, K: int) -> tuple[Floats, Floats]:
+def example_stream(T: int, K: int) -> tuple[Floats, Floats]:
     """Return probabilities (T, K), and where the strong classifier gave them (T,).
 
     Six classes are the paper's; else all classes are alike.
@@ -36,7 +35,7 @@ def lifelike(T: int, K: int) -> tuple[Floats, Floats]:
 def step() -> None:
     """Time one step from Python, in a loop over 1000 rows."""
     K, T = 6, 1000
-    probs, _ = lifelike(T, K)
+    probs, _ = example_stream(T, K)
     rows = list(probs)
     kernel, prior = np.array([0.01, 0.98, 0.01]), np.full(K, 1 / K)
 
@@ -60,11 +59,11 @@ def step() -> None:
         for s in rows:
             p = discrete_bayes.update(s, discrete_bayes.predict(p, 0, kernel))
 
-    def ours(given: Iterable[Any], beta: float, dtype: type = np.float64) -> Call:
+    def ours(observations: Iterable[Any], beta: float, dtype: type = np.float64) -> Call:
         update = DirichletFilter(K, dtype=dtype).update
 
         def loop() -> None:
-            for s in given:
+            for s in observations:
                 update(s, beta=beta)
 
         return loop
@@ -84,29 +83,29 @@ def step() -> None:
         "update(ndarray, beta=0.5), float32": ours(single, 0.5, np.float32),
         "update(ndarray, beta=1), float32": ours(single, 1.0, np.float32),
     }
-    times = {name: taken / T for name, taken in race({**peers, **own}).items()}
+    times = {name: seconds / T for name, seconds in race({**peers, **own}).items()}
     report(f"One step from Python, K = {K}", times, dict.fromkeys(own, "< 1; 1 µs"))
 
 
 def stream(T: int, K: int) -> None:
     """Time a whole stream in one call, against a hidden Markov model's forward pass."""
-    probs, strong = lifelike(T, K)
+    probs, strong = example_stream(T, K)
     random = np.random.default_rng(0).dirichlet(np.ones(K), T)
     start, stay = np.full(K, 1 / K), np.full((K, K), 0.01 / K) + 0.99 * np.eye(K)
-    seen = np.maximum(probs, 1e-3)
-    log_seen = np.log(seen)
+    floored = np.maximum(probs, 1e-3)
+    log_floored = np.log(floored)
     f = DirichletFilter(K)
 
-    def ours(given: Floats, beta: float | Floats) -> Call:
+    def ours(rows: Floats, beta: float | Floats) -> Call:
         def call() -> None:
             f.reset()
-            f.run(given, beta)
+            f.run(rows, beta)
 
         return call
 
     peers: dict[str, Call] = {
-        "hmmlearn forward_scaling": lambda: _hmmc.forward_scaling(start, stay, seen),
-        "hmmlearn forward_log": lambda: _hmmc.forward_log(start, stay, log_seen),
+        "hmmlearn forward_scaling": lambda: _hmmc.forward_scaling(start, stay, floored),
+        "hmmlearn forward_log": lambda: _hmmc.forward_log(start, stay, log_floored),
     }
     own = {
         "run, beta 0.5": ours(probs, 0.5),
@@ -120,15 +119,15 @@ def stream(T: int, K: int) -> None:
         "run, beta 1, random Dirichlet stream": ours(random, 1.0),
     }
     best = race({**peers, **own, **full}, seconds=3.0)
-    times = {name: taken / T for name, taken in best.items()}
+    times = {name: seconds / T for name, seconds in best.items()}
     goals = dict.fromkeys(own, "<= 5; 300 ns") if K == 6 else {}
     report(f"A stream, K = {K}, T = {T:,}, per step", times, goals)
 
 
-def on_and_on(bank: Bank, probs: Floats, beta: float | Floats) -> Call:
-    """Return a call that updates the bank, stream n by row n, at the next call n + 1, and so on.
+def successive_updates(bank: Bank, probs: Floats, beta: float | Floats) -> Call:
+    """Return a call that updates the bank: stream n with row n, with row n + 1 at the next call.
 
-    So each stream sees a stream's rows: one row over and over would take its alpha to the limit.
+    So each stream sees the rows of a stream: one repeated row would take its alpha to the limit.
     """
     streams = len(bank.alpha)
     starts = cycle(range(len(probs) - streams + 1))
@@ -143,26 +142,26 @@ def on_and_on(bank: Bank, probs: Floats, beta: float | Floats) -> Call:
 
 def bank(N: int, K: int) -> None:
     """Time one update of N streams on one thread, against the same rows as one stream."""
-    probs, strong = lifelike(N + 63, K)
+    probs, strong = example_stream(N + 63, K)
     start, stay = np.full(K, 1 / K), np.full((K, K), 0.01 / K) + 0.99 * np.eye(K)
-    seen = np.maximum(probs, 1e-3)
+    floored = np.maximum(probs, 1e-3)
     f = DirichletFilter(K)
     single = DirichletFilter(K, dtype=np.float32)
     weights = np.where(strong, 1.0, 0.5)
-    contestants: dict[str, Call] = {
-        "hmmlearn forward_scaling": lambda: _hmmc.forward_scaling(start, stay, seen[:N]),
+    competitors: dict[str, Call] = {
+        "hmmlearn forward_scaling": lambda: _hmmc.forward_scaling(start, stay, floored[:N]),
         "run, beta 1 each 12th row, else 0.5": lambda: f.run(probs[:N], weights[:N]),
-        "Bank.update, the same": on_and_on(Bank(f, N), probs, weights),
-        "Bank.update, beta 0.5": on_and_on(Bank(f, N), probs, 0.5),
-        "Bank.update, beta 0.5, float32": on_and_on(Bank(single, N), probs, 0.5),
+        "Bank.update, the same": successive_updates(Bank(f, N), probs, weights),
+        "Bank.update, beta 0.5": successive_updates(Bank(f, N), probs, 0.5),
+        "Bank.update, beta 0.5, float32": successive_updates(Bank(single, N), probs, 0.5),
     }
-    times = {name: taken / N for name, taken in race(contestants).items()}
+    times = {name: seconds / N for name, seconds in race(competitors).items()}
     goals = {"Bank.update, beta 0.5": "150 ns"} if K == 6 else {}
     report(f"Many streams, K = {K}, N = {N:,}, per stream", times, goals)
 
 
-def repeated(call: Call, times: int) -> Call:
-    """Return a call that makes another so many times, so that a short one is timed warm."""
+def repeat(call: Call, times: int) -> Call:
+    """Return a call that repeats another, so that a short one is timed warm."""
 
     def calls() -> None:
         for _ in range(times):
@@ -174,35 +173,35 @@ def repeated(call: Call, times: int) -> Call:
 def scaling(K: int, streams: Sequence[int]) -> None:
     """Time one update of few and of many streams on one thread, against a step of one stream."""
     steps = 10_000
-    probs, _ = lifelike(max(streams) + 63, K)
+    probs, _ = example_stream(max(streams) + 63, K)
     start, stay = np.full(K, 1 / K), np.full((K, K), 0.01 / K) + 0.99 * np.eye(K)
     few = probs[:steps]
-    seen = np.maximum(few, 1e-3)
+    floored = np.maximum(few, 1e-3)
     f = DirichletFilter(K)
-    contestants: dict[str, tuple[Call, int]] = {
-        "hmmlearn forward_scaling, a step": (
-            lambda: _hmmc.forward_scaling(start, stay, seen),
+    competitors: dict[str, tuple[Call, int]] = {
+        "hmmlearn forward_scaling, per step": (
+            lambda: _hmmc.forward_scaling(start, stay, floored),
             len(few),
         ),
-        "run, beta 0.5, a step": (lambda: f.run(few, 0.5), len(few)),
+        "run, beta 0.5, per step": (lambda: f.run(few, 0.5), len(few)),
     }
     for N in streams:
-        call, times = on_and_on(Bank(f, N), probs[: N + 63], 0.5), max(1, steps // N)
-        contestants[f"Bank.update, beta 0.5, N = {N:,}"] = repeated(call, times), N * times
-    best = race({name: call for name, (call, _) in contestants.items()})
-    each = {name: best[name] / count for name, (_, count) in contestants.items()}
+        call, times = successive_updates(Bank(f, N), probs[: N + 63], 0.5), max(1, steps // N)
+        competitors[f"Bank.update, beta 0.5, N = {N:,}"] = repeat(call, times), N * times
+    best = race({name: call for name, (call, _) in competitors.items()})
+    each = {name: best[name] / count for name, (_, count) in competitors.items()}
     goals = {name: "150 ns" for name in each if name.startswith("Bank")} if K == 6 else {}
     report(f"Few and many streams, K = {K}, per stream", each, goals)
 
 
 def algorithm_1() -> None:
-    """Time the paper's Algorithm 1 in SciPy, with as few rounds as reach the answer to 1e-10.
+    """Time the paper's Algorithm 1 in SciPy, with as few rounds as reach a relative 1e-10.
 
-    At every 20th row of a stream of 200 it starts from the filter's state. It is told how many
-    rounds that row takes, to alpha within a relative 1e-10 of the filter's.
+    At every 20th row of a stream of 200 it starts from the filter's state. It is given the number
+    of rounds that row takes, to alpha within a relative 1e-10 of the filter's.
     """
     K, beta, gamma, close = 6, 0.5, 0.9, 1e-10
-    probs = np.maximum(lifelike(200, K)[0], 1e-2)
+    probs = np.maximum(example_stream(200, K)[0], 1e-2)
     probs /= probs.sum(axis=1, keepdims=True)  # above the filter's floor: it sees the same rows
     f = DirichletFilter(K, gamma)
     steps: list[tuple[float, Floats, Floats, Floats, int]] = []
@@ -219,7 +218,7 @@ def algorithm_1() -> None:
                 raise RuntimeError(f"Algorithm 1 does not come within {close} of row {t}")
         steps.append((eta, nu, alpha, s, rounds))
 
-    def theirs() -> None:
+    def paper() -> None:
         for eta, nu, alpha, s, rounds in steps:
             reference.update(eta, nu, alpha, s, beta, gamma, rounds)
 
@@ -228,7 +227,7 @@ def algorithm_1() -> None:
 
     needed = [rounds for *_, rounds in steps]
     peer = f"Algorithm 1, SciPy, {np.mean(needed):.0f} rounds (most {max(needed)})"
-    best = race({peer: theirs, "run": ours}, least=3)
+    best = race({peer: paper, "run": ours}, least=3)
     times = {peer: best[peer] / len(steps), "run": best["run"] / len(probs)}
     report(f"To 1e-10, K = {K}, beta = {beta}, per step", times, {"run": "<= 1 / 1,000"})
 
@@ -239,11 +238,13 @@ def imports() -> None:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
-        def load(module: str) -> Call:
-            command = [sys.executable, "-c", f"import {module}"]
+        def load(statement: str) -> Call:
+            command = [sys.executable, "-c", statement]
             return lambda: subprocess.run(command, env=environment, check=True)
 
-        calls = {f"import {module}": load(module) for module in ("numpy", "classfilter")}
+        # Names of classfilter load when they are first used: import one that computes.
+        peer, own = "import numpy", "from classfilter import DirichletFilter"
+        calls = {statement: load(statement) for statement in (peer, own)}
         times = race(calls, least=25, clock=time.perf_counter)
-    times["the difference"] = times["import classfilter"] - times["import numpy"]
+    times["the difference"] = times[own] - times[peer]
     report("A fresh process", times, {"the difference": "20 ms"})

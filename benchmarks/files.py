@@ -57,9 +57,11 @@ def make(path: Path, rows: int, part: int = 500_000) -> None:
 
 def measure(command: list[str]) -> tuple[float, int]:
     """Return the seconds that a command takes, and its largest memory in bytes."""
-    began = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", PEAK, *command], capture_output=True, check=True)
-    return time.perf_counter() - began, 1024 * int(done.stdout)
+    start = time.perf_counter()
+    process = subprocess.run(
+        [sys.executable, "-c", PEAK, *command], capture_output=True, check=True
+    )
+    return time.perf_counter() - start, 1024 * int(process.stdout)
 
 
 def equal_to_each_stream_alone(path: Path, out: Path, streams: range) -> bool:
@@ -68,12 +70,12 @@ def equal_to_each_stream_alone(path: Path, out: Path, streams: range) -> bool:
     scan = pl.scan_parquet if out.suffix == ".parquet" else pl.scan_csv
     df = scan(out).filter(pl.col("stream").is_in(names)).collect()
     for name in names:
-        one = df.filter(pl.col("stream") == name)
+        stream = df.filter(pl.col("stream") == name)
         f = cf.DirichletFilter(CLASSES, half_life=60.0)
-        beta = np.where(one["source"].to_numpy() == "strong", 1.0, 0.1)
-        dt = np.diff(one["time"].to_numpy(), prepend=one["time"][0])
-        P = f.run(one.select([f"p_{c}" for c in CLASSES]).to_numpy(), beta, dt)
-        if not np.array_equal(P, one.select([f"f_{c}" for c in CLASSES]).to_numpy()):
+        beta = np.where(stream["source"].to_numpy() == "strong", 1.0, 0.1)
+        dt = np.diff(stream["time"].to_numpy(), prepend=stream["time"][0])
+        P = f.run(stream.select([f"p_{c}" for c in CLASSES]).to_numpy(), beta, dt)
+        if not np.array_equal(P, stream.select([f"f_{c}" for c in CLASSES]).to_numpy()):
             return False
     return True
 
@@ -85,7 +87,7 @@ def main(rows: int = 20_000_000) -> None:
         make(parquet, rows)
         pl.scan_parquet(parquet).sink_csv(csv)
         print(f"{rows:,} rows, {STREAMS} streams, {len(CLASSES)} classes, two sources")
-        print(f"{'':30}{'time':>8}{'rows a second':>16}{'peak memory':>14}{'ratio':>8}")
+        print(f"{'':30}{'time':>8}{'rows per second':>16}{'peak memory':>14}{'ratio':>8}")
         options = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
         for path in (parquet, csv):
             out = folder / f"out{path.suffix}"
@@ -93,10 +95,10 @@ def main(rows: int = 20_000_000) -> None:
             filtered = measure(
                 [sys.executable, "-m", "classfilter", "filter", str(path), "-o", str(out), *options]
             )
-            for what, (took, peak) in {"Polars, a copy": copied, "filter": filtered}.items():
+            for title, (seconds, peak) in {"Polars, a copy": copied, "filter": filtered}.items():
                 print(
-                    f"{path.suffix[1:] + ': ' + what:30}{took:6.1f} s{rows / took:16,.0f}"
-                    f"{peak / 1e6:11,.0f} MB{took / copied[0]:8.1f}"
+                    f"{path.suffix[1:] + ': ' + title:30}{seconds:6.1f} s{rows / seconds:16,.0f}"
+                    f"{peak / 1e6:11,.0f} MB{seconds / copied[0]:8.1f}"
                 )
             same = equal_to_each_stream_alone(path, out, range(0, STREAMS, 100))
             print(f"{'':4}ten streams equal to run() on each alone, to the bit: {same}")

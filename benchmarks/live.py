@@ -1,7 +1,7 @@
 """Lines through a pipe, against a loop that only parses: ``python -m benchmarks.live [LINES]``.
 
-Both are processes of their own, get the same lines, and write each answer at once. The peer does
-``json.loads`` on each line and writes it back: what no program that reads JSON can do without.
+Both are separate processes, get the same lines, and write each result at once. The peer does
+``json.loads`` on each line and writes it back: the least that any program that reads JSON does.
 """
 
 import os
@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cases import lifelike
-from .evaluation._compare import machine, report
+from .cases import example_stream
+from .harness import machine, report
 
 OURS = """
 from classfilter import DirichletFilter
-from classfilter.live import serve
+from classfilter.streaming import serve
 serve(lambda names: DirichletFilter(names, half_life=60), {"weak": 0.1, "strong": 1.0})
 """
 PEER = """
@@ -34,16 +34,16 @@ BLOCK = 10_000
 
 
 class Result(NamedTuple):
-    """Seconds: a line by the clock, a line by the processor, and of each line in and out."""
+    """Seconds per line by the wall clock and by CPU time, and the latency of single lines."""
 
-    clock: float
-    processor: float
+    wall: float
+    cpu: float
     latency: list[float]
 
 
 def lines(count: int) -> list[bytes]:
     """Return lines of ten streams in turn, in blocks."""
-    probs, strong = lifelike(BLOCK, len(CLASSES))
+    probs, strong = example_stream(BLOCK, len(CLASSES))
     tails = [
         f'"source":"{"strong" if s else "weak"}",'
         + ",".join(f'"p_{name}":{x:.6f}' for name, x in zip(CLASSES, p, strict=True))
@@ -69,16 +69,16 @@ def measure(program: str, blocks: list[bytes], pings: int) -> Result:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        feed, answers = process.stdin.fileno(), process.stdout.fileno()
+        feed, results = process.stdin.fileno(), process.stdout.fileno()
         first, *others = blocks
         single = first.splitlines(keepends=True)
         latency = []
         for line in single[:pings]:
-            begin = time.perf_counter()
+            start = time.perf_counter()
             os.write(feed, line)
-            while not os.read(answers, 1 << 16).endswith(b"\n"):
+            while not os.read(results, 1 << 16).endswith(b"\n"):
                 pass
-            latency.append(time.perf_counter() - begin)
+            latency.append(time.perf_counter() - start)
 
         def write() -> None:
             for block in (b"".join(single[pings:]), *others):
@@ -86,33 +86,33 @@ def measure(program: str, blocks: list[bytes], pings: int) -> Result:
                 while rest:
                     rest = rest[os.write(feed, rest) :]
 
-        wanted = sum(block.count(b"\n") for block in blocks) - pings
-        left = wanted
+        count = sum(block.count(b"\n") for block in blocks) - pings
+        remaining = count
         writer = threading.Thread(target=write)
-        begin = time.perf_counter()
+        start = time.perf_counter()
         writer.start()
-        while left:
-            left -= os.read(answers, 1 << 20).count(b"\n")
-        taken = time.perf_counter() - begin
+        while remaining:
+            remaining -= os.read(results, 1 << 20).count(b"\n")
+        elapsed = time.perf_counter() - start
         writer.join()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Result(taken / wanted, used / (wanted + pings), latency[pings // 10 :])
+    return Result(elapsed / count, used / (count + pings), latency[pings // 10 :])
 
 
 def main(count: int = 1_000_000) -> None:
     print(machine())
     blocks = lines(count)
     programs = {"json.loads, write back": PEER, "classfilter stream": OURS}
-    found = {name: measure(code, blocks, pings=5000) for name, code in programs.items()}
+    results = {name: measure(code, blocks, pings=5000) for name, code in programs.items()}
     goal = {"classfilter stream": "50,000 lines/s: 20 µs"}
-    clock = {f"{name}, {1 / r.clock:,.0f} lines/s": r.clock for name, r in found.items()}
-    goals = {name: text for name in clock for own, text in goal.items() if name.startswith(own)}
-    report(f"{count:,} lines through a pipe, K = 6, a line by the clock", clock, goals)
-    report("  by the processor, start included", {n: r.processor for n, r in found.items()}, goal)
+    wall = {f"{name}, {1 / r.wall:,.0f} lines/s": r.wall for name, r in results.items()}
+    goals = {name: text for name in wall for own, text in goal.items() if name.startswith(own)}
+    report(f"{count:,} lines through a pipe, K = 6, per line, wall clock", wall, goals)
+    report("  CPU time, start included", {n: r.cpu for n, r in results.items()}, goal)
     for share, title in ((50, "median"), (99, "99th percentile")):
-        times = {n: float(np.percentile(r.latency, share)) for n, r in found.items()}
-        report(f"A line in and its answer out, {title}", times, {})
+        times = {n: float(np.percentile(r.latency, share)) for n, r in results.items()}
+        report(f"Latency of one line, {title}", times, {})
 
 
 if __name__ == "__main__":

@@ -4,17 +4,17 @@ import numpy as np
 from hmmlearn import _hmmc
 
 from classfilter import StickyFilter
+from classfilter._typing import Floats
 
-from ._typing import Floats
-from .cases import lifelike
-from .evaluation._compare import Call, race, report
+from .cases import example_stream
+from .harness import Call, race, report
 
 
 def stream(T: int, K: int) -> None:
-    """Time a whole stream in one call; hmmlearn gets the likelihoods ready-made."""
-    probs, strong = lifelike(T, K)
+    """Time a whole stream in one call; hmmlearn gets precomputed likelihoods."""
+    probs, strong = example_stream(T, K)
     start, matrix = np.full(K, 1 / K), np.full((K, K), 0.01 / K) + 0.99 * np.eye(K)
-    seen = np.maximum(probs, 1e-3)
+    floored = np.maximum(probs, 1e-3)
     mixed = np.where(strong, 1.0, 0.5)
     jitter = np.random.default_rng(0).uniform(0.9, 1.1, T)
     stay, change = StickyFilter(K), StickyFilter(K, transitions=matrix)
@@ -30,7 +30,7 @@ def stream(T: int, K: int) -> None:
         return call
 
     peers: dict[str, Call] = {
-        "hmmlearn forward_scaling": lambda: _hmmc.forward_scaling(start, matrix, seen),
+        "hmmlearn forward_scaling": lambda: _hmmc.forward_scaling(start, matrix, floored),
         "hmmlearn forward_scaling, and max(s, floor) ** 0.5": forward_of_power,
     }
     own = {
@@ -42,10 +42,10 @@ def stream(T: int, K: int) -> None:
         "run, stay, beta 0.5": ours(stay, 0.5),
         "run, stay, beta 1 each 12th row, else 0.5": ours(stay, mixed),
         "run, transitions, beta 0.5": ours(change, 0.5),
-        "run, stay, beta 1, every dt another": ours(stay, 1.0, jitter),
-        "run, transitions, beta 1, every dt another": ours(change, 1.0, jitter),
+        "run, stay, beta 1, every dt different": ours(stay, 1.0, jitter),
+        "run, transitions, beta 1, every dt different": ours(change, 1.0, jitter),
     }
     best = race({**peers, **own, **powers}, seconds=3.0)
-    times = {name: taken / T for name, taken in best.items()}
+    times = {name: seconds / T for name, seconds in best.items()}
     goals = dict.fromkeys(own, "<= 1") if K == 6 else {}
     report(f"The sticky filter, K = {K}, T = {T:,}, per step", times, goals)

@@ -1,8 +1,8 @@
-"""The example `examples.wrist` with invented people: models, settings, and a new person.
+"""The example `examples.wrist` with synthetic people: models, settings, and a new person.
 
 Some people are labelled, and two small models are fitted to them. Others are not: there the models'
-answers are recorded, and `classfilter.tune` finds the settings. Then a new person is followed by
-the cascade, and by what it has to beat.
+predictions are recorded, and `classfilter.tune` finds the settings. Then the cascade runs on a new
+person, beside the baselines it has to beat.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import classfilter as cf
 from classfilter.config import Config, read
 
 EVERY = 12
-"""Steps from one strong answer to the next, or on average."""
+"""Steps from one strong prediction to the next, or on average."""
 BETA = {"weak": 0.1, "strong": 1.0}
 LABELLED, UNLABELLED, NEW = range(8), range(100, 108), 201
-"""Who the models are fitted to, who the settings are found on, and who is followed: seeds.
+"""Seeds of the people for the models, for the settings, and for the run.
 
-The new one is the first from 200 on who does all four things in two hours."""
+The new one is the first from 200 on who does all four activities in two hours."""
 
 
 def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Recording:
-    """Return what the models say of someone, the strong one once a minute; without labels."""
+    """Record the models' predictions, the strong one once a minute; without labels."""
     once = Config(cf.RawFilter(CLASSES), BETA, {}, cf.policy.Periodic(EVERY))
     run = live(once, sources, samples, RATE)
     time, source = zip(*((step.time, str(step.source)) for step in run.steps), strict=True)
@@ -36,7 +36,7 @@ def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Recording:
 
 
 def prepare(folder: Path, hours: float) -> cf.Tuned:
-    """Write weak.onnx, strong.onnx and wrist.toml, so many hours of each person behind them."""
+    """Write weak.onnx, strong.onnx and wrist.toml, from so many hours of each person."""
     labelled = [person(seed, hours) for seed in LABELLED]
     for name in SECONDS:
         export(name, fit(name, labelled), folder)
@@ -46,39 +46,39 @@ def prepare(folder: Path, hours: float) -> cf.Tuned:
     return tuned
 
 
-def follow(folder: Path, samples: Floats) -> dict[str, Run]:
-    """Follow someone by the cascade of a folder, and by what it has to beat."""
+def run_all(folder: Path, samples: Floats) -> dict[str, Run]:
+    """Run the cascade of a folder, and the baselines it has to beat."""
     sources, raw = models(folder), cf.RawFilter(CLASSES)
     once = Config(cf.HoldFilter(CLASSES), BETA, {}, cf.policy.Periodic(EVERY))
-    ways = {
+    methods = {
         "Weak alone": (Config(raw, BETA, {}, None), ["weak"]),
         "Strong once a minute, held": (once, ["weak", "strong"]),
         "Strong on every step": (Config(raw, BETA, {}, None), ["strong"]),
         "Cascade": (read(folder / "wrist.toml"), ["weak", "strong"]),
     }
     return {
-        way: live(config, {name: sources[name] for name in called}, samples, RATE)
-        for way, (config, called) in ways.items()
+        method: live(config, {name: sources[name] for name in names}, samples, RATE)
+        for method, (config, names) in methods.items()
     }
 
 
-def of_steps(truth: Ints) -> Ints:
-    """Return the class in the middle of each step, of that of each sample."""
-    each = round(STEP * RATE)
-    return truth[each // 2 : len(truth) // each * each : each]
+def truth_per_step(truth: Ints) -> Ints:
+    """Return the class in the middle of each step, from that of each sample."""
+    count = round(STEP * RATE)
+    return truth[count // 2 : len(truth) // count * count : count]
 
 
 def main(folder: Path, hours: float = 2.0) -> dict[str, float]:
-    """Rehearse in a folder; print what came of it, and return the accuracies."""
+    """Run the example in a folder; print the results, and return the accuracies."""
     folder.mkdir(parents=True, exist_ok=True)
     print(prepare(folder, hours), end="\n\n")
-    samples, each = person(NEW, hours)
-    runs, truth = follow(folder, samples), of_steps(each)
-    found = {way: cf.metrics.accuracy(truth, run.probs) for way, run in runs.items()}
+    samples, per_sample = person(NEW, hours)
+    runs, truth = run_all(folder, samples), truth_per_step(per_sample)
+    accuracy = {name: cf.metrics.accuracy(truth, run.probs) for name, run in runs.items()}
     print(f"{'':28}accuracy, %  weak calls  strong calls")
-    for way, run in runs.items():
-        weak, strong = (run.calls.get(name, 0) for name in SECONDS)
-        print(f"{way:28}{100 * found[way]:11.1f}{weak:12}{strong:14}")
+    for name, run in runs.items():
+        weak, strong = (run.calls.get(source, 0) for source in SECONDS)
+        print(f"{name:28}{100 * accuracy[name]:11.1f}{weak:12}{strong:14}")
     print(f"\nThe cascade: {runs['Cascade']}")
     write(folder, CLASSES, runs["Cascade"], {"Weak alone": runs["Weak alone"]}, STEP, truth)
-    return found
+    return accuracy

@@ -1,4 +1,4 @@
-"""What came of a run: the time that it took, a table of its steps, and a picture."""
+"""The results of a run: its timing, a table of its steps, and a picture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = NDArray[np.intp]
 
 
 def now() -> Floats:
-    """Return two clocks, in seconds: that on the wall, and the processor's work for this thread.
+    """Return wall-clock time and CPU time of this thread, in seconds.
 
     On a busy machine the first goes on while other programs have the processor.
     """
@@ -29,56 +29,59 @@ class Timed:
     """A source that measures the time spent in it."""
 
     def __init__(self, source: Source) -> None:
-        self._source, self._taken = source, np.zeros(2)
+        self._source, self._elapsed = source, np.zeros(2)
 
     def __call__(self, window: NDArray[Any]) -> NDArray[Any]:
-        """Ask the source."""
+        """Call the source."""
         start = now()
         try:
             return self._source(window)
         finally:
-            self._taken += now() - start
+            self._elapsed += now() - start
 
-    def taken(self) -> Floats:
-        """Return the time spent in it since this was asked last, by both clocks."""
-        taken, self._taken = self._taken, np.zeros(2)
-        return taken
+    def elapsed(self) -> Floats:
+        """Return the time spent in it since the last call of this method, by both clocks."""
+        elapsed, self._elapsed = self._elapsed, np.zeros(2)
+        return elapsed
 
 
 class Run(NamedTuple):
-    """What came of a stream.
+    """The result for a stream.
 
     Attributes
     ----------
     steps : list of Step
         What the loop yielded.
-    calls, faults : dict of str to int
+    calls, errors : dict of str to int
         Of each model.
-    besides : ndarray (T, 2)
-        Seconds that each step took besides the models, by both clocks of `now`.
+    overhead : ndarray (T, 2)
+        Seconds per step without the models, by both clocks of `now`.
     """
 
     steps: list[cf.Step]
     calls: dict[str, int]
-    faults: dict[str, int]
-    besides: Floats
+    errors: dict[str, int]
+    overhead: Floats
 
     @property
     def probs(self) -> Floats:
-        """The filter's readings, (T, K)."""
+        """The filtered probabilities, (T, K)."""
         return np.array([step.probs for step in self.steps])
 
     def __str__(self) -> str:
         calls = ", ".join(f"{count} {name}" for name, count in self.calls.items())
-        lines = [f"{len(self.steps)} steps, calls: {calls}", "a step besides the models, in ms:"]
+        lines = [
+            f"{len(self.steps)} steps, calls: {calls}",
+            "time per step without the models, in ms:",
+        ]
         for clock, (middle, high) in zip(
-            ("on the wall", "of the processor"),
-            1e3 * np.quantile(self.besides, (0.5, 0.99), axis=0).T,
+            ("wall clock", "CPU"),
+            1e3 * np.quantile(self.overhead, (0.5, 0.99), axis=0).T,
             strict=True,
         ):
-            lines.append(f"  time {clock:17} median {middle:.3f}, 99th percentile {high:.3f}")
+            lines.append(f"  {clock:11} median {middle:.3f}, 99th percentile {high:.3f}")
         if any(self.errors.values()):
-            lines.append(f"answers that could not be used: {self.errors}")
+            lines.append(f"predictions that could not be used: {self.errors}")
         return "\n".join(lines)
 
 
@@ -94,15 +97,15 @@ def write(
     import polars as pl
 
     folder.mkdir(parents=True, exist_ok=True)
-    time = np.array([one.time for one in run.steps])
+    time = np.array([s.time for s in run.steps])
     columns = {
         "time": time,
-        "source": [one.source for one in run.steps],
+        "source": [s.source for s in run.steps],
         **{f"f_{name}": p for name, p in zip(classes, run.probs.T, strict=True)},
-        "class": [one.label for one in run.steps],
+        "class": [s.label for s in run.steps],
     }
     cf.write_table(pl.DataFrame(columns), folder / "steps.csv")
-    rows = {name: one.probs for name, one in {**others, "Cascade": run}.items()}
-    # A step tells of the time before it; a band of the picture begins at its time.
+    rows = {name: r.probs for name, r in {**others, "Cascade": run}.items()}
+    # A step covers the time before it; a band of the picture begins at its time.
     figure = cf.plot.timeline(time - step, truth, rows, classes)
     figure.savefig(folder / "timeline.png", dpi=150)

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Source = Callable[[NDArray[Any]], NDArray[Any]]
-NUMBERS = {"tensor(float16)": np.float16, "tensor(float)": np.float32, "tensor(double)": np.float64}
+DTYPES = {"tensor(float16)": np.float16, "tensor(float)": np.float32, "tensor(double)": np.float64}
 
 
 def from_sklearn(model: Any) -> Source:
-    """Return a source that asks a scikit-learn classifier, whose features are all samples in a row.
+    """Return a source that calls a scikit-learn classifier, with all samples in a row as features.
 
     Make the filter with ``model.classes_``, so that both have the classes in one order.
 
@@ -29,8 +29,8 @@ def from_sklearn(model: Any) -> Source:
     >>> from sklearn.linear_model import LogisticRegression
     >>> rng = np.random.default_rng(0)
     >>> windows = rng.normal(size=(200, 20, 3)) + np.repeat([0.0, 1.0], 100)[:, None, None]
-    >>> said = np.repeat(["rest", "walk"], 100)
-    >>> model = LogisticRegression().fit(windows.reshape(200, -1), said)
+    >>> labels = np.repeat(["rest", "walk"], 100)
+    >>> model = LogisticRegression().fit(windows.reshape(200, -1), labels)
     >>> f = cf.DirichletFilter(model.classes_.tolist(), half_life=30.0)
     >>> cascade = cf.Cascade(f, {"model": from_sklearn(model)}, window={"model": 20})
     >>> [step.label for step in cascade.run(windows[98:102], rate=10, step=2.0)]
@@ -38,8 +38,8 @@ def from_sklearn(model: Any) -> Source:
     """
 
     def call(window: NDArray[Any]) -> NDArray[Any]:
-        said: NDArray[Any] = model.predict_proba(window.reshape(1, -1))[0]
-        return said
+        probs: NDArray[Any] = model.predict_proba(window.reshape(1, -1))[0]
+        return probs
 
     return call
 
@@ -56,12 +56,12 @@ def from_onnx(path: str | PathLike[str], *, logits: bool = True, threads: int = 
     options = SessionOptions()
     options.intra_op_num_threads = threads
     session = InferenceSession(fspath(path), options)
-    (taken,), given = session.get_inputs(), session.get_outputs()[-1].name
-    number = NUMBERS[taken.type]
+    (input_,), output = session.get_inputs(), session.get_outputs()[-1].name
+    dtype = DTYPES[input_.type]
 
     def call(window: NDArray[Any]) -> NDArray[Any]:
-        (said,) = session.run([given], {taken.name: window[None].astype(number)})
-        return softmax(said[0]) if logits else said[0]
+        (batch,) = session.run([output], {input_.name: window[None].astype(dtype)})
+        return softmax(batch[0]) if logits else batch[0]
 
     return call
 
@@ -74,12 +74,12 @@ def from_torch(module: Any, *, logits: bool = True) -> Source:
     import torch
 
     module.eval()
-    like = next(module.parameters())
+    parameter = next(module.parameters())
 
     def call(window: NDArray[Any]) -> NDArray[Any]:
         with torch.inference_mode():
-            said = module(torch.as_tensor(window[None]).to(like))
-            return np.asarray((torch.softmax(said, -1) if logits else said)[0].cpu())
+            batch = module(torch.as_tensor(window[None]).to(parameter))
+            return np.asarray((torch.softmax(batch, -1) if logits else batch)[0].cpu())
 
     return call
 

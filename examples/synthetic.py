@@ -1,4 +1,4 @@
-"""Stand-ins for a sensor and two models: invented wrist signals, and ONNX files fitted to them.
+"""Stand-ins for a sensor and two models: synthetic wrist signals, and ONNX files fitted to them.
 
 Nothing here is meant to be copied into a product. The signals are gravity, periodic movement with
 harmonics, and noise; how they are mixed was chosen by hand, so what a model reaches on them says
@@ -21,9 +21,9 @@ CLASSES = ("rest", "walk", "cycle", "run")
 MINUTES = (4.0, 2.0, 5.0, 4.0)
 """How long each lasts, as a median; from half a minute to half an hour."""
 FOLLOWS = ((0, 6, 3, 1), (6, 0, 2, 2), (3, 7, 0, 0), (2, 8, 0, 0))
-"""How often which class follows which."""
+"""How often each class (column) follows each class (row)."""
 CADENCE = ((0.2, 0.5), (0.8, 1.05), (1.0, 1.5), (1.2, 1.5))
-"""Swings of the arm or turns of the pedal in a second, from the slowest person to the fastest."""
+"""Swings of the arm or turns of the pedal per second, from the slowest person to the fastest."""
 SWING = ((0.0, 0.01), (0.08, 0.3), (0.02, 0.08), (0.25, 0.8))
 """Strength of that movement, in g."""
 SHAKE = ((0.005, 0.01), (0.03, 0.08), (0.05, 0.25), (0.1, 0.25))
@@ -48,7 +48,7 @@ class Person(NamedTuple):
 
 
 def person(seed: int, hours: float) -> Person:
-    """Invent some hours of one person, with habits of its own.
+    """Simulate some hours of one person, with habits of its own.
 
     Examples
     --------
@@ -129,10 +129,10 @@ STRONG = """
     power = ReduceMean<axes = [0, 2], keepdims = 0>(square)
     pairs = Reshape(power, by_two)
     bands = ReduceMean<axes = [1], keepdims = 0>(pairs)
-    some = Add(bands, tiny)
-    sound = Log(some)
-    where = Flatten(tilt)
-    features = Concat<axis = 1>(where, sound)
+    positive = Add(bands, tiny)
+    log_bands = Log(positive)
+    tilts = Flatten(tilt)
+    features = Concat<axis = 1>(tilts, log_bands)
 """
 """Where gravity points, and how much moves in each band of frequency: (1, n, 3) to (1, 3 + F)."""
 
@@ -163,16 +163,16 @@ def build(name: str, head: tuple[Floats, Floats] | None = None) -> Any:
     """Return an ONNX model from a window to features; with weights and bias, to probabilities."""
     from onnx import checker, numpy_helper, parser
 
-    held, body, last = constants(), GRAPHS[name], "features"
+    initial, body, last = constants(), GRAPHS[name], "features"
     if head is not None:
         body, last = body + HEAD, "probs"
-        held |= dict(zip(("weights", "bias"), (a.astype(np.float32) for a in head), strict=True))
+        initial |= dict(zip(("weights", "bias"), (a.astype(np.float32) for a in head), strict=True))
     model = parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 17]>\n'
         f"{name} (float[1, {SAMPLES[name]}, 3] window) => (float[1, K] {last}) {{{body}}}"
     )
     model.graph.initializer.extend(
-        numpy_helper.from_array(a, key) for key, a in held.items() if key in body
+        numpy_helper.from_array(a, key) for key, a in initial.items() if key in body
     )
     checker.check_model(model, full_check=True)
     return model
@@ -182,17 +182,17 @@ def windows(who: Person, count: int, every: int = 5 * RATE) -> tuple[Floats, Int
     """Return all windows (N, count, 3) of one class, and that class."""
     ends = np.arange(count, len(who.truth) + 1, every)
     rows = ends[:, None] + np.arange(-count, 0)
-    one = (who.truth[rows] == who.truth[rows[:, :1]]).all(axis=1)
-    return who.samples[rows[one]], who.truth[ends[one] - 1]
+    pure = (who.truth[rows] == who.truth[rows[:, :1]]).all(axis=1)
+    return who.samples[rows[pure]], who.truth[ends[pure] - 1]
 
 
-def features(name: str, given: Floats) -> Floats:
+def features(name: str, batch: Floats) -> Floats:
     """Return the features of windows (N, n, 3), as the ONNX graph computes them."""
     from onnxruntime import InferenceSession
 
     session = InferenceSession(build(name).SerializeToString())
-    found = [session.run(None, {"window": x[None]})[0][0] for x in given.astype(np.float32)]
-    return np.array(found, np.float64)
+    rows = [session.run(None, {"window": x[None]})[0][0] for x in batch.astype(np.float32)]
+    return np.array(rows, np.float64)
 
 
 def fit(name: str, people: list[Person]) -> Any:
@@ -201,10 +201,10 @@ def fit(name: str, people: list[Person]) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    found = [windows(who, SAMPLES[name]) for who in people]
-    given, truth = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    labelled = [windows(who, SAMPLES[name]) for who in people]
+    batch, truth = (np.concatenate(parts) for parts in zip(*labelled, strict=True))
     head = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    return head.fit(features(name, given), truth)
+    return head.fit(features(name, batch), truth)
 
 
 def export(name: str, fitted: Any, folder: Path) -> None:

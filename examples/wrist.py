@@ -1,6 +1,6 @@
 """Raw wrist samples in, activity timeline out: ``python -m examples.wrist``.
 
-By itself it is a rehearsal with invented people and small models; see `examples.rehearsal`. With
+By itself it runs on synthetic people with small models; see `examples.rehearsal`. With
 models, settings and samples of your own::
 
     python -m examples.wrist --models DIR --config FILE.toml --samples FILE.npy --rate 20
@@ -23,7 +23,7 @@ import classfilter as cf
 from classfilter.config import Config, read
 
 SECONDS = {"weak": 5.0, "strong": 30.0}
-"""What each model looks at."""
+"""Length of each model's window."""
 STEP = 5.0
 BLOCK = 37
 """Samples that come at a time; any number will do."""
@@ -46,44 +46,46 @@ def live(config: Config, sources: Mapping[str, Source], samples: Floats, rate: f
         window={name: round(SECONDS[name] * rate) for name in sources},
     )
     blocks = (samples[i : i + BLOCK] for i in range(0, len(samples), BLOCK))
-    steps, besides = [], []
+    steps, overhead = [], []
     start = now()
     for step in cascade.run(blocks, rate, STEP):
-        besides.append(now() - start - sum(source.taken() for source in timed.values()))
+        overhead.append(now() - start - sum(source.elapsed() for source in timed.values()))
         steps.append(step)  # a product shows it, stores it or sends it
         start = now()
-    return Run(steps, cascade.calls, cascade.errors, np.array(besides))
+    return Run(steps, cascade.calls, cascade.errors, np.array(overhead))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Follow the samples of a file; or those of an invented person, where nothing is given."""
+    """Run on the samples of a file; or on a synthetic person, if no file is named."""
     parser = argparse.ArgumentParser("python -m examples.wrist")
     parser.add_argument("--models", type=Path, help="folder with weak.onnx and strong.onnx")
     parser.add_argument("--config", type=Path, help="TOML file with filter, weights and policy")
     parser.add_argument("--samples", type=Path, help="NumPy file, acceleration in g, (n, 3)")
-    parser.add_argument("--rate", type=float, default=20.0, help="samples a second (20)")
-    parser.add_argument("--logits", action="store_true", help="the models give no probabilities")
+    parser.add_argument("--rate", type=float, default=20.0, help="samples per second (20)")
+    parser.add_argument(
+        "--logits", action="store_true", help="the models return logits, not probabilities"
+    )
     parser.add_argument("-o", "--out", type=Path, default=Path("out/wrist"), help="output folder")
-    asked = parser.parse_args(arguments)
-    given = (asked.models, asked.config, asked.samples)
-    if not any(given):
+    args = parser.parse_args(arguments)
+    files = (args.models, args.config, args.samples)
+    if not any(files):
         from examples import rehearsal
 
-        rehearsal.main(asked.out)
-    elif not all(given):
+        rehearsal.main(args.out)
+    elif not all(files):
         parser.error("--models, --config and --samples go together; give all three, or none")
     else:
-        samples = np.load(asked.samples)
+        samples = np.load(args.samples)
         if samples.ndim != 2 or samples.shape[1] != 3:
             parser.error(f"--samples has the shape {samples.shape}; it must be (n, 3)")
-        config, sources = read(asked.config), models(asked.models, logits=asked.logits)
+        config, sources = read(args.config), models(args.models, logits=args.logits)
         names = tuple(config.filter.classes)
         alone = Config(cf.RawFilter(names), config.beta, {}, None)
-        weak = live(alone, {"weak": sources["weak"]}, samples, asked.rate)
-        run = live(config, sources, samples, asked.rate)
+        weak = live(alone, {"weak": sources["weak"]}, samples, args.rate)
+        run = live(config, sources, samples, args.rate)
         print(run)
-        write(asked.out, names, run, {"Weak alone": weak}, STEP)
-    print(f"{asked.out}: steps.csv, timeline.png")
+        write(args.out, names, run, {"Weak alone": weak}, STEP)
+    print(f"{args.out}: steps.csv, timeline.png")
 
 
 if __name__ == "__main__":

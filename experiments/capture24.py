@@ -38,7 +38,7 @@ LONGEST_GAP = 24 * 3600 * RATE
 
 @dataclass
 class Count:
-    """What was met in the file of one person.
+    """Counts of the rows and samples in the file of one person.
 
     Attributes
     ----------
@@ -68,10 +68,10 @@ def load(folder: Path) -> Signals:
         raise SystemExit(
             f"{path} is not there; first run python -m experiments.capture24 DIR --out {folder}"
         )
-    told = json.loads(path.read_text())
+    index = json.loads(path.read_text())
     X = np.load(folder / "signal.npy", mmap_mode="c")  # PyTorch wants it writable; it stays as is
     y = np.load(folder / "label.npy", mmap_mode="c")
-    return Signals(X, y, np.array(told["starts"]), tuple(told["names"]), CLASSES)
+    return Signals(X, y, np.array(index["starts"]), tuple(index["names"]), CLASSES)
 
 
 def prepare(data: Path, out: Path) -> dict[str, Count]:
@@ -102,13 +102,13 @@ def prepare(data: Path, out: Path) -> dict[str, Count]:
     starts = np.concatenate([[0], np.cumsum([c.samples for c in counts.values()])])
     for column, dtype, shape in (("X", np.int16, (3,)), ("y", np.int8, ())):
         path = out / {"X": "signal.npy", "y": "label.npy"}[column]
-        whole = np.lib.format.open_memmap(path, "w+", dtype, (int(starts[-1]), *shape))
+        merged = np.lib.format.open_memmap(path, "w+", dtype, (int(starts[-1]), *shape))
         for name, start in zip(names, starts, strict=False):
             part = np.load(parts / f"{name}-{column}.npy", mmap_mode="r")
-            whole[start : start + len(part)] = part
-        whole.flush()
-    told = {"names": names, "starts": starts.tolist()}
-    (out / "people.json").write_text(json.dumps(told))
+            merged[start : start + len(part)] = part
+        merged.flush()
+    index = {"names": names, "starts": starts.tolist()}
+    (out / "people.json").write_text(json.dumps(index))
     return counts
 
 
@@ -132,7 +132,7 @@ def dictionary(path: Path) -> dict[str, int]:
 def person(
     path: Path, codes: dict[str, int], chunk: int = CHUNK
 ) -> tuple[NDArray[np.int16], NDArray[np.int8], Count]:
-    """Return a person's signal and labels at 20 Hz, and what was met.
+    """Return a person's signal and labels at 20 Hz, and the counts.
 
     A sample is the mean of the rows in its 50 ms, in thousandths of g; its label is that of the
     last of them.
@@ -169,7 +169,7 @@ def _chunks(file: BinaryIO | gzip.GzipFile, size: int) -> Iterator[bytes]:
 
 
 def _rows(text: bytes, codes: dict[str, int], count: Count) -> pl.DataFrame:
-    """Return the sound rows: the number of the 50 ms, the signal, and the class."""
+    """Return the valid rows: the number of the 50 ms, the signal, and the class."""
     import polars as pl
 
     names = ("time", "x", "y", "z", "annotation")
@@ -192,12 +192,12 @@ def _rows(text: bytes, codes: dict[str, int], count: Count) -> pl.DataFrame:
         .alias("label"),
         (pl.col("annotation").is_not_null() & (known < 0)).alias("unknown"),
     )
-    sound = table.filter(
+    valid = table.filter(
         pl.col("at").is_not_null() & pl.all_horizontal(pl.col(a).is_finite() for a in "xyz")
     )
-    count.broken += table.height - sound.height
-    count.unknown += int(sound["unknown"].sum())
-    return sound.drop("unknown")
+    count.broken += table.height - valid.height
+    count.unknown += int(valid["unknown"].sum())
+    return valid.drop("unknown")
 
 
 def _cut(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -245,27 +245,27 @@ def _filled(
     source = np.zeros(n, np.int64)
     source[at] = np.arange(len(at))
     source = np.maximum.accumulate(source)
-    met = np.zeros(n, bool)
-    met[at] = True
-    count.samples, count.missing = n, int(n - met.sum())
+    measured = np.zeros(n, bool)
+    measured[at] = True
+    count.samples, count.missing = n, int(n - measured.sum())
     top = np.iinfo(np.int16).max
     X = np.clip(np.rint(signal * PER_G), -top, top).astype(np.int16)
-    return X[source], np.where(met, y[source], -1).astype(np.int8)
+    return X[source], np.where(measured, y[source], -1).astype(np.int8)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Prepare a folder, and say what was met and how fast it went."""
+    """Prepare a folder; print the counts and the speed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args(arguments)
-    size = sum(path.stat().st_size for path in given.data.glob("P[0-9]*.csv.gz")) / 1e6
-    begun = time.perf_counter()
-    counts = prepare(given.data, given.out)
-    took = time.perf_counter() - begun
+    args = parser.parse_args(arguments)
+    size = sum(path.stat().st_size for path in args.data.glob("P[0-9]*.csv.gz")) / 1e6
+    start = time.perf_counter()
+    counts = prepare(args.data, args.out)
+    took = time.perf_counter() - start
     total = {key: sum(getattr(c, key) for c in counts.values()) for key in asdict(Count())}
     print(f"{len(counts)} people; " + ", ".join(f"{v} {k}" for k, v in total.items()))
-    speed = f"{size / took:.1f} MB and {total['rows'] / took:.0f} rows a second"
+    speed = f"{size / took:.1f} MB and {total['rows'] / took:.0f} rows per second"
     print(f"{size:.1f} MB of gzip in {took:.1f} s: {speed}")
 
 

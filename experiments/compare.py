@@ -1,7 +1,7 @@
 """The table of `compare` on real and on simulated streams: ``python -m experiments.compare``.
 
-Every split trains the classifiers on one half of the people and answers for the other half. What is
-tuned is tuned on half of those, without labels, and runs on the rest.
+Every split trains the classifiers on one half of the people and predicts for the other half. What
+is tuned is tuned on half of those, without labels, and runs on the rest.
 """
 
 from __future__ import annotations
@@ -13,60 +13,62 @@ from pathlib import Path
 import numpy as np
 
 from classfilter import Recording, compare, metrics, tune
+from classfilter._typing import Floats
 from classfilter.evaluation._comparison import TITLES, Comparison
 
-from ._typing import Floats
-from .data._streams import Person, arguments, splits
+from .streams import Person, arguments, splits
 
 ALWAYS = "Strong on every step"
 MEASURES = ("accuracy", "macro_f1", "log_loss", "brier", "switches", "delay")
 
 
-def measured(several: Sequence[Person], seed: int) -> Comparison:
+def compare_methods(people: Sequence[Person], seed: int) -> Comparison:
     """Compare all methods, and the strong classifier on every step beside them."""
-    recordings = [person.recording() for person in several]
-    extra = {ALWAYS: [person.strong for person in several]}
+    recordings = [person.recording() for person in people]
+    extra = {ALWAYS: [person.strong for person in people]}
     return compare(recordings, "strong", extra=extra, seed=seed)
 
 
-def label_price(several: Sequence[Person]) -> dict[str, float]:
+def cost_of_no_labels(people: Sequence[Person]) -> dict[str, float]:
     """Return the accuracy of tuning without and with labels, on people neither was tuned on."""
-    recordings = [person.recording() for person in several]
-    halves = recordings[::2], recordings[1::2]
-    found: dict[str, float] = {}
+    recordings = [person.recording() for person in people]
+    folds = recordings[::2], recordings[1::2]
+    accuracy: dict[str, float] = {}
     for kind in ("dirichlet", "sticky", "auto"):
         for labels in (False, True):
-            right = rows = 0.0
-            for train, test in (halves, halves[::-1]):
+            correct = rows = 0.0
+            for train, test in (folds, folds[::-1]):
                 tuned = tune(train, kind, "strong", labels=labels)
                 for rec in test:
-                    right_here, rows_here = _right(rec, tuned.run(rec))
-                    right, rows = right + right_here, rows + rows_here
-            found[f"{kind}, {'with' if labels else 'no'} labels"] = right / rows
-    return found
+                    hits, labelled = _count_correct(rec, tuned.run(rec))
+                    correct, rows = correct + hits, rows + labelled
+            accuracy[f"{kind}, {'with' if labels else 'no'} labels"] = correct / rows
+    return accuracy
 
 
-def _right(rec: Recording, P: Floats) -> tuple[float, float]:
+def _count_correct(rec: Recording, P: Floats) -> tuple[float, float]:
     assert rec.label is not None
-    seen = int((rec.label >= 0).sum())
-    return (metrics.accuracy(rec.label, P) * seen, seen) if seen else (0.0, 0.0)
+    labelled = int((rec.label >= 0).sum())
+    return (metrics.accuracy(rec.label, P) * labelled, labelled) if labelled else (0.0, 0.0)
 
 
-def mean_table(found: Sequence[Comparison]) -> list[tuple[str, dict[str, list[float]]]]:
-    """Return each method's measures, one a split."""
+def measures_by_split(
+    comparisons: Sequence[Comparison],
+) -> list[tuple[str, dict[str, list[float]]]]:
+    """Return each method's measures, one value per split."""
     return [
         (
             row.name + " *" * row.smoothed,
-            {key: [one.rows[i].measures[key].value for one in found] for key in MEASURES},
+            {key: [c.rows[i].measures[key].value for c in comparisons] for key in MEASURES},
         )
-        for i, row in enumerate(found[0].rows)
+        for i, row in enumerate(comparisons[0].rows)
     ]
 
 
 def markdown(rows: Sequence[tuple[str, dict[str, list[float]]]]) -> str:
     """Return a table of means in Markdown, the best in bold; smoothers apart.
 
-    Behind the accuracy is its standard deviation over the splits.
+    The accuracy is followed by its standard deviation over the splits.
     """
     lines = ["| | " + " | ".join(TITLES[key] for key in MEASURES) + " |", "|---" * 7 + "|"]
     for name, values in rows:
@@ -96,24 +98,24 @@ def _mean(values: dict[str, list[float]], key: str) -> float:
 
 
 def main() -> None:
-    """Print a table for each set of streams, and what labels would bring."""
+    """Print a table for each set of streams, and what labels would gain."""
     parser = arguments(__doc__, count=4)
-    parser.add_argument("--out", type=Path, help="keep the numbers here, as JSON")
-    given = parser.parse_args()
-    kept = {}
-    for name in given.sets:
-        several_splits = splits(name, given.data, given.splits)
-        found = [measured(several, i) for i, several in enumerate(several_splits)]
-        prices = [label_price(several) for several in several_splits]
-        rows = mean_table(found)
-        price = {key: float(np.mean([one[key] for one in prices])) for key in prices[0]}
-        kept[name] = {"methods": dict(rows), "labels": price}
-        print(f"\n{name}: {given.splits} splits, {found[0].streams} streams in each\n")
+    parser.add_argument("--out", type=Path, help="write the numbers here, as JSON")
+    args = parser.parse_args()
+    results = {}
+    for name in args.sets:
+        parts = splits(name, args.data, args.splits)
+        comparisons = [compare_methods(people, i) for i, people in enumerate(parts)]
+        costs = [cost_of_no_labels(people) for people in parts]
+        rows = measures_by_split(comparisons)
+        cost = {key: float(np.mean([c[key] for c in costs])) for key in costs[0]}
+        results[name] = {"methods": dict(rows), "labels": cost}
+        print(f"\n{name}: {args.splits} splits, {comparisons[0].streams} streams in each\n")
         print(markdown(rows))
-        print("\nAccuracy, %: " + "; ".join(f"{k} {100 * v:.1f}" for k, v in price.items()))
-        print(f"True switches an hour: {np.mean([one.true_switches for one in found]):.1f}")
-    if given.out:
-        given.out.write_text(json.dumps(kept, indent=1))
+        print("\nAccuracy, %: " + "; ".join(f"{k} {100 * v:.1f}" for k, v in cost.items()))
+        print(f"True switches per hour: {np.mean([c.true_switches for c in comparisons]):.1f}")
+    if args.out:
+        args.out.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Train one model, stop where people who were held out say so, and go on after a stop.
+"""Train one model with early stopping on held-out people; an interrupted training resumes.
 
 The signals lie on the device as they were recorded; windows are cut there by their indices and
-changed there, a batch at a time. Every epoch has a seed of its own, so that a run that was stopped
-and goes on ends in the same weights. This module needs NumPy and PyTorch alone.
+augmented there, a batch at a time. Every epoch has its own seed, so that a run that was stopped
+and resumed ends in the same weights. This module needs NumPy and PyTorch alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch.nn import functional
 from .models import Shape, Transformer, from_vector, to_vector
 from .signals import PER_G, STEP, Signals, Steps
 
-Tell = Callable[[int, dict[str, float]], None]
+OnEpoch = Callable[[int, dict[str, float]], None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Fitted:
     vector : ndarray of float32
         Its weights, as `models.to_vector` orders them.
     log : list of dict
-        A row an epoch.
+        One row per epoch.
     """
 
     vector: NDArray[np.float32]
@@ -81,7 +81,7 @@ class Device:
     """
 
     def __init__(self, signals: Signals, device: str) -> None:
-        torch.backends.cudnn.allow_tf32 = False  # answers are the same on every device
+        torch.backends.cudnn.allow_tf32 = False  # predictions are the same on every device
         self.device = torch.device(device)
         self.X = torch.from_numpy(signals.X).to(self.device)
         self.y = torch.from_numpy(signals.y).to(self.device)
@@ -97,10 +97,10 @@ class Device:
         return torch.from_numpy(np.ascontiguousarray(rows)).to(self.device)
 
 
-def answers(model: Transformer, on: Device, steps: Steps, batch: int = 2048) -> NDArray[np.float32]:
-    """Return what a model says at each step, (T, K)."""
+def predict(model: Transformer, on: Device, steps: Steps, batch: int = 2048) -> NDArray[np.float32]:
+    """Return a model's probabilities at each step, (T, K)."""
     model.eval()
-    found = []
+    parts = []
     with torch.inference_mode():
         for at in range(0, len(steps.end), batch):
             end, first = (
@@ -108,8 +108,8 @@ def answers(model: Transformer, on: Device, steps: Steps, batch: int = 2048) -> 
                 on.index(steps.first[at : at + batch]),
             )
             logits = model(on.windows(end, first, model.shape.samples))
-            found.append(logits.softmax(dim=1).cpu())
-    return torch.cat(found).numpy() if found else np.zeros((0, model.classes), np.float32)
+            parts.append(logits.softmax(dim=1).cpu())
+    return torch.cat(parts).numpy() if parts else np.zeros((0, model.classes), np.float32)
 
 
 def fit(
@@ -120,8 +120,8 @@ def fit(
     held_out: Steps,
     plan: Plan,
     seed: int,
-    kept: Path | None = None,
-    tell: Tell | None = None,
+    checkpoint: Path | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> Fitted:
     """Train a model.
 
@@ -136,13 +136,13 @@ def fit(
     train, held_out : Steps
         Steps to learn from, and steps to stop by.
     plan : Plan
-        How.
+        How to train.
     seed : int
-        Of the weights, the batches and what is done to them.
-    kept : Path, optional
-        Where all is kept after each epoch; training goes on from there, if it exists.
-    tell : callable, optional
-        Is told each epoch and its row of the log.
+        Of the weights, the batches and their augmentation.
+    checkpoint : Path, optional
+        File with the state after each epoch; training resumes from it, if it exists.
+    on_epoch : callable, optional
+        Called after each epoch with its number and its row of the log.
 
     Returns
     -------
@@ -159,29 +159,29 @@ def fit(
     weight = torch.from_numpy(class_weights(train.label, classes)).to(on.device)
     log: list[dict[str, float]] = []
     best = to_vector(model)
-    if kept is not None and kept.exists():
-        state = torch.load(kept, map_location=on.device, weights_only=True)
+    if checkpoint is not None and checkpoint.exists():
+        state = torch.load(checkpoint, map_location=on.device, weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         log, best = state["log"], state["best"].cpu()
     while not _done(log, plan):
-        epoch, begun = len(log), time.perf_counter()
+        epoch, start = len(log), time.perf_counter()
         _seed(on.device, seed, epoch + 1)
         loss = _epoch(model, optimizer, on, end, first, weight, plan, epoch)
-        P = answers(model, on, held_out)
+        P = predict(model, on, held_out)
         row = {
             "epoch": float(epoch),
             "loss": loss,
             **_score(P, held_out.label, weight.cpu().numpy()),
         }
-        row["seconds"] = time.perf_counter() - begun
+        row["seconds"] = time.perf_counter() - start
         if row["held_out_loss"] < min((r["held_out_loss"] for r in log), default=math.inf):
             best = to_vector(model)
         log.append(row)
-        if kept is not None:
-            _keep(kept, model, optimizer, log, best)
-        if tell is not None:
-            tell(epoch, row)
+        if checkpoint is not None:
+            _save(checkpoint, model, optimizer, log, best)
+        if on_epoch is not None:
+            on_epoch(epoch, row)
     return Fitted(best.numpy(), log)
 
 
@@ -191,7 +191,7 @@ def fitted_model(shape: Shape, classes: int, vector: NDArray[np.float32]) -> Tra
 
 
 def class_weights(label: NDArray[np.int8], classes: int) -> NDArray[np.float32]:
-    """Return the weight of each class: one by the square root of its share, 1 on average.
+    """Return the weight of each class: one over the square root of its share, 1 on average.
 
     A full inverse would teach the model that rare classes are as common as others; the root is a
     compromise, and on sets with equal shares it is 1. A class that is not there has 1 too.
@@ -200,11 +200,11 @@ def class_weights(label: NDArray[np.int8], classes: int) -> NDArray[np.float32]:
     if not counts.any():
         raise ValueError("none of the steps to learn from has a label; train on other people")
     raw = 1 / np.sqrt(np.maximum(counts, 1))
-    found: NDArray[np.float32] = (raw * counts.sum() / (raw @ counts)).astype(np.float32)
-    return np.where(counts > 0, found, np.float32(1))
+    weights: NDArray[np.float32] = (raw * counts.sum() / (raw @ counts)).astype(np.float32)
+    return np.where(counts > 0, weights, np.float32(1))
 
 
-def turned(x: Tensor, plan: Plan) -> Tensor:
+def augment(x: Tensor, plan: Plan) -> Tensor:
     """Rotate each window (B, T, 3) about a random axis and scale it, both a little."""
     B = x.shape[0]
     axis = functional.normalize(torch.randn(B, 3, device=x.device), dim=1)
@@ -238,7 +238,7 @@ def _epoch(
         earlier = torch.randint(STEP, (plan.batch,), device=on.device)  # the shift in time
         at, since = end[pick] - earlier, first[pick]
         label = on.y[at - 1].long()
-        x = turned(on.windows(at, since, model.shape.samples), plan)
+        x = augment(on.windows(at, since, model.shape.samples), plan)
         with torch.autocast(on.device.type, torch.bfloat16, enabled=on.device.type == "cuda"):
             logits = model(x)
         loss = functional.cross_entropy(logits.float(), label, weight, ignore_index=-1)
@@ -273,14 +273,14 @@ def _done(log: list[dict[str, float]], plan: Plan) -> bool:
     if not log:
         return False
     best = int(np.argmin([row["held_out_loss"] for row in log]))
-    return len(log) >= plan.epochs or len(log) - best > plan.horizon
+    return len(log) >= plan.epochs or len(log) - best > plan.patience
 
 
 def _seed(device: torch.device, seed: int, epoch: int) -> None:
     torch.manual_seed(1_000_003 * seed + epoch)  # that of every device
 
 
-def _keep(
+def _save(
     path: Path, model: nn.Module, optimizer: Any, log: list[dict[str, float]], best: Tensor
 ) -> None:
     """Write the state whole or not at all, and the log beside it."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from classfilter import metrics
+from classfilter._typing import Floats
 
-from ._typing import Floats
-from .methods import CEILING, ORDER, Track, Way
-from .people import Answers
+from .methods import CEILING, ORDER, MethodInfo, MethodRun
+from .people import Predictions
 
 Row = dict[str, Any]
-Done = tuple[Answers, dict[str, Way], dict[str, list[Track]]]
-"""What was answered, how the methods were set, and what they say of each person."""
 
 PAPER_ACCURACY = {"Raw": 77.15, "Simple": 80.85, "Single": 82.61, "Multiple": 85.24}
 """Table I, on Capture-24."""
@@ -28,7 +26,7 @@ PAPER_SENSITIVITY = {
     "vehicle": (0.65, 0.72, 0.75, 0.81),
     "walking": (0.33, 0.34, 0.34, 0.44),
 }
-"""Table II; a column a method of `ORDER`."""
+"""Table II; one column per method of `ORDER`."""
 PAPER_PRECISION = {
     "bicycling": (0.79, 0.84, 0.87, 0.88),
     "mixed": (0.60, 0.66, 0.69, 0.75),
@@ -40,50 +38,68 @@ PAPER_PRECISION = {
 """Table III. Its heading says specificity; its numbers can only be precision."""
 
 
-def method_rows(done: Sequence[Done], cost: Mapping[str, float]) -> list[Row]:
-    """Return a row a method: the mean over seeds, and the spread of accuracy over folds and seeds.
+class SeedResult(NamedTuple):
+    """What the models of one seed predicted, and what the methods made of it.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        The classifiers' probabilities for each person.
+    methods : dict of str to MethodInfo
+        How each method was set.
+    runs : dict of str to list of MethodRun
+        The result of each method for each person.
+    """
+
+    predictions: Predictions
+    methods: dict[str, MethodInfo]
+    runs: dict[str, list[MethodRun]]
+
+
+def method_rows(seeds: Sequence[SeedResult], cost: Mapping[str, float]) -> list[Row]:
+    """Return one row per method: means over seeds, and the spread over folds and seeds.
 
     Parameters
     ----------
-    done : sequence
-        One a seed.
+    seeds : sequence
+        One result per seed.
     cost : mapping
         Multiply-adds of one call of each source; empty where there are none to count.
     """
     rows = []
-    for name, way in done[0][1].items():
-        seeds = [_whole(found, tracks[name]) for found, _, tracks in done]
-        spread = [a for found, _, tracks in done for a in by_fold(found, tracks[name])]
+    for name, info in seeds[0].methods.items():
+        scores = [_measures(seed.predictions, seed.runs[name]) for seed in seeds]
+        spread = [a for seed in seeds for a in by_fold(seed.predictions, seed.runs[name])]
         row: Row = {
             "method": name,
-            "settings": way.settings,
-            "looks_ahead": int(way.smoothed),
-            "accuracy": 100 * _mean(seeds, "accuracy"),
+            "settings": info.settings,
+            "smoothed": int(info.smoothed),
+            "accuracy": 100 * _mean(scores, "accuracy"),
             "accuracy_sd": 100 * float(np.std(spread, ddof=1)) if len(spread) > 1 else np.nan,
             "paper_accuracy": PAPER_ACCURACY.get(name, np.nan),
         }
         for key, scale in (("macro_f1", 100), ("log_loss", 1), ("brier", 1), ("switches", 1),
-                           ("delay", 1), ("strong_calls_an_hour", 1)):  # fmt: skip
-            row[key] = scale * _mean(seeds, key)
-        row["multiply_adds_a_minute"] = (
-            sum(cost[s] * _mean(seeds, f"{s}_calls_a_minute") for s in cost) if cost else np.nan
+                           ("delay", 1), ("strong_calls_per_hour", 1)):  # fmt: skip
+            row[key] = scale * _mean(scores, key)
+        row["multiply_adds_per_minute"] = (
+            sum(cost[s] * _mean(scores, f"{s}_calls_per_minute") for s in cost) if cost else np.nan
         )
         rows.append(row)
     return rows
 
 
-def class_rows(done: Sequence[Done]) -> list[Row]:
-    """Return a row a method and class: sensitivity, precision and specificity, and the paper's."""
+def class_rows(seeds: Sequence[SeedResult]) -> list[Row]:
+    """Return sensitivity, precision and specificity per method and class, and the paper's."""
     rows = []
-    classes = done[0][0].people[0].classes
-    for name in done[0][1]:
-        found = []
-        for answers, _, tracks in done:
-            y, P = _joined(answers, tracks[name])
-            found.append(
+    classes = seeds[0].predictions.people[0].classes
+    for name in seeds[0].methods:
+        per_seed = []
+        for predictions, _, runs in seeds:
+            y, P = _joined(predictions, runs[name])
+            per_seed.append(
                 [metrics.sensitivity(y, P), metrics.precision(y, P), metrics.specificity(y, P)]
             )
-        mean = np.mean(found, axis=0)
+        mean = np.mean(per_seed, axis=0)
         for i, c in enumerate(classes):
             row: Row = {"method": name, "class": c}
             row.update(zip(("sensitivity", "precision", "specificity"), mean[:, i], strict=True))
@@ -96,66 +112,67 @@ def class_rows(done: Sequence[Done]) -> list[Row]:
     return rows
 
 
-def order_rows(done: Sequence[Done]) -> list[Row]:
+def order_rows(seeds: Sequence[SeedResult]) -> list[Row]:
     """Return how far each of the paper's methods is above the one before it.
 
     The gain is that of all people, in points, averaged over seeds. Its standard error is over
-    people; ``kept`` counts the folds and seeds in which the gain is above 0, of ``of``.
+    people; ``above_zero`` counts the folds and seeds with a gain above 0, of all ``folds``.
     """
     pairs = [*pairwise(ORDER), ("Hold", "Multiple"), ("Multiple", "Tuned"), ("Tuned", CEILING)]
     rows = []
     for low, high in pairs:
         per_person: list[Floats] = []
         gains: list[float] = []
-        whole: list[float] = []
-        for answers, _, tracks in done:
-            both = [_right(answers, tracks[name]) for name in (low, high)]
-            seen = _seen(answers)
-            known = seen > 0
-            per_person.append((both[1] - both[0])[known] / seen[known])
-            whole.append(float((both[1] - both[0]).sum() / seen.sum()))
-            folds = [by_fold(answers, tracks[name]) for name in (low, high)]
+        overall: list[float] = []
+        for predictions, _, runs in seeds:
+            both = [_correct(predictions, runs[name]) for name in (low, high)]
+            labelled = _labelled(predictions)
+            known = labelled > 0
+            per_person.append((both[1] - both[0])[known] / labelled[known])
+            overall.append(float((both[1] - both[0]).sum() / labelled.sum()))
+            folds = [by_fold(predictions, runs[name]) for name in (low, high)]
             gains += [b - a for a, b in zip(*folds, strict=True)]
         each = np.mean(per_person, axis=0)
         rows.append(
             {
                 "worse": low,
                 "better": high,
-                "gain": 100 * float(np.mean(whole)),
+                "gain": 100 * float(np.mean(overall)),
                 "standard_error": 100 * float(each.std(ddof=1) / np.sqrt(len(each))),
-                "kept": sum(gain > 0 for gain in gains),
-                "of": len(gains),
+                "above_zero": sum(gain > 0 for gain in gains),
+                "folds": len(gains),
                 "paper_gain": PAPER_ACCURACY.get(high, np.nan) - PAPER_ACCURACY.get(low, np.nan),
             }
         )
     return rows
 
 
-def by_fold(answers: Answers, tracks: Sequence[Track]) -> list[float]:
+def by_fold(predictions: Predictions, runs: Sequence[MethodRun]) -> list[float]:
     """Return the accuracy of each fold."""
-    right, seen, fold = _right(answers, tracks), _seen(answers), np.array(answers.fold)
+    correct, labelled = _correct(predictions, runs), _labelled(predictions)
+    fold = np.array(predictions.fold)
     return [
-        float(right[fold == k].sum() / seen[fold == k].sum())
+        float(correct[fold == k].sum() / labelled[fold == k].sum())
         for k in np.unique(fold)
-        if seen[fold == k].any()
+        if labelled[fold == k].any()
     ]
 
 
-def _whole(answers: Answers, tracks: Sequence[Track]) -> dict[str, float]:
+def _measures(predictions: Predictions, runs: Sequence[MethodRun]) -> dict[str, float]:
     """Return the measures of one seed, of all people together."""
-    y, P = _joined(answers, tracks)
+    y, P = _joined(predictions, runs)
     switches, hours, late, changes = 0.0, 0.0, 0.0, 0
-    for person, track in zip(answers.people, tracks, strict=True):
+    for person, run in zip(predictions.people, runs, strict=True):
         if not (person.label >= 0).any():
             continue
-        here = metrics.count_switches(track.P, person.time, person.label)
-        switches, hours = switches + here[0], hours + here[1]
-        delay = metrics.detection_delay(person.label, track.P, person.time)
+        counted = metrics.count_switches(run.probs, person.time, person.label)
+        switches, hours = switches + counted[0], hours + counted[1]
+        delay = metrics.detection_delay(person.label, run.probs, person.time)
         if delay.changes:
             late, changes = late + delay.mean * delay.changes, changes + delay.changes
-    steps = sum(track.strong + track.weak for track in tracks)
-    minutes = steps * float(np.median(np.diff(answers.people[0].time))) / 60
-    strong, weak = (sum(getattr(t, s) for t in tracks) / minutes for s in ("strong", "weak"))
+    steps = sum(run.strong + run.weak for run in runs)
+    minutes = steps * float(np.median(np.diff(predictions.people[0].time))) / 60
+    strong, weak = (sum(getattr(run, s) for run in runs) / minutes for s in ("strong", "weak"))
     return {
         "accuracy": metrics.accuracy(y, P),
         "macro_f1": metrics.macro_f1(y, P),
@@ -163,27 +180,27 @@ def _whole(answers: Answers, tracks: Sequence[Track]) -> dict[str, float]:
         "brier": metrics.brier(y, P),
         "switches": switches / hours if hours else np.nan,
         "delay": late / changes if changes else np.nan,
-        "strong_calls_an_hour": 60 * strong,
-        "strong_calls_a_minute": strong,
-        "weak_calls_a_minute": weak,
+        "strong_calls_per_hour": 60 * strong,
+        "strong_calls_per_minute": strong,
+        "weak_calls_per_minute": weak,
     }
 
 
-def _joined(answers: Answers, tracks: Sequence[Track]) -> tuple[Any, Floats]:
-    y = np.concatenate([person.label for person in answers.people])
-    return y, np.concatenate([track.P for track in tracks])
+def _joined(predictions: Predictions, runs: Sequence[MethodRun]) -> tuple[Any, Floats]:
+    y = np.concatenate([person.label for person in predictions.people])
+    return y, np.concatenate([run.probs for run in runs])
 
 
-def _right(answers: Answers, tracks: Sequence[Track]) -> Floats:
-    """Count the right steps of each person."""
-    pairs = zip(answers.people, tracks, strict=True)
+def _correct(predictions: Predictions, runs: Sequence[MethodRun]) -> Floats:
+    """Count the correct steps of each person."""
+    pairs = zip(predictions.people, runs, strict=True)
     return np.array(
-        [((t.P.argmax(axis=1) == p.label) & (p.label >= 0)).sum() for p, t in pairs], float
+        [((run.probs.argmax(axis=1) == p.label) & (p.label >= 0)).sum() for p, run in pairs], float
     )
 
 
-def _seen(answers: Answers) -> Floats:
-    return np.array([(person.label >= 0).sum() for person in answers.people], float)
+def _labelled(predictions: Predictions) -> Floats:
+    return np.array([(person.label >= 0).sum() for person in predictions.people], float)
 
 
 def _mean(rows: Sequence[Mapping[str, float]], key: str) -> float:

@@ -28,7 +28,7 @@ class Shape:
     seconds : float
         Of input.
     width : int
-        Numbers a token.
+        Numbers per token.
     strides : tuple of int
         One convolution each.
     layers, heads, wider : int
@@ -55,7 +55,7 @@ class Shape:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Samples behind each convolution; the last are the tokens without that of the class."""
+        """Samples after each convolution; the last are the tokens without that of the class."""
         return tuple(
             -(-self.samples // prod(self.strides[: i + 1])) for i in range(len(self.strides))
         )
@@ -73,23 +73,25 @@ TINY = {
 
 
 class Block(nn.Module):
-    """One layer of the encoder: attention, then a hidden layer, each behind a normalisation."""
+    """One layer of the encoder: attention, then a hidden layer, each after a normalisation."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         d, hidden = shape.width, shape.width * shape.wider
         self.heads, self.dropout = shape.heads, shape.dropout
-        self.before, self.behind = nn.LayerNorm(d), nn.LayerNorm(d)
-        self.ask, self.answer = nn.Linear(d, 3 * d), nn.Linear(d, d)
+        self.attention_norm, self.hidden_norm = nn.LayerNorm(d), nn.LayerNorm(d)
+        self.qkv, self.project = nn.Linear(d, 3 * d), nn.Linear(d, d)
         self.widen, self.narrow = nn.Linear(d, hidden), nn.Linear(hidden, d)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map tokens (B, T, d) to tokens."""
         B, T, d = x.shape
-        q, k, v = self.ask(self.before(x)).view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        q, k, v = (
+            self.qkv(self.attention_norm(x)).view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        )
         mixed = functional.scaled_dot_product_attention(q, k, v)
-        x = x + self._drop(self.answer(mixed.transpose(1, 2).reshape(B, T, d)))
-        return x + self._drop(self.narrow(functional.gelu(self.widen(self.behind(x)))))
+        x = x + self._drop(self.project(mixed.transpose(1, 2).reshape(B, T, d)))
+        return x + self._drop(self.narrow(functional.gelu(self.widen(self.hidden_norm(x)))))
 
     def _drop(self, x: Tensor) -> Tensor:
         return functional.dropout(x, self.dropout, self.training)

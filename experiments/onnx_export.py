@@ -20,7 +20,7 @@ CLOSE = 1e-5
 
 
 class Probabilities(torch.nn.Module):
-    """A model whose answers are probabilities."""
+    """A model whose outputs are probabilities."""
 
     def __init__(self, model: Transformer) -> None:
         super().__init__()
@@ -54,40 +54,40 @@ def difference(model: Transformer, path: Path, windows: NDArray[np.float32]) -> 
     from onnxruntime import InferenceSession
 
     session = InferenceSession(path, providers=["CPUExecutionProvider"])
-    (found,) = session.run(None, {"window": windows})
+    (outputs,) = session.run(None, {"window": windows})
     with torch.inference_mode():
-        wanted = Probabilities(model).eval()(torch.from_numpy(windows)).numpy()
-    return float(np.abs(found - wanted).max())
+        expected = Probabilities(model).eval()(torch.from_numpy(windows)).numpy()
+    return float(np.abs(outputs - expected).max())
 
 
 def export_both(folder: Path, fold: int = 0, seed: int = 0) -> dict[str, float]:
     """Export the models of a fold and a seed, and return how far each is from PyTorch."""
-    found = {}
+    differences = {}
     with np.load(folder / "weights.npz") as file:
-        told = json.loads(str(file["about"]))
+        about = json.loads(str(file["about"]))
         vectors = {source: file[f"{source}/{fold}/{seed}"] for source in SHAPES}
     for source, vector in vectors.items():
-        shape = (TINY if told["tiny"] else SHAPES)[source]
-        model = fitted_model(shape, len(told["classes"]), vector)
+        shape = (TINY if about["tiny"] else SHAPES)[source]
+        model = fitted_model(shape, len(about["classes"]), vector)
         path = folder / f"{source}.onnx"
         export(model, path)
         noise = np.random.default_rng(0).normal(size=(64, shape.samples, 3)).astype(np.float32)
-        found[source] = difference(model, path, noise)
-        if found[source] > CLOSE:
+        differences[source] = difference(model, path, noise)
+        if differences[source] > CLOSE:
             raise ValueError(
-                f"{path} is {found[source]:.2g} from PyTorch; it must be below {CLOSE}"
+                f"{path} is {differences[source]:.2g} from PyTorch; it must be below {CLOSE}"
             )
-    return found
+    return differences
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Export and say how near the files are."""
+    """Export, and print how far the files are from PyTorch."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="with the weights.npz of experiments.train")
-    given = parser.parse_args(arguments)
-    for source, far in export_both(given.folder).items():
-        size = (given.folder / f"{source}.onnx").stat().st_size / 1e3
-        print(f"{source}.onnx, {size:.0f} kB: at most {far:.1e} from PyTorch")
+    args = parser.parse_args(arguments)
+    for source, largest in export_both(args.folder).items():
+        size = (args.folder / f"{source}.onnx").stat().st_size / 1e3
+        print(f"{source}.onnx, {size:.0f} kB: at most {largest:.1e} from PyTorch")
 
 
 if __name__ == "__main__":

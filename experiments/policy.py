@@ -1,6 +1,6 @@
 """Strong calls saved by the adaptive policy: ``python -m experiments.policy wisdm --data DIR``.
 
-Each half of a split's streams is run with what is tuned on the other half, without labels.
+Each half of a split's streams runs with the filter tuned on the other half, without labels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from classfilter import PolicyCurve, plot, policy_curve
 from classfilter.evaluation._policy_curve import Point
 
-from .data._streams import arguments, splits
+from .streams import arguments, splits
 
 
 def mean_curve(curves: Sequence[PolicyCurve]) -> PolicyCurve:
@@ -27,7 +27,7 @@ def mean_curve(curves: Sequence[PolicyCurve]) -> PolicyCurve:
         curves[0],
         periodic=mean["periodic"],
         adaptive=mean["adaptive"],
-        always=float(np.mean([curve.strong_accuracy for curve in curves])),
+        strong_accuracy=float(np.mean([curve.strong_accuracy for curve in curves])),
     )
 
 
@@ -35,13 +35,13 @@ def markdown(curve: PolicyCurve, curves: Sequence[PolicyCurve]) -> str:
     """Return a table: each policy, how far `Adaptive` is ahead at equal calls, what it saves."""
     both = [f"{name}, calls/h | accuracy, %" for name in ("Periodic", "Adaptive")]
     lines = [f"| gap | {' | '.join(both)} | ahead | saves |", "|---" * 7 + "|"]
-    for i, (one, other) in enumerate(zip(curve.periodic, curve.adaptive, strict=True)):
+    for i, (periodic, adaptive) in enumerate(zip(curve.periodic, curve.adaptive, strict=True)):
         ahead = 100 * np.array([c.ahead(c.adaptive[i]) for c in curves])
         error = ahead.std(ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.nan
-        cells = [f"{one.gap}"]
-        for point in (one, other):
+        cells = [f"{periodic.gap}"]
+        for point in (periodic, adaptive):
             cells += [f"{point.calls:.1f}", f"{100 * point.accuracy:.1f}"]
-        cells += [f"{ahead.mean():+.1f} ± {error:.1f}", curve.saving(one)]
+        cells += [f"{ahead.mean():+.1f} ± {error:.1f}", curve.saving(periodic)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -50,32 +50,32 @@ def main() -> None:
     """Print a table for each set of streams, and draw all curves."""
     parser = arguments(__doc__, count=4)
     parser.add_argument("--out", type=Path, help="where to draw the curves: PNG")
-    given = parser.parse_args()
-    found: dict[str, PolicyCurve] = {}
-    for name in given.sets:
+    args = parser.parse_args()
+    means: dict[str, PolicyCurve] = {}
+    for name in args.sets:
         curves = [
-            policy_curve([person.recording(every=None) for person in several])
-            for several in splits(name, given.data, given.splits)
+            policy_curve([person.recording(every=None) for person in people])
+            for people in splits(name, args.data, args.splits)
         ]
-        found[name] = mean_curve(curves)
+        means[name] = mean_curve(curves)
         print(f"\n{name}: {len(curves)} splits, {curves[0].streams} streams in each\n")
-        print(markdown(found[name], curves))
-        print(f"\nStrong alone, every step: {100 * found[name].strong_accuracy:.1f} %", flush=True)
-    if given.out is not None:
-        draw(found, given.out)
+        print(markdown(means[name], curves))
+        print(f"\nStrong alone, every step: {100 * means[name].strong_accuracy:.1f} %", flush=True)
+    if args.out is not None:
+        draw(means, args.out)
 
 
-def draw(found: dict[str, PolicyCurve], out: Path) -> None:
-    """Draw one curve a set of streams, side by side."""
+def draw(curves: dict[str, PolicyCurve], out: Path) -> None:
+    """Draw one panel per set of streams, side by side."""
     from matplotlib.figure import Figure
 
-    rows = (len(found) + 1) // 2
+    rows = (len(curves) + 1) // 2
     figure = Figure(figsize=(9.0, 3.2 * rows), dpi=150, layout="constrained")
-    panels = figure.subplots(rows, min(2, len(found)), squeeze=False).ravel()
-    for axes, (name, curve) in zip(panels, found.items(), strict=False):
+    panels = figure.subplots(rows, min(2, len(curves)), squeeze=False).ravel()
+    for axes, (name, curve) in zip(panels, curves.items(), strict=False):
         plot.policy_curve(curve, ax=axes)
         axes.set_title(name, loc="left", fontsize=10)
-    for axes in panels[len(found) :]:
+    for axes in panels[len(curves) :]:
         axes.set_visible(False)
     figure.savefig(out)
 

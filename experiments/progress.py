@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 PAUSE = 5.0
-"""Seconds from one plain note to the next, at least."""
+"""Least seconds between two plain lines."""
 
 
 class Progress:
@@ -21,7 +21,7 @@ class Progress:
 
     def __init__(self, total: int) -> None:
         self.total, self.count = total, 0
-        self.begun = self.shown = time.perf_counter()
+        self.start = self.shown = time.perf_counter()
         self.bar: Any = None
         try:
             from rich.console import Console
@@ -47,12 +47,12 @@ class Progress:
             self.bar.stop()
 
     def note(self, text: str) -> None:
-        """Say what is being done."""
+        """Show what is being done."""
         if self.bar is not None:
             self.bar.update(self.task, description=text)
         elif time.perf_counter() - self.shown > PAUSE:
             self.shown = time.perf_counter()
-            print(f"{self.shown - self.begun:.0f} s: {text}", flush=True)
+            print(f"{self.shown - self.start:.0f} s: {text}", flush=True)
 
     def done(self, text: str) -> None:
         """Count one piece."""
@@ -60,5 +60,5 @@ class Progress:
         if self.bar is not None:
             self.bar.update(self.task, completed=self.count, description=text)
         else:
-            took = time.perf_counter() - self.begun
-            print(f"{took:.0f} s: {self.count} of {self.total} done, {text}", flush=True)
+            elapsed = time.perf_counter() - self.start
+            print(f"{elapsed:.0f} s: {self.count} of {self.total} done, {text}", flush=True)

@@ -1,28 +1,24 @@
-"""Results as files, as Markdown, and in the documentation: ``python -m experiments.report``.
+"""Results as CSV files and as pages beside them: ``python -m experiments.report``.
 
-It puts the tables of ``experiments/results`` where ``docs/experiments.md`` has marks for them;
-``--markdown`` prints them instead.
+It writes one Markdown page per set of streams, such as ``experiments/results/wisdm-chained.md``,
+from the CSV files with that name. `experiments.run` does the same at its end.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from .measure import Row
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "experiments/results"
-PAGE = ROOT / "docs/experiments.md"
-MARK = re.compile(r"(<!-- table: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+RESULTS = Path(__file__).parent / "results"
 
 
 def write_rows(path: Path, rows: Sequence[Row], note: str) -> None:
-    """Write rows as CSV below a line that says where they come from."""
+    """Write rows as CSV, below a line with the command they come from."""
     with path.open("w", newline="") as file:
         file.write(f"# {note}\n")
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -48,17 +44,17 @@ def methods(rows: list[dict[str, str]]) -> str:
     """Return the table of all methods."""
     shown = []
     for r in rows:
-        work = r["multiply_adds_a_minute"]
+        work = r["multiply_adds_per_minute"]
         shown.append([
-            r["method"] + " *" * (r["looks_ahead"] == "1"), r["settings"],
+            r["method"] + " *" * (r["smoothed"] == "1"), r["settings"],
             _pm(r["accuracy"], r["accuracy_sd"]), _digits(r["paper_accuracy"], 2),
             _digits(r["macro_f1"], 1), _digits(r["log_loss"], 2), _digits(r["switches"], 1),
-            _digits(r["delay"], 0), _digits(r["strong_calls_an_hour"], 1),
+            _digits(r["delay"], 0), _digits(r["strong_calls_per_hour"], 1),
             _digits(str(float(work) / 1e6) if work else "", 1),
         ])  # fmt: skip
     titles = ("", "settings", "accuracy, %", "paper, Capture-24", "macro-F1, %", "log-loss",
-              "switches an hour", "delay, s", "strong calls an hour",
-              "million multiply-adds a minute")  # fmt: skip
+              "switches per hour", "delay, s", "strong calls per hour",
+              "million multiply-adds per minute")  # fmt: skip
     return _without_empty(titles, shown)
 
 
@@ -72,8 +68,8 @@ def classes(rows: list[dict[str, str]], measure: str) -> str:
         line = [c]
         for m in order:
             r = cells[m, c]
-            own = _digits(r.get(f"paper_{measure}", ""), 2)
-            line.append(_digits(r[measure], 2) + (f" ({own})" if own else ""))
+            paper = _digits(r.get(f"paper_{measure}", ""), 2)
+            line.append(_digits(r[measure], 2) + (f" ({paper})" if paper else ""))
         shown.append(line)
     return table(["", *order], shown)
 
@@ -82,7 +78,7 @@ def order(rows: list[dict[str, str]]) -> str:
     """Return by how much each method is above the one before it."""
     shown = [
         [f"{r['better']} above {r['worse']}", _pm(r["gain"], r["standard_error"]),
-         f"{r['kept']} of {r['of']}", _digits(r["paper_gain"], 2)]
+         f"{r['above_zero']} of {r['folds']}", _digits(r["paper_gain"], 2)]
         for r in rows
     ]  # fmt: skip
     titles = (
@@ -95,14 +91,14 @@ def order(rows: list[dict[str, str]]) -> str:
 
 
 def sweep(rows: list[dict[str, str]]) -> str:
-    """Return accuracy over memory and weight."""
+    """Return accuracy over gamma and weight."""
     weights = [key for key in rows[0] if key.startswith("weight_")]
-    shown = [[_digits(r["gamma_a_step"], 3), *(_digits(r[w], 1) for w in weights)] for r in rows]
-    return table(["gamma a step", *(w.removeprefix("weight_") for w in weights)], shown)
+    shown = [[_digits(r["gamma_per_step"], 3), *(_digits(r[w], 1) for w in weights)] for r in rows]
+    return table(["gamma per step", *(w.removeprefix("weight_") for w in weights)], shown)
 
 
 def errors(rows: list[dict[str, str]]) -> str:
-    """Return how errors come together."""
+    """Return how errors coincide."""
     return table(["", ""], [[r["measure"].replace("_", " "), _digits(r["value"], 3)] for r in rows])
 
 
@@ -110,99 +106,94 @@ def energy(rows: list[dict[str, str]]) -> str:
     """Return accuracy against strong calls."""
     shown = []
     for r in rows:
-        work = r["multiply_adds_a_minute"]
+        work = r["multiply_adds_per_minute"]
         shown.append([
             r["policy"], r["every"], _pm(r["accuracy"], r["accuracy_sd"]),
-            _digits(r["strong_calls_an_hour"], 1),
+            _digits(r["strong_calls_per_hour"], 1),
             _digits(str(float(work) / 1e6) if work else "", 1),
         ])  # fmt: skip
-    titles = ("policy", "steps a strong call", "accuracy, %", "strong calls an hour",
-              "million multiply-adds a minute")  # fmt: skip
+    titles = ("policy", "steps per strong call", "accuracy, %", "strong calls per hour",
+              "million multiply-adds per minute")  # fmt: skip
     return _without_empty(titles, shown)
 
 
 class Table(NamedTuple):
-    """How a table is made.
+    """A table of a page.
 
     Attributes
     ----------
     stem : str
-        The end of its file's name.
-    make : callable
-        From rows to Markdown.
+        The end of its CSV file's name.
     title : str
-        What stands above it.
+        The sentence above it.
+    to_markdown : callable
+        From rows to Markdown.
     """
 
     stem: str
-    make: Callable[[list[dict[str, str]]], str]
     title: str
+    to_markdown: Callable[[list[dict[str, str]]], str]
 
 
-TABLES = {
-    "methods": Table(
-        "methods", methods, "Table I, and beyond: every method, label-free and at its best."
-    ),
-    "sensitivity": Table(
+TABLES = (
+    Table("methods", "Table I, and beyond: every method, label-free and at its best.", methods),
+    Table(
         "classes",
-        lambda rows: classes(rows, "sensitivity"),
         "Table II: sensitivity, TP / (TP + FN).",
+        lambda rows: classes(rows, "sensitivity"),
     ),
-    "precision": Table(
-        "classes", lambda rows: classes(rows, "precision"), "Table III: precision, TP / (TP + FP)."
+    Table(
+        "classes", "Table III: precision, TP / (TP + FP).", lambda rows: classes(rows, "precision")
     ),
-    "specificity": Table(
+    Table(
         "classes",
-        lambda rows: classes(rows, "specificity"),
         "What the heading of Table III says: specificity, TN / (TN + FP).",
+        lambda rows: classes(rows, "specificity"),
     ),
-    "order": Table("order", order, "Is the paper's order kept?"),
-    "sweep": Table(
+    Table("order", "Does the paper's order hold?", order),
+    Table(
         "sweep",
+        "Accuracy of the paper's filter over gamma (rows) and the weak weight (columns).",
         sweep,
-        "Accuracy of the paper's filter over its memory (rows) and the weak weight (columns).",
     ),
-    "errors": Table("errors", errors, "How errors come together; lags are in steps."),
-    "energy": Table(
+    Table("errors", "How errors coincide; lags are in steps.", errors),
+    Table(
         "energy",
-        energy,
         "Accuracy against strong calls; the filter is tuned, without labels, at each budget.",
+        energy,
     ),
-}
+)
 
 
-def markdown(name: str, results: Path = RESULTS) -> str:
-    """Return a table, such as ``wisdm-chained-methods``; empty where there is no result yet."""
-    start, _, kind = name.rpartition("-")
-    if kind not in TABLES:
-        raise ValueError(f"there is no table {name!r}; it must end in one of {', '.join(TABLES)}")
-    wanted = TABLES[kind]
-    path = results / f"{start}-{wanted.stem}.csv"
-    if not path.exists():
-        return ""
-    note, rows = read_rows(path)
-    below = f"\n{note}\n" if kind == "methods" else ""
-    return f"{wanted.title}\n\n{wanted.make(rows)}\n{below}\n"
+def page(name: str, results: Path = RESULTS) -> str:
+    """Return the page of a set of streams, such as ``wisdm-chained``, from its CSV files."""
+    note, _ = read_rows(results / f"{name}-methods.csv")
+    parts = [f"# {name}", "Written by `python -m experiments.report` from the CSV files beside it."]
+    parts.append(f"The numbers: `{note}`")
+    parts.append(
+        f"![Ten minutes of one person: the probability of the true class, and the class that "
+        f"each method predicts]({name}.png)"
+    )
+    for stem, title, to_markdown in TABLES:
+        _, rows = read_rows(results / f"{name}-{stem}.csv")
+        parts += [title, to_markdown(rows)]
+    return "\n\n".join(parts) + "\n"
 
 
-def filled(text: str, results: Path = RESULTS) -> str:
-    """Return a page with all its tables filled in."""
-    return MARK.sub(lambda m: m[1] + markdown(m[2], results) + m[4], text)
+def write_page(name: str, results: Path = RESULTS) -> Path:
+    """Write the page of a set of streams, and return its path."""
+    path = results / f"{name}.md"
+    path.write_text(page(name, results))
+    return path
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Fill the page, or print the tables."""
+    """Write the pages of all sets of streams that have results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--markdown", action="store_true", help="print all tables instead")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    given = parser.parse_args(arguments)
-    if not given.markdown:
-        PAGE.write_text(filled(PAGE.read_text(), given.results))
-        return
-    for path in sorted(given.results.glob("*-methods.csv")):
-        start = path.stem.removesuffix("-methods")
-        for kind in TABLES:
-            print(f"### {start}, {kind}\n\n{markdown(f'{start}-{kind}', given.results)}")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the CSV files")
+    args = parser.parse_args(arguments)
+    for path in sorted(args.results.glob("*-methods.csv")):
+        print(write_page(path.stem.removesuffix("-methods"), args.results))
 
 
 def _number(value: float) -> str:

@@ -1,8 +1,8 @@
 """Raw accelerometer signals of many people, and the steps at which they are classified.
 
 All sets are brought to one rate, so that the same two models serve them. A step comes every 5 s;
-its label is the class at its end. A window is the last 5 s or 30 s before that end: nothing behind
-it is looked at. Where a recording is younger than its window, its first sample stands for the time
+its label is the class at its end. A window is the last 5 s or 30 s before that end: no later
+sample is used. Where a recording is younger than its window, its first sample stands for the time
 before, as on a device that has just been switched on. This module needs NumPy alone.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RATE = 20
-"""Samples a second."""
+"""Samples per second."""
 STEP = 5 * RATE
 """Samples from one step to the next."""
 PER_G = 1000
@@ -23,7 +23,7 @@ PER_G = 1000
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """The signals of several people, one behind the other.
+    """The signals of several people, one after the other.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Signals:
     def joined(
         cls, parts: dict[str, tuple[NDArray[np.int16], NDArray[np.int8]]], classes: tuple[str, ...]
     ) -> Signals:
-        """Put the signals and labels of people behind one another."""
+        """Concatenate the signals and labels of people."""
         lengths = [len(X) for X, _ in parts.values()]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         X = np.concatenate([X for X, _ in parts.values()])
@@ -81,12 +81,12 @@ class Signals:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Steps of several people, one behind the other.
+    """Steps of several people, one after the other.
 
     Attributes
     ----------
     end : ndarray of int (T,)
-        The sample behind the last one that a step may look at.
+        The sample after the last one that a step may use.
     first : ndarray of int (T,)
         The first sample of that person.
     label : ndarray of int8 (T,)
@@ -124,7 +124,7 @@ def folds(names: tuple[str, ...], count: int) -> list[tuple[tuple[str, ...], ...
     Returns
     -------
     list of (train, held_out, tested)
-        `held_out`, a seventh of those who are not tested, say when to stop.
+        `held_out`, a seventh of those who are not tested, decide when to stop.
 
     Examples
     --------
@@ -135,10 +135,10 @@ def folds(names: tuple[str, ...], count: int) -> list[tuple[tuple[str, ...], ...
         raise ValueError(f"folds is {count}; it must be 2 to {len(names)}, the number of people")
     mixed = np.random.default_rng(0).permutation(sorted(names)).tolist()
     parts = [part.tolist() for part in np.array_split(mixed, count)][::-1]
-    found = []
+    result = []
     for tested in parts:
         others = [name for name in mixed if name not in tested]
         held_out = others[::7] if len(others) > 1 else []
         train = [name for name in others if name not in held_out]
-        found.append(tuple(tuple(sorted(part)) for part in (train, held_out, tested)))
-    return found
+        result.append(tuple(tuple(sorted(part)) for part in (train, held_out, tested)))
+    return result

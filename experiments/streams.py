@@ -1,7 +1,7 @@
 """Streams of a weak and a strong classifier on real data, split by person.
 
-Both classifiers answer for people they were not trained on, at every step; the experiments then
-choose, by a policy, whose answer is used. The data are not part of the project: see
+Both classifiers predict for people they were not trained on, at every step; the experiments then
+choose, by a policy, which prediction is used. The data are not part of the project: see
 ``docs/results.md`` for where they come from.
 """
 
@@ -27,7 +27,7 @@ CACHE = Path(".cache")
 
 @dataclass(frozen=True, eq=False)
 class Person:
-    """What both classifiers say of one person at every step.
+    """What both classifiers predict for one person at every step.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Person:
     label : ndarray of int (T,)
         The true class, -1 where unknown.
     weak, strong : ndarray (T, K)
-        The answers.
+        The predicted probabilities.
     classes : tuple of str
         The K classes.
     """
@@ -53,7 +53,7 @@ class Person:
     def recording(self, every: int | None = 12) -> Recording:
         """Apply the paper's policy: strong at each `every`-th step, weak at the others.
 
-        With None, both answer at every step.
+        With None, both predict at every step.
         """
         both = {"weak": self.weak, "strong": self.strong}
         return Simulation(self.time, self.label, self.classes, both).recording(every)
@@ -75,7 +75,7 @@ def splits(name: str, data: Path | None, count: int) -> list[list[Person]]:
         return [simulated(name, split) for split in range(count)]
     if data is None:
         raise SystemExit(f"{name} needs --data, the folder with its file")
-    return [people(name, data, split) for split in range(count)]
+    return [load_people(name, data, split) for split in range(count)]
 
 
 def arguments(doc: str | None, count: int) -> argparse.ArgumentParser:
@@ -88,20 +88,20 @@ def arguments(doc: str | None, count: int) -> argparse.ArgumentParser:
 
 
 def simulated(preset: str, split: int) -> list[Person]:
-    """Return simulated days instead of people; of the plain kind, errors last and are shared."""
-    made = []
+    """Return simulated days instead of people; in plain ones, errors last and are shared."""
+    people = []
     for seed in range(10 * split, 10 * split + 10):
         day = (
             simulate("capture24", hours=12.0, seed=seed)
             if preset == "capture24"
             else simulate(hours=4.0, seed=seed, weak=0.6, strong=0.85, shared=0.5, error_time=120.0)
         )
-        answers = day.probs["weak"], day.probs["strong"]
-        made.append(Person(str(seed), day.time, day.truth, *answers, day.classes))
-    return made
+        both = day.probs["weak"], day.probs["strong"]
+        people.append(Person(str(seed), day.time, day.truth, *both, day.classes))
+    return people
 
 
-def people(name: str, data: Path, split: int) -> list[Person]:
+def load_people(name: str, data: Path, split: int) -> list[Person]:
     """Return the people that the classifiers of a split have not seen; from the cache, if there.
 
     Parameters
@@ -116,37 +116,37 @@ def people(name: str, data: Path, split: int) -> list[Person]:
     code = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
     path = CACHE / f"{name}-{split}-{code}.npz"
     if not path.exists():
-        made = list(MAKERS[name](data, split))
+        people = list(MAKERS[name](data, split))
         path.parent.mkdir(exist_ok=True)
         columns = ("time", "label", "weak", "strong")
-        arrays = {f"{p.name}/{c}": getattr(p, c) for p in made for c in columns}
-        np.savez_compressed(path, classes=np.array(made[0].classes), **arrays)
+        arrays = {f"{p.name}/{c}": getattr(p, c) for p in people for c in columns}
+        np.savez_compressed(path, classes=np.array(people[0].classes), **arrays)
     with np.load(path) as file:
         classes = tuple(str(c) for c in file["classes"])
         names = dict.fromkeys(key.partition("/")[0] for key in file.files if "/" in key)
         return [
             Person(
-                one,
-                file[f"{one}/time"],
-                file[f"{one}/label"],
-                file[f"{one}/weak"],
-                file[f"{one}/strong"],
+                person,
+                file[f"{person}/time"],
+                file[f"{person}/label"],
+                file[f"{person}/weak"],
+                file[f"{person}/strong"],
                 classes,
             )
-            for one in names
+            for person in names
         ]
 
 
-def halves(names: list[str], split: int) -> tuple[list[str], list[str]]:
-    """Return the people to train on and those to answer for."""
+def split_in_half(names: list[str], split: int) -> tuple[list[str], list[str]]:
+    """Return the people to train on and those to predict for."""
     mixed = np.random.default_rng(split // 2).permutation(sorted(names)).tolist()
     half = len(mixed) // 2
     first, second = mixed[:half], mixed[half:]
     return (first, second) if split % 2 == 0 else (second, first)
 
 
-def extrasensory(data: Path, split: int, divide: Divide = halves) -> Iterator[Person]:
-    """Answer by logistic regression on the accelerometer; by boosted trees on all sensors."""
+def extrasensory(data: Path, split: int, divide: Divide = split_in_half) -> Iterator[Person]:
+    """Predict by logistic regression on the accelerometer; by boosted trees on all sensors."""
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -171,14 +171,14 @@ def extrasensory(data: Path, split: int, divide: Divide = halves) -> Iterator[Pe
             n,
             t.astype(float),
             y.astype(np.intp),
-            _spread(weak, X[:, accelerometer], len(classes)),
-            _spread(strong, X[:, known], len(classes)),
+            _all_classes(weak, X[:, accelerometer], len(classes)),
+            _all_classes(strong, X[:, known], len(classes)),
             classes,
         )
 
 
 def wisdm(data: Path, split: int) -> Iterator[Person]:
-    """Answer by logistic regression on 5 s of the wrist; by boosted trees on 30 s."""
+    """Predict by logistic regression on 5 s of the wrist; by boosted trees on 30 s."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -188,18 +188,18 @@ def wisdm(data: Path, split: int) -> Iterator[Person]:
     with np.load(data / "wisdm_watch.npz", allow_pickle=False) as file:
         names = [key[:-2] for key in file.files if key.endswith("_y")]
         parts = {n: (file[f"{n}_X"] / 1000, file[f"{n}_y"].astype(str)) for n in names}
-    train, test = halves(names, split)
-    made = {n: _windows(*parts[n], list(letters)) for n in names}
-    y = np.concatenate([made[n][3] for n in train])
+    train, test = split_in_half(names, split)
+    windows = {n: _windows(*parts[n], list(letters)) for n in names}
+    y = np.concatenate([windows[n][3] for n in train])
     weak = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-    weak.fit(np.concatenate([made[n][1] for n in train]), y)
+    weak.fit(np.concatenate([windows[n][1] for n in train]), y)
     strong = _boosted(split)
-    strong.fit(np.concatenate([made[n][2] for n in train]), y)
+    strong.fit(np.concatenate([windows[n][2] for n in train]), y)
     for n in test:
-        t, short, long, y = made[n]
+        t, short, long, y = windows[n]
         classes = tuple(letters.values())
         K = len(classes)
-        yield Person(n, t, y, _spread(weak, short, K), _spread(strong, long, K), classes)
+        yield Person(n, t, y, _all_classes(weak, short, K), _all_classes(strong, long, K), classes)
 
 
 def _boosted(seed: int) -> Any:
@@ -234,15 +234,15 @@ def _features(x: Floats, simple: bool) -> Floats:
         ]
         alike = np.asarray(np.cov(x.T))[np.triu_indices(3, 1)]
         parts += [np.log(bands + 1e-6), alike, np.array([size.mean(), size.std()])]
-    found: Floats = np.concatenate(parts)
-    return found
+    features: Floats = np.concatenate(parts)
+    return features
 
 
-def _spread(model: object, X: Floats, K: int) -> Floats:
+def _all_classes(model: object, X: Floats, K: int) -> Floats:
     """Return probabilities of all classes, 0 for those that a model never saw."""
-    found = np.zeros((len(X), K))
-    found[:, model.classes_] = model.predict_proba(X)  # type: ignore[attr-defined]
-    return found
+    P = np.zeros((len(X), K))
+    P[:, model.classes_] = model.predict_proba(X)  # type: ignore[attr-defined]
+    return P
 
 
 MAKERS = {"extrasensory": extrasensory, "wisdm": wisdm}

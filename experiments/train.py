@@ -1,8 +1,8 @@
-"""Train both models for people that others are tested on: ``python -m experiments.train wisdm``.
+"""Train both models, and predict for people they have not seen: ``python -m experiments.train``.
 
-For every fold and seed, a weak and a strong model; then what each says, at every step, of the
-people it has not seen. All goes into two files, ``answers.npz`` and ``weights.npz``, from which
-`experiments.run` makes recordings, tables and figures. A run that was stopped goes on where it was.
+For every fold and seed, a weak and a strong model; then their predictions, at every step, for the
+people they have not seen. All goes into two files, ``predictions.npz`` and ``weights.npz``, from
+which `experiments.run` makes recordings, tables and figures. A run that was stopped resumes.
 This command needs NumPy and PyTorch alone.
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from . import wisdm
-from .fit import Device, Plan, answers, fit, fitted_model, write_log
+from .fit import Device, Plan, fit, fitted_model, predict, write_log
 from .models import SHAPES, TINY, Shape, multiply_adds, weights
 from .progress import Progress
 from .signals import Signals, folds
@@ -41,14 +41,14 @@ FOLDS = {"wisdm": (5, 5), "capture24": (6, 1)}
 
 
 BATCHES = {"wisdm": Plan.batches, "capture24": 250}
-"""Of an epoch, unless given; Capture-24 has far more to see."""
+"""Batches per epoch by default; Capture-24 has far more data."""
 HELD_OUT = 20_000
-"""Most steps that say when to stop; evenly spread, where there are more."""
+"""Most held-out steps for early stopping; evenly spread, where there are more."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One model to train, and all that its result hangs on."""
+    """One model to train, and all that its result depends on."""
 
     data: str
     folder: str
@@ -67,8 +67,8 @@ class Task:
 
     def path(self, work: Path) -> Path:
         """Return the file of the result; other settings make another file."""
-        told = json.dumps({**asdict(self), "folder": ""}, sort_keys=True)
-        digest = hashlib.sha256(told.encode()).hexdigest()[:10]
+        settings = json.dumps({**asdict(self), "folder": ""}, sort_keys=True)
+        digest = hashlib.sha256(settings.encode()).hexdigest()[:10]
         return work / f"{self.data}-{self.source}-{self.fold}-{self.seed}-{digest}.npz"
 
 
@@ -91,40 +91,40 @@ def kinds(data: str, folder: str, hours: float, seed: int) -> dict[str, Signals]
     return {"recorded": signals, "chained": wisdm.chained(signals, 3600 * hours, seed)}
 
 
-def work_on(task: Task, work: Path, device: str, tell: Any = None) -> Path:
-    """Train the model of a task and write its weights, its answers and its log."""
+def work_on(task: Task, work: Path, device: str, on_epoch: Any = None) -> Path:
+    """Train the model of a task and write its weights, its predictions and its log."""
     path = task.path(work)
     if path.exists():
         return path
     train, held_out, tested = folds(load(task.data, task.folder).names, task.folds)[task.fold]
-    learnt = kinds(task.data, task.folder, task.hours, task.seed)
-    signals = learnt.get("chained", learnt["recorded"])
+    streams_of = kinds(task.data, task.folder, task.hours, task.seed)
+    signals = streams_of.get("chained", streams_of["recorded"])
     classes, on = len(signals.classes), Device(signals, device)
-    found = fit(
+    fitted = fit(
         task.shape, classes, on, signals.steps(train),
         signals.steps(held_out).thinned(HELD_OUT), task.plan,
-        seed=1000 * task.seed + task.fold, kept=path.with_suffix(".pt"), tell=tell,
+        seed=1000 * task.seed + task.fold, checkpoint=path.with_suffix(".pt"), on_epoch=on_epoch,
     )  # fmt: skip
     del on
-    model = fitted_model(task.shape, classes, found.vector).to(device)
-    said: dict[str, Any] = {}
+    model = fitted_model(task.shape, classes, fitted.vector).to(device)
+    arrays: dict[str, Any] = {}
     for kind, streams in kinds(task.data, task.folder, task.hours, TESTED).items():
         steps = streams.steps(tested)
-        P = answers(model, Device(streams, device), steps)
-        said[f"answers/{kind}"] = P.astype(np.float16)
-        said[f"labels/{kind}"] = steps.label
-        said[f"counts/{kind}"] = steps.counts
-    for key in found.log[0]:
-        said[f"log/{key}"] = np.array([row[key] for row in found.log])
+        P = predict(model, Device(streams, device), steps)
+        arrays[f"predictions/{kind}"] = P.astype(np.float16)
+        arrays[f"labels/{kind}"] = steps.label
+        arrays[f"counts/{kind}"] = steps.counts
+    for key in fitted.log[0]:
+        arrays[f"log/{key}"] = np.array([row[key] for row in fitted.log])
     new = path.with_suffix(".new.npz")
-    np.savez_compressed(new, vector=found.vector, people=np.array(tested), **said)
+    np.savez_compressed(new, vector=fitted.vector, people=np.array(tested), **arrays)
     new.replace(path)
     path.with_suffix(".pt").unlink(missing_ok=True)
     return path
 
 
 def pack(tasks: list[Task], work: Path, out: Path, about: dict[str, Any]) -> int:
-    """Gather what is done in ``answers.npz``, ``weights.npz`` and ``log.csv``; return how much."""
+    """Pack finished models into ``predictions.npz`` and ``weights.npz``; return their number."""
     gathered: dict[str, Any] = {}
     vectors: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
@@ -136,8 +136,8 @@ def pack(tasks: list[Task], work: Path, out: Path, about: dict[str, Any]) -> int
         with np.load(task.path(work)) as file:
             vectors[name] = file["vector"]
             seconds += float(file["log/seconds"].sum())
-            for kind in [key.split("/")[1] for key in file.files if key.startswith("answers/")]:
-                gathered[f"answers/{kind}/{name}"] = file[f"answers/{kind}"]
+            for kind in [key.split("/")[1] for key in file.files if key.startswith("predictions/")]:
+                gathered[f"predictions/{kind}/{name}"] = file[f"predictions/{kind}"]
                 for column in ("labels", "counts"):
                     gathered[f"{column}/{kind}/{task.fold}"] = file[f"{column}/{kind}"]
             gathered[f"people/{task.fold}"] = file["people"]
@@ -147,30 +147,31 @@ def pack(tasks: list[Task], work: Path, out: Path, about: dict[str, Any]) -> int
                 rows.append({**where, **{k: float(v[i]) for k, v in columns.items()}})
     if vectors:
         out.mkdir(parents=True, exist_ok=True)
-        told = json.dumps({**about, "seconds": seconds})
-        for name, arrays in (("answers", gathered), ("weights", vectors)):
+        metadata = json.dumps({**about, "seconds": seconds})
+        for name, arrays in (("predictions", gathered), ("weights", vectors)):
             new = out / f"{name}.new.npz"
-            np.savez_compressed(new, about=np.array(told), **arrays)
+            np.savez_compressed(new, about=np.array(metadata), **arrays)
             new.replace(out / f"{name}.npz")
         write_log(out / "log.csv", rows)
     return len(vectors)
 
 
 def rates(path: Path, plan: Plan) -> Iterator[str]:
-    """Say how fast each kind of model was trained, its tests on those held out counted in."""
+    """Yield how fast each kind of model was trained, including its held-out evaluation."""
     with path.open() as file:
         rows = list(csv.DictReader(file))
     for source in sorted({row["source"] for row in rows}):
         seconds = [float(row["seconds"]) for row in rows if row["source"] == source]
         speed = plan.batches * plan.batch / float(np.median(seconds))
-        yield f"{source}: {np.median(seconds):.3g} s an epoch, {speed:.0f} windows a second a job"
+        epoch = f"{np.median(seconds):.3g} s per epoch"
+        yield f"{source}: {epoch}, {speed:.0f} windows per second and job"
 
 
 def commit() -> str:
     """Return the commit of the code, where there is one; CLASSFILTER_COMMIT stands in for it."""
-    given = os.environ.get("CLASSFILTER_COMMIT")
-    if given:
-        return given
+    override = os.environ.get("CLASSFILTER_COMMIT")
+    if override:
+        return override
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
@@ -199,13 +200,13 @@ def train_all(tasks: list[Task], work: Path, device: str, jobs: int) -> Iterator
     work.mkdir(parents=True, exist_ok=True)
     with Progress(len(tasks)) as bar:
 
-        def told(task: Task, epoch: int, row: dict[str, float]) -> None:
+        def show(task: Task, epoch: int, row: dict[str, float]) -> None:
             score = f"{100 * row['held_out_accuracy']:.1f} %, loss {row['held_out_loss']:.3f}"
             bar.note(f"{task.name} epoch {epoch}: {score}")
 
         if jobs == 1:
             for task in tasks:
-                work_on(task, work, device, partial(told, task))
+                work_on(task, work, device, partial(show, task))
                 bar.done(task.name)
                 yield task
             return
@@ -217,7 +218,7 @@ def train_all(tasks: list[Task], work: Path, device: str, jobs: int) -> Iterator
             while waiting:
                 finished, _ = wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED)
                 while not queue.empty():
-                    told(*queue.get())
+                    show(*queue.get())
                 for future in finished:
                     future.result()
                     task = waiting.pop(future)
@@ -227,73 +228,71 @@ def train_all(tasks: list[Task], work: Path, device: str, jobs: int) -> Iterator
 
 def parser() -> argparse.ArgumentParser:
     """Return the arguments of this command."""
-    found = argparse.ArgumentParser(description=__doc__)
-    found.add_argument("set", choices=FOLDS)
-    found.add_argument("--data", type=Path, required=True, help="folder with the data")
-    found.add_argument("--out", type=Path, default=Path("out"), help="folder of the results")
-    found.add_argument("--work", type=Path, help="folder of unfinished work; OUT/work")
-    found.add_argument("--folds", type=int, help="parts that the people are split into")
-    found.add_argument("--parts", type=int, help="how many of the folds to run")
-    found.add_argument("--seeds", type=int, default=3)
-    found.add_argument("--jobs", type=int, default=1, help="models at a time")
-    found.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    found.add_argument("--epochs", type=int, default=Plan.epochs)
-    found.add_argument("--batches", type=int, help="an epoch")
-    found.add_argument("--batch", type=int, default=Plan.batch)
-    found.add_argument("--hours", type=float, default=HOURS, help="of a chained stream")
-    found.add_argument("--tiny", action="store_true", help="tiny models, for a test")
-    return found
+    result = argparse.ArgumentParser(description=__doc__)
+    result.add_argument("set", choices=FOLDS)
+    result.add_argument("--data", type=Path, required=True, help="folder with the data")
+    result.add_argument("--out", type=Path, default=Path("out"), help="folder of the results")
+    result.add_argument("--work", type=Path, help="folder of unfinished work; OUT/work")
+    result.add_argument("--folds", type=int, help="parts that the people are split into")
+    result.add_argument("--parts", type=int, help="how many of the folds to run")
+    result.add_argument("--seeds", type=int, default=3)
+    result.add_argument("--jobs", type=int, default=1, help="models at a time")
+    result.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    result.add_argument("--epochs", type=int, default=Plan.epochs)
+    result.add_argument("--batches", type=int, help="batches per epoch")
+    result.add_argument("--batch", type=int, default=Plan.batch)
+    result.add_argument("--hours", type=float, default=HOURS, help="of a chained stream")
+    result.add_argument("--tiny", action="store_true", help="tiny models, for a test")
+    return result
 
 
-def tasks_of(given: argparse.Namespace) -> list[Task]:
+def tasks_of(args: argparse.Namespace) -> list[Task]:
     """Return the models to train, the slow ones first."""
-    count, parts = FOLDS[given.set]
-    if given.folds is not None:
-        count = parts = given.folds
-    parts = min(parts, given.parts or parts)
-    batches = BATCHES[given.set] if given.batches is None else given.batches
-    plan = Plan(epochs=given.epochs, batches=batches, batch=given.batch)
-    shapes = TINY if given.tiny else SHAPES
+    count, parts = FOLDS[args.set]
+    if args.folds is not None:
+        count = parts = args.folds
+    parts = min(parts, args.parts or parts)
+    batches = BATCHES[args.set] if args.batches is None else args.batches
+    plan = Plan(epochs=args.epochs, batches=batches, batch=args.batch)
+    shapes = TINY if args.tiny else SHAPES
     return [
-        Task(
-            given.set, str(given.data), source, fold, count, seed, shapes[source], plan, given.hours
-        )
+        Task(args.set, str(args.data), source, fold, count, seed, shapes[source], plan, args.hours)
         for source in ("strong", "weak")
-        for seed in range(given.seeds)
+        for seed in range(args.seeds)
         for fold in range(parts)
     ]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train, answer, and pack after each model, so that a run that is stopped leaves a part."""
-    given = parser().parse_args(arguments)
-    tasks = tasks_of(given)
-    work = given.work or given.out / "work"
-    signals = load(given.set, str(given.data))
+    """Train, predict, and pack after each model, so that a stopped run leaves its finished part."""
+    args = parser().parse_args(arguments)
+    tasks = tasks_of(args)
+    work = args.work or args.out / "work"
+    signals = load(args.set, str(args.data))
     K = len(signals.classes)
-    cuda = given.device.startswith("cuda")
+    cuda = args.device.startswith("cuda")
     about = {
-        "set": given.set, "classes": signals.classes, "folds": tasks[0].folds,
-        "models": len(tasks), "seeds": given.seeds, "tiny": given.tiny,
-        "hours": given.hours, "commit": commit(),
+        "set": args.set, "classes": signals.classes, "folds": tasks[0].folds,
+        "models": len(tasks), "seeds": args.seeds, "tiny": args.tiny,
+        "hours": args.hours, "commit": commit(),
         "plan": asdict(tasks[0].plan), "torch": torch.__version__,
         "device": torch.cuda.get_device_name() if cuda else "cpu",
-        "command": f"python -m experiments.train {given.set} --folds {tasks[0].folds} "
-        f"--seeds {given.seeds} --epochs {given.epochs}",
+        "command": f"python -m experiments.train {args.set} --folds {tasks[0].folds} "
+        f"--seeds {args.seeds} --epochs {args.epochs}",
     }  # fmt: skip
     for source in ("weak", "strong"):
         shape = next(task.shape for task in tasks if task.source == source)
-        sizes = f"{weights(shape, K)} weights, {multiply_adds(shape, K)} multiply-adds a call"
+        sizes = f"{weights(shape, K)} weights, {multiply_adds(shape, K)} multiply-adds per call"
         print(f"{source}: {shape.seconds:g} s, {sizes}", flush=True)
-    print(f"{len(tasks)} models of {given.set} on {about['device']}", flush=True)
-    begun = time.perf_counter()
-    pack(tasks, work, given.out, about)
-    for _ in train_all(tasks, work, given.device, given.jobs):
-        pack(tasks, work, given.out, about)
-    took = time.perf_counter() - begun
-    done = pack(tasks, work, given.out, about)
-    print(f"{done} of {len(tasks)} models in {took:.0f} s; in {given.out}", flush=True)
-    for line in rates(given.out / "log.csv", tasks[0].plan):
+    print(f"{len(tasks)} models of {args.set} on {about['device']}", flush=True)
+    start = time.perf_counter()
+    pack(tasks, work, args.out, about)
+    for _ in train_all(tasks, work, args.device, args.jobs):
+        pack(tasks, work, args.out, about)
+    took = time.perf_counter() - start
+    done = pack(tasks, work, args.out, about)
+    print(f"{done} of {len(tasks)} models in {took:.0f} s; in {args.out}", flush=True)
+    for line in rates(args.out / "log.csv", tasks[0].plan):
         print(line, flush=True)
 
 

@@ -49,11 +49,11 @@ def load(data: Path) -> Signals:
 
 
 def chained(signals: Signals, seconds: float, seed: int) -> Signals:
-    """Chain each person's pieces anew: random activities, offsets and durations.
+    """Chain each person's pieces into a new stream: random activities, offsets and durations.
 
     The next activity is any other that the person has, each as likely. It lasts a time that is
     log-uniform from 15 s to 15 min, and is made of stretches of 30 to 90 s from anywhere in the
-    recorded piece: samples are used more than once, but do not come round in a fixed time.
+    recorded piece: samples are used more than once, but do not repeat with a fixed period.
 
     Parameters
     ----------

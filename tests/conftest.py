@@ -1,4 +1,4 @@
-"""What several test modules use: the command line, called in this process."""
+"""Fixtures of several test modules."""
 
 from __future__ import annotations
 

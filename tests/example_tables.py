@@ -1,4 +1,4 @@
-"""Tables to test on: three good rows, and random streams interleaved."""
+"""Tables: three valid rows, and random streams interleaved."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ FILES = [".csv", ".parquet", ".ndjson", ".jsonl"]
 
 
 def columns(**changed: Any) -> dict[str, Any]:
-    """Three good rows, save for what is changed; None drops a column."""
-    good: dict[str, Any] = {
+    """Three valid rows, except for the changed columns; None drops a column."""
+    valid: dict[str, Any] = {
         "time": [0.0, 5.0, 5.0],
         "source": ["weak", "strong", "weak"],
         "p_walk": [0.7, 0.1, 0.5],
         "p_sit": [0.3, 0.9, 0.5],
     }
-    return {name: cells for name, cells in (good | changed).items() if cells is not None}
+    return {name: cells for name, cells in (valid | changed).items() if cells is not None}
 
 
 def walk_sit(**settings: Any) -> cf.DirichletFilter:
@@ -33,7 +33,7 @@ def walk_sit(**settings: Any) -> cf.DirichletFilter:
 
 
 def column(df: Any, name: str) -> list[Any]:
-    """The cells of a column, by the library's own means."""
+    """The cells of a column."""
     if isinstance(df, pa.Table):
         return list(df[name].to_pylist())
     return list(df[name].to_list())
@@ -45,21 +45,21 @@ def names_of(df: Any) -> list[str]:
 
 @st.composite
 def tables(draw: st.DrawFn) -> dict[str, Any]:
-    """Streams of random rows, interleaved at random; with a column of no meaning."""
+    """Streams of random rows, interleaved at random, with a column that no filter uses."""
     K = draw(st.integers(2, 4))
     parts = []
     for stream in range(draw(st.integers(1, 4))):
         T, seed = draw(st.integers(1, 6)), draw(st.integers(0, 2**32 - 1))
-        made = random_stream(K, T, seed)
+        data = random_stream(K, T, seed)
         rng = np.random.default_rng(seed)
-        start = 1e3 * rng.random()  # no two streams begin at the same time
+        start = 1e3 * rng.random()  # no two streams start at the same time
         parts.append(
             [
                 (f"stream {stream}", time, source, row)
                 for time, source, row in zip(
-                    (start + np.cumsum(made.dt)).tolist(),
+                    (start + np.cumsum(data.dt)).tolist(),
                     rng.choice(list(BETA), T).tolist(),
-                    made.probs.tolist(),
+                    data.probs.tolist(),
                     strict=True,
                 )
             ]

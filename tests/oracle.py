@@ -1,13 +1,13 @@
-"""The filter to fifty digits: every rule of `DirichletFilter`, and each answer proved.
+"""An oracle of fifty digits: every rule of `DirichletFilter`, and each mode proved.
 
-The mode is found by a one-dimensional search. Write t_i = beta log s_i - gamma nu_i. Given the
+A one-dimensional search finds the mode. Write t_i = beta log s_i - gamma nu_i. Given the
 total X, Eq. (9) gives each alpha_i = x_i(X) by itself, from G(x_i) = G_total(X) + t_i; what is left
-is sum x_i(X) = X. That is solved in floats, or in long numbers where X is huge, and polished in
-long numbers. How it was found does not matter: L is strictly concave, so that a point where
-`gradient` vanishes *is* the mode, and no other point is kept; where fifty digits are too few for
-that, `update` raises ArithmeticError.
+is sum x_i(X) = X. That is solved in floats, or in mpmath where X is huge, and refined in mpmath.
+The search itself need not be trusted: L is strictly concave, so that a point where `gradient`
+vanishes *is* the mode, and no other point is accepted; where fifty digits are too few for that,
+`update` raises ArithmeticError.
 
-`mp` is a context of its own: the precision of `mpmath.mp` stays as it is.
+`mp` is a separate context: the precision of `mpmath.mp` does not change.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,12 +23,12 @@ mp.dps = 50
 Real: TypeAlias = Any  # mpf
 Vector: TypeAlias = list[Any]
 
-# A past of less weight than this is none. Then there is no mode: L rises along alpha = c s.
-NOTHING = mp.mpf("1e-100")
+# An eta below this is zero. Then there is no mode: L increases along alpha = c s.
+MIN_ETA = mp.mpf("1e-100")
 
 
 class Oracle:
-    """`DirichletFilter` in long numbers; floats given are taken as they are, exactly."""
+    """`DirichletFilter` in mpmath; float arguments are exact."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Oracle:
 
     @property
     def nu(self) -> Vector:
-        return [self.eta * e for e in _surprise(self.alpha)]
+        return [self.eta * e for e in _expected_neg_log(self.alpha)]
 
     def probs(self, estimate: str = "mode") -> Vector:
         peak = [max(a - 1, mp.zero) for a in self.alpha]
@@ -57,22 +57,24 @@ class Oracle:
         return [p / mp.fsum(peak) for p in peak]
 
     def update(self, s: Sequence[float], beta: float = 1.0, dt: float = 1.0) -> None:
-        kept = self.gamma ** mp.mpf(dt)
-        pull = (1 - kept) * self.anchor
-        eta = kept * self.eta + pull
+        decay = self.gamma ** mp.mpf(dt)
+        pull = (1 - decay) * self.anchor
+        eta = decay * self.eta + pull
         b = mp.zero if all(v != v for v in s) else mp.mpf(beta)
-        # Where the past counts for little, sum alpha is about b / eta, and as many digits cancel.
-        lost = max(0, -int(mp.log10(eta))) if eta > b * NOTHING else 0
+        # Where eta is small, sum alpha is about b / eta, and as many digits cancel.
+        lost = max(0, -int(mp.log10(eta))) if eta > b * MIN_ETA else 0
         with mp.workdps(mp.dps + 2 * lost):
             if b:
                 s = [max(mp.mpf(v), self.floor) for v in s]
                 s = [v / mp.fsum(s) for v in s]
-            if b and eta <= b * NOTHING:
+            if b and eta <= b * MIN_ETA:
                 self.alpha = [self.max_concentration * v for v in s]
             elif b or pull:  # otherwise the mode stays
-                nu = [kept * n for n in self.nu]
+                nu = [decay * n for n in self.nu]
                 if pull:
-                    nu = [n + pull * m for n, m in zip(nu, _surprise(self.prior), strict=True)]
+                    nu = [
+                        n + pull * m for n, m in zip(nu, _expected_neg_log(self.prior), strict=True)
+                    ]
                 self.alpha = posterior_mode(eta, nu, s, b, self.alpha)
         excess = mp.fsum(self.alpha) / self.max_concentration
         if excess > 1:
@@ -84,7 +86,7 @@ def posterior_mode(eta: Real, nu: Vector, s: Sequence[Real], beta: Real, guess: 
     """The maximum of `log_posterior`, from any positive guess.
 
     The gradient in log alpha vanishes to forty digits there, less those of sum alpha, and the next
-    step of Newton would move no alpha_i by more than 1e-25 of itself.
+    Newton step would change no alpha_i by more than 1e-25 of itself.
     """
     t = [beta * mp.log(v) - n if beta else -n for v, n in zip(s, nu, strict=True)]
     x = _first(t, beta, eta, guess)
@@ -97,11 +99,11 @@ def posterior_mode(eta: Real, nu: Vector, s: Sequence[Real], beta: Real, guess: 
         share = [v / r for v, r in zip(x, rises, strict=True)]
         V = mp.fdot(share, slope) / (X - rise * mp.fsum(share))
         steps = [(rise * V + d) / r for d, r in zip(slope, rises, strict=True)]
-        left = max(abs(v * d) for v, d in zip(x, slope, strict=True))
-        if left < eta * (1 + X / 10**4) / 10**40 and max(map(abs, steps)) < 1e-25:
+        residual = max(abs(v * d) for v, d in zip(x, slope, strict=True))
+        if residual < eta * (1 + X / 10**4) / 10**40 and max(map(abs, steps)) < 1e-25:
             return x
         x = [v * (1 + max(d, -0.9)) for v, d in zip(x, steps, strict=True)]
-    raise ArithmeticError(f"not the mode: the gradient is {mp.nstr(left)}")
+    raise ArithmeticError(f"not the mode: the gradient is {mp.nstr(residual)}")
 
 
 def log_posterior(
@@ -134,14 +136,14 @@ def gradient(
     ]
 
 
-def _surprise(alpha: Vector) -> Vector:
+def _expected_neg_log(alpha: Vector) -> Vector:
     """E[-log s | alpha] = psi(sum alpha) - psi(alpha_i)."""
     total = mp.digamma(mp.fsum(alpha))
     return [total - mp.digamma(a) for a in alpha]
 
 
 def _first(t: Vector, b: Real, c: Real, x: Vector) -> Vector:
-    """Solve G(x_i) = G_total(X) + t_i with X = sum x, well enough for Newton to start there."""
+    """Solve G(x_i) = G_total(X) + t_i with X = sum x, accurately enough to start Newton there."""
     K = len(t)
     q = [mp.exp(v / (b + c)) for v in t]  # if X is large, then x is about X q ...
     D = 1 - mp.fsum(q)
@@ -179,9 +181,9 @@ def _first(t: Vector, b: Real, c: Real, x: Vector) -> Vector:
 
 
 def _root(ctx: Any, f: Callable[[Real], tuple[Real, Real]], x: Real, tol: float) -> Real:
-    """Where f, negative below its root, is zero: Newton in log x, kept within the bracket.
+    """Where f, negative below its root, is zero: Newton in log x, within a bracket.
 
-    f gives its value and its slope in log x. Ends at the tolerance, or where rounding rules.
+    f returns its value and its slope in log x. Ends at the tolerance, or where rounding dominates.
     """
     low, high, last = ctx.zero, ctx.inf, ctx.inf
     for _ in range(1000):
@@ -194,7 +196,7 @@ def _root(ctx: Any, f: Callable[[Real], tuple[Real, Real]], x: Real, tol: float)
         if new == x or abs(step) <= tol or last / 2 < abs(step) < 1e-4:
             return x
         x, last = new, abs(step)
-    raise ArithmeticError("no root found")
+    raise ArithmeticError("no root in 1000 iterations")
 
 
 def _rise(x: Real, b: Real, k: Real, c: Real) -> Real:
@@ -204,7 +206,7 @@ def _rise(x: Real, b: Real, k: Real, c: Real) -> Real:
 
 
 def _trigamma(x: Real) -> Real:
-    """x psi'(x), to 1e-15 for small x and the better the larger x: all that Newton needs."""
+    """x psi'(x), to 1e-15 for small x and more exact for large x: enough for Newton."""
     if x < 16:
         x = float(x)
     y, head = x, 0.0

@@ -1,21 +1,21 @@
-"""Metrics over time, one row after the other."""
+"""Metrics over time in plain loops, row by row."""
 
 
 def slow_delays(
     truth: list[int], pred: list[int], time: list[float], gap: float, step: float
 ) -> tuple[list[float], int]:
-    """Walk from each true change to the first right row; one row after the other."""
+    """Return the delay from each true change to the first correct row, and how many are missed."""
     delays, missed, T = [], 0, len(truth)
 
-    def runs_on(t: int) -> bool:  # from row t to row t + 1
+    def continues(t: int) -> bool:  # from row t to row t + 1
         return t + 1 < T and truth[t] >= 0 and truth[t + 1] >= 0 and time[t + 1] - time[t] <= gap
 
     for t in range(1, T):
-        if not (runs_on(t - 1) and truth[t] != truth[t - 1]):
+        if not (continues(t - 1) and truth[t] != truth[t - 1]):
             continue
         u = t
         while pred[u] != truth[t]:
-            if not runs_on(u):
+            if not continues(u):
                 delays.append(time[u] + step - time[t])
                 missed += 1
                 break
@@ -32,7 +32,7 @@ def slow_delays(
 def slow_switches(
     truth: list[int], pred: list[int], time: list[float], gap: float
 ) -> tuple[int, float]:
-    """Count changes and seconds, one pair of labelled neighbours after the other."""
+    """Count changes and seconds over the pairs of labelled neighbours."""
     changes, seconds = 0, 0.0
     for a in range(len(pred) - 1):
         b = a + 1

@@ -1,4 +1,4 @@
-"""Streams to test on, and strategies that make them."""
+"""Random streams of observations, and Hypothesis strategies for them."""
 
 from typing import Any, NamedTuple
 
@@ -19,9 +19,9 @@ class Stream(NamedTuple):
 
 
 def random_stream(K: int, T: int, seed: int) -> Stream:
-    """Rows of every kind (usual, one-hot, uniform, repeated, missing), weights, and pauses.
+    """Rows of every kind (random, one-hot, uniform, repeated, missing), weights, and pauses.
 
-    The numbers are exact in single precision, so that both precisions see the same stream.
+    The numbers are exact in single precision, so that both precisions get the same stream.
     """
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.full(K, 0.5), T)
@@ -40,11 +40,11 @@ def random_stream(K: int, T: int, seed: int) -> Stream:
     return Stream(*(a.astype(np.float32).astype(np.float64) for a in (probs, beta, dt)))
 
 
-def streams(most_classes: int = 8, most_rows: int = 20) -> SearchStrategy[Stream]:
+def streams(max_classes: int = 8, max_rows: int = 20) -> SearchStrategy[Stream]:
     return st.builds(
         random_stream,
-        st.integers(2, most_classes),
-        st.integers(1, most_rows),
+        st.integers(2, max_classes),
+        st.integers(1, max_rows),
         st.integers(0, 2**32 - 1),
     )
 

@@ -1,4 +1,4 @@
-"""Configuration files: what is saved comes back to the bit, and is plain TOML on the way."""
+"""Configuration files: settings are restored to the bit, and the files are plain TOML."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter import config
+from classfilter._settings import options
 from classfilter.policy import Adaptive, Periodic
 
 toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -21,17 +22,17 @@ toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) els
 NAMES = st.text(st.characters(exclude_categories=["Cs"])) | st.integers(-(2**63), 2**63 - 1)
 WEIGHTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.floats(0, 1))
 PRECISIONS = (np.float64, np.float32)
-GOOD = 'classes = ["walk", "sit"]\nfilter = "dirichlet"\n'
+VALID = 'classes = ["walk", "sit"]\nfilter = "dirichlet"\n'
 
 
 @st.composite
-def made(draw: st.DrawFn) -> cf.DirichletFilter:
+def filters(draw: st.DrawFn) -> cf.DirichletFilter:
     """A filter with any of the options set, to any value."""
     classes = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
     K = len(classes)
     dtype = draw(st.sampled_from(PRECISIONS))
     prior = st.lists(st.floats(2**-9, 50, width=32), min_size=K, max_size=K)
-    some: dict[str, Any] = draw(
+    settings: dict[str, Any] = draw(
         st.fixed_dictionaries(
             {"dtype": st.just(dtype)},
             optional={
@@ -46,7 +47,7 @@ def made(draw: st.DrawFn) -> cf.DirichletFilter:
             },
         )
     )
-    return cf.DirichletFilter(classes, **some)
+    return cf.DirichletFilter(classes, **settings)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -62,36 +63,36 @@ def same(a: Any, b: Any) -> bool:
     return True
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(f=made(), beta=WEIGHTS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(f=filters(), beta=WEIGHTS)
 def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     config.save(f, path, beta)
-    found = config.read(path)
-    assert same(found.filter, f)
-    assert found.beta == beta
-    assert list(found.beta) == list(beta)
+    restored = config.read(path)
+    assert same(restored.filter, f)
+    assert restored.beta == beta
+    assert list(restored.beta) == list(beta)
     assert same(config.load(path), f)
     rows = np.random.default_rng(0).dirichlet(np.ones(len(f.classes)), 5)
-    assert found.filter.run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
+    assert restored.filter.run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(f=made(), beta=WEIGHTS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(f=filters(), beta=WEIGHTS)
 def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     config.save(f, path, beta)
-    found = toml.loads(path.read_bytes().decode())
-    assert set(found) == {"classes", "filter", "options", "beta"}
-    assert found["classes"] == list(f.classes)
-    assert found["filter"] == "dirichlet"
-    assert found["options"]["gamma"] == f.gamma
-    assert found["beta"] == beta
+    restored = toml.loads(path.read_bytes().decode())
+    assert set(restored) == {"classes", "filter", "options", "beta"}
+    assert restored["classes"] == list(f.classes)
+    assert restored["filter"] == "dirichlet"
+    assert restored["options"]["gamma"] == f.gamma
+    assert restored["beta"] == beta
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(f=made(), sources=WEIGHTS, seed=st.integers(0, 2**32 - 1))
-def test_channels_come_back_to_the_bit(
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(f=filters(), sources=WEIGHTS, seed=st.integers(0, 2**32 - 1))
+def test_channels_are_restored_to_the_bit(
     f: cf.DirichletFilter, sources: dict[str, float], seed: int, tmp_path: Path
 ) -> None:
     rng, K = np.random.default_rng(seed), len(f.classes)
@@ -99,22 +100,22 @@ def test_channels_come_back_to_the_bit(
         name: cf.Channel(rng.dirichlet(np.full(K, 0.1), K) + 1e-99, rng.uniform(0.1, 9, K))
         for name in sources
     }
-    config.save(f, tmp_path / "walk.toml", sources, channel)
-    found = config.read(tmp_path / "walk.toml").channel
-    assert list(found) == list(sources)
-    for name, one in channel.items():
-        assert found[name].matrix.tobytes() == one.matrix.tobytes()
-        assert found[name].prior.tobytes() == one.prior.tobytes()
+    config.save(f, tmp_path / "walk.toml", sources, channel | {"no channel": None})
+    restored = config.read(tmp_path / "walk.toml").channel
+    assert list(restored) == list(sources)
+    for name, saved in channel.items():
+        assert restored[name].matrix.tobytes() == saved.matrix.tobytes()
+        assert restored[name].prior.tobytes() == saved.prior.tobytes()
     sections = toml.loads((tmp_path / "walk.toml").read_bytes().decode()).get("channel", {})
     assert sections == {
-        name: {"matrix": one.matrix.tolist(), "prior": one.prior.tolist()}
-        for name, one in channel.items()
+        name: {"matrix": saved.matrix.tolist(), "prior": saved.prior.tolist()}
+        for name, saved in channel.items()
     }
 
 
 def test_a_channel_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    path.write_text(GOOD + '[channel."very weak"]\nmatrix = [[9, 1], [2, 2]]\n')
+    path.write_text(VALID + '[channel."very weak"]\nmatrix = [[9, 1], [2, 2]]\n')
     assert config.read(path).channel == {"very weak": cf.Channel([[0.9, 0.1], [0.5, 0.5]])}
     config.save(cf.DirichletFilter(2), path, None, {"weak": cf.Channel([[3, 1], [1, 1]], [1, 3])})
     assert path.read_text().splitlines()[-4:] == [
@@ -125,9 +126,9 @@ def test_a_channel_written_by_hand(tmp_path: Path) -> None:
     ]
 
 
-def refused(section: str, message: str, path: Path) -> None:
-    """Read a file with a bad section."""
-    path.write_text(GOOD + section)
+def check_rejected(section: str, message: str, path: Path) -> None:
+    """Read a file with an invalid section."""
+    path.write_text(VALID + section)
     with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
         config.read(path)
 
@@ -141,23 +142,23 @@ def refused(section: str, message: str, path: Path) -> None:
         Adaptive(1.5, cost={"weak": 0.1, "strong": 40.0}, dtype=np.float32),
     ],
 )
-def test_policies_come_back(policy: Any, tmp_path: Path) -> None:
+def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     cf.StickyFilter(2).save(path, {policy.weak: 0.1, policy.strong: 1.0}, policy)
-    found: Any = config.read(path).policy
-    assert type(found) is type(policy)
-    assert found._options == policy._options
+    restored: Any = config.read(path).policy
+    assert type(restored) is type(policy)
+    assert restored._options == policy._options
     section = toml.loads(path.read_text())["policy"]
     assert section.pop("kind") == type(policy).__name__.lower()
-    assert section == {k: v for k, v in config.options(policy).items() if v is not None}
-    policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file keeps no state
+    assert section == {k: v for k, v in options(policy).items() if v is not None}
+    policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file has no state
     config.save(cf.StickyFilter(2), path, policy=policy)
     assert config.read(path).policy.state != policy.state  # type: ignore[union-attr]
 
 
 def test_a_policy_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    path.write_text(GOOD + '[policy]\nkind = "adaptive"\nbudget = 0.5\n')
+    path.write_text(VALID + '[policy]\nkind = "adaptive"\nbudget = 0.5\n')
     assert config.read(path).policy._options == Adaptive(0.5)._options  # type: ignore[union-attr]
 
 
@@ -182,7 +183,7 @@ def test_a_policy_written_by_hand(tmp_path: Path) -> None:
     ],
 )
 def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
-    refused(section, message, tmp_path / "walk.toml")
+    check_rejected(section, message, tmp_path / "walk.toml")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
     ],
 )
 def test_errors_of_channels(section: str, message: str, tmp_path: Path) -> None:
-    refused(section, message, tmp_path / "walk.toml")
+    check_rejected(section, message, tmp_path / "walk.toml")
 
 
 @pytest.mark.parametrize(
@@ -264,14 +265,14 @@ def test_every_option_is_written(tmp_path: Path) -> None:
     ]
 
 
-def test_an_option_that_another_needs_is_kept(tmp_path: Path) -> None:
+def test_options_that_need_each_other(tmp_path: Path) -> None:
     prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
     f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
     config.save(f, tmp_path / "walk.toml")
     assert same(config.load(tmp_path / "walk.toml"), f)
 
 
-def test_settings_are_kept_and_the_state_is_not(tmp_path: Path) -> None:
+def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
     f = cf.DirichletFilter(["walk", "sit"], prior=[2.0, 1.0])
     f.run([[0.0, 1.0]] * 9)
     before = f.alpha
@@ -282,15 +283,15 @@ def test_settings_are_kept_and_the_state_is_not(tmp_path: Path) -> None:
 
 def test_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    text = GOOD + '# six\r\n[options]\nhalf_life = 6\ndtype = "float32"\n[beta]\nweak = 1\n'
-    path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # as some editors begin a file
-    found = config.read(str(path))
-    assert same(found.filter, cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32"))
-    assert found.beta == {"weak": 1.0}
-    path.write_text(GOOD)
-    found = config.read(path)
-    assert same(found.filter, cf.DirichletFilter(["walk", "sit"]))
-    assert found.beta == {}
+    text = VALID + '# six\r\n[options]\nhalf_life = 6\ndtype = "float32"\n[beta]\nweak = 1\n'
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # a byte order mark, as some editors write
+    restored = config.read(str(path))
+    assert same(restored.filter, cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32"))
+    assert restored.beta == {"weak": 1.0}
+    path.write_text(VALID)
+    restored = config.read(path)
+    assert same(restored.filter, cf.DirichletFilter(["walk", "sit"]))
+    assert restored.beta == {}
 
 
 @pytest.mark.parametrize(
@@ -305,23 +306,23 @@ def test_written_by_hand(tmp_path: Path) -> None:
         ('classes = ["a", "b"]', "filter is None; it must be one of dirichlet"),
         ('classes = ["a", "b"]\nfilter = "kalman"', "filter is 'kalman'; it must be one of"),
         ('classes = ["a", "b"]\nfilter = ["a"]', r"filter is \['a'\]; it must be one of"),
-        (GOOD + "gama = 0.9", r"unknown key gama; there are classes, filter, \[options\]"),
-        (GOOD + "options = 3", r"options is 3; it must be a section, \[options\]"),
-        (GOOD + "beta = 0.5", r"beta is 0\.5; it must be a section, \[beta\]"),
-        (GOOD + "[options]\ngama = 0.9", "unknown option gama; dirichlet has gamma, half_life"),
-        (GOOD + '[options]\nclasses = "a"', "unknown option classes; dirichlet has gamma"),
-        (GOOD + '[options]\ngamma = "0.9"', "option gamma is '0.9'; .* number, without quotes"),
-        (GOOD + "[options]\ngamma = true", "option gamma is True; it must be a number"),
-        (GOOD + "[options]\ngamma = [0.9]", "gamma|float"),
-        (GOOD + "[options]\ngamma = 1.5", r"gamma must lie in \[0, 1\]"),
-        (GOOD + "[options]\nestimate = 1", 'option estimate is 1; it must be text, in "quotes"'),
-        (GOOD + '[options]\nestimate = "median"', "estimate is 'median'; it must be"),
-        (GOOD + '[options]\ndtype = "floaty"', "floaty"),
-        (GOOD + '[options]\nprior = [1.0, "1.0"]', r"option prior is \[1\.0, '1\.0'\]; .* number"),
-        (GOOD + "[options]\nprior = [1.0]", "prior has shape"),
-        (GOOD + "[beta]\nweak = 1.5", r"beta\.weak is 1\.5; it must be a number in \[0, 1\]"),
-        (GOOD + '[beta]\nweak = "1"', r"beta\.weak is '1'"),
-        (GOOD + "[beta]\nweak = true", r"beta\.weak is True"),
+        (VALID + "gama = 0.9", r"unknown key gama; there are classes, filter, \[options\]"),
+        (VALID + "options = 3", r"options is 3; it must be a section, \[options\]"),
+        (VALID + "beta = 0.5", r"beta is 0\.5; it must be a section, \[beta\]"),
+        (VALID + "[options]\ngama = 0.9", "unknown option gama; dirichlet has gamma, half_life"),
+        (VALID + '[options]\nclasses = "a"', "unknown option classes; dirichlet has gamma"),
+        (VALID + '[options]\ngamma = "0.9"', "option gamma is '0.9'; .* number, without quotes"),
+        (VALID + "[options]\ngamma = true", "option gamma is True; it must be a number"),
+        (VALID + "[options]\ngamma = [0.9]", "gamma|float"),
+        (VALID + "[options]\ngamma = 1.5", r"gamma must lie in \[0, 1\]"),
+        (VALID + "[options]\nestimate = 1", 'option estimate is 1; it must be text, in "quotes"'),
+        (VALID + '[options]\nestimate = "median"', "estimate is 'median'; it must be"),
+        (VALID + '[options]\ndtype = "floaty"', "floaty"),
+        (VALID + '[options]\nprior = [1.0, "1.0"]', r"option prior is \[1\.0, '1\.0'\]; .* number"),
+        (VALID + "[options]\nprior = [1.0]", "prior has shape"),
+        (VALID + "[beta]\nweak = 1.5", r"beta\.weak is 1\.5; it must be a number in \[0, 1\]"),
+        (VALID + '[beta]\nweak = "1"', r"beta\.weak is '1'"),
+        (VALID + "[beta]\nweak = true", r"beta\.weak is True"),
         ("classes = [", "Invalid|Unexpected|Unclosed"),
     ],
 )
@@ -336,7 +337,7 @@ def test_errors_name_the_file_the_key_and_the_remedy(
         config.load(path)
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"walk\.toml: .*utf-8"):
@@ -354,7 +355,12 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
         (cf.DirichletFilter(2), {"weak": 2}, ValueError, r"beta\['weak'\] is 2; .* in \[0, 1\]"),
         (cf.DirichletFilter(2), {1: 0.5}, ValueError, "beta has the source 1; .* text"),
         (cf.DirichletFilter(["\ud800", "b"]), None, ValueError, "surrogates"),
-        (object(), None, TypeError, "a object cannot be saved; there are: dirichlet"),
+        (
+            object(),
+            None,
+            TypeError,
+            "a object cannot be saved; save a filter or policy of classfilter",
+        ),
     ],
 )
 def test_what_cannot_be_saved(
@@ -368,13 +374,16 @@ def test_what_cannot_be_saved(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_another_kind_needs_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_kind_needs_a_name_and_an_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class SlowFilter(cf.DirichletFilter):
         pass
 
     Slow: Any = SlowFilter
     with pytest.raises(TypeError, match="a SlowFilter cannot be saved"):
         config.save(Slow(2), tmp_path / "walk.toml")
+    monkeypatch.setattr(Slow, "_kind", "slow")
     monkeypatch.setitem(config.KINDS, "slow", SlowFilter)
     config.save(Slow(2, 0.5), tmp_path / "walk.toml")
     assert same(config.load(tmp_path / "walk.toml"), Slow(2, 0.5))

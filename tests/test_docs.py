@@ -1,4 +1,4 @@
-"""The documentation's console blocks: each command, and what it prints."""
+"""The documentation: its console blocks, with what they print, and its links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [path for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if path.exists()]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
 
 
 def blocks(page: Path) -> list[str]:
@@ -20,25 +20,57 @@ def blocks(page: Path) -> list[str]:
 
 def commands(block: str) -> list[tuple[str, str]]:
     """Return each command of a block, and the output that follows it."""
-    found = re.findall(r"^\$ (.*(?:\n> .*)*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
-    return [(command.replace("\n> ", "\n"), output) for command, output in found]
+    pairs = re.findall(r"^\$ (.*(?:\n> .*)*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    return [(command.replace("\n> ", "\n"), output) for command, output in pairs]
 
 
-def test_commands_are_found() -> None:
+def test_commands_are_parsed() -> None:
     block = "$ cat << END\n> a\n> END\na\n$ true\n$ echo b\nb\n"
     assert commands(block) == [("cat << END\na\nEND", "a\n"), ("true", ""), ("echo b", "b\n")]
     assert sum(len(blocks(page)) for page in PAGES) >= 6
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> list[str]:
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+    broken = []
+    for link in links:
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        external = re.match(r"[a-z]+:", link)
+        if not external and (not target.exists() or (anchor and anchor not in anchors(target))):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_broken_links_are_detected(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    links = "[a](other.md) [b](#a-heading) [c](#no-heading) [d](page.md#a-heading)"
+    page.write_text(f"# A heading\n{links} [e](page.md#none) [f](https://example.org)\n")
+    assert broken_links(page) == ["other.md", "#no-heading", "page.md#none"]
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name
 )
 def test_console(page: Path, tmp_path: Path) -> None:
-    """The blocks of a page run in turn, in one folder and one shell."""
-    told = [pair for block in blocks(page) for pair in commands(block)]
-    marked = "".join(f"{command}\nset -- $?; echo '=='; (exit $1)\n" for command, _ in told)
+    """The blocks of a page run in turn, in one folder and one shell; `examples` is there."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    expected = [pair for block in blocks(page) for pair in commands(block)]
+    marked = "".join(f"{command}\nset -- $?; echo '=='; (exit $1)\n" for command, _ in expected)
     bin_folder = Path(sys.executable).parent
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", marked],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
@@ -46,5 +78,5 @@ def test_console(page: Path, tmp_path: Path) -> None:
         text=True,
         env={**os.environ, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"},
     )
-    outputs = done.stdout.split("==\n")[:-1]
-    assert list(zip([command for command, _ in told], outputs, strict=True)) == told
+    outputs = process.stdout.split("==\n")[:-1]
+    assert list(zip([command for command, _ in expected], outputs, strict=True)) == expected

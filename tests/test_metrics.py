@@ -24,7 +24,7 @@ def sk() -> Any:
 
 
 def stream(seed: int, T: int = 400, K: int = 4, unlabelled: float = 0.2) -> tuple[Ints, Floats]:
-    """Random truth with unlabelled rows, and probabilities that lean to it."""
+    """Random truth with unlabelled rows, and probabilities that favour it."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, K, T)
     probs = rng.dirichlet(np.ones(K), T)
@@ -63,10 +63,10 @@ def test_probabilities_equal_scikit_learn(sk: Any, seed: int) -> None:
     assert metrics.log_loss(truth, probs, floor=1e-12) == pytest.approx(
         sk.log_loss(y, p, labels=range(4)), rel=1e-9
     )
-    raised = np.maximum(p, 0.05)
-    raised /= raised.sum(axis=1, keepdims=True)
+    floored = np.maximum(p, 0.05)
+    floored /= floored.sum(axis=1, keepdims=True)
     assert metrics.log_loss(truth, probs, floor=0.05) == pytest.approx(
-        sk.log_loss(y, raised, labels=range(4)), rel=1e-9
+        sk.log_loss(y, floored, labels=range(4)), rel=1e-9
     )
     each = [sk.brier_score_loss(y == c, p[:, c]) for c in range(4)]
     assert metrics.brier(truth, probs) == pytest.approx(sum(each), rel=1e-12)
@@ -79,19 +79,19 @@ def test_log_loss_of_a_wrong_zero_is_the_floor() -> None:
 @pytest.mark.parametrize("bins", [1, 7, 15])
 def test_calibration_error_equals_a_loop(bins: int) -> None:
     truth, probs = stream(5)
-    probs[0] = [1.0, 0.0, 0.0, 0.0]  # the last bin holds its right edge
+    probs[0] = [1.0, 0.0, 0.0, 0.0]  # the last bin includes its right edge
     total = 0.0
     labelled = [t for t in range(truth.size) if truth[t] >= 0]
     for b in range(bins):
         rows = [t for t in labelled if b / bins < probs[t].max() <= (b + 1) / bins]
         if rows:
-            right = np.mean([probs[t].argmax() == truth[t] for t in rows])
-            sure = np.mean([probs[t].max() for t in rows])
-            total += len(rows) / len(labelled) * abs(right - sure)
+            accuracy = np.mean([probs[t].argmax() == truth[t] for t in rows])
+            confidence = np.mean([probs[t].max() for t in rows])
+            total += len(rows) / len(labelled) * abs(accuracy - confidence)
     assert metrics.calibration_error(truth, probs, bins) == pytest.approx(total, rel=1e-9)
 
 
-def test_calibration_error_of_an_honest_classifier_is_small() -> None:
+def test_calibration_error_of_a_calibrated_classifier_is_small() -> None:
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), 50_000)
     truth = (rng.random((50_000, 1)) > np.cumsum(probs, axis=1)).sum(axis=1)
@@ -187,7 +187,7 @@ def test_switches_are_counted_over_the_labelled_rows_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda: metrics.accuracy([0, 1], [0]), "truth has shape"),
         (lambda: metrics.accuracy([-1, -1], [0, 1]), "no labelled row"),
@@ -206,6 +206,6 @@ def test_switches_are_counted_over_the_labelled_rows_only() -> None:
         (lambda: metrics.detection_delay([0, 1], [0, 1], [0.0, math.nan]), "finite"),
     ],
 )
-def test_bad_input_is_named(call: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_errors_name_the_argument(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         call()

@@ -1,4 +1,4 @@
-"""Figures by their artists: what is drawn, where, and what it is called. No pixels."""
+"""Figures by their artists: what is drawn, where, and its name. No pixels."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def legend(axes: Any) -> list[str]:
 
 def bars(axes: Any) -> list[tuple[int, float, float, Any]]:
     """Row, start, end and colour of every band."""
-    found = []
+    bands = []
     for group in axes.collections:
         for path in group.get_paths():
             (x0, y0), (x1, y1) = path.vertices.min(axis=0), path.vertices.max(axis=0)
-            found.append((round((y0 + y1) / 2), x0, x1, tuple(group.get_facecolor()[0])))
-    return sorted(found)
+            bands.append((round((y0 + y1) / 2), x0, x1, tuple(group.get_facecolor()[0])))
+    return sorted(bands)
 
 
-def test_tracks_draws_the_true_class_of_each_method() -> None:
+def test_probabilities_draws_the_true_class_of_each_method() -> None:
     raw = probs(0)
     (axes,) = plot.probabilities(TIME, TRUTH, raw, METHODS, strong=STRONG).axes
     lines = {str(line.get_label()): line for line in axes.lines}
@@ -81,12 +81,12 @@ def test_axes_have_units_and_the_legend_is_outside() -> None:
     assert axes.get_ylabel() == "Probability of the true class"
     low, high = axes.get_ylim()
     assert low < 0 < 1 < high
-    for made in (figure, plot.timeline(TIME, TRUTH, METHODS, CLASSES)):
-        made.draw_without_rendering()
-        frame = made.axes[0].get_legend()
+    for drawn in (figure, plot.timeline(TIME, TRUTH, METHODS, CLASSES)):
+        drawn.draw_without_rendering()
+        frame = drawn.axes[0].get_legend()
         assert frame is not None
-        assert frame.get_window_extent().y0 >= made.axes[0].get_window_extent().y1
-        assert frame.get_window_extent().x1 <= made.bbox.x1
+        assert frame.get_window_extent().y0 >= drawn.axes[0].get_window_extent().y1
+        assert frame.get_window_extent().x1 <= drawn.bbox.x1
     (hours,) = plot.probabilities(TIME * 100, TRUTH, probs(0), {}).axes
     assert hours.get_xlabel() == "Time (h)"
     assert hours.lines[0].get_xdata()[-1] == pytest.approx(TIME[-1] * 100 / 3600)  # type: ignore[index]
@@ -99,7 +99,7 @@ def test_lines_differ_in_colour_and_in_dashes() -> None:
     assert len({str(style["linestyle"]) for style in plot.LINES}) == len(plot.LINES) == 5
 
 
-def test_gaps_and_unlabelled_rows_interrupt_the_tracks() -> None:
+def test_gaps_and_unlabelled_rows_interrupt_the_lines() -> None:
     time = TIME + np.where(np.arange(T) >= 10, 600, 0)
     truth = np.where(np.arange(T) == 3, -1, TRUTH)
     (axes,) = plot.probabilities(time, truth, probs(0), {"Mean": probs(1)}).axes
@@ -147,7 +147,7 @@ def test_classes_look_different() -> None:
     assert len(looks) == 32
 
 
-def test_given_axes_are_used() -> None:
+def test_the_axes_of_the_caller_are_used() -> None:
     from matplotlib.figure import Figure
 
     figure = Figure()
@@ -160,9 +160,9 @@ def test_given_axes_are_used() -> None:
 
 
 def compared(measure: str) -> Comparison:
-    values = {"Raw": 0.5, "Mine": 0.9, "Yours": 0.9, "Back": 0.8, "Far back": 0.95}
+    values = {"Raw": 0.5, "Mine": 0.9, "Yours": 0.9, "Lag, smoothed": 0.8, "All, smoothed": 0.95}
     rows = [
-        Row(name, "ack" in name, {measure: Measure(x, x - 0.02, x + 0.03)})
+        Row(name, "smoothed" in name, {measure: Measure(x, x - 0.02, x + 0.03)})
         for name, x in values.items()
     ]
     return Comparison(rows, 3, 120, "strong", 7.0)
@@ -171,10 +171,12 @@ def compared(measure: str) -> Comparison:
 def test_comparison_draws_each_value_with_its_interval() -> None:
     (axes,) = plot.comparison(compared("accuracy")).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "Raw", "Mine", "Yours", "Back *", "Far back *",
+        "Raw", "Mine", "Yours", "Lag, smoothed *", "All, smoothed *",
     ]  # fmt: skip
     assert axes.yaxis_inverted()  # the first is on top
-    assert axes.get_xlabel().startswith("Accuracy, %; lines: 95 % of resamplings")
+    assert axes.get_xlabel() == (
+        "Accuracy, %; lines: 95 % intervals; * smoothed: uses later rows too"
+    )
     spans, points = axes.lines[::2], axes.lines[1::2]
     assert len(spans) == len(points) == 5
     for y, (span, point, x) in enumerate(zip(spans, points, [50, 90, 90, 80, 95], strict=True)):
@@ -188,7 +190,7 @@ def test_comparison_draws_each_value_with_its_interval() -> None:
 
 def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
     (axes,) = plot.comparison(compared("agreement")).axes
-    assert axes.get_xlabel().startswith("Hindsight gives it, %")
+    assert axes.get_xlabel().startswith("Smoothed posterior gives it, %")
     best = [False, True, True, False, True]
     assert [point.get_markerfacecolor() != "white" for point in axes.lines[1::2]] == best
     bold = [label.get_fontweight() == "bold" for label in axes.get_yticklabels()]
@@ -196,7 +198,7 @@ def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda: plot.probabilities([0, 0], [0, 0], np.ones((2, 1)), {}), "increasing"),
         (lambda: plot.probabilities(TIME, TRUTH[:-1], probs(0), {}), r"truth has shape \(23,\)"),
@@ -211,8 +213,8 @@ def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
         (lambda: plot.timeline(TIME, None, {}, CLASSES), "nothing to draw"),
     ],
 )
-def test_bad_input_is_named(call: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_errors_name_the_argument(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         call()
 
 
@@ -238,18 +240,31 @@ def test_demo_prints_the_table_and_writes_the_picture(
     assert not (tmp_path / "none.png").exists()
 
 
-def test_demo_methods_are_what_they_are_called() -> None:
+def test_progress_is_drawn_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demo.show_progress(0.5)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    demo.show_progress(0.25, width=8)
+    assert capsys.readouterr().err == "\r[##      ]  25%"
+    demo.show_progress(1.0, width=8)
+    assert capsys.readouterr().err == f"\r{' ' * 15}\r"  # it disappears
+
+
+def test_demo_methods_by_hand() -> None:
     day = simulate("capture24", hours=3.0, seed=1)
     source, raw = day.mixed()
-    tuned = demo.settings()
+    tuned = demo.tune_on_other_days()
     got = demo.estimates(day, tuned)
     for t in range(len(raw)):
         np.testing.assert_allclose(got["Simple"][t], raw[max(0, t - 4) : t + 1].mean(axis=0))
         strong = raw[t - t % 12]
         np.testing.assert_array_equal(got["Hold last strong"][t], strong / strong.sum())
     assert np.abs(got["Single"] - got["Multiple"]).max() > 0.1
-    right = {name: (p.argmax(axis=1) == day.truth).mean() for name, p in got.items()}
-    assert right["Raw"] < right["Single"] < right["Tuned, no labels"] < right["Adaptive policy"]
+    correct = {name: (p.argmax(axis=1) == day.truth).mean() for name, p in got.items()}
+    names = ["Raw", "Single", "Tuned, no labels", "Adaptive policy"]
+    assert names == sorted(names, key=lambda name: correct[name])
     f = tuned.filter()  # the tuned one, by hand
     for t, name in enumerate(source):
         channel = tuned.channel[name]

@@ -1,4 +1,4 @@
-"""The paper's Algorithm 1, the fifty-digit oracle, and what is known of the model they share."""
+"""The paper's Algorithm 1, the fifty-digit oracle, and properties of the model they share."""
 
 import sys
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """All that one update starts from."""
+    """The arguments of one update."""
 
     eta: float
     nu: Floats
@@ -87,7 +87,7 @@ def test_run_is_a_loop_of_update() -> None:
 
 
 @steps
-def test_every_round_raises_the_objective(step: Step) -> None:
+def test_every_round_increases_the_objective(step: Step) -> None:
     """Proposition 2; and the rounds end at the mode."""
     eta, nu, alpha, s, beta, gamma = step
     alpha = np.ones_like(alpha)  # far from it
@@ -95,9 +95,9 @@ def test_every_round_raises_the_objective(step: Step) -> None:
     for _ in range(25):
         alpha = reference.update(eta, nu, alpha, s, beta, gamma, rounds=1).alpha
         heights.append(step.objective(alpha))
-    rises = np.diff(heights)
-    assert rises.min() > -1e-13 * np.abs(heights).max()
-    assert (rises[:5] > 0).all()
+    gains = np.diff(heights)
+    assert gains.min() > -1e-13 * np.abs(heights).max()
+    assert (gains[:5] > 0).all()
     alpha = reference.update(eta, nu, alpha, s, beta, gamma, rounds=300).alpha
     np.testing.assert_allclose(reference.gradient(alpha, *step.rest), 0, atol=1e-10)
     assert step.objective(alpha) == max(step.objective(alpha * f) for f in (0.99, 1.0, 1.01))
@@ -134,7 +134,7 @@ def test_without_scipy_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatc
         reference.start(3)
 
 
-# What the update is
+# Properties of the update
 
 
 @steps
@@ -175,7 +175,7 @@ def test_update_is_a_proximal_step(step: Step) -> None:
 
 @steps
 def test_innovation_form(step: Step) -> None:
-    """nu moves by beta times the expected surprise, less how much s was a surprise itself."""
+    """nu changes by beta times E[-log s] less the innovation, log s - E[log s]."""
     eta, nu, alpha, s, beta, gamma = step
     after = reference.update(eta, nu, alpha, s, beta, gamma, rounds=300)
     seen = expected_log(beta * after.alpha + (1 - beta))
@@ -184,7 +184,7 @@ def test_innovation_form(step: Step) -> None:
     np.testing.assert_allclose(after.nu, expected, rtol=1e-9)
 
 
-# The oracle itself: its certificate is the gradient, so the gradient must be right, and its rules
+# The oracle itself: its certificate is the gradient, so check the gradient, and its rules
 
 
 @steps
@@ -200,7 +200,7 @@ def test_the_oracles_gradient_is_that_of_its_objective(step: Step) -> None:
 @pytest.mark.parametrize("K", [2, 6, 100])
 @pytest.mark.parametrize("total", [0.1, 1e2, 1e7, 1e12])
 def test_the_oracle_holds_at_any_concentration(K: int, total: float) -> None:
-    """Observing just what the state expects is a mode that is known beforehand."""
+    """Observing exactly what the state expects does not change its mode."""
     rng = np.random.default_rng(K)
     alpha = [mp.mpf(a) for a in (total * rng.dirichlet(np.ones(K) * 5)).tolist()]
     X, eta = mp.fsum(alpha), mp.mpf(2)
@@ -209,8 +209,8 @@ def test_the_oracle_holds_at_any_concentration(K: int, total: float) -> None:
     z = [beta * a + (1 - beta) for a in alpha]
     s = [mp.exp(mp.digamma(v) - mp.digamma(mp.fsum(z))) for v in z]  # as expected of Dir(z)
     guess = [mp.one] * K
-    found = posterior_mode(eta, nu, s, beta, guess)
-    assert max(abs(a / b - 1) for a, b in zip(found, alpha, strict=True)) < 1e-25
+    mode = posterior_mode(eta, nu, s, beta, guess)
+    assert max(abs(a / b - 1) for a, b in zip(mode, alpha, strict=True)) < 1e-25
 
 
 def test_the_oracle_starts_from_its_prior() -> None:
@@ -221,12 +221,12 @@ def test_the_oracle_starts_from_its_prior() -> None:
     np.testing.assert_allclose(floats(f.probs("mean")), np.array([6, 4, 1]) / 11, rtol=1e-15)
 
 
-def test_the_oracle_in_silence() -> None:
-    nothing, seen = [float("nan")] * 3, [0.7, 0.2, 0.1]
+def test_the_oracle_without_observations() -> None:
+    missing, seen = [float("nan")] * 3, [0.7, 0.2, 0.1]
     f = Oracle(3, 0.5)
     f.update(seen)
     alpha, nu = f.alpha, f.nu
-    f.update(nothing, dt=2.0)
+    f.update(missing, dt=2.0)
     assert (f.eta, f.alpha) == (1.5 / 4, alpha)
     assert max(abs(a - b / 4) for a, b in zip(f.nu, nu, strict=True)) < 1e-45
     f.update(seen, beta=0.0, dt=0.0)
@@ -234,9 +234,9 @@ def test_the_oracle_in_silence() -> None:
 
     f = Oracle(3, 0.5, anchor=2.0, prior=[1.0, 2.0, 3.0])
     f.update(seen)
-    f.update(nothing, dt=1.0)
+    f.update(missing, dt=1.0)
     assert f.eta == 0.5 * (0.5 * 1 + 0.5 * 2 + 1) + 0.5 * 2
-    f.update(nothing, dt=1000.0)  # back to the prior
+    f.update(missing, dt=1000.0)  # back to the prior
     assert abs(f.eta - 2) < 1e-45
     assert max(abs(a - b) for a, b in zip(f.alpha, (1, 2, 3), strict=True)) < 1e-38
 
@@ -274,8 +274,8 @@ def test_the_oracle_caps_the_concentration() -> None:
     assert max(abs(a - b) for a, b in zip(capped.nu, expected, strict=True)) < 1e-40
 
 
-def test_the_oracle_without_a_past() -> None:
-    """No mode: all on the observation, as concentrated as allowed; and nearly so just before."""
+def test_the_oracle_without_a_prior() -> None:
+    """No mode: alpha is the observation at the largest concentration; nearly so for a tiny eta."""
     for gamma in (0.0, 1e-60, 1e-30):
         f = Oracle(2, gamma, floor=0.0, max_concentration=100.0)
         f.update([0.75, 0.25], beta=0.5)

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or tell what it needs."""
+    """Run the command line, or print what it needs."""
     try:
         from .cli import main as run
     except ModuleNotFoundError as error:

@@ -21,7 +21,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         draft.replace(path)
     except OSError as error:
-        if error.filename == str(draft):  # of which the user knows nothing
+        if error.filename == str(draft):  # a name that the caller never saw
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
     finally:

@@ -1,6 +1,6 @@
-"""Streams that outlive their process: one filter a stream, and the file to go on from.
+"""Checkpoints: the states of streams in a file, from which another process continues.
 
-The file is JSON: a version, the settings of the filter, the columns of the data, one entry a
+The file is JSON: a version, the settings of the filter, the columns of the data, one entry per
 stream, and at the end the CRC-32 of all that comes before it.
 """
 
@@ -18,27 +18,27 @@ from .policy import Policy
 
 VERSION = 1
 SHARE = 30
-"""Between two checkpoints, at least so many times what the first of them took."""
-_SUM = b', "crc32": '
-_REMEDY = "move the file away to start anew"
+"""From one checkpoint to the next, at least so many times what the first of them took."""
+_CRC32 = b', "crc32": '
+_REMEDY = "move the file away to start from the beginning"
 
 
-class Saved(NamedTuple):
-    """What a file keeps of a stream.
+class SavedStream(NamedTuple):
+    """A stream as a checkpoint has it.
 
     Attributes
     ----------
     id : str, int or None
         Its name; None where it has none.
     time : float
-        That of its last row.
+        The time of its last row.
     ties : list of int
         The CRC-32 of each row at that time.
     state : list
-        What its filter remembers, as plain values.
+        The state of its filter, as built-in values.
     policy : dict, optional
-        Of a live loop: the settings and the state of its policy, and when each source was called
-        last, as plain values.
+        For a live loop: the settings and the state of its policy, and the time of each source's
+        last call, as built-in values.
     """
 
     id: str | int | None
@@ -49,54 +49,53 @@ class Saved(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
     filter : dict
-        The kind of the filter, its classes and all its options; see `settings`.
+        The kind of the filter, its classes and all its options; see `filter_settings`.
     columns : tuple of str
         The classes, in the order of the data.
-    streams : list of Saved
+    streams : list of SavedStream
         All streams.
     """
 
     filter: dict[str, Any]
     columns: tuple[str, ...]
-    streams: list[Saved]
+    streams: list[SavedStream]
 
 
-def settings(filter: Filter) -> dict[str, Any]:  # noqa: A002
-    """Return what makes the same filter anew, as plain values.
+def filter_settings(filter: Filter) -> dict[str, Any]:  # noqa: A002
+    """Return the class, the classes and the options of a filter, as built-in values.
 
     Examples
     --------
     >>> from classfilter import DirichletFilter
-    >>> found = settings(DirichletFilter(["rest", "move"], 0.9))
-    >>> found["kind"], found["classes"], found["gamma"]
+    >>> settings = filter_settings(DirichletFilter(["rest", "move"], 0.9))
+    >>> settings["kind"], settings["classes"], settings["gamma"]
     ('DirichletFilter', ['rest', 'move'], 0.9)
     """
-    known = {"kind": type(filter).__name__, "classes": [str(name) for name in filter.classes]}
-    return known | options(filter)
-
-
-def require_same(path: Path, made: dict[str, Any], here: dict[str, Any], what: str) -> None:
-    """Refuse a file that was made with other settings of a filter or a policy."""
-    for key in dict.fromkeys([*made, *here]):
-        there, now = made.get(key), here.get(key)
-        if there != now:
-            raise ValueError(
-                f"{path} was made with {key} {there!r}, but the {what} has {now!r}; "
-                f"give the {what} the same, or {_REMEDY}"
-            )
+    kind, classes = type(filter).__name__, [str(name) for name in filter.classes]
+    return {"kind": kind, "classes": classes, **options(filter)}
 
 
 def policy_settings(policy: Policy) -> dict[str, Any]:
-    """Return what makes the same policy anew, as plain values."""
+    """Return the class and the options of a policy, as built-in values."""
     return {"kind": type(policy).__name__, **options(policy)}
 
 
-def write(path: Path, found: Checkpoint) -> None:
+def require_same(path: Path, saved: dict[str, Any], here: dict[str, Any], what: str) -> None:
+    """Raise if a file was written with other settings of a filter or a policy."""
+    for key in dict.fromkeys([*saved, *here]):
+        if saved.get(key) != here.get(key):
+            raise ValueError(
+                f"{path} was written with {key} {saved.get(key)!r}, but the {what} has "
+                f"{here.get(key)!r}; give the {what} the same, or {_REMEDY}"
+            )
+
+
+def write(path: Path, checkpoint: Checkpoint) -> None:
     """Write a file; it appears complete or not at all.
 
     Examples
@@ -104,21 +103,22 @@ def write(path: Path, found: Checkpoint) -> None:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "state.json")
-    ...     write(path, Checkpoint({"kind": "none"}, ("a", "b"), [Saved("ann", 5.0, [7], 0.1)]))
+    ...     stream = SavedStream("ann", 5.0, [7], 0.1)
+    ...     write(path, Checkpoint({"kind": "none"}, ("a", "b"), [stream]))
     ...     read(path).streams
-    [Saved(id='ann', time=5.0, ties=[7], state=0.1, policy=None)]
+    [SavedStream(id='ann', time=5.0, ties=[7], state=0.1, policy=None)]
     """
-    body = json.dumps({"version": VERSION, **found._asdict()})[:-1].encode()
+    body = json.dumps({"version": VERSION, **checkpoint._asdict()})[:-1].encode()
     with atomic_write(path) as file:
-        file.write(body + _SUM + b"%d}\n" % zlib.crc32(body))
+        file.write(body + _CRC32 + b"%d}\n" % zlib.crc32(body))
 
 
 def read(path: Path) -> Checkpoint:
-    """Read a file, or say what is wrong with it."""
+    """Read a file, or raise and say what is wrong with it."""
     text = path.read_bytes()
     try:
-        found = json.loads(text)
-        version = found["version"]
+        content = json.loads(text)
+        version = content["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{path} is damaged, or no checkpoint; {_REMEDY}") from None
     if version != VERSION:
@@ -126,8 +126,8 @@ def read(path: Path) -> Checkpoint:
             f"{path} has version {version!r} of the format, but this reads version {VERSION}; "
             f"use the release that wrote it, or {_REMEDY}"
         )
-    body, _, check = text.rpartition(_SUM)
+    body, _, check = text.rpartition(_CRC32)
     if check != b"%d}\n" % zlib.crc32(body):
-        raise ValueError(f"{path} is damaged: its check sum is wrong; {_REMEDY}")
-    streams = [Saved(*stream) for stream in found["streams"]]
-    return Checkpoint(found["filter"], tuple(found["columns"]), streams)
+        raise ValueError(f"{path} is damaged: its checksum is wrong; {_REMEDY}")
+    streams = [SavedStream(*stream) for stream in content["streams"]]
+    return Checkpoint(content["filter"], tuple(content["columns"]), streams)

@@ -1,4 +1,4 @@
-"""What a metric takes: true classes, predictions and times that fit, or a word on what does not."""
+"""Validation of the arguments of a metric: true classes, predictions and times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._typing import Floats, Ints
 
 
 def true_classes(truth: ArrayLike, rows: int) -> Ints:
-    """Return the true classes (T,), one a row of the prediction."""
+    """Return the true classes (T,), one per row of the prediction."""
     y = np.asarray(truth)
     if y.ndim != 1 or y.size != rows:
         raise ValueError(f"truth has shape {y.shape}, the prediction {rows} rows; they must agree")
@@ -22,8 +22,8 @@ def as_class_indices(name: str, a: NDArray[Any]) -> Ints:
     """Return class indices, if they are whole numbers."""
     if a.dtype.kind not in "iu" and not (a.dtype.kind == "f" and np.all(a == np.floor(a))):
         raise ValueError(f"{name} must hold class indices (whole numbers); it is {a.dtype}")
-    found: Ints = a.astype(np.intp)
-    return found
+    indices: Ints = a.astype(np.intp)
+    return indices
 
 
 def predicted_classes(pred: ArrayLike) -> Ints:
@@ -47,7 +47,7 @@ def finite_probs(probs: ArrayLike) -> Floats:
 
 
 def labelled_pair(truth: ArrayLike, pred: ArrayLike) -> tuple[Ints, Ints]:
-    """Return true and called classes of the labelled rows."""
+    """Return true and predicted classes of the labelled rows."""
     k = predicted_classes(pred)
     y = true_classes(truth, k.size)
     keep = labelled(y)
@@ -67,7 +67,7 @@ def labelled_probs(truth: ArrayLike, probs: ArrayLike) -> tuple[Ints, Floats]:
 
 
 def labelled(y: Ints) -> NDArray[np.bool_]:
-    """Say which rows have a label; there must be one."""
+    """Return which rows have a label; there must be one."""
     keep: NDArray[np.bool_] = y >= 0
     if not keep.any():
         raise ValueError("truth has no labelled row (0 or more)")

@@ -1,4 +1,4 @@
-"""TODO _optional."""
+"""Import optional dependencies, with an error that names the remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def import_optional(name: str) -> Any:
-    """Import a library that only tables need."""
+    """Import a library that only tables and files need."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def public(*objects: type, module: str = "classfilter") -> None:
-    """Let classes name a path that stays: pickles and messages use it."""
-    for each in objects:
-        each.__module__ = module
+def public(*classes: type, module: str = "classfilter") -> None:
+    """Set the module of classes to their public path, which pickles and messages show."""
+    for cls in classes:
+        cls.__module__ = module

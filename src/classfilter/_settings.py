@@ -1,4 +1,4 @@
-"""Settings of filters and policies as built-in values, and as a TOML file, to the bit."""
+"""Settings of filters and policies as built-in values and as TOML files, exact to the bit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._validation import check_weight
 
 
 def from_builtin(value: Any, pattern: Any) -> Any:
-    """Return what `to_builtin` made of a state, with the types of another state, `pattern`."""
+    """Return the state that `to_builtin` converted, with the types of another state, `pattern`."""
     if isinstance(pattern, np.ndarray):
         return np.array(value, dtype=pattern.dtype)
     if hasattr(pattern, "_fields"):
@@ -23,13 +23,13 @@ def from_builtin(value: Any, pattern: Any) -> Any:
     return tuple(value) if isinstance(pattern, tuple) else value
 
 
-def options(of: object) -> dict[str, Any]:
-    """Return the options that a filter or a policy was made with, as plain Python values."""
-    return {key: to_builtin(value) for key, value in getattr(of, "_options", {}).items()}
+def options(configured: object) -> dict[str, Any]:
+    """Return the options of a filter or a policy as built-in values."""
+    return {key: to_builtin(value) for key, value in getattr(configured, "_options", {}).items()}
 
 
 def to_builtin(value: Any) -> Any:
-    """Return an option or a state as text and numbers and lists of them, to the bit."""
+    """Return an option or a state as text, numbers and lists of them, exact to the bit."""
     if isinstance(value, (list, tuple)):
         return [to_builtin(item) for item in value]
     if isinstance(value, np.dtype):
@@ -46,21 +46,21 @@ def save(
 ) -> None:
     """Write a filter's settings, the weights of its sources and a policy to a TOML file.
 
-    Every option is written, so that the file means the same whatever the defaults become. Numbers
-    come back to the bit. The file appears complete or not at all.
+    Every option is written, so that the file keeps its meaning if defaults change. Numbers are
+    restored to the bit. The file appears complete or not at all.
 
     Parameters
     ----------
     filter : Filter
-        Its settings are kept, not its state. Its classes must be text or whole numbers.
+        Its settings are saved, not its state. Its classes must be text or whole numbers.
     path : str or Path
-        Where to; what is there is replaced.
+        The file; an existing one is replaced.
     beta : mapping of str to float, optional
         The weight of each source, 0 to 1.
-    channel : mapping of str to Channel, optional
-        What puts the answers of a source right, in the filter's order of classes.
+    channel : mapping of str to Channel or None, optional
+        Corrects the outputs of a source, in the filter's order of classes.
     policy : Periodic or Adaptive, optional
-        Its settings are kept, not its state.
+        Its settings are saved, not its state.
 
     Examples
     --------
@@ -99,15 +99,18 @@ def save(
                 raise ValueError(f"beta has the source {source!r}; its name must be text")
             check_weight(f"beta[{source!r}]", weight)
         sections["beta"] = {source: float(weight) for source, weight in beta.items()}
-    for source, one in (channel or {}).items():
+    for source, source_channel in (channel or {}).items():
         if not isinstance(source, str):
             raise ValueError(f"channel has the source {source!r}; its name must be text")
-        if len(one.prior) != len(filter.classes):
+        if source_channel is None:
+            continue
+        matrix, prior = source_channel.matrix, source_channel.prior
+        if len(prior) != len(filter.classes):
             raise ValueError(
-                f"channel[{source!r}] has {len(one.prior)} classes, but the filter has "
+                f"channel[{source!r}] has {len(prior)} classes, but the filter has "
                 f"{len(filter.classes)}"
             )
-        sections[f"channel.{_key(source)}"] = {"matrix": one.matrix.tolist(), "prior": one.prior}
+        sections[f"channel.{_key(source)}"] = {"matrix": matrix.tolist(), "prior": prior}
     if policy is not None:
         sections |= _policy_sections(policy)
     lines = [f"classes = {_value(filter.classes)}", f"filter = {_value(kind)}"]
@@ -119,23 +122,25 @@ def save(
         file.write(text.encode())
 
 
-def _kind(of: object) -> str:
-    """Return what a file calls the class of a filter or a policy; a subclass has no such name."""
-    kind = vars(type(of)).get("_kind")
+def _kind(configured: object) -> str:
+    """Return the name in a file of the class of a filter or a policy; a subclass has none."""
+    kind = vars(type(configured)).get("_kind")
     if kind is None:
-        raise TypeError(f"a {type(of).__name__} cannot be saved; save one of this library's own")
+        raise TypeError(
+            f"a {type(configured).__name__} cannot be saved; save a filter or policy of classfilter"
+        )
     return str(kind)
 
 
 def _policy_sections(policy: object) -> dict[str, dict[str, Any]]:
-    given = {key: value for key, value in options(policy).items() if value is not None}
-    cost = given.pop("cost", None)
-    sections = {"policy": {"kind": _kind(policy), **given}}
+    section = {key: value for key, value in options(policy).items() if value is not None}
+    cost = section.pop("cost", None)
+    sections = {"policy": {"kind": _kind(policy), **section}}
     return sections if cost is None else {**sections, "policy.cost": cost}
 
 
 def _value(value: Any) -> str:
-    """Write a value in TOML."""
+    """Return a value in TOML."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return f"[{', '.join(_value(item) for item in value)}]"
     if isinstance(value, str):

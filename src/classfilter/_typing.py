@@ -1,4 +1,4 @@
-"""The types of arrays, once for all modules."""
+"""Types that several modules share."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ Classes = SupportsIndex | Iterable[Hashable]
 Weights = float | Mapping[str, float]
 """One weight for all sources, or the weight of each."""
 NUMBER = (int, float, np.integer, np.floating)
-"""What counts as a number; bool is an int, so check it first."""
+"""The types of numbers; bool is an int, so exclude it first."""

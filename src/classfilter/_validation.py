@@ -1,4 +1,4 @@
-"""The columns of a recording: reading what people give, and refusing what is wrong by its row."""
+"""Check arguments and columns; an error names the argument, the value, the row and the remedy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._typing import NUMBER, Classes, Floats, Ints, Names, Weights
 
 
 class RowError(ValueError):
-    """What a row holds cannot be used; ``row`` tells which one."""
+    """A row that cannot be used; ``row`` is its index."""
 
     def __init__(self, what: str, row: int, rest: str) -> None:
         super().__init__(f"{what} in row {row}{rest}")
@@ -23,14 +23,14 @@ class RowError(ValueError):
 
 
 class Factorized(NamedTuple):
-    """A column of few different cells.
+    """A column of few distinct values.
 
     Attributes
     ----------
     codes : ndarray of int (T,)
-        Each row's place in `categories`.
+        Index of each row's value in `categories`.
     categories : list
-        The different values, in order of appearance.
+        The distinct values, in order of appearance.
     """
 
     codes: Ints
@@ -38,16 +38,16 @@ class Factorized(NamedTuple):
 
 
 def factorize(cells: Sequence[Any]) -> Factorized:
-    """Return a column as numbers of its different cells.
+    """Return a column as codes of its distinct values.
 
     Examples
     --------
     >>> factorize(["weak", "weak", "strong"])
     Factorized(codes=array([0, 0, 1]), categories=['weak', 'strong'])
     """
-    number = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
-    codes = np.fromiter(map(number.__getitem__, cells), np.intp, len(cells))
-    return Factorized(codes, list(number))
+    code = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    codes = np.fromiter(map(code.__getitem__, cells), np.intp, len(cells))
+    return Factorized(codes, list(code))
 
 
 def class_names(classes: Classes) -> tuple[Any, ...]:
@@ -70,13 +70,14 @@ def text_names(classes: Classes) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _one_dimensional(name: str, given: NDArray[Any]) -> None:
-    if given.ndim != 1:
-        raise ValueError(f"{name} has {given.ndim} dimensions; it must have 1: one entry a row")
+def require_1d(name: str, column: NDArray[Any]) -> None:
+    """Raise unless a column has one dimension."""
+    if column.ndim != 1:
+        raise ValueError(f"{name} has {column.ndim} dimensions; it must have 1: one entry per row")
 
 
 def first_text(cells: Sequence[Any], rows: Sequence[int]) -> int:
-    """Return the first of the rows whose cell does not even look like a number."""
+    """Return the first of the rows whose cell is not even the text of a number."""
     for row in rows:
         try:
             float(cells[row])
@@ -89,19 +90,19 @@ def source_names(source: ArrayLike, rows: int) -> Names:
     """Return the source of each row as text."""
     if isinstance(source, str):
         return np.full(rows, source)
-    given = np.asarray(source, dtype=np.object_)
-    _one_dimensional("source", given)
-    found = factorize_sources(factorize(given.tolist()))
-    return np.array(found.categories, dtype=np.str_)[found.codes]
+    column = np.asarray(source, dtype=np.object_)
+    require_1d("source", column)
+    codes, names = factorize_sources(factorize(column.tolist()))
+    return np.array(names, dtype=np.str_)[codes]
 
 
-def factorize_sources(found: Factorized) -> Factorized:
-    """Return a column of sources, their names as text."""
-    for i, cell in enumerate(found.categories):
+def factorize_sources(source: Factorized) -> Factorized:
+    """Return a column of sources, checked, with their names as text."""
+    for i, cell in enumerate(source.categories):
         if not isinstance(cell, (str, int)):
-            row = int((found.codes == i).argmax())
+            row = int((source.codes == i).argmax())
             raise RowError("source", row, f" is {cell!r}; it must be a name: fill it in")
-    return Factorized(found.codes, [str(cell) for cell in found.categories])
+    return Factorized(source.codes, [str(cell) for cell in source.categories])
 
 
 def row_weights(source: Factorized, beta: Weights, default: float | None = None) -> Floats:
@@ -121,14 +122,14 @@ def row_weights(source: Factorized, beta: Weights, default: float | None = None)
 
 
 def check_weight(name: str, value: Any) -> float:
-    """Return a weight as a float, if it is one."""
+    """Return a weight as a float."""
     if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
         raise ValueError(f"{name} is {value!r}; it must be a number in [0, 1]")
     return float(value)
 
 
 def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
-    """Return probabilities (T, K) that a filter will take: the C core decides."""
+    """Return a copy of probabilities (T, K), checked by the C core as a filter checks them."""
     p = _matrix(probs, len(classes))
     try:
         _core.check_rows(len(classes), p, 1.0, 0.0)
@@ -138,21 +139,21 @@ def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
 
 
 def _row_error(error: ValueError, classes: tuple[str, ...]) -> RowError:
-    """Return the core's error with its row apart, and the class by its name."""
-    found = re.fullmatch(r"probs(?: in row (\d+)|\[(\d+), (\d+)\])( .*)", str(error))
-    assert found is not None, error
-    row, cell_row, k, rest = found.groups()
+    """Return the core's error as one of a row, with the name of the class."""
+    match = re.fullmatch(r"probs(?: in row (\d+)|\[(\d+), (\d+)\])( .*)", str(error))
+    assert match is not None, error
+    row, cell_row, k, rest = match.groups()
     if k is not None:
         rest = f", class {classes[int(k)]!r},{rest}"
     return RowError("probs", int(row or cell_row), rest)
 
 
 def _matrix(probs: ArrayLike, K: int) -> Floats:
-    """Return a copy of shape (T, K), or name the row that does not fit."""
+    """Return a copy of shape (T, K); an error names the row that does not fit."""
     try:
-        given = np.asarray(probs)
-        if given.dtype.kind in "iuf" and given.ndim == 2 and given.shape[1] == K:
-            return given.astype(np.float64)
+        array = np.asarray(probs)
+        if array.dtype.kind in "iuf" and array.ndim == 2 and array.shape[1] == K:
+            return array.astype(np.float64)
     except ValueError:  # rows of unequal length
         pass
     rows = list(probs) if isinstance(probs, Iterable) else []
@@ -161,7 +162,7 @@ def _matrix(probs: ArrayLike, K: int) -> Floats:
         cells = list(entries) if isinstance(entries, Iterable) else [entries]
         if len(cells) != K:
             rest = f" has {len(cells)} entries, but there are {K} classes; "
-            raise RowError("probs", row, f"{rest}give one probability a class")
+            raise RowError("probs", row, f"{rest}give one probability per class")
         for k, cell in enumerate(cells):
             if not (cell is None or isinstance(cell, NUMBER)):
                 raise RowError("probs", row, f" has {cell!r}; it must hold numbers")
@@ -178,21 +179,24 @@ def one_hot(labels: Ints, K: int) -> Floats:
     array([[ 0.,  1.],
            [nan, nan]])
     """
-    found: Floats = np.where((labels >= 0)[:, None], np.eye(K)[np.maximum(labels, 0)], np.nan)
-    return found
+    probs: Floats = np.where((labels >= 0)[:, None], np.eye(K)[np.maximum(labels, 0)], np.nan)
+    return probs
 
 
 def class_indices(
     label: ArrayLike, classes: tuple[str, ...], known: Mapping[Any, int] | None = None
 ) -> Ints:
-    """Return the index of each row's class, given as in `known`; or as a name or an index."""
-    given = np.asarray(label, dtype=np.object_)
-    _one_dimensional("label", given)
+    """Return the class index of each label, -1 where unknown.
+
+    `known` maps labels to indices; by default, names and indices.
+    """
+    column = np.asarray(label, dtype=np.object_)
+    require_1d("label", column)
     K = len(classes)
     if known is None:
         known = {k: k for k in range(-1, K)} | {c: k for k, c in enumerate(classes)}
-    found: Ints = np.full(given.size, -1, dtype=np.intp)
-    for row, cell in enumerate(given.tolist()):
+    indices: Ints = np.full(column.size, -1, dtype=np.intp)
+    for row, cell in enumerate(column.tolist()):
         if cell is None or cell != cell:
             continue
         if cell not in known:
@@ -200,8 +204,8 @@ def class_indices(
                 f" is {cell!r}; the classes are {list(classes)}: give a name, an index from 0 to "
             )
             raise RowError("label", row, f"{rest}{K - 1}, or -1 where it is unknown")
-        found[row] = known[cell]
-    return found
+        indices[row] = known[cell]
+    return indices
 
 
 def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002

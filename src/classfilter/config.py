@@ -1,4 +1,6 @@
-"""A filter as a small TOML file: its settings, the weights of its sources, a policy; not its state.
+"""A filter as a small TOML file: its settings, the weights of its sources and a policy.
+
+The file does not hold the state.
 
 ::
 
@@ -42,26 +44,27 @@ from .policy import Adaptive, Periodic, Policy
 
 __all__ = ["KINDS", "POLICIES", "Config", "load", "read", "save"]
 
-KINDS: dict[str, Callable[..., Filter]] = {
-    "dirichlet": DirichletFilter,
-    "sticky": StickyFilter,
-    "raw": RawFilter,
-    "mean": MeanFilter,
-    "ema": EmaFilter,
-    "vote": VoteFilter,
-    "hold": HoldFilter,
-}
-"""What a file calls each class of filters. Such a class takes the classes first, then options by
-name, and keeps those it was made with in ``_options``."""
+_FILTERS = (
+    DirichletFilter,
+    StickyFilter,
+    RawFilter,
+    MeanFilter,
+    EmaFilter,
+    VoteFilter,
+    HoldFilter,
+)
+KINDS: dict[str, Callable[..., Filter]] = {cls._kind: cls for cls in _FILTERS}
+"""The name in a file of each filter class. Its constructor takes the classes first, then options by
+name, and keeps the options in ``_options``."""
 
 POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
-"""What a file calls each class of policies; it keeps its options in ``_options`` too."""
+"""The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
 _TEXT = ("estimate", "dtype", "strong", "weak")
 
 
 class Config(NamedTuple):
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
@@ -70,9 +73,9 @@ class Config(NamedTuple):
     beta : dict of str to float
         The weight of each source; empty where the file has none.
     channel : dict of str to Channel
-        What puts the answers of a source right; empty where the file has none.
+        Corrects the outputs of a source; empty where the file has none.
     policy : Policy or None
-        Which source to call next, without any calls; None where the file has none.
+        Chooses the source to call next, in its initial state; None where the file has none.
     """
 
     filter: Filter
@@ -82,7 +85,7 @@ class Config(NamedTuple):
 
 
 def load(path: str | Path) -> Filter:
-    """Make the filter that a TOML file describes.
+    """Return the filter that a TOML file describes.
 
     Examples
     --------
@@ -96,7 +99,7 @@ def load(path: str | Path) -> Filter:
 
 
 def read(path: str | Path) -> Config:
-    """Read a TOML file: the filter that it describes, and the weights of the sources.
+    """Read a TOML file: a filter, the weights and channels of the sources, and a policy.
 
     Parameters
     ----------
@@ -118,33 +121,33 @@ def read(path: str | Path) -> Config:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _parse(found: dict[str, Any]) -> Config:
-    for key in found:
+def _parse(content: dict[str, Any]) -> Config:
+    for key in content:
         if key not in ("classes", "filter", "options", "beta", "channel", "policy"):
             known = "classes, filter, [options], [beta], [channel.<source>] and [policy]"
             raise ValueError(f"unknown key {key}; there are {known}")
-    classes = found.get("classes")
+    classes = content.get("classes")
     if classes is None:
         raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
     if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
         raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
-    kind = found.get("filter")
+    kind = content.get("filter")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
     for title in ("options", "beta", "channel", "policy"):
-        if not isinstance(found.get(title, {}), dict):
-            raise ValueError(f"{title} is {found[title]!r}; it must be a section, [{title}]")
-    options, beta, channel = (found.get(title, {}) for title in ("options", "beta", "channel"))
+        if not isinstance(content.get(title, {}), dict):
+            raise ValueError(f"{title} is {content[title]!r}; it must be a section, [{title}]")
+    options, beta, channel = (content.get(title, {}) for title in ("options", "beta", "channel"))
     _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:])
     weights = {source: check_weight(f"beta.{source}", weight) for source, weight in beta.items()}
-    channels = {source: _channel(source, given, len(classes)) for source, given in channel.items()}
-    policy = _policy(found["policy"], weights) if "policy" in found else None
+    channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
+    policy = _policy(content["policy"], weights) if "policy" in content else None
     return Config(KINDS[kind](classes, **options), weights, channels, policy)
 
 
-def _policy(given: dict[str, Any], beta: Mapping[str, float]) -> Policy:
+def _policy(section: dict[str, Any], beta: Mapping[str, float]) -> Policy:
     """Return the policy of a section."""
-    options = dict(given)
+    options = dict(section)
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in POLICIES:
         raise ValueError(f"policy.kind is {kind!r}; it must be one of {', '.join(POLICIES)}")
@@ -158,15 +161,15 @@ def _policy(given: dict[str, Any], beta: Mapping[str, float]) -> Policy:
             _check(f"policy.cost.{source}", value)
         options["cost"] = cost
     try:
-        made: Any = POLICIES[kind](**options)
+        policy: Any = POLICIES[kind](**options)
     except ValueError as error:
         raise ValueError(f"policy: {error}") from None
-    for source in (made.strong, made.weak):
+    for source in (policy.strong, policy.weak):
         if beta and source not in beta:
             raise ValueError(
                 f"policy calls {source!r}, but [beta] names {list(beta)}: add it there"
             )
-    return made  # type: ignore[no-any-return]
+    return policy  # type: ignore[no-any-return]
 
 
 def _check_options(kind: str, options: Mapping[str, Any], allowed: list[str]) -> None:
@@ -176,24 +179,24 @@ def _check_options(kind: str, options: Mapping[str, Any], allowed: list[str]) ->
         _check(key, value)
 
 
-def _channel(source: str, given: Any, K: int) -> Channel:
+def _channel(source: str, section: Any, K: int) -> Channel:
     """Return the channel of a section."""
     title = f"channel.{source}"
-    if not isinstance(given, dict) or not {"matrix"} <= given.keys() <= {"matrix", "prior"}:
+    if not isinstance(section, dict) or not {"matrix"} <= section.keys() <= {"matrix", "prior"}:
         raise ValueError(f"{title} must be a section, [{title}], with a matrix and maybe a prior")
-    for key, value in given.items():
+    for key, value in section.items():
         _check(f"{title}.{key}", value)
     try:
-        made = Channel(given["matrix"], given.get("prior"))
+        channel = Channel(section["matrix"], section.get("prior"))
     except ValueError as error:
         raise ValueError(f"{title}: {error}") from None
-    if len(made.prior) != K:
-        raise ValueError(f"{title} has {len(made.prior)} classes, but the filter has {K}")
-    return made
+    if len(channel.prior) != K:
+        raise ValueError(f"{title} has {len(channel.prior)} classes, but the filter has {K}")
+    return channel
 
 
 def _check(key: str, value: Any) -> None:
-    """Refuse a value of the wrong type; whether it is in range, the filter knows."""
+    """Raise for a value of the wrong type; the filter checks its range."""
     if key in _TEXT:
         if not isinstance(value, str):
             raise ValueError(f'option {key} is {value!r}; it must be text, in "quotes"')

@@ -1,11 +1,11 @@
-"""The main job on simulated days: ``python -m classfilter.demo [picture.png]``.
+"""A demonstration on simulated days: ``python -m classfilter.demo [picture.png]``.
 
-A weak classifier answers every 5 s and a strong one once a minute. The methods of the paper, a
-tuned filter and the adaptive policy turn their answers into a track; the table compares accuracies,
-the picture shows the hardest minutes.
-The simulation was set to resemble the paper's Table I, so nearness to it proves nothing: compare
-the rows with each other. The paper does not tell how good its strong classifier is; the row of
-Hold in particular rests on an assumption.
+A weak classifier is called every 5 s and a strong one once a minute. The methods of the paper, a
+tuned filter and the adaptive policy filter their predictions; the table compares accuracies, the
+picture shows the hardest minutes.
+The simulation was set to resemble the paper's Table I, so closeness to it proves nothing: compare
+the rows with each other. The paper does not state the accuracy of its strong classifier; the row
+of Hold in particular depends on an assumption.
 """
 
 from __future__ import annotations
@@ -21,36 +21,39 @@ from classfilter.filters._baselines import HoldFilter, MeanFilter
 from classfilter.filters._dirichlet import DirichletFilter
 from classfilter.policy import Adaptive
 from classfilter.simulation._simulate import Simulation, simulate
+from classfilter.tuning._objective import Progress
 from classfilter.tuning._result import Tuned
 from classfilter.tuning._tune import tune
 
-from ._typing import Floats
+from ._typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: Memory of the filter: the library's default, not fitted to these days.
 GAMMA = 0.9
-#: Table I of the paper, in percent: 25 people of Capture-24.
+"""Decay of the paper's filters: the library's default, not fitted to these days."""
 PAPER = {"Raw": 77.15, "Simple": 80.85, "Single": 82.61, "Multiple": 85.24}
+"""Table I of the paper, in percent: 25 people of Capture-24."""
 MINUTES = 15
+TUNING_SHARE = 0.5
+"""Of the progress bar."""
 
 
-def settings() -> Tuned:
-    """Return what is found without labels on three other days."""
+def tune_on_other_days(progress: Progress | None = None) -> Tuned:
+    """Return a filter tuned without labels on three other days."""
     days = [simulate("capture24", seed=seed) for seed in (1001, 1002, 1003)]
-    return tune([day.recording(every=12) for day in days], reference="strong")
+    recordings = [day.recording(every=12) for day in days]
+    return tune(recordings, reference="strong", progress=progress)
 
 
-def estimates(day: Simulation, tuned: Tuned) -> dict[str, Floats]:
-    """Return the track (T, K) of each method over one day, answers chosen as in the paper.
+def estimates(day: Simulation, tuned: Tuned) -> dict[str, Array]:
+    """Return the class probabilities (T, K) of each method over one day, with the paper's policy.
 
-    The last one chooses by itself when to ask the strong classifier, as often on average.
+    The last method chooses when to call the strong classifier, as often on average.
     """
     source, raw = day.mixed(every=12)
-    strong = source == "strong"
-    weight = np.where(strong, 1.0, 0.5)
+    weight = np.where(source == "strong", 1.0, 0.5)
     return {
         "Raw": raw,
         "Simple": MeanFilter(day.classes, window=5).run(raw),
@@ -64,8 +67,8 @@ def estimates(day: Simulation, tuned: Tuned) -> dict[str, Floats]:
     }
 
 
-def busiest(raw: Floats, rows: int) -> slice:
-    """Return the `rows` successive rows in which the called class changes most often.
+def busiest(raw: Array, rows: int) -> slice:
+    """Return the `rows` successive rows in which the predicted class changes most often.
 
     Examples
     --------
@@ -78,9 +81,9 @@ def busiest(raw: Floats, rows: int) -> slice:
     return slice(start, start + rows)
 
 
-def scores(day: Simulation, tracks: dict[str, Floats]) -> dict[str, tuple[float, float]]:
-    """Return each method's accuracy in percent and switches an hour; the truth's come last."""
-    rows = {**tracks, "(the truth)": day.truth}
+def scores(day: Simulation, methods: dict[str, Array]) -> dict[str, tuple[float, float]]:
+    """Return each method's accuracy in percent and switches per hour; those of the truth last."""
+    rows = {**methods, "(the truth)": day.truth}
     return {
         name: (100 * metrics.accuracy(day.truth, p), metrics.switches_per_hour(p, day.time))
         for name, p in rows.items()
@@ -88,21 +91,21 @@ def scores(day: Simulation, tracks: dict[str, Floats]) -> dict[str, tuple[float,
 
 
 def table(days: list[dict[str, tuple[float, float]]]) -> str:
-    """Return the scores' means over the days beside the paper's accuracies, as lines of text."""
-    lines = [f"{'':18}{'accuracy, %':>12}{'in the paper':>14}{'switches an hour':>18}"]
+    """Return the mean scores of all days beside the paper's accuracies, as lines of text."""
+    lines = [f"{'':18}{'accuracy, %':>12}{'in the paper':>14}{'switches per hour':>19}"]
     for name in days[0]:
         accuracy, switches = np.mean([day[name] for day in days], axis=0)
         paper = f"{PAPER[name]:.2f}" if name in PAPER else "-"
-        lines.append(f"{name:18}{accuracy:12.2f}{paper:>14}{switches:18.1f}")
+        lines.append(f"{name:18}{accuracy:12.2f}{paper:>14}{switches:19.1f}")
     return "\n".join(lines)
 
 
-def picture(day: Simulation, tracks: dict[str, Floats]) -> Figure:
+def picture(day: Simulation, methods: dict[str, Array]) -> Figure:
     """Draw the minutes in which Raw flickers most: probabilities above, classes below."""
     from matplotlib.figure import Figure
 
-    part = busiest(tracks["Raw"], MINUTES * 12)
-    shown = {name: p[part] for name, p in tracks.items()}
+    part = busiest(methods["Raw"], MINUTES * 12)
+    shown = {name: p[part] for name, p in methods.items()}
     lines = {name: shown[name] for name in ("Simple", "Single", "Multiple")}
     strong = day.mixed(every=12)[0][part] == "strong"
     time, truth = day.time[part], day.truth[part]
@@ -112,6 +115,14 @@ def picture(day: Simulation, tracks: dict[str, Floats]) -> Figure:
     plot.timeline(time, truth, shown, day.classes, ax=bottom)
     top.set_xlabel("")
     return figure
+
+
+def show_progress(share: float, width: int = 40) -> None:
+    """Draw a progress bar on a terminal; it disappears at the end."""
+    if sys.stderr.isatty():
+        bar = f"[{'#' * int(share * width):{width}}] {share:4.0%}"
+        sys.stderr.write(f"\r{bar}" if share < 1 else f"\r{' ' * len(bar)}\r")
+        sys.stderr.flush()
 
 
 def main(out: str = "demo.png", days: int = 25) -> None:
@@ -124,24 +135,28 @@ def main(out: str = "demo.png", days: int = 25) -> None:
     days : int
         How many days to simulate, with the seeds 0, 1, ...; 25 like the paper's people.
     """
-    first, tuned = simulate("capture24", seed=0), settings()
-    tracks = estimates(first, tuned)
-    rows = [scores(first, tracks)]
-    for seed in range(1, days):
+    show_progress(0.0)
+    tuned = tune_on_other_days(lambda share: show_progress(TUNING_SHARE * share))
+    rows = []
+    for seed in range(days):
         day = simulate("capture24", seed=seed)
-        rows.append(scores(day, estimates(day, tuned)))
+        methods = estimates(day, tuned)
+        rows.append(scores(day, methods))
+        if seed == 0:
+            first = day, methods
+        show_progress(TUNING_SHARE + (1 - TUNING_SHARE) * (seed + 1) / days)
     print(f"Simulated days: {days}, set to resemble the paper's data; compare the rows, not the")
-    print("columns. A weak classifier answers every 5 s, a strong one once a minute.\n")
+    print("columns. A weak classifier is called every 5 s, a strong one once a minute.\n")
     print(table(rows))
     print(
-        "\nThe classifiers' own answers (Raw) flicker; the mean of the last five (Simple), the"
-        "\nfilter with equal weights (Single) and the filter that trusts the weak one half as much"
-        "\n(Multiple) steady them; the strong one's last answer, held, is the simple rule to beat."
-        "\nBelow it, a filter with settings found without labels on other days; the same, asking"
-        "\nthe strong classifier where it is in doubt, as often on average.\n"
+        "\nThe classifiers' own predictions (Raw) flicker; the mean of the last five (Simple), the"
+        "\nfilter with equal weights (Single) and the filter with half the weight for the weak one"
+        "\n(Multiple) steady them; holding the last strong prediction is the simple rule to beat."
+        "\nBelow it, a filter tuned without labels on other days; and the same filter with strong"
+        "\ncalls where it is uncertain, as many on average.\n"
     )
     try:
-        picture(first, tracks).savefig(out)
+        picture(*first).savefig(out)
     except ImportError:
         print("The picture needs matplotlib: pip install 'classfilter[plot]'")
     else:

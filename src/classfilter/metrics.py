@@ -1,8 +1,8 @@
-"""How good a class track is: right, calibrated, steady and quick.
+"""Metrics of class estimates: accuracy, calibration, stability and delay.
 
 Every function takes the true classes ``truth`` (T,) and a prediction: class probabilities (T, K)
-or class indices (T,). Rows with ``truth < 0`` are unlabelled and left out. Of equal
-probabilities the first wins.
+or class indices (T,). Rows with ``truth < 0`` are unlabelled and left out. Of several
+equal probabilities the first counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ._typing import Floats, Ints
 
 
 def accuracy(truth: ArrayLike, pred: ArrayLike) -> float:
-    """Return the share of labelled rows whose class is right.
+    """Return the share of labelled rows whose predicted class is the true one.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def accuracy(truth: ArrayLike, pred: ArrayLike) -> float:
 
 
 def confusion(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -> Ints:
-    """Count how often truth ``i`` was called ``j``.
+    """Count how often class ``i`` was predicted as ``j``.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def confusion(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -
     Returns
     -------
     ndarray of int (K, K)
-        Rows are true, columns are called.
+        Rows are true classes, columns predicted ones.
 
     Examples
     --------
@@ -56,15 +56,15 @@ def confusion(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -
     """
     y, k = labelled_pair(truth, pred)
     shape = np.shape(pred)
-    seen = int(max(y.max(), k.max())) + 1
-    K = n_classes or (shape[1] if len(shape) == 2 else seen)
-    if seen > K:
-        raise ValueError(f"class {seen - 1} occurs, but there are only {K} classes (0 to {K - 1})")
+    least = int(max(y.max(), k.max())) + 1
+    K = n_classes or (shape[1] if len(shape) == 2 else least)
+    if least > K:
+        raise ValueError(f"class {least - 1} occurs, but there are only {K} classes (0 to {K - 1})")
     return np.bincount(y * K + k, minlength=K * K).reshape(K, K)
 
 
 def sensitivity(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -> Floats:
-    """Return ``TP / (TP + FN)`` of each class (K,); NaN for one that never is true. Also: recall.
+    """Return ``TP / (TP + FN)`` of each class (K,); NaN for one that never occurs. Also: recall.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def sensitivity(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None)
 
 
 def precision(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -> Floats:
-    """Return ``TP / (TP + FP)`` of each class (K,); NaN for one that is never called.
+    """Return ``TP / (TP + FP)`` of each class (K,); NaN for one that is never predicted.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def specificity(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None)
 def macro_f1(truth: ArrayLike, pred: ArrayLike) -> float:
     """Return the mean over classes of ``2 TP / (2 TP + FP + FN)``.
 
-    The mean is over the classes that occur, as a truth or as an answer.
+    The mean is over the classes that occur, as true or as predicted ones.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def log_loss(truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3) -> float:
         Class probabilities; each row is scaled to the sum 1.
     floor : float
         Probabilities are raised to this first, because a zero would cost infinitely much. The
-        default is the filters' own; near 0 the loss tells little but how often a zero was wrong.
+        default is that of the filters; near 0 the loss mostly counts how often a zero was wrong.
 
     Examples
     --------
@@ -156,10 +156,11 @@ def brier(truth: ArrayLike, probs: ArrayLike) -> float:
 
 
 def calibration_error(truth: ArrayLike, probs: ArrayLike, bins: int = 15) -> float:
-    """Return the expected calibration error of the called class.
+    """Return the expected calibration error of the predicted class.
 
     With the rows sorted into equal bins of their confidence ``max_k p_k``, it is
-    ``sum_b n_b / n |accuracy_b - mean confidence_b|``: 0 where 80 % sure means right in 80 %.
+    ``sum_b n_b / n |accuracy_b - mean confidence_b|``: 0 where 80 % of the predictions with a
+    confidence of 80 % are correct, and so on.
 
     Examples
     --------
@@ -169,10 +170,10 @@ def calibration_error(truth: ArrayLike, probs: ArrayLike, bins: int = 15) -> flo
     if bins < 1:
         raise ValueError(f"bins is {bins}; it must be 1 or more")
     y, p = labelled_probs(truth, probs)
-    sure = p.max(axis=1)
-    excess = (p.argmax(axis=1) == y) - sure
-    at = np.clip(np.ceil(sure * bins).astype(np.intp) - 1, 0, bins - 1)
-    return float(np.abs(np.bincount(at, excess, minlength=bins)).sum() / y.size)
+    confidence = p.max(axis=1)
+    excess = (p.argmax(axis=1) == y) - confidence
+    bin_of = np.clip(np.ceil(confidence * bins).astype(np.intp) - 1, 0, bins - 1)
+    return float(np.abs(np.bincount(bin_of, excess, minlength=bins)).sum() / y.size)
 
 
 def switches_per_hour(
@@ -181,7 +182,7 @@ def switches_per_hour(
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
 ) -> float:
-    """Return how often the called class changes in an hour; of the truth, the true rate.
+    """Return how often the predicted class changes per hour.
 
     Parameters
     ----------
@@ -192,13 +193,13 @@ def switches_per_hour(
     truth : array_like of int (T,), optional
         Leave out rows where this is negative, so that both rates are over the same rows.
     max_gap : float, optional
-        Neighbours further apart than these seconds count neither as a change nor as time passed;
-        ten times the median step. Rows left out break the stream in the same way.
+        Neighbouring rows further apart than these seconds count neither as a change nor as time;
+        ten times the median step by default. Rows left out interrupt the stream in the same way.
 
     Returns
     -------
     float
-        Changes an hour; NaN if no two rows are neighbours.
+        Changes per hour; NaN if no two rows are neighbours.
 
     Examples
     --------
@@ -215,7 +216,7 @@ def count_switches(
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
 ) -> tuple[float, float]:
-    """Return how often the called class changes, and in how many hours; see `switches_per_hour`.
+    """Return how often the predicted class changes, and the hours; see `switches_per_hour`.
 
     Examples
     --------
@@ -244,13 +245,13 @@ class Delay(NamedTuple):
 def detection_delay(
     truth: ArrayLike, pred: ArrayLike, time: ArrayLike, max_gap: float | None = None
 ) -> Delay:
-    """Measure how long it takes until a change of the true class is seen.
+    """Measure how long it takes until a change of the true class is detected.
 
-    A true change opens a segment that lasts until the next change, gap, unlabelled row, or the
-    end. Its delay is the time from its first row to the first row in it with the right class: 0 if
-    that is right at once. A segment without a right row is *missed* and counts with its whole
-    length, the least that the delay can be: a track does not get quicker by missing more. (A track
-    that flickers is quick by chance: read the delay beside the switches.)
+    A true change begins a segment that lasts until the next change, gap, unlabelled row, or the
+    end. Its delay is the time from its first row to the first row in it that is predicted
+    correctly. A segment without such a row is *missed* and counts with its whole length, the least
+    that the delay can be: missing more does not reduce the delay. (An estimate that flickers is
+    fast by chance: compare the delay together with the switches.)
 
     Parameters
     ----------
@@ -259,8 +260,8 @@ def detection_delay(
     time : array_like (T,)
         Seconds, increasing.
     max_gap : float, optional
-        Neighbours further apart than these seconds are a gap: no change is counted across it. Ten
-        times the median step.
+        Neighbouring rows further apart than these seconds are a gap: no change is counted across
+        it. Ten times the median step by default.
 
     Returns
     -------
@@ -286,27 +287,26 @@ def detection_delay(
         return Delay(float("nan"), float("nan"), float("nan"), 0)
     dt = np.diff(t)
     step = np.append(np.where(joined, dt, np.median(dt)), np.median(dt))  # a row's own duration
-    right = np.flatnonzero(k == y)
-    at = np.searchsorted(right, first)
-    hit = np.append(right, y.size)[at]
-    found = hit <= last
-    delay = np.where(found, np.append(t, np.inf)[hit], t[last] + step[last]) - t[first]
-    delay, found = delay[changed], found[changed]
-    missed = float(1 - found.mean())
+    correct = np.flatnonzero(k == y)
+    hit = np.append(correct, y.size)[np.searchsorted(correct, first)]
+    detected = hit <= last
+    delay = np.where(detected, np.append(t, np.inf)[hit], t[last] + step[last]) - t[first]
+    delay, detected = delay[changed], detected[changed]
+    missed = float(1 - detected.mean())
     return Delay(float(np.median(delay)), float(delay.mean()), missed, delay.size)
 
 
 def summary(truth: ArrayLike, probs: ArrayLike, time: ArrayLike | None = None) -> dict[str, float]:
-    """Return every measure that is one number.
+    """Return every metric that is one number.
 
     Parameters
     ----------
     truth : array_like of int (T,)
         True classes.
     probs : array_like (T, K) or (T,)
-        Probabilities; or class indices, and then the measures of probabilities are left out.
+        Probabilities; or class indices, and then the metrics of probabilities are left out.
     time : array_like (T,), optional
-        Seconds; without it, the measures over time are left out.
+        Seconds; without it, the metrics over time are left out.
 
     Returns
     -------
@@ -337,7 +337,7 @@ def summary(truth: ArrayLike, probs: ArrayLike, time: ArrayLike | None = None) -
 
 
 def _joined(time: Floats, keep: NDArray[np.bool_], max_gap: float | None) -> NDArray[np.bool_]:
-    """Say for each pair of neighbours (T - 1,) whether the stream runs on from one to the other."""
+    """Return for each pair of neighbours (T - 1,) whether the stream continues between them."""
     dt = np.diff(time)
     if dt.size == 0:
         return np.zeros(0, dtype=bool)

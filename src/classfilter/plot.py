@@ -1,7 +1,7 @@
-"""Figures of class tracks. Matplotlib is imported only when a figure is made.
+"""Figures of class probabilities over time. Matplotlib is imported when a figure is drawn.
 
-Colours are Okabe and Ito's, which the colour-blind can tell apart; lines differ in their dashes and
-bands in their hatching too, so that a print in grey can be read.
+Colours are Okabe and Ito's, which the colour-blind can distinguish; lines differ in their dashes
+and bands in their hatching too, for prints in grey.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .data._recording import Recording
     from .evaluation._comparison import Comparison
     from .evaluation._policy_curve import PolicyCurve
-
 
 #: Okabe and Ito's colours, neighbours far apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -46,7 +45,7 @@ def probabilities(
     strong: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw the probability of the true class over time: the ideal is a track at 1.
+    """Draw the probability of the true class over time: the ideal is a line at 1.
 
     Parameters
     ----------
@@ -59,9 +58,9 @@ def probabilities(
     methods : mapping of str to array_like (T, K)
         Estimates by name, drawn as lines in this order.
     strong : array_like of bool (T,), optional
-        Where the strong classifier answered: a vertical grid line and a filled dot.
+        Where the strong classifier was called: a vertical grid line and a larger dot.
     ax : matplotlib Axes, optional
-        Where to draw; else a figure of its own.
+        Where to draw; by default, on a new figure.
 
     Returns
     -------
@@ -70,7 +69,7 @@ def probabilities(
 
     Examples
     --------
-    >>> figure = tracks([0, 5, 10], [0, 0, 1], [[0.9, 0.1]] * 3, {"Mean": [[0.8, 0.2]] * 3})
+    >>> figure = probabilities([0, 5], [0, 1], [[0.9, 0.1]] * 2, {"Mean": [[0.8, 0.2]] * 2})
     >>> len(figure.axes[0].lines)
     2
     """
@@ -80,7 +79,7 @@ def probabilities(
         raise ValueError(f"strong has shape {called.shape}; it must be {t.shape} like time")
     axes = _axes(ax, height=3.4)
     x = t / _seconds(t)
-    p = _of_truth("raw", raw, y)
+    p = _true_class_probs("raw", raw, y)
     dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": "black", "zorder": 3}
     axes.plot(x[~called], p[~called], label="Raw", markersize=2.2, **dots)
     if called.any():
@@ -89,7 +88,7 @@ def probabilities(
         axes.plot(x[called], p[called], label="Raw, strong call (grid)", markersize=5.0, **dots)
     cut = np.flatnonzero(np.diff(t) > 10 * _step(t)) + 1  # a NaN here interrupts the line
     for i, (name, probs) in enumerate(methods.items()):
-        p = np.insert(_of_truth(name, probs, y), cut, np.nan)
+        p = np.insert(_true_class_probs(name, probs, y), cut, np.nan)
         axes.plot(np.insert(x, cut, x[cut]), p, label=name, zorder=4, **LINES[i % len(LINES)])
     axes.set_ylabel("Probability of the true class")
     axes.set_ylim(-0.03, 1.03)
@@ -104,7 +103,7 @@ def timeline(
     *,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw the class over time as coloured bands: the truth, then one row a method.
+    """Draw the class over time as coloured bands: the truth, then one row per method.
 
     Parameters
     ----------
@@ -118,7 +117,7 @@ def timeline(
     classes : sequence of str
         Names of the K classes. The legend shows those that occur.
     ax : matplotlib Axes, optional
-        Where to draw; else a figure of its own.
+        Where to draw; by default, on a new figure.
 
     Returns
     -------
@@ -176,11 +175,11 @@ def overview(
     rec : Recording
         Where several rows have one time, the last of them is drawn.
     probs : array_like (T, K)
-        What a filter made of it.
+        Its filtered probabilities.
     rows : slice, optional
-        Which rows to draw; all of them unless given.
+        Which rows to draw; all by default.
     strong : str, optional
-        The source whose answers are marked.
+        The source whose rows are marked.
 
     Returns
     -------
@@ -209,8 +208,8 @@ def overview(
     truth = None if rec.label is None else rec.label[last]
     figure = Figure(figsize=(9.0, 6.0), dpi=200, layout="constrained")
     top, middle, bottom = figure.subplots(3, 1, height_ratios=(2, 3, 3), sharex=True)
-    said = np.where(np.isnan(raw[:, 0]), -1, np.nan_to_num(raw).argmax(axis=1))
-    timeline(t, truth, {"Raw": said, "Filtered": P}, rec.classes, ax=top)
+    predicted = np.where(np.isnan(raw[:, 0]), -1, np.nan_to_num(raw).argmax(axis=1))
+    timeline(t, truth, {"Raw": predicted, "Filtered": P}, rec.classes, ax=top)
     for axes, name, p in ((middle, "Raw", raw), (bottom, "Filtered", P)):
         _stacked(axes, t, p)
         axes.set_ylabel(name)
@@ -221,19 +220,19 @@ def overview(
         above = {"transform": middle.get_xaxis_transform(), "clip_on": False}
         middle.plot(x, np.full(x.size, 1.03), "kv", markersize=3.5, **above)
         middle.set_title(
-            f"Probabilities; a mark is an answer of {strong}", fontsize=9, loc="left", pad=10
+            f"Probabilities; a mark is a call of {strong}", fontsize=9, loc="left", pad=10
         )
     bottom.set_xlabel("Time (min)" if _seconds(t) == 60 else "Time (h)")
     return figure
 
 
-def comparison(found: Comparison) -> Figure:
-    """Draw who wins: a row a method, its accuracy with the interval, smoothers apart.
+def comparison(result: Comparison) -> Figure:
+    """Draw one row per method: its accuracy with the interval; smoothers look different.
 
     Parameters
     ----------
-    found : Comparison
-        What `compare` returned; without labels, its agreement with hindsight is drawn.
+    result : Comparison
+        Of `compare`; without labels, the agreement with the smoothed posterior is drawn.
 
     Returns
     -------
@@ -244,37 +243,39 @@ def comparison(found: Comparison) -> Figure:
 
     from .evaluation._comparison import TITLES
 
-    key = next(iter(found.rows[0].measures))
-    best = [first for _, first in found.cells(key)]
-    figure = Figure(figsize=(7.5, 0.32 * len(found.rows) + 1.0), dpi=200, layout="constrained")
+    key = next(iter(result.rows[0].measures))
+    best = [is_best for _, is_best in result.cells(key)]
+    figure = Figure(figsize=(7.5, 0.32 * len(result.rows) + 1.0), dpi=200, layout="constrained")
     axes = figure.subplots()
-    for y, row in enumerate(found.rows):
+    for y, row in enumerate(result.rows):
         value, low, high = (100 * x for x in row.measures[key])
         colour, mark = (COLOURS[5], "s") if row.smoothed else (COLOURS[0], "o")
         axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
         face = colour if best[y] else "white"
         axes.plot(value, y, mark, color=colour, markerfacecolor=face, markersize=6)
-    names = [row.name + " *" * row.smoothed for row in found.rows]
+    names = [row.name + " *" * row.smoothed for row in result.rows]
     axes.set_yticks(range(len(names)), names)
-    for label, first in zip(axes.get_yticklabels(), best, strict=True):
-        label.set_fontweight("bold" if first else "normal")
+    for label, is_best in zip(axes.get_yticklabels(), best, strict=True):
+        label.set_fontweight("bold" if is_best else "normal")
     axes.invert_yaxis()
-    axes.set_xlabel(f"{TITLES[key].capitalize()}; lines: 95 % of resamplings; * looks ahead")
+    axes.set_xlabel(
+        f"{TITLES[key].capitalize()}; lines: 95 % intervals; * smoothed: uses later rows too"
+    )
     axes.grid(axis="x", linewidth=0.4)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(left=False)
     return figure
 
 
-def policy_curve(found: PolicyCurve, *, ax: Axes | None = None) -> Figure:
-    """Draw how right a filter is for so many strong calls an hour, periodic and adaptive.
+def policy_curve(curve: PolicyCurve, *, ax: Axes | None = None) -> Figure:
+    """Draw accuracy against strong calls per hour, periodic and adaptive.
 
     Parameters
     ----------
-    found : PolicyCurve
-        What `classfilter.policy_curve` returned.
+    curve : PolicyCurve
+        Of `classfilter.policy_curve`.
     ax : matplotlib Axes, optional
-        Where to draw; else a figure of its own.
+        Where to draw; by default, on a new figure.
 
     Returns
     -------
@@ -286,15 +287,15 @@ def policy_curve(found: PolicyCurve, *, ax: Axes | None = None) -> Figure:
     if ax is None:
         ax = Figure(figsize=(6.0, 3.8), dpi=200, layout="constrained").subplots()
     for name, points, mark, colour in (
-        ("Periodic", found.periodic, "s--", COLOURS[1]),
-        ("Adaptive", found.adaptive, "o-", COLOURS[0]),
+        ("Periodic", curve.periodic, "s--", COLOURS[1]),
+        ("Adaptive", curve.adaptive, "o-", COLOURS[0]),
     ):
-        calls, right = [point.calls for point in points], [100 * point.accuracy for point in points]
-        ax.plot(calls, right, mark, color=colour, markersize=4.5, label=name)
-    ax.axhline(100 * found.strong_accuracy, color="0.5", linewidth=0.9, linestyle=":")
+        calls, accuracy = zip(*((p.calls, 100 * p.accuracy) for p in points), strict=True)
+        ax.plot(calls, accuracy, mark, color=colour, markersize=4.5, label=name)
+    ax.axhline(100 * curve.strong_accuracy, color="0.5", linewidth=0.9, linestyle=":")
     ax.annotate(
         " strong alone, every step",
-        (0.0, 100 * found.strong_accuracy),
+        (0.0, 100 * curve.strong_accuracy),
         xycoords=("axes fraction", "data"),
         ha="left",
         va="bottom",
@@ -304,13 +305,13 @@ def policy_curve(found: PolicyCurve, *, ax: Axes | None = None) -> Figure:
     )
     ax.set_xscale("log")
     ticks: list[float] = []
-    for point in found.periodic:
-        if not ticks or point.calls > 1.15 * ticks[-1]:  # or they run into one another
+    for point in curve.periodic:
+        if not ticks or point.calls > 1.15 * ticks[-1]:  # or the labels would overlap
             ticks.append(point.calls)
     ax.set_xticks(ticks, [f"{calls:.3g}" for calls in ticks], fontsize=8)
     ax.minorticks_off()
-    ax.set_xlabel("Strong calls an hour")
-    ax.set_ylabel("Accuracy, %" if found.labelled else "Agreement with the strong classifier, %")
+    ax.set_xlabel("Strong calls per hour")
+    ax.set_ylabel("Accuracy, %" if curve.labelled else "Agreement with the strong classifier, %")
     ax.grid(axis="y", linewidth=0.4)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="lower right")
@@ -320,7 +321,7 @@ def policy_curve(found: PolicyCurve, *, ax: Axes | None = None) -> Figure:
 
 
 def _stacked(axes: Axes, t: Floats, p: Floats) -> None:
-    """Fill the probabilities of the classes on top of each other; a row lasts until the next."""
+    """Draw the probabilities of the classes stacked; a row lasts until the next."""
     step = _step(t)
     gap = np.flatnonzero(np.diff(t) > 10 * step)
     x = np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step) / _seconds(t)
@@ -351,7 +352,7 @@ def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints
     return t, k.astype(np.intp)
 
 
-def _of_truth(name: str, probs: ArrayLike, y: Ints) -> Floats:
+def _true_class_probs(name: str, probs: ArrayLike, y: Ints) -> Floats:
     """Return the probability of the true class (T,); NaN in unlabelled rows."""
     p = np.asarray(probs, dtype=np.float64)
     if p.ndim != 2 or len(p) != y.size or p.shape[1] <= y.max():
@@ -376,7 +377,7 @@ def _axes(ax: Axes | None, height: float) -> Axes:
 
 
 def _finish(axes: Axes, t: Floats, handles: Sequence[Any], names: Sequence[str]) -> Figure:
-    """Label the time, put the legend above the data, take away the frame."""
+    """Label the time axis, put the legend above the data, remove the frame."""
     from matplotlib.figure import Figure
 
     axes.set_xlim(t[0] / _seconds(t), (t[-1] + _step(t)) / _seconds(t))

@@ -1,7 +1,7 @@
 """Policies: which classifier to call next.
 
-A policy is asked before each step and told after it. It remembers a few numbers, and takes the same
-decisions wherever it runs.
+A policy chooses a source before each step, and is updated after it. Its state is a few numbers, and
+it takes the same decisions wherever it runs.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from .filters._base import precision
+from .filters._base import check_dtype
 
 PolicyType = TypeVar("PolicyType", bound="Policy")
+PeriodicType = TypeVar("PeriodicType", bound="Periodic")
 AdaptiveType = TypeVar("AdaptiveType", bound="Adaptive")
-Made = TypeVar("Made")
 ROUNDING = 1e-9
-"""Share of a time that may be lost to rounding."""
+"""The share of a duration that rounding may lose."""
 
 
 class Policy(Protocol):
     """What every policy can do; anything that does it can take a policy's place."""
 
     state: Any
-    """All that the policy remembers, a tuple of numbers; assign it to restore."""
+    """The state, a tuple of numbers; assign it to restore."""
 
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
         """Return the source to call now; nothing changes.
@@ -37,22 +37,22 @@ class Policy(Protocol):
         Parameters
         ----------
         probs : array_like (K,)
-            The filter's reading after the step before.
+            The filter's estimate after the step before.
         since : mapping of str to float
-            The time since each source was called; infinite, or left out, where it never was.
+            The time since the last call of each source; infinite, or left out, if there was none.
         """
 
-    def called(self, source: str, answer: ArrayLike, probs: ArrayLike, dt: float) -> None:
+    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
         """Take note of a call.
 
         Parameters
         ----------
         source : str
-            Who was called, be it the chosen one or not.
-        answer : array_like (K,)
-            What it said, as the filter takes it; all NaN if nothing.
+            The source that was called, whether it was the chosen one or not.
+        observation : array_like (K,)
+            Its output, as the filter takes it; all NaN if there was none.
         probs : array_like (K,)
-            The filter's reading before that answer, as in `choose`.
+            The filter's estimate before that observation, as in `choose`.
         dt : float
             The time since the step before.
         """
@@ -65,7 +65,7 @@ class Policy(Protocol):
 
 
 class PeriodicState(NamedTuple):
-    """What a `Periodic` remembers.
+    """The state of a `Periodic`.
 
     Attributes
     ----------
@@ -77,15 +77,15 @@ class PeriodicState(NamedTuple):
 
 
 class Periodic:
-    """The paper's policy: the strong classifier once in a while, the weak one in between.
+    """The paper's policy: the strong classifier at regular intervals, the weak one in between.
 
     Parameters
     ----------
     every : int, optional
         Steps from one strong call to the next; 12 unless `seconds` is given.
     seconds : float, optional
-        Instead of `every`: the time units from one strong call to the next, or a little more,
-        where no step falls on that time.
+        Instead of `every`: the time units from one strong call to the next, or a little more if no
+        step falls on that time.
     strong, weak : str
         Names of the two sources.
 
@@ -115,7 +115,7 @@ class Periodic:
         strong: str = "strong",
         weak: str = "weak",
     ) -> None:
-        _two_names(strong, weak)
+        _require_two(strong, weak)
         if every is not None and seconds is not None:
             raise ValueError("every and seconds are both given; give one of them")
         if seconds is not None and not 0 < seconds < math.inf:
@@ -135,13 +135,14 @@ class Periodic:
             due = since.get(self.strong, math.inf) >= self.seconds * (1 - ROUNDING)
         return self.strong if due else self.weak
 
-    def called(self, source: str, answer: ArrayLike, probs: ArrayLike, dt: float) -> None:
+    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
         """Take note of a call; see `Policy.called`."""
-        self._steps_since_strong = _count_steps(self._steps_since_strong, source == self.strong)
+        steps = self._steps_since_strong
+        self._steps_since_strong = 1 if source == self.strong else steps + (steps > 0)
 
     @property
     def state(self) -> PeriodicState:
-        """All that the policy remembers; assign it to restore."""
+        """The state; assign it to restore."""
         return PeriodicState(self._steps_since_strong)
 
     @state.setter
@@ -151,14 +152,14 @@ class Periodic:
 
     @property
     def _options(self) -> dict[str, Any]:
-        """What makes the same policy anew."""
+        """The arguments that make the same policy."""
         return {key: getattr(self, key) for key in ("every", "seconds", "strong", "weak")}
 
     def reset(self) -> None:
         """Return to the state before any call."""
         self._steps_since_strong = 0
 
-    def copy(self: Made) -> Made:
+    def copy(self: PeriodicType) -> PeriodicType:
         """Return an independent policy with the same settings, in the same state."""
         return copy(self)
 
@@ -168,23 +169,23 @@ class Periodic:
 
 
 class AdaptiveState(NamedTuple):
-    """What an `Adaptive` remembers.
+    """The state of an `Adaptive`.
 
     Attributes
     ----------
     threshold_offset : float
-        By how much the threshold was raised so far, in logarithms.
+        By how much the threshold has been raised so far, as a logarithm.
     step : float
-        The usual time from step to step; 0 while it is not known.
+        The usual time from step to step; 0 while it is unknown.
     steps_since_strong : int
         Steps from the last strong call to the step that comes; 0 before the first.
     disagreement : float
-        How much the last weak answer denied what the filter held for true, 0 to 1.
+        How much the last weak prediction contradicted the filter's class, 0 to 1.
     residual_uncertainty : float
         The filter's uncertainty just after the last strong prediction, 0 to 1; known one step
         later.
     accrued_budget : float
-        Strong calls that the budget allowed so far, up to the horizon.
+        Strong calls that the budget has allowed so far, up to the horizon.
     """
 
     threshold_offset: float
@@ -196,53 +197,52 @@ class AdaptiveState(NamedTuple):
 
 
 class Adaptive(_core.Adaptive):
-    r"""Call the strong classifier when it has most to tell, and keep to a budget.
+    r"""Call the strong classifier when it is most informative, and keep to a budget.
 
-    The strong one is called when
+    It is called when the query score reaches the threshold :math:`\theta`,
 
     .. math:: \log(\text{floor} + [u - u_0 \tfrac{6}{6 + t}]_+ + w d) + \tfrac14 \log t
               \ge \theta
 
-    with the filter's doubt :math:`u = 1 - \max_i p_i`, the doubt :math:`u_0` that the last strong
-    answer left, the time t since then, counted in usual steps, and the surprise
-    :math:`d = 1 - s_k`, where s is the last weak answer and k the class that the filter held for
-    the most probable before it. What one strong answer could not clear up, the next one will hardly
-    either, since neighbouring answers share their errors: so it is the doubt that came since which
-    counts. A strong call raises the threshold :math:`\theta` and a weak call lowers it, so that
-    their shares come to the budget. The first call is strong. All is computed by the C core.
+    with the filter's uncertainty :math:`u = 1 - \max_i p_i`, the residual uncertainty :math:`u_0`
+    just after the last strong prediction, the time t since then, in usual steps, and the
+    disagreement :math:`d = 1 - s_k`, where s is the last weak prediction and k the most probable
+    class of the filter before it. Neighbouring predictions share their errors, so the uncertainty
+    that one strong prediction leaves is hardly removed by the next: only the uncertainty that is
+    new since then counts. A strong call raises the threshold and a weak call lowers it, so that the
+    share of strong calls meets the budget. The first call is strong. The C core computes all this.
 
     Parameters
     ----------
     budget : float, default 1/12
-        Share of strong calls in the long run, above 0 and below 1; with `cost`, the cost of a time
+        Share of strong calls in the long run, above 0 and below 1; with `cost`, the cost per time
         unit.
     min_gap : int, default 2
-        Least steps from one strong call to the next, whatever the doubt.
+        Minimum of steps from one strong call to the next, whatever the uncertainty.
     max_gap : int, optional
-        Most steps from one strong call to the next, or as many usual steps' worth of time, whatever
-        the budget: so the first call after a long pause is strong. Unless given, five times what
-        the budget allows; 60 with `cost`.
+        Maximum of steps from one strong call to the next, or the time of as many usual steps,
+        whatever the budget: so the first call after a long pause is strong. By default five times
+        what the budget allows; 60 with `cost`.
     cost : mapping of str to float, optional
-        What a call of each source costs. Time beyond `max_gap` steps is a pause and saves nothing.
+        The cost of a call of each source. Time beyond `max_gap` steps is a pause and saves nothing.
     disagreement : float, default 0.05
-        The weight w of the surprise; 0 or more.
+        The weight w of the disagreement; 0 or more.
     floor : float, default 0.02
-        Doubt that always remains, so that a calm stream spends its budget too; 1e-4 to 1.
+        Uncertainty that always remains, so that a calm stream spends its budget too; 1e-4 to 1.
     horizon : float, default 12
         So many strong calls beyond the budget raise the threshold by a factor of e; at the start,
-        fewer do. More lets a calm time save for a frantic one; less keeps closer to the budget,
-        which is missed by about twice as many calls at most, whatever the length of the stream.
+        fewer do. A long one lets a calm time save for a frantic one, a short one keeps closer to
+        the budget; it is missed by at most about twice as many calls, in a stream of any length.
     strong, weak : str
         Names of the two sources.
     dtype : {float64, float32}
-        Precision of the arithmetic. float32 takes the same decisions as the C core on a
-        microcontroller.
+        Precision of the arithmetic; with float32, the decisions are those on a microcontroller.
 
     Examples
     --------
     >>> policy = Adaptive(budget=1 / 6)
     >>> for step in range(5):
-    ...     probs = [0.98, 0.02] if step < 3 else [0.55, 0.45]  # the filter begins to doubt
+    ...     probs = [0.98, 0.02] if step < 3 else [0.55, 0.45]  # the filter becomes unsure
     ...     since = {"strong": 5.0 * step if step else float("inf")}
     ...     source = policy.choose(probs, since)
     ...     policy.called(source, [0.9, 0.1], probs, dt=5.0)
@@ -253,7 +253,7 @@ class Adaptive(_core.Adaptive):
     strong
     weak
 
-    At most 2 units of energy a second, where a strong call costs 40 and a weak one 1:
+    At most 2 units of energy per second, where a strong call costs 40 and a weak one 1:
 
     >>> Adaptive(budget=2.0, cost={"weak": 1.0, "strong": 40.0})
     Adaptive(budget=2, min_gap=2, max_gap=60, cost={'weak': 1.0, 'strong': 40.0})
@@ -275,70 +275,70 @@ class Adaptive(_core.Adaptive):
         weak: str = "weak",
         dtype: DTypeLike = np.float64,
     ) -> None:
-        _two_names(strong, weak)
+        _require_two(strong, weak)
         self.min_gap = _steps("min_gap", min_gap)
         self.cost = None if cost is None else _costs(cost, strong, weak)
         if self.cost is None:
-            self.max_gap = self._steps_of_share(budget, max_gap)
-            unit, cheap = 1.0, 0.0
+            self.max_gap = self._default_max_gap(budget, max_gap)
+            unit, weak_cost = 1.0, 0.0
         else:
             if not 0 < budget < math.inf:
                 raise ValueError(
-                    f"budget is {budget!r}; it is the cost of a time unit, above 0 and finite"
+                    f"budget is {budget!r}; it is the cost per time unit, above 0 and finite"
                 )
             self.max_gap = _steps("max_gap", 60 if max_gap is None else max_gap)
-            unit, cheap = self.cost[strong] - self.cost[weak], self.cost[weak]
+            unit, weak_cost = self.cost[strong] - self.cost[weak], self.cost[weak]
         _within("max_gap", self.max_gap, self.min_gap, 1e6)
         _within("disagreement", disagreement, 0.0, 1e3)
         _within("floor", floor, 1e-4, 1.0)
         _within("horizon", horizon, 1.0, 1e6)
         self.budget, self.disagreement = float(budget), float(disagreement)
         self.floor, self.horizon = float(floor), float(horizon)
-        self.strong, self.weak, self.dtype = strong, weak, precision(dtype)
+        self.strong, self.weak, self.dtype = strong, weak, check_dtype(dtype)
         super().__init__(
-            budget=self.budget / unit,
-            weak=cheap / unit,
-            shortest=self.min_gap,
-            longest=self.max_gap,
-            disagreement=self.disagreement,
-            floor=self.floor,
-            patience=self.horizon,
-            timed=self.cost is not None,
-            single=self.dtype == np.float32,
+            self.budget / unit,
+            weak_cost / unit,
+            self.min_gap,
+            self.max_gap,
+            self.disagreement,
+            self.floor,
+            self.horizon,
+            self.cost is not None,
+            self.dtype == np.float32,
         )
 
-    def _steps_of_share(self, budget: float, max_gap: int | None) -> int:
-        """Return the most steps from one strong call to the next; the budget must allow them."""
+    def _default_max_gap(self, budget: float, max_gap: int | None) -> int:
+        """Return the maximum of steps from one strong call to the next; the budget must fit it."""
         if not 0 < budget < 1:
             raise ValueError(
                 f"budget is {budget!r}; it is the share of strong calls, above 0 and below 1 (with "
                 "cost, it may be more)"
             )
-        most = _steps("max_gap", math.ceil(5 / budget) if max_gap is None else max_gap)
-        if not self.min_gap <= 1 / budget <= most:
+        steps = _steps("max_gap", math.ceil(5 / budget) if max_gap is None else max_gap)
+        if not self.min_gap <= 1 / budget <= steps:
             raise ValueError(
                 f"budget is {budget!r}, one strong call in {1 / budget:.3g} steps, which min_gap, "
-                f"{self.min_gap}, and max_gap, {most}, do not allow; it must lie between"
+                f"{self.min_gap}, and max_gap, {steps}, do not allow; it must lie between"
             )
-        return most
+        return steps
 
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
         """Return the source to call now; see `Policy.choose`."""
         return self.strong if self._choose(probs, since.get(self.strong, math.inf)) else self.weak
 
-    def called(self, source: str, answer: ArrayLike, probs: ArrayLike, dt: float) -> None:
+    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
         """Take note of a call; see `Policy.called`."""
-        self._called(source == self.strong, answer, probs, dt)
+        self._called(source == self.strong, observation, probs, dt)
 
     @property
     def state(self) -> AdaptiveState:
-        """All that the policy remembers; assign it to restore."""
-        threshold_offset, step, gap, *more = self._numbers()
-        return AdaptiveState(threshold_offset, step, int(gap), *more)
+        """The state; assign it to restore."""
+        threshold_offset, step, steps_since_strong, *rest = self._numbers()
+        return AdaptiveState(threshold_offset, step, int(steps_since_strong), *rest)
 
     @state.setter
     def state(self, state: tuple[float, float, int, float, float, float]) -> None:
-        given = AdaptiveState(*state)
+        values = AdaptiveState(*state)
         for name, low, high in (
             ("threshold_offset", -1e3, 1e3),
             ("step", 0.0, 1e30),
@@ -346,13 +346,13 @@ class Adaptive(_core.Adaptive):
             ("residual_uncertainty", 0.0, 1.0),
             ("accrued_budget", 0.0, self.horizon),
         ):
-            _within(name, getattr(given, name), low, high)
-        steps = _steps("steps_since_strong", given.steps_since_strong, 0)
-        self._restore(*given._replace(steps_since_strong=steps))
+            _within(name, getattr(values, name), low, high)
+        steps = _steps("steps_since_strong", values.steps_since_strong, 0)
+        self._restore(*values._replace(steps_since_strong=steps))
 
     @property
     def _options(self) -> dict[str, Any]:
-        """What makes the same policy anew."""
+        """The arguments that make the same policy."""
         keys = ("budget", "min_gap", "max_gap", "cost", "disagreement", "floor", "horizon")
         return {key: getattr(self, key) for key in (*keys, "strong", "weak", "dtype")}
 
@@ -374,11 +374,6 @@ class Adaptive(_core.Adaptive):
         return f"{type(self).__name__}(budget={self.budget:.6g}, {gaps}{costs})"
 
 
-def _count_steps(steps: int, strong: bool) -> int:
-    """Count the steps since the last strong call; 0 stays until the first."""
-    return 1 if strong else steps + 1 if steps else 0
-
-
 def _steps(name: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} is {value!r}; it counts steps and must be {least} or more")
@@ -394,13 +389,11 @@ def _costs(cost: Mapping[str, float], strong: str, weak: str) -> dict[str, float
     if set(cost) != {strong, weak}:
         raise ValueError(f"cost names {list(cost)}; name {strong!r} and {weak!r}")
     if not 0 <= cost[weak] < cost[strong] < math.inf:
-        raise ValueError(
-            f"cost is {dict(cost)}; a call of {strong!r} must cost more than one of {weak!r}, and "
-            "that 0 or more"
-        )
+        rule = f"a call of {strong!r} must cost more than one of {weak!r}, and that 0 or more"
+        raise ValueError(f"cost is {dict(cost)}; {rule}")
     return {name: float(value) for name, value in cost.items()}
 
 
-def _two_names(strong: str, weak: str) -> None:
+def _require_two(strong: str, weak: str) -> None:
     if strong == weak:
         raise ValueError(f"strong and weak are both {strong!r}; name two sources")

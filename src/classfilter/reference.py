@@ -1,38 +1,38 @@
-"""The paper's Algorithm 1 as written: slow, readable, the way in for a newcomer.
+"""The paper's Algorithm 1 as written: slow, readable, a starting point for newcomers.
 
 Read it next to "Classification Filtering" (Bayram, MLSP 2025); the equation numbers are the
 paper's. Two signs of its text are corrected, to fit the prior of Eq. (3): Eq. (15) must read
 ``- <alpha, nu>``, and the last ``nu`` line of Algorithm 1 must follow Eq. (16), which makes
 ``nu_i = eta (psi(sum alpha) - psi(alpha_i))``, positive. ``y`` in Eq. (11) is the given ``s``.
 
-The state is ``eta``, the number of observations the memory is worth, and ``nu``, the sum of their
+The state is ``eta``, the number of observations that it is worth, and ``nu``, the sum of their
 ``-log s``; ``alpha`` is the mode that the two imply. Time passes by ``eta <- gamma eta`` and
 ``nu <- gamma nu``; a step of length ``dt`` is one with ``gamma ** dt``.
 
 Needs SciPy: ``pip install "classfilter[bench]"``.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ._typing import Floats
 
 __all__ = ["State", "gradient", "mode", "objective", "run", "start", "update"]
 
-Array: TypeAlias = NDArray[np.float64]
-
 
 class State(NamedTuple):
-    """What is known after a step: CP(alpha | eta, nu), its mode and the estimate."""
+    """The posterior after a step: CP(alpha | eta, nu), its mode and the estimate."""
 
     eta: float
-    nu: Array
-    alpha: Array
-    p: Array
+    nu: Floats
+    alpha: Floats
+    p: Floats
 
 
 def start(classes: int) -> State:
-    """Return the uniform start: alpha = 1, held with the weight of one observation.
+    """Return the uniform initial state: alpha = 1, with the weight of one observation.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def start(classes: int) -> State:
 
 def update(
     eta: float,
-    nu: Array,
-    alpha: Array,
-    s: Array,
+    nu: Floats,
+    alpha: Floats,
+    s: Floats,
     beta: float,
     gamma: float,
     rounds: int = 100,
@@ -61,11 +61,11 @@ def update(
     s : (K,) array
         The classifier's probabilities, all positive.
     beta : float
-        The classifier's weight, from 0 (nothing learnt) to 1.
+        The classifier's weight, from 0 (ignored) to 1.
     gamma : float
-        What is kept of the past, 0 < gamma <= 1.
+        The decay over the step, 0 < gamma <= 1.
     rounds : int
-        M, how often Eq. (11) is iterated. The larger ``alpha``, the more it takes.
+        M, the number of iterations of Eq. (11). The larger ``alpha``, the more are needed.
 
     Returns
     -------
@@ -93,15 +93,15 @@ def update(
 
 def run(
     probs: ArrayLike, beta: ArrayLike = 1.0, gamma: ArrayLike = 0.9, rounds: int = 100
-) -> Array:
-    """Filter a stream from the uniform start.
+) -> Floats:
+    """Filter a stream from the uniform initial state.
 
     Parameters
     ----------
     probs : (T, K) array_like
-        One observation a row, all positive.
+        One observation per row, all positive.
     beta, gamma : float or (T,) array_like
-        The weight of each observation, and what is kept over the step before it.
+        The weight of each observation, and the decay over the step before it.
     rounds : int
         As in `update`.
 
@@ -127,21 +127,21 @@ def run(
     return out
 
 
-def objective(alpha: Array, eta: float, nu: Array, s: Array, beta: float, gamma: float) -> float:
+def objective(alpha: Floats, eta: float, nu: Floats, s: Floats, beta: float, gamma: float) -> float:
     """Return L(alpha), the log posterior up to a constant: Eq. (8)."""
     likelihood = _log_a(beta * alpha + (1 - beta)) + beta * (alpha @ np.log(s))
     prior = gamma * eta * _log_a(alpha) - gamma * (alpha @ nu)
     return float(likelihood + prior)
 
 
-def gradient(alpha: Array, eta: float, nu: Array, s: Array, beta: float, gamma: float) -> Array:
+def gradient(alpha: Floats, eta: float, nu: Floats, s: Floats, beta: float, gamma: float) -> Floats:
     """Return the gradient of L(alpha), zero at the mode: Eq. (9)."""
     K = len(alpha)
     total = _g(alpha.sum(), beta, K * (1 - beta), gamma * eta)
     return total - _g(alpha, beta, 1 - beta, gamma * eta) + beta * np.log(s) - gamma * nu
 
 
-def mode(alpha: Array) -> Array:
+def mode(alpha: Floats) -> Floats:
     """Return the mode of Dir(alpha), or its mean where no alpha_i > 1 and there is no mode.
 
     Parameters
@@ -155,39 +155,39 @@ def mode(alpha: Array) -> Array:
     return np.asarray(peak / peak.sum())
 
 
-def _nu(eta: float, alpha: Array) -> Array:
+def _nu(eta: float, alpha: Floats) -> Floats:
     """Return the nu for which CP(. | eta, nu) has its mode at alpha: Eq. (16)."""
     psi = _special().digamma
     return np.asarray(eta * (psi(alpha.sum()) - psi(alpha)))
 
 
-def _log_a(alpha: Array) -> float:
+def _log_a(alpha: Floats) -> float:
     """Return log A(alpha), the log normaliser of Dir(alpha): Eq. (1)."""
     gammaln = _special().gammaln
     return float(gammaln(alpha.sum()) - gammaln(alpha).sum())
 
 
-def _g(x: ArrayLike, beta: float, c: float, weight: float) -> Array:
-    """Return G_{beta, c}(x) with weight = gamma eta: Eq. (10). It rises with x > 0."""
+def _g(x: ArrayLike, beta: float, c: float, weight: float) -> Floats:
+    """Return G_{beta, c}(x) with weight = gamma eta: Eq. (10). It increases with x > 0."""
     psi, x = _special().digamma, np.asarray(x)
     return np.asarray(beta * psi(beta * x + c) + weight * psi(x))
 
 
-def _g_inverse(r: Array, beta: float, c: float, weight: float) -> Array:
+def _g_inverse(r: Floats, beta: float, c: float, weight: float) -> Floats:
     """Solve G_{beta, c}(x) = r for x > 0 by binary search, down to neighbouring floats."""
     low, high = np.zeros_like(r), np.ones_like(r)
-    while (short := _g(high, beta, c, weight) < r).any():
-        high[short] *= 2
+    while (below := _g(high, beta, c, weight) < r).any():
+        high[below] *= 2
     while True:
         middle = (low + high) / 2
         if ((middle == low) | (middle == high)).all():
             return high
-        short = _g(middle, beta, c, weight) < r
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
+        below = _g(middle, beta, c, weight) < r
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
 
 
 def _special() -> Any:
-    """Return `scipy.special`; imported late, for SciPy is optional."""
+    """Import `scipy.special` late, because SciPy is optional."""
     try:
         import scipy.special
     except ImportError as error:

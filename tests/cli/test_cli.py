@@ -1,4 +1,4 @@
-"""The command line: what it does, what it says, and how it ends."""
+"""The command line: its results, its messages, and its exit codes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from conftest import Run
 COMMAND = [sys.executable, "-m", "classfilter"]
 OPTIONS = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
 BETA = {"weak": 0.1, "strong": 1.0}
+COMMANDS = ["filter", "stream", "plot", "tune", "compare", "policy", "export", "verify", "demo"]
 
 
 def day(hours: float = 0.1) -> cf.Recording:
@@ -35,7 +36,7 @@ def test_filter(run: Run, ending: str) -> None:
     code, out, err = run("filter", f"day.{ending}", "-o", f"out.{ending}", *OPTIONS)
     assert (code, out) == (0, "")
     assert err.startswith(f"out.{ending}: 72 rows, streams: 1;")
-    assert err.rstrip().endswith("rows a second")
+    assert err.rstrip().endswith("rows per second")
     f = cf.DirichletFilter(rec.classes, half_life=60.0)
     want = f.run(rec.probs, np.where(rec.source == "strong", 1.0, 0.1), rec.dt)
     result = cf.read_table(f"out.{ending}")
@@ -118,7 +119,9 @@ ROW_7 = "7,weak,0.5,0.5"
         ("day.xlsx", "", "day.xlsx ends in '.xlsx'; it must be one of .csv"),
     ],
 )
-def test_a_bad_file_gives_one_clear_line(run: Run, name: str, content: str, message: str) -> None:
+def test_an_invalid_file_gives_one_clear_line(
+    run: Run, name: str, content: str, message: str
+) -> None:
     Path(name).write_text(content)
     Path("out.csv").write_text("what was there")
     code, out, err = run("filter", name, "-o", "out.csv", "--beta", "weak=0.5")
@@ -140,7 +143,7 @@ def test_a_truncated_parquet_file(run: Run, kept: int) -> None:
     assert not Path("out.csv").exists()
 
 
-def test_places_that_are_no_files(run: Run) -> None:
+def test_paths_that_are_not_files(run: Run) -> None:
     Path("folder.csv").mkdir()
     Path("day.csv").write_text(GOOD)
     for arguments, message in [
@@ -169,18 +172,18 @@ def test_no_permission(tmp_path: Path, forbidden: str) -> None:
         command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *command]
     done = subprocess.run(command, capture_output=True, text=True)
     folder.chmod(0o777)
-    refused = day_csv if forbidden == "in" else out
+    denied = day_csv if forbidden == "in" else out
     assert done.returncode == 1
-    assert done.stderr == f"classfilter: {refused}: Permission denied\n"
+    assert done.stderr == f"classfilter: {denied}: Permission denied\n"
     assert [p.name for p in folder.iterdir()] == ["day.csv"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--half-life", "soon"], "'soon' is no duration; give one such as"),
-        (["--half-life", "1-2s"], "'1-2s' is no duration"),
-        (["--beta", "weak=much"], "'weak=much' is no weight; give SOURCE=WEIGHT"),
+        (["--half-life", "soon"], "'soon' is not a duration; give one such as"),
+        (["--half-life", "1-2s"], "'1-2s' is not a duration"),
+        (["--beta", "weak=much"], "'weak=much' is not a weight; give SOURCE=WEIGHT"),
         (["--beta", "0.5", "--beta", "weak=1"], "name every source"),
         (["--config", "walk.toml", "--gamma", "0.9"], "--gamma and --config are both given"),
         (["--config", "walk.toml", "--half-life", "9"], "--half-life and --config are both given"),
@@ -194,9 +197,7 @@ def test_usage(run: Run, arguments: list[str], message: str) -> None:
     assert message in err
 
 
-@pytest.mark.parametrize(
-    "command", [[], ["filter"], ["stream"], ["plot"], ["tune"], ["compare"], ["demo"]]
-)
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
 def test_help_has_an_example(run: Run, command: list[str]) -> None:
     code, out, _ = run(*command, "--help")
     assert code == 0
@@ -218,12 +219,11 @@ def test_filter_ends_at_a_signal_and_leaves_nothing(sent: signal.Signals, tmp_pa
     deadline = time.monotonic() + 30
     while not list(tmp_path.glob(".out*")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    time.sleep(0.3)
     child.send_signal(sent)
     _, err = child.communicate(timeout=30)
     assert child.returncode == 128 + sent
-    said = "interrupted" if sent == signal.SIGINT else "terminated"
-    assert err.strip() == f"classfilter: {said}"
+    word = "interrupted" if sent == signal.SIGINT else "terminated"
+    assert err.strip() == f"classfilter: {word}"
     assert [p.name for p in tmp_path.iterdir()] == ["day.parquet"]
 
 
@@ -234,7 +234,7 @@ def test_stream(tmp_path: Path) -> None:
         json.dumps({"time": t, "source": s, **dict(zip(names, p, strict=True))})
         for t, s, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs.tolist(), strict=True)
     ]
-    lines[3:3] = ["rubbish"]
+    lines[3:3] = ["invalid"]
     command = [*COMMAND, "stream", *OPTIONS, "--state", "walk.state"]
     done = subprocess.run(
         command, input="\n".join(lines), capture_output=True, text=True, cwd=tmp_path
@@ -243,18 +243,18 @@ def test_stream(tmp_path: Path) -> None:
     assert done.stderr.startswith("line 4: ")
     f = cf.DirichletFilter(rec.classes, half_life=60.0)
     want = rec.run(f, BETA)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    got = [[answer[f"f_{name}"] for name in rec.classes] for answer in answers]
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    got = [[result[f"f_{name}"] for name in rec.classes] for result in results]
     np.testing.assert_array_equal(got, want)
     again = subprocess.run(
         command, input="\n".join(lines[:3]), capture_output=True, text=True, cwd=tmp_path
     )
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     other = [*COMMAND, "stream", "--half-life", "61s", "--state", "walk.state"]
-    refused = subprocess.run(other, input=lines[0], capture_output=True, text=True, cwd=tmp_path)
-    assert refused.returncode == 1
-    assert refused.stderr.startswith("classfilter: walk.state")
-    assert refused.stderr.count("\n") == 1
+    rejected = subprocess.run(other, input=lines[0], capture_output=True, text=True, cwd=tmp_path)
+    assert rejected.returncode == 1
+    assert rejected.stderr.startswith("classfilter: walk.state")
+    assert rejected.stderr.count("\n") == 1
 
 
 def test_stream_whose_reader_is_gone(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_stream_whose_reader_is_gone(tmp_path: Path) -> None:
     child.stdout.close()
     child.stdout = None
     _, err = child.communicate(line.encode())
-    assert (child.returncode, err) == (1, b"classfilter: the reader of the answers is gone\n")
+    assert (child.returncode, err) == (1, b"classfilter: the reader of the results is gone\n")
     assert not list(tmp_path.iterdir())
 
 
@@ -280,7 +280,7 @@ def test_plot(run: Run) -> None:
     assert run("plot", "day.csv", "-o", "raw.png", *OPTIONS) == (0, "", "")
     run("filter", "day.csv", "-o", "out.csv", *OPTIONS)
     assert run("plot", "out.csv", "-o", "out.png", *OPTIONS)[0] == 0
-    # drawn from the columns f_<class>, or filtered anew: the same picture
+    # drawn from the columns f_<class>, or filtered again: the same picture
     assert Path("raw.png").read_bytes() == Path("out.png").read_bytes()
     assert Path("out.png").read_bytes().startswith(b"\x89PNG")
     assert run("plot", "out.csv", "-o", "out.svg", "--from", "60", "--to", "120")[0] == 0

@@ -48,7 +48,7 @@ def run(program: Path, *arguments: str) -> str:
 
 
 def supported(level: str) -> bool:
-    """Tell whether this processor runs code of an x86-64 level; the loader knows."""
+    """Return whether this processor runs code of an x86-64 level."""
     if platform.machine() != "x86_64":
         return False
     flags = set(Path("/proc/cpuinfo").read_text().split("flags", 1)[-1].split("\n", 1)[0].split())
@@ -68,7 +68,7 @@ def test_compiles_without_a_warning(compiler: str, precision: str, tmp_path: Pat
 
 
 def test_needs_no_library(tmp_path: Path) -> None:
-    """No malloc, no stdio, no libm: the object files ask for memory functions at most."""
+    """No malloc, no stdio, no libm: the object files need memory functions at most."""
     compile_c(COMPILERS[0], None, tmp_path / "core", "-O2", "-DCF_ONE_TARGET", "-DCF_FLOAT")
     objects = [str(o) for o in tmp_path.glob("*.o")]
     table = subprocess.run(["nm", *objects], capture_output=True, text=True, check=True).stdout

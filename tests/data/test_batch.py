@@ -1,25 +1,27 @@
-"""Files in parts: the same as each stream by itself, in little memory, and nothing half done."""
+"""Files in parts: equal to each stream by itself, in little memory, complete or not at all."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.data import _batch as bulk
-from classfilter.data._batch import file_classes, file_rows, filter_file
+from classfilter.data import _table_file
+from classfilter.data._batch import filter_file
+from classfilter.data._table_file import TableFile
 from example_tables import FILES
 
 BETA = {"weak": 0.1, "strong": 1.0}
 CLASSES = ["walk", "sit", "sleep"]
 
 
-def made() -> cf.DirichletFilter:
+def new_filter() -> cf.DirichletFilter:
     return cf.DirichletFilter(CLASSES, half_life=60.0)
 
 
@@ -41,13 +43,13 @@ def day(rows: int, streams: int = 7) -> pl.DataFrame:
 
 
 def expected(df: pl.DataFrame, channel: cf.Channel | None = None) -> np.ndarray:
-    """Filter each stream alone, row by row, without tables; the weak source by a channel."""
+    """Filter each stream alone, row by row, without tables; the weak source through a channel."""
     P = np.empty((len(df), 3))
     filters: dict[str, cf.DirichletFilter] = {}
     last: dict[str, float] = {}
     probs = df.select([f"p_{name}" for name in CLASSES]).fill_null(np.nan).to_numpy()
     for i, (t, name, source) in enumerate(df.select("time", "stream", "source").iter_rows()):
-        f = filters.setdefault(name, made())
+        f = filters.setdefault(name, new_filter())
         p = channel.apply(probs[i]) if channel and source == "weak" else probs[i]
         P[i] = f.update(p, BETA[source], t - last.get(name, t))
         last[name] = t
@@ -56,19 +58,19 @@ def expected(df: pl.DataFrame, channel: cf.Channel | None = None) -> np.ndarray:
 
 @pytest.mark.parametrize("at_once", [1, 10, 64, 10_000])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("ending", FILES)
+@pytest.mark.parametrize("suffix", FILES)
 def test_parts_equal_each_stream_alone(
-    ending: str, threads: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suffix: str, threads: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     df = day(300 if at_once > 1 else 30)
-    path, out = tmp_path / f"day{ending}", tmp_path / f"out{ending}"
+    path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
     cf.write_table(df, path)
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
     seen: list[int] = []
-    done = filter_file(path, out, made(), BETA, threads=threads, progress=seen.append)
+    done = filter_file(path, out, new_filter(), BETA, threads=threads, progress=seen.append)
     assert done == (len(df), df["stream"].n_unique())
     assert seen[-1] == len(df)
-    assert len(seen) >= (3 if at_once < 100 and ending == ".parquet" else 1)
+    assert len(seen) >= (3 if at_once < 100 and suffix == ".parquet" else 1)
     result = cf.read_table(out)
     P = result.select([f"f_{name}" for name in CLASSES]).to_numpy()
     np.testing.assert_array_equal(P, expected(df))
@@ -77,38 +79,44 @@ def test_parts_equal_each_stream_alone(
 
 
 @pytest.mark.parametrize("at_once", [1, 10, 10_000])
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_a_channel_puts_a_source_right(
-    ending: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_channel_corrects_a_source(
+    suffix: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     df = day(200 if at_once > 1 else 30)
-    path, out = tmp_path / f"day{ending}", tmp_path / f"out{ending}"
+    path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
     cf.write_table(df, path)
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
     channel = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
-    filter_file(path, out, made(), BETA, {"weak": channel, "nobody": cf.Channel(np.eye(3))})
+    filter_file(
+        path,
+        out,
+        new_filter(),
+        BETA,
+        {"weak": channel, "strong": None, "other": cf.Channel(np.eye(3))},
+    )
     P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
     np.testing.assert_array_equal(P, expected(df, channel))
     assert not np.array_equal(P, expected(df))
 
 
 @pytest.mark.parametrize("to", FILES)
-@pytest.mark.parametrize("of", FILES)
-def test_any_kind_to_any_kind(of: str, to: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", FILES)
+def test_any_kind_to_any_kind(source: str, to: str, tmp_path: Path) -> None:
     df = day(50)
-    path, out = tmp_path / f"day{of}", tmp_path / f"out{to}"
+    path, out = tmp_path / f"day{source}", tmp_path / f"out{to}"
     cf.write_table(df, path)
-    filter_file(path, out, made(), BETA)
+    filter_file(path, out, new_filter(), BETA)
     result = cf.read_table(out)
     P = result.select([f"f_{name}" for name in CLASSES]).to_numpy()
     np.testing.assert_array_equal(P, expected(df))
     assert result["p_walk"].to_list() == df["p_walk"].to_list()
 
 
-def test_unused_cells_of_a_csv_file_stay_as_they_are(tmp_path: Path) -> None:
+def test_cells_of_a_csv_file_do_not_change(tmp_path: Path) -> None:
     path, out = tmp_path / "day.csv", tmp_path / "out.csv"
     path.write_text("time,id,p_walk,p_sit,p_sleep\n 7,007,1,0,0\n08,1e3,0.50,.25,.25\n")
-    filter_file(path, out, made())
+    filter_file(path, out, new_filter())
     lines = [line.split(",") for line in out.read_text().splitlines()]
     assert [line[:5] for line in lines[1:]] == [
         [" 7", "007", "1", "0", "0"],
@@ -122,10 +130,10 @@ def test_times_of_text_and_sorting(tmp_path: Path) -> None:
         "time,p_walk,p_sit,p_sleep\n2024-05-01T08:01:00Z,0,1,0\n2024-05-01T08:00:00Z,1,0,0\n"
     )
     with pytest.raises(ValueError, match=r"time in row 1 \(line 3\) is .*, before"):
-        filter_file(path, out, made())
+        filter_file(path, out, new_filter())
     assert not out.exists()
-    filter_file(path, out, made(), sort=True)
-    f = made()
+    filter_file(path, out, new_filter(), sort=True)
+    f = new_filter()
     first = f.update([1, 0, 0], dt=0)
     second = f.update([0, 1, 0], dt=60)
     result = cf.read_table(out)
@@ -135,50 +143,88 @@ def test_times_of_text_and_sorting(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("ending", FILES)
+@pytest.mark.parametrize("suffix", FILES)
 def test_errors_name_the_row_of_the_file(
-    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 4)
     df = day(12).with_columns(pl.col("^p_.*$").fill_null(1 / 3))
     df[7, "p_walk"] = -0.5
-    path, out = tmp_path / f"day{ending}", tmp_path / f"out{ending}"
-    out.write_text("what was there")
+    path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
+    out.write_text("old")
     cf.write_table(df, path)
-    line = {".csv": r" \(line 9\)", ".parquet": ""}.get(ending, r" \(line 8\)")
+    line = {".csv": r" \(line 9\)", ".parquet": ""}.get(suffix, r" \(line 8\)")
     with pytest.raises(ValueError, match=rf"probs in row 7{line}, class 'walk', is -0\.5"):
-        filter_file(path, out, made(), BETA)
-    assert out.read_text() == "what was there"
+        filter_file(path, out, new_filter(), BETA)
+    assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, out.name])
 
 
 def test_a_time_that_goes_back_from_part_to_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 2)
     path = tmp_path / "day.parquet"
     rows = {"time": [0.0, 5.0, 4.0], **{f"p_{name}": [1 / 3] * 3 for name in CLASSES}}
     cf.write_table(pl.DataFrame(rows), path)
     with pytest.raises(ValueError, match=r"time in row 2 is 4\.0, before 5\.0"):
-        filter_file(path, tmp_path / "out.parquet", made())
+        filter_file(path, tmp_path / "out.parquet", new_filter())
 
 
 def test_a_file_without_rows(tmp_path: Path) -> None:
     path, out = tmp_path / "day.csv", tmp_path / "out.csv"
     path.write_text("time,p_walk,p_sit,p_sleep\n")
-    assert filter_file(path, out, made()) == (0, 0)
+    assert filter_file(path, out, new_filter()) == (0, 0)
     assert out.read_text() == "time,p_walk,p_sit,p_sleep,f_walk,f_sit,f_sleep,class\n"
-    assert file_classes(path) == tuple(CLASSES)
-    assert file_rows(path) == 0
+    assert TableFile(path).classes == tuple(CLASSES)
+    assert TableFile(path).rows == 0
 
 
 def test_a_file_may_be_replaced_by_its_result(tmp_path: Path) -> None:
     path = tmp_path / "day.parquet"
     df = day(100)
     cf.write_table(df, path)
-    filter_file(path, path, made(), BETA)
+    filter_file(path, path, new_filter(), BETA)
     P = cf.read_table(path).select([f"f_{name}" for name in CLASSES]).to_numpy()
     np.testing.assert_array_equal(P, expected(df))
+
+
+@pytest.mark.parametrize("suffix", FILES)
+def test_a_file_is_scanned_once(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Polars keeps the schema and the metadata with a scan; another scan would read them again."""
+    scans: list[str] = []
+
+    def count(name: str) -> None:
+        scan = getattr(pl, name)
+
+        def counted(*args: Any, **options: Any) -> Any:
+            scans.append(name)
+            return scan(*args, **options)
+
+        monkeypatch.setattr(pl, name, counted)
+
+    for name in ("scan_csv", "scan_parquet", "scan_ndjson"):
+        count(name)
+    path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
+    cf.write_table(day(50), path)
+    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 10)
+    file = TableFile(path)
+    assert (file.columns[:2], file.classes, file.rows) == (["note", "time"], tuple(CLASSES), 50)
+    filter_file(file, out, new_filter(), BETA)
+    assert len(scans) == 1
+    filter_file(path, out, new_filter(), BETA)
+    assert len(scans) == 2
+
+
+@pytest.mark.parametrize("suffix", FILES)
+def test_a_name_with_brackets_is_not_a_pattern(suffix: str, tmp_path: Path) -> None:
+    for stem in ("day1", "day[1]", "day*"):
+        cf.write_table(day(20), tmp_path / f"{stem}{suffix}")
+    for stem in ("day[1]", "day*"):
+        out = tmp_path / f"out{suffix}"
+        assert filter_file(tmp_path / f"{stem}{suffix}", out, new_filter(), BETA).rows == 20
 
 
 PEAK = """
@@ -190,7 +236,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """Four times the rows in far less than the memory that they would take."""
+    """Four times the rows need far less than the memory of these rows."""
     small = pl.concat([day(100_000, 3)] * 4)
     small = small.with_columns(time=pl.Series(np.arange(len(small), dtype=np.float64)))
     large = pl.concat([small] * 4)

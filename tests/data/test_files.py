@@ -1,4 +1,4 @@
-"""Files: what is written is read again, and nothing is lost on disk."""
+"""Files: round trips, and writes that are complete or leave the old file."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from classfilter.data._recording import Recording, recordings
 from example_tables import FILES, KINDS, columns, tables
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@pytest.mark.parametrize("ending", FILES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@pytest.mark.parametrize("suffix", FILES)
 @given(cells=tables(), label=st.lists(st.sampled_from([-1, 0, 1]), min_size=24, max_size=24))
 def test_files_round_trip(
-    ending: str, cells: dict[str, Any], label: list[int], tmp_path: Path
+    suffix: str, cells: dict[str, Any], label: list[int], tmp_path: Path
 ) -> None:
     classes = [name[2:] for name in cells if name.startswith("p_")]
     known = [None if k < 0 else classes[k] for k in label[: len(cells["time"])]]
     df = pl.DataFrame(cells | {"label": known})
-    path = tmp_path / f"day{ending}"
+    path = tmp_path / f"day{suffix}"
     write_table(df, path)
     again = read_table(path)
     assert again.columns == df.columns
-    want, found = recordings(df), recordings(again)
-    assert list(found) == list(want)
-    for stream, rec in want.items():
-        assert found[stream].classes == rec.classes
+    expected, result = recordings(df), recordings(again)
+    assert list(result) == list(expected)
+    for stream, rec in expected.items():
+        assert result[stream].classes == rec.classes
         for name in ("time", "source", "probs", "label"):
-            np.testing.assert_array_equal(getattr(found[stream], name), getattr(rec, name))
+            np.testing.assert_array_equal(getattr(result[stream], name), getattr(rec, name))
 
 
-@pytest.mark.parametrize("ending", FILES)
+@pytest.mark.parametrize("suffix", FILES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_dataframe_can_be_written(kind: str, ending: str, tmp_path: Path) -> None:
+def test_any_dataframe_can_be_written(kind: str, suffix: str, tmp_path: Path) -> None:
     df = KINDS[kind](columns())
-    write_table(df, tmp_path / f"day{ending.upper()}")
-    again = read_table(str(tmp_path / f"day{ending.upper()}"))
+    write_table(df, tmp_path / f"day{suffix.upper()}")
+    again = read_table(str(tmp_path / f"day{suffix.upper()}"))
     assert again.to_dict(as_series=False) == columns()
 
 
-def test_files_are_what_they_are_called(tmp_path: Path) -> None:
-    for ending in FILES:
-        write_table(pl.DataFrame(columns()), tmp_path / f"day{ending}")
+def test_other_libraries_read_the_files(tmp_path: Path) -> None:
+    for suffix in FILES:
+        write_table(pl.DataFrame(columns()), tmp_path / f"day{suffix}")
     as_pandas = pd.DataFrame(columns())
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "day.csv"), as_pandas)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "day.parquet"), as_pandas)
-    for ending in (".ndjson", ".jsonl"):
-        lines = pd.read_json(tmp_path / f"day{ending}", lines=True, dtype={"time": float})
+    for suffix in (".ndjson", ".jsonl"):
+        lines = pd.read_json(tmp_path / f"day{suffix}", lines=True, dtype={"time": float})
         pd.testing.assert_frame_equal(lines, as_pandas)
 
 
-def test_names_in_csv_stay_text(tmp_path: Path) -> None:
+def test_names_in_csv_are_text(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     path.write_text("time,stream,source,label,p_1,p_2\n0,007,1,1,0.5,0.5\n1,007,1,,0.5,0.5\n")
     ((stream, rec),) = recordings(read_table(path)).items()
@@ -84,15 +84,15 @@ def test_missing_observations_in_csv(tmp_path: Path) -> None:
     assert np.isnan(Recording.from_table(read_table(path)).probs).all()
 
 
-@pytest.mark.parametrize(("ending", "data"), [(".csv", b""), (".parquet", b"x"), (".ndjson", b"{")])
-def test_files_that_cannot_be_read(ending: str, data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / f"day{ending}"
+@pytest.mark.parametrize(("suffix", "data"), [(".csv", b""), (".parquet", b"x"), (".ndjson", b"{")])
+def test_files_that_cannot_be_read(suffix: str, data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"day{suffix}"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=rf"day{ending} cannot be read as {ending}: "):
+    with pytest.raises(ValueError, match=rf"day{suffix} cannot be read as {suffix}: "):
         read_table(path)
 
 
-def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+def test_a_name_with_brackets_is_not_a_pattern(tmp_path: Path) -> None:
     for name in ("day[1].csv", "day*.csv"):
         write_table(pl.DataFrame(columns()), tmp_path / name)
         assert len(read_table(tmp_path / name)) == 3
@@ -103,16 +103,16 @@ class StopError(Exception):
     pass
 
 
-@pytest.mark.parametrize("ending", FILES)
-def test_a_write_that_fails_leaves_all_as_it_was(
-    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("suffix", FILES)
+def test_a_failed_write_changes_nothing(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / f"day{ending}"
+    path = tmp_path / f"day{suffix}"
     path.write_text("old")
 
     def fail(df: pl.DataFrame, file: Any) -> None:
         file.write(b"half")
-        assert path.read_text() == "old"  # while the new one is under way
+        assert path.read_text() == "old"  # while the new one is written
         raise StopError
 
     for name in ("write_csv", "write_parquet", "write_ndjson"):
@@ -123,7 +123,7 @@ def test_a_write_that_fails_leaves_all_as_it_was(
     assert path.read_text() == "old"
 
 
-def test_replacing(tmp_path: Path) -> None:
+def test_atomic_write(tmp_path: Path) -> None:
     target, link = tmp_path / "deep" / "file", tmp_path / "link"
     target.parent.mkdir()
     target.write_text("old")
@@ -137,9 +137,9 @@ def test_replacing(tmp_path: Path) -> None:
     assert [p.name for p in target.parent.iterdir()] == ["file"]
     plain = tmp_path / "plain"
     plain.write_text("")
-    with atomic_write(tmp_path / "made"):
+    with atomic_write(tmp_path / "new"):
         pass
-    assert (tmp_path / "made").stat().st_mode == plain.stat().st_mode
+    assert (tmp_path / "new").stat().st_mode == plain.stat().st_mode
     with (
         pytest.raises(FileNotFoundError, match="nowhere"),
         atomic_write(tmp_path / "nowhere" / "f"),

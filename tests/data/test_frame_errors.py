@@ -1,4 +1,4 @@
-"""Tables that cannot be used: the row, the value and the remedy."""
+"""Invalid tables: an error names the row, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ INTERLEAVED = {
         (columns(time=[0, 5, None]), "time in row 2 is nan"),
         (columns(time=["0", "5", "noon"]), "time in row 2 is 'noon'"),
         (columns(time=[0, 5, 4]), r"time in row 2 is 4\.0, before 5\.0"),
-        (columns(p_sit=[0.3, None, 0.5]), "probs in row 1, class 'sit', is nan; other entries"),
+        (
+            columns(p_sit=[0.3, None, 0.5]),
+            "probs in row 1, class 'sit', is nan while other entries",
+        ),
         (columns(p_sit=["0.3", "n/a", "0.5"]), "column p_sit in row 1 is 'n/a'; .* numbers"),
         (columns(p_sit=["0.3", "0.9", "0.5"]), "column p_sit in row 0 is '0.3'; .* numbers"),
         (columns(p_sit=[True, False, True]), "column p_sit in row 0 is True; .* numbers"),
@@ -131,16 +134,18 @@ def test_errors(call: Any, error: type[Exception], message: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["narwhals", "polars"])
-def test_a_library_that_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     rec = Recording([0], "a", [[0.5, 0.5]], 2)
     with pytest.raises(ImportError, match=rf"needs {name}.*pip install 'classfilter\[tables\]'"):
         rec.to_table()
 
 
-@pytest.mark.parametrize("module", ["recording", "tables", "config"])
+@pytest.mark.parametrize("module", ["data", "config", "filters"])
 def test_imports_are_light(module: str) -> None:
     heavy = "{'narwhals', 'polars', 'pandas', 'pyarrow', 'tomllib'}"
     code = f"import sys, classfilter.{module}; print(sorted({heavy} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert found.stdout.strip() == "[]"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert loaded.stdout.strip() == "[]"

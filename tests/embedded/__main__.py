@@ -1,4 +1,4 @@
-"""What an update costs on a microcontroller: ``python -m tests.embedded``.
+"""The cost of an update on a microcontroller: ``python -m tests.embedded``.
 
 For each number of classes, filter and weight, a firmware folder is exported, its self-test run on
 each emulated board, and an update measured there: instructions, flash and memory.
@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 from classfilter import Channel, DirichletFilter, StickyFilter, policy
 from classfilter.config import Config
-from classfilter.embedded._export import export
+from classfilter.embedded import export
 
 from .board import CORE, HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
 
 ROWS, HARD = 200, 1500
 
 
-# Assumed, not measured: an update each 5 s, 1.5 cycles an instruction, and the energy of a cycle at
-# 3 V: 60 uA a MHz for the M4F, 100 for the M0.
-UPDATES_A_DAY = 86400 / 5
-CYCLES = 1.5
-JOULES_A_CYCLE = {"Cortex-M4F": 180e-12, "Cortex-M0": 300e-12}
+# Assumed, not measured: an update every 5 s, 1.5 cycles per instruction, and the energy per cycle
+# at 3 V: 60 uA per MHz for the M4F, 100 for the M0.
+UPDATES_PER_DAY = 86400 / 5
+CYCLES_PER_INSTRUCTION = 1.5
+JOULES_PER_CYCLE = {"Cortex-M4F": 180e-12, "Cortex-M0": 300e-12}
 
 
 class Case(NamedTuple):
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
 
 def rates(K: int) -> NDArray[np.float64]:
-    """Transitions of a time unit: 0.98 to stay, the rest to the others."""
+    """Return transitions per time unit: 0.98 to stay, the rest to the others."""
     return np.full((K, K), 0.02 / (K - 1)) + np.eye(K) * (0.98 - 0.02 / (K - 1))
 
 
@@ -64,14 +64,14 @@ def cases(K: int) -> Iterator[Case]:
 
 
 def usual_rows(K: int) -> str:
-    """Return a header with a usual stream: classes that last, answers that are often right."""
+    """Return a header with a usual stream: classes that last, predictions that are often right."""
     rng = np.random.default_rng(1)
     label = np.cumsum(rng.random(ROWS) < 1 / 40) * 2 % K
     wrong = rng.random(ROWS) < 0.2
-    said = np.where(wrong, rng.integers(K, size=ROWS), label)
-    probs = np.array([rng.dirichlet(0.3 + 4 * (np.arange(K) == k)) for k in said], np.float32)
+    predicted = np.where(wrong, rng.integers(K, size=ROWS), label)
+    probs = np.array([rng.dirichlet(0.3 + 4 * (np.arange(K) == k)) for k in predicted], np.float32)
     listed = ",\n".join(f"{{{', '.join(f'{p:.9g}f' for p in row)}}}" for row in probs + 1e-9)
-    sources = ", ".join("0" for _ in said)
+    sources = ", ".join("0" for _ in predicted)
     return (
         f"#define ROWS {ROWS}\n#define HARD {HARD}\n"
         f"static const float rows[ROWS][CF_CLASSES] = {{\n{listed}}};\n"
@@ -80,15 +80,15 @@ def usual_rows(K: int) -> str:
 
 
 class Cost(NamedTuple):
-    """What was measured of a case on a target."""
+    """The measurements of a case on a target."""
 
-    told: dict[str, str]
+    output: dict[str, str]
     flash: int
     library: int
 
     def of(self, name: str) -> int:
-        """Return a number that the program told."""
-        return int(self.told[name])
+        """Return a number that the program printed."""
+        return int(self.output[name])
 
 
 def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
@@ -99,17 +99,17 @@ def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
         export(config, folder)
         bits = [HERE / "bits.c", folder / "selftest.c"]
         board = M0 if target is M0_COUNTED else target
-        code, told = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
+        code, output = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
         if code != 0:
-            raise SystemExit(f"{target.name}, {config.filter}: other bits ({code}, {told})")
+            raise SystemExit(f"{target.name}, {config.filter}: other bits ({code}, {output})")
         (folder / "rows.h").write_text(usual_rows(K))
         dirichlet = isinstance(config.filter, DirichletFilter)
         flags = ["-DSINGLE", f"-I{CORE}"] if dirichlet else []
         cost = [HERE / "cost.c"]
         program = build(folder, target, folder / "cost.elf", cost, *flags, level=level)
-        code, told = run(program, target, counted=True)
+        code, output = run(program, target, counted=True)
         if code != 0:
-            raise SystemExit(f"{target.name}, {config.filter}: stopped with {code}, {told}")
+            raise SystemExit(f"{target.name}, {config.filter}: stopped with {code}, {output}")
         least = [HERE / "flash.c"]
         with_it = build(folder, target, folder / "with.elf", least, "-DFILTER", level=level)
         without = build(folder, target, folder / "without.elf", least, level=level)
@@ -118,13 +118,13 @@ def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
             for name, size in symbols(with_it).items()
             if name.startswith("__") and name not in symbols(without)
         )
-        return Cost(told, flash(with_it) - flash(without) - library, library)
+        return Cost(output, flash(with_it) - flash(without) - library, library)
 
 
 def limit(target: Target, K: int) -> int:
-    """Return the instructions of an update that takes all rounds it may, and fails at the end.
+    """Return the instructions of an update that takes all iterations and fails at the end.
 
-    To that end the search is kept from ever being content.
+    For that, the search is changed so that it never converges.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -138,16 +138,22 @@ def limit(target: Target, K: int) -> int:
             assert count
         search.write_text(text.replace("distance[l] < noise", "distance[l] < -noise"))
         program = build(folder, target, folder / "limit.elf", [HERE / "cost.c"], "-DLIMIT")
-        code, told = run(program, target, counted=True)
+        code, output = run(program, target, counted=True)
         if code != 0:
-            raise SystemExit(f"{target.name}: stopped with {code}, {told}")
-        return int(told["limit"])
+            raise SystemExit(f"{target.name}: stopped with {code}, {output}")
+        return int(output["limit"])
 
 
 def energy(target: Target, instructions: int) -> str:
-    """Return an estimate of the energy that updates take, in millijoule a day."""
-    found = 1000 * JOULES_A_CYCLE[target.name] * CYCLES * instructions * UPDATES_A_DAY
-    return f"{found:,.0f}" if found >= 100 else f"{found:.2g}"
+    """Return an estimate of the energy of updates, in millijoule per day."""
+    millijoule = (
+        1000
+        * JOULES_PER_CYCLE[target.name]
+        * CYCLES_PER_INSTRUCTION
+        * instructions
+        * UPDATES_PER_DAY
+    )
+    return f"{millijoule:,.0f}" if millijoule >= 100 else f"{millijoule:.2g}"
 
 
 def table(target: Target, classes: list[int], level: str = "-Os") -> None:
@@ -155,7 +161,7 @@ def table(target: Target, classes: list[int], level: str = "-Os") -> None:
     print(f"\n**{target.name}**, `{level}`\n")
     print(
         "| classes | filter | instructions, mean | most | hardest | flash | + float library "
-        "| state | stack | mJ a day |"
+        "| state | stack | mJ per day |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for K in classes:
@@ -170,11 +176,11 @@ def table(target: Target, classes: list[int], level: str = "-Os") -> None:
                 f"{cost.of('stack'):,} | {energy(target, mean)} |",
                 flush=True,
             )
-            if "choice mean" in cost.told:
+            if "choice mean" in cost.output:
                 mean, most = cost.of("choice mean"), cost.of("choice most")
                 words = "the adaptive policy's choice, besides"
                 print(f"| {K} | {words} | {mean:,} | {most:,} | | | | | | {energy(target, mean)} |")
-            if "single mean" in cost.told:
+            if "single mean" in cost.output:
                 others = cost
         assert others is not None
         for name, words in (
@@ -190,10 +196,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--level", default="-Os", help="of optimisation")
     parser.add_argument("classes", nargs="*", type=int, default=[3, 6, 12], help="how many")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     if (why := missing()) is not None:
         sys.exit(why)
     for target in (M4F, M0_COUNTED):
-        table(target, given.classes, given.level)
-    for K in given.classes:
-        print(f"\n{K} classes, {M4F.name}: 64 rounds take {limit(M4F, K):,} instructions.")
+        table(target, arguments.classes, arguments.level)
+    for K in arguments.classes:
+        print(f"\n{K} classes, {M4F.name}: 64 iterations take {limit(M4F, K):,} instructions.")

@@ -65,9 +65,9 @@ def build(
 
 
 def run(program: Path, target: Target, *, counted: bool = False) -> tuple[int, dict[str, str]]:
-    """Run a program to its end: its exit code, and what it told as ``name value`` lines.
+    """Run a program to its end: its exit code, and its output, ``name value`` lines.
 
-    With `counted`, the clock goes by instructions.
+    With `counted`, the clock counts instructions.
     """
     command = ["qemu-system-arm", "-M", target.machine, "-nographic", "-monitor", "none"]
     command += ["-serial", "none", "-semihosting-config", "enable=on,target=native"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from classfilter.embedded._export import export
+from classfilter.embedded import export
 from embedded.board import HERE, M0, M4F, STRICT, Target, build, missing, run, symbols
-from firmware import configs
+from firmware_configs import configs
 
 emulated = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 OTHERS = {"aarch64": ("aarch64-linux-gnu",), "riscv64": ("riscv64-linux-gnu", "-mno-relax")}
@@ -23,8 +23,8 @@ def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> 
     export(configs()[kind], tmp_path)
     sources = [HERE / "bits.c", tmp_path / "selftest.c"]
     program = build(tmp_path, target, tmp_path / "bits.elf", sources)
-    code, told = run(program, target)
-    assert code == 0, told
+    code, output = run(program, target)
+    assert code == 0, output
     doubles = [name for name in symbols(program) if name.startswith("__aeabi_d")]
     assert not doubles, "arithmetic in double precision"
 
@@ -45,7 +45,7 @@ def test_no_option_is_needed_for_the_bits(tmp_path: Path) -> None:
 
 @emulated
 def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
-    """The cost of a loop on the board, known by hand: three instructions a round."""
+    """The cost of a loop on the board, known by hand: three instructions per iteration."""
     (tmp_path / "loop.c").write_text(
         '#include "board.h"\n'
         '#include "classfilter.h"\n'
@@ -63,8 +63,8 @@ def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
     )
     export(configs()["sticky-whole"], tmp_path)
     program = build(tmp_path, M4F, tmp_path / "loop.elf", [tmp_path / "loop.c"])
-    code, told = run(program, M4F, counted=True)
-    assert (code, round(int(told["ticks"]) / 3.2)) == (0, 3000)
+    code, output = run(program, M4F, counted=True)
+    assert (code, round(int(output["ticks"]) / 3.2)) == (0, 3000)
 
 
 @pytest.mark.parametrize("other", list(OTHERS))

@@ -13,9 +13,11 @@ import pytest
 
 import classfilter as cf
 from classfilter.config import Config, save
-from classfilter.embedded._export import _number, config_header, export, golden, single
+from classfilter.embedded import export
+from classfilter.embedded._export import _number, config_header, in_float32
+from classfilter.embedded._golden import golden
 from conftest import Run
-from firmware import NAMES, configs
+from firmware_configs import NAMES, configs
 
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
 PLAIN = ("sleep", "sit", "walk", "ride", "run", "mixed")
@@ -25,22 +27,22 @@ needs_make = pytest.mark.skipif(
 )
 
 
-class Unknown:
-    """A policy of one's own."""
+class Custom:
+    """A policy that is not one of the library."""
 
     state = ()
 
     def choose(self, probs: Any, since: Any) -> str:
         return "strong"
 
-    def called(self, source: str, answer: Any, probs: Any, dt: float) -> None:
+    def called(self, source: str, observation: Any, probs: Any, dt: float) -> None:
         pass
 
     def reset(self) -> None:
         pass
 
-    def copy(self) -> Unknown:
-        return Unknown()
+    def copy(self) -> Custom:
+        return Custom()
 
 
 def make(folder: Path, *arguments: str) -> tuple[int, str]:
@@ -53,18 +55,18 @@ def make(folder: Path, *arguments: str) -> tuple[int, str]:
 @needs_make
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("kind", list(configs()))
-def test_the_self_test_holds(kind: str, compiler: str, tmp_path: Path) -> None:
+def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
     export(configs()[kind], tmp_path)
-    code, told = make(tmp_path, "all", "test", f"CC={compiler}", f"CFLAGS={STRICT}")
-    assert code == 0, told
-    assert "3000 rows" in told
-    assert "the same bits as in Python (0)" in told
+    code, output = make(tmp_path, "all", "test", f"CC={compiler}", f"CFLAGS={STRICT}")
+    assert code == 0, output
+    assert "3000 rows" in output
+    assert "the same bits as in Python (0)" in output
     assert subprocess.run([tmp_path / "example"], check=True, capture_output=True).stdout
 
 
 @needs_make
 @pytest.mark.parametrize(
-    ("file", "old", "new", "answer"),
+    ("file", "old", "new", "code_shown"),
     [
         ("golden.h", r"(OUTPUTS 0x)\w", r"\g<1>z", None),  # it does not compile
         ("golden.h", r"(INPUTS 0x).{8}", r"\g<1>00000000", "(-2)"),
@@ -74,16 +76,16 @@ def test_the_self_test_holds(kind: str, compiler: str, tmp_path: Path) -> None:
         ("core/dirichlet.c", r"keep \* updates", "keep * keep * updates", "(1)"),
     ],
 )
-def test_the_self_test_sees_a_change(
-    file: str, old: str, new: str, answer: str | None, tmp_path: Path
+def test_the_self_test_detects_a_change(
+    file: str, old: str, new: str, code_shown: str | None, tmp_path: Path
 ) -> None:
     export(configs()["dirichlet"], tmp_path)
     text, count = re.subn(old, new, (tmp_path / file).read_text(), count=1)
     assert count == 1
     (tmp_path / file).write_text(text)
-    code, told = make(tmp_path, "test", f"CC={COMPILERS[0]}", "CFLAGS=-O1")
+    code, output = make(tmp_path, "test", f"CC={COMPILERS[0]}", "CFLAGS=-O1")
     assert code != 0
-    assert answer is None or f"other bits than in Python {answer}" in told, told
+    assert code_shown is None or f"other bits than in Python {code_shown}" in output, output
 
 
 @pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is not installed")
@@ -102,51 +104,51 @@ def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_golden_rows_are_those_of_a_loop(tmp_path: Path) -> None:
-    """And they hold all that can come: missing rows, noughts, pauses, every source."""
-    config = single(configs()["sticky"])
-    made = golden(config, 400)
+def test_golden_vectors_are_those_of_a_loop(tmp_path: Path) -> None:
+    """They hold every kind of row: missing ones, zeros, pauses, every source."""
+    config = in_float32(configs()["sticky"])
+    vectors = golden(config, 400)
     f = cf.StickyFilter(NAMES, stay=0.98, prior=config.filter.prior, dtype=np.float32)  # type: ignore[attr-defined]
     for source, dt, probs, result in zip(
-        made.source, made.dt, made.probs, made.filtered, strict=True
+        vectors.source, vectors.dt, vectors.probs, vectors.filtered, strict=True
     ):
         s = config.channel[source].apply(probs) if source == "weak" else probs
         assert s.dtype == np.float32
         np.testing.assert_array_equal(f.update(s, config.beta[source], dt), result)
-    missing = np.isnan(made.probs).all(axis=1)
+    missing = np.isnan(vectors.probs).all(axis=1)
     assert 0 < missing.sum() < 60
-    assert (made.probs == 0).any(axis=1).sum() > 20
-    assert {0.0, 1.0, 5.0, 600.0} < set(made.dt.tolist())
-    assert set(made.source) == {"weak", "strong"}
-    np.testing.assert_allclose(made.probs[~missing].sum(axis=1), 1, rtol=1e-6)
+    assert (vectors.probs == 0).any(axis=1).sum() > 20
+    assert {0.0, 1.0, 5.0, 600.0} < set(vectors.dt.tolist())
+    assert set(vectors.source) == {"weak", "strong"}
+    np.testing.assert_allclose(vectors.probs[~missing].sum(axis=1), 1, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["sticky-adaptive", "dirichlet-adaptive", "dirichlet-timed"])
-def test_golden_rows_follow_the_policy(kind: str) -> None:
-    config = single(configs()[kind])
-    made = golden(config, 600)
+def test_golden_vectors_follow_the_policy(kind: str) -> None:
+    config = in_float32(configs()[kind])
+    vectors = golden(config, 600)
     rule: Any = config.policy.copy()  # type: ignore[union-attr]
     f, names = config.filter.copy(), list(config.beta)
     last: dict[str, float] = {}
-    now, obeyed = 0.0, 0
-    for i, source in enumerate(made.source):
-        now += float(made.dt[i])  # sixteenths: exact
+    now, followed = 0.0, 0
+    for i, source in enumerate(vectors.source):
+        now += float(vectors.dt[i])  # sixteenths: exact
         since = {name: now - then for name, then in last.items()}
-        held = f.probs
-        wish = rule.choose(held, since)
-        assert made.wanted[i] == names.index(wish)
-        obeyed += source == wish
-        s = made.probs[i]
+        before = f.probs
+        choice = rule.choose(before, since)
+        assert vectors.chosen[i] == names.index(choice)
+        followed += source == choice
+        s = vectors.probs[i]
         if source in config.channel:
             s = config.channel[source].apply(s)
-        f.update(s, config.beta[source], made.dt[i])
-        rule.called(source, s, held, made.dt[i])
-        assert tuple(made.policy[i, 1:]) == tuple(rule.state)
+        f.update(s, config.beta[source], vectors.dt[i])
+        rule.called(source, s, before, vectors.dt[i])
+        assert tuple(vectors.policy[i, 1:]) == tuple(rule.state)
         last[source] = now
-    assert 400 < obeyed < 600
-    share = float((made.wanted[:, 0] == names.index(rule.strong)).mean())
+    assert 400 < followed < 600
+    share = float((vectors.chosen[:, 0] == names.index(rule.strong)).mean())
     assert 0.05 < share < 0.8
-    assert len(set(made.source)) == len(names)
+    assert len(set(vectors.source)) == len(names)
 
 
 @pytest.mark.parametrize("bits", [0x3F800000, 0x3DCCCCCD, 0x00800000, 0x7F7FFFFF, 0xC61C3C00])
@@ -157,7 +159,7 @@ def test_numbers_come_back_to_the_bit(bits: int) -> None:
     assert np.float32(text[:-1]).view(np.uint32) == bits
 
 
-def test_names_are_fit_for_c(tmp_path: Path) -> None:
+def test_names_are_valid_in_c(tmp_path: Path) -> None:
     f = cf.StickyFilter(["a b", "a-b", 'x"\n', "*/"], stay=0.9)
     header = config_header(Config(f, {"*/": 1.0}, {}), "/* a\n*/.toml")
     assert "enum { CF_CLASS_A_B, CF_CLASS_A_B_1, CF_CLASS_X__, CF_CLASS___ };" in header
@@ -177,10 +179,10 @@ def test_names_are_fit_for_c(tmp_path: Path) -> None:
         ),
         (
             Config(cf.StickyFilter(2), {"strong": 1.0}, {}, cf.policy.Adaptive()),
-            r"policy calls 'weak', but \[beta\] names \['strong'\]: add it",
+            r"policy chooses 'weak', but \[beta\] names \['strong'\]: add it",
         ),
         (
-            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, Unknown()),
+            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, Custom()),
             "only Adaptive and Periodic have a C version: leave it out",
         ),
         (
@@ -189,13 +191,13 @@ def test_names_are_fit_for_c(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_exported(config: Config, message: str, tmp_path: Path) -> None:
+def test_invalid_exports_write_nothing(config: Config, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         export(config, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_only_what_is_used_is_there(tmp_path: Path) -> None:
+def test_only_needed_files_are_written(tmp_path: Path) -> None:
     def core(kind: str) -> set[str]:
         return {p.name for p in export(configs()[kind], tmp_path / kind) if p.parent.name == "core"}
 
@@ -208,21 +210,21 @@ def test_only_what_is_used_is_there(tmp_path: Path) -> None:
 
 
 def device_log(config: Config) -> Any:
-    """What a device would log over some rows, and its dataframe."""
+    """Return the log of a device over some rows."""
     import polars as pl
 
-    found = single(config)
-    made = golden(found, 200)
-    made = made._replace(dt=np.append(np.float32(0), made.dt[1:]))
-    f = found.filter.copy()
+    settings = in_float32(config)
+    vectors = golden(settings, 200)
+    vectors = vectors._replace(dt=np.append(np.float32(0), vectors.dt[1:]))
+    f = settings.filter.copy()
     rows = []
-    for source, dt, probs in zip(made.source, made.dt, made.probs, strict=True):
-        s = found.channel[source].apply(probs) if source in found.channel else probs
-        rows.append(f.update(s, found.beta[source], float(dt)))
+    for source, dt, probs in zip(vectors.source, vectors.dt, vectors.probs, strict=True):
+        s = settings.channel[source].apply(probs) if source in settings.channel else probs
+        rows.append(f.update(s, settings.beta[source], float(dt)))
     names = [str(name) for name in f.classes]
-    columns: dict[str, Any] = {"time": np.cumsum(made.dt, dtype=np.float64), "dt": made.dt}
-    columns["source"] = made.source
-    columns |= {f"p_{name}": made.probs[:, k] for k, name in enumerate(names)}
+    columns: dict[str, Any] = {"time": np.cumsum(vectors.dt, dtype=np.float64), "dt": vectors.dt}
+    columns["source"] = vectors.source
+    columns |= {f"p_{name}": vectors.probs[:, k] for k, name in enumerate(names)}
     columns |= {f"f_{name}": np.array(rows)[:, k] for k, name in enumerate(names)}
     return pl.DataFrame(columns).with_columns(
         pl.col("^p_.*$").cast(pl.Float64).fill_nan(None), pl.col("^f_.*$").cast(pl.Float64)
@@ -238,17 +240,17 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
     save(config.filter, "walk.toml", config.beta, config.channel)
     log, path = device_log(config), tmp_path / f"log.{ending}"
 
-    def told(df: pl.DataFrame) -> tuple[int, str]:
+    def verify(df: pl.DataFrame) -> tuple[int, str]:
         df.write_csv(path) if ending == "csv" else df.write_ndjson(path)
         code, out, err = run("verify", path.name, "--config", "walk.toml")
         return code, out + err
 
-    assert told(log) == (0, f"{path.name}: 200 rows, the same bits\n")
+    assert verify(log) == (0, f"{path.name}: 200 rows, the same bits\n")
     at = pl.int_range(pl.len()) == 150
     off = log.with_columns(
         pl.when(at).then(pl.col("f_walk") * (1 + 2e-7)).otherwise("f_walk").alias("f_walk")
     )
-    code, words = told(off)
+    code, words = verify(off)
     assert code == 1
     assert "row 150, class 'walk': the device has" in words
     assert "the 150 rows before agree" in words
@@ -256,17 +258,17 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
     words32 = log.select(columns).to_numpy().astype(np.float32).view(np.uint32).tolist()
     bits = ["0x" + "".join(f"{word:08x}" for word in row) for row in words32]
     as_bits = log.drop(columns).with_columns(pl.Series("bits", bits))
-    assert told(as_bits)[0] == 0
+    assert verify(as_bits)[0] == 0
     bits[7] = bits[7][:-1]
-    code, words = told(as_bits.with_columns(pl.Series("bits", bits)))
+    code, words = verify(as_bits.with_columns(pl.Series("bits", bits)))
     assert code == 1
     assert "bits in row 7 is '0x" in words
     assert "it must be 0x and 48 hexadecimal digits" in words
-    code, words = told(log.drop("f_sit"))
-    assert "the column f_sit is missing; the log must hold what the device answered" in words
+    code, words = verify(log.drop("f_sit"))
+    assert "the column f_sit is missing; the log must hold the results of the device" in words
 
 
-def test_the_command(run: Run, tmp_path: Path) -> None:
+def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", {"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,

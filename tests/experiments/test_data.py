@@ -12,7 +12,7 @@ from experiments.signals import RATE, STEP, Signals, folds
 from hypothesis import given
 from hypothesis import strategies as st
 
-import made_people
+import synthetic_datasets
 from experiments import capture24, wisdm
 
 
@@ -20,12 +20,12 @@ from experiments import capture24, wisdm
 def test_everybody_is_tested_once(people: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(2, people))
     names = tuple(f"P{i:03}" for i in range(people))
-    found = folds(names, count)
-    assert len(found) == count
-    assert Counter(name for _, _, tested in found for name in tested) == Counter(names)
-    for parts in found:
+    result = folds(names, count)
+    assert len(result) == count
+    assert Counter(name for _, _, tested in result for name in tested) == Counter(names)
+    for parts in result:
         assert sorted(name for part in parts for name in part) == sorted(names)
-    sizes = [len(tested) for _, _, tested in found]
+    sizes = [len(tested) for _, _, tested in result]
     assert sizes == sorted(sizes)
     assert sizes[-1] - sizes[0] <= 1
 
@@ -68,13 +68,13 @@ def test_thinned_steps_are_spread_evenly() -> None:
 
 
 def test_chained_streams_hold_a_persons_own_pieces(tmp_path: Path) -> None:
-    signals = wisdm.load(made_people.wisdm(tmp_path, people=2))
+    signals = wisdm.load(synthetic_datasets.wisdm(tmp_path, people=2))
     assert signals.classes[signals.y[0]] == "walking"
     assert signals.classes[signals.y[-1]] == "kicking"
-    found = wisdm.chained(signals, 4000, seed=3)
+    result = wisdm.chained(signals, 4000, seed=3)
     for name in signals.names:
         X, y = signals.part(name)
-        chained, label = found.part(name)
+        chained, label = result.part(name)
         assert len(chained) == 4000 * RATE
         rows = {(*x, k) for x, k in zip(X.tolist(), y.tolist(), strict=True)}
         assert {(*x, k) for x, k in zip(chained.tolist(), label.tolist(), strict=True)} <= rows
@@ -84,11 +84,11 @@ def test_chained_streams_hold_a_persons_own_pieces(tmp_path: Path) -> None:
         assert dwell.min() >= wisdm.SHORTEST
         assert dwell.max() <= wisdm.LONGEST
     again = wisdm.chained(signals, 4000, seed=3)
-    assert (again.X == found.X).all()
-    assert (wisdm.chained(signals, 4000, seed=4).X != found.X).any()
+    assert (again.X == result.X).all()
+    assert (wisdm.chained(signals, 4000, seed=4).X != result.X).any()
 
 
-def test_chained_streams_do_not_come_round_in_a_fixed_time() -> None:
+def test_chained_streams_do_not_repeat_with_a_fixed_period() -> None:
     n = 120 * RATE  # two pieces of two minutes, each sample with a number
     X = np.arange(2 * n, dtype=np.int16)[:, None].repeat(3, axis=1)
     signals = Signals.joined({"a": (X, np.repeat([0, 1], n).astype(np.int8))}, ("rest", "walk"))
@@ -113,10 +113,10 @@ def row(ms: int, x: float, text: str = "walking;MET 3.5") -> str:
 
 
 def test_capture24_is_averaged_down_and_labelled(tmp_path: Path) -> None:
-    """Against plain loops over the made rows."""
-    made_people.capture24(tmp_path, people=2, seconds=12)
-    counts = capture24.prepare(tmp_path, tmp_path / "kept")
-    signals = capture24.load(tmp_path / "kept")
+    """Against plain loops over the rows."""
+    synthetic_datasets.capture24(tmp_path, people=2, seconds=12)
+    counts = capture24.prepare(tmp_path, tmp_path / "prepared")
+    signals = capture24.load(tmp_path / "prepared")
     assert isinstance(signals.X, np.memmap)
     assert signals.names == ("P001", "P002")
     for name in signals.names:
@@ -125,7 +125,8 @@ def test_capture24_is_averaged_down_and_labelled(tmp_path: Path) -> None:
         X, y = signals.part(name)
         assert len(X) == len(rows) // 5 == counts[name].samples
         known = {
-            f'"{text}"': capture24.CLASSES.index(c) for text, c in made_people.ANNOTATIONS.items()
+            f'"{text}"': capture24.CLASSES.index(c)
+            for text, c in synthetic_datasets.ANNOTATIONS.items()
         }
         for i in range(len(X)):
             five = rows[5 * i : 5 * i + 5]
@@ -136,19 +137,19 @@ def test_capture24_is_averaged_down_and_labelled(tmp_path: Path) -> None:
         assert counts[name].broken == counts[name].unknown == counts[name].missing == 0
 
 
-def test_capture24_does_not_hang_on_the_size_of_a_chunk(tmp_path: Path) -> None:
-    made_people.capture24(tmp_path, people=1, seconds=3)
+def test_capture24_does_not_depend_on_the_chunk_size(tmp_path: Path) -> None:
+    synthetic_datasets.capture24(tmp_path, people=1, seconds=3)
     codes = capture24.dictionary(tmp_path / capture24.DICTIONARY)
-    whole = capture24.person(tmp_path / "P001.csv.gz", codes)
+    reference = capture24.person(tmp_path / "P001.csv.gz", codes)
     for chunk in (64, 1000, 4099):
         part = capture24.person(tmp_path / "P001.csv.gz", codes, chunk)
-        assert (part[0] == whole[0]).all()
-        assert (part[1] == whole[1]).all()
-        assert part[2] == whole[2]
+        assert (part[0] == reference[0]).all()
+        assert (part[1] == reference[1]).all()
+        assert part[2] == reference[2]
 
 
-def test_capture24_leaves_out_broken_rows(tmp_path: Path) -> None:
-    made_people.dictionary(tmp_path)
+def test_capture24_drops_broken_rows(tmp_path: Path) -> None:
+    synthetic_datasets.dictionary(tmp_path)
     codes = capture24.dictionary(tmp_path / capture24.DICTIONARY)
     walking = capture24.CLASSES.index("walking")
     lines = [
@@ -165,17 +166,17 @@ def test_capture24_leaves_out_broken_rows(tmp_path: Path) -> None:
     assert (count.rows, count.broken, count.unknown, count.missing) == (11, 4, 1, 2)
 
 
-def test_capture24_says_what_is_wrong(tmp_path: Path) -> None:
+def test_capture24_errors(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"has no P001\.csv\.gz"):
-        capture24.prepare(tmp_path, tmp_path / "kept")
+        capture24.prepare(tmp_path, tmp_path / "prepared")
     path = capture_file(tmp_path, ["a,b,c,d,e"])
     with pytest.raises(SystemExit, match="it is part of Capture-24"):
-        capture24.prepare(tmp_path, tmp_path / "kept")
-    made_people.dictionary(tmp_path)
+        capture24.prepare(tmp_path, tmp_path / "prepared")
+    synthetic_datasets.dictionary(tmp_path)
     with pytest.raises(ValueError, match="has no row that can be read"):
-        capture24.prepare(tmp_path, tmp_path / "kept")
+        capture24.prepare(tmp_path, tmp_path / "prepared")
     capture_file(tmp_path, [row(0, 1.0), row(0, 1.0).replace("11-13", "11-15")])
     with pytest.raises(ValueError, match="time jumps by 172800 s"):
         capture24.person(path, {})
     with pytest.raises(SystemExit, match=r"first run python -m experiments\.capture24"):
-        capture24.load(tmp_path / "kept")
+        capture24.load(tmp_path / "prepared")

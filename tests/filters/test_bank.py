@@ -1,4 +1,4 @@
-"""A bank is N filters, to the bit."""
+"""A bank equals N filters, to the bit."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def test_a_bank_is_n_filters(
         rows = rng.permutation(N)[: rng.integers(1, N + 1)] if step % 2 else np.arange(N)
         probs, beta, dt = random_stream(K, len(rows), seed + step)
         P = bank.update(probs, beta, dt, rows=rows if step % 2 else None, threads=threads)
-        expected = [single[n].update(*one) for n, *one in zip(rows, probs, beta, dt, strict=True)]
+        expected = [single[n].update(*row) for n, *row in zip(rows, probs, beta, dt, strict=True)]
         assert same(P, np.array(expected))
     assert same(bank.alpha, np.array([f.alpha for f in single]))
     assert bank.eta.tolist() == [f.eta for f in single]
@@ -43,29 +43,29 @@ def test_a_bank_is_n_filters(
 def test_threads_share_the_rows(threads: int, dtype: Any) -> None:
     N, K = 2000, 5
     f = cf.DirichletFilter(K, dtype=dtype)
-    bank, one = cf.Bank(f, N), cf.Bank(f, N)
+    bank, single = cf.Bank(f, N), cf.Bank(f, N)
     probs, beta, dt = random_stream(K, N, 7)
     rows = np.random.default_rng(0).permutation(N)[:1500]
     for _ in range(3):
         assert same(
-            bank.update(probs, beta, dt, threads=threads), one.update(probs, beta, dt, threads=1)
+            bank.update(probs, beta, dt, threads=threads), single.update(probs, beta, dt, threads=1)
         )
         part = (probs[:1500], beta[:1500], dt[:1500])
         assert same(
             bank.update(*part, rows=rows, threads=threads),
-            one.update(*part, rows=rows, threads=1),
+            single.update(*part, rows=rows, threads=1),
         )
-    assert same(bank.alpha, one.alpha)
+    assert same(bank.alpha, single.alpha)
 
 
-@pytest.mark.parametrize("bad_row", [0, 1999])
-def test_a_bad_row_changes_nothing(bad_row: int) -> None:
+@pytest.mark.parametrize("invalid", [0, 1999])
+def test_an_invalid_row_changes_nothing(invalid: int) -> None:
     bank = cf.Bank(cf.DirichletFilter(3), 2000)
     probs = np.full((2000, 3), 1 / 3)
     bank.update(probs)
     before = bank.alpha
-    probs[bad_row, 1] = -0.5
-    with pytest.raises(ValueError, match=rf"probs\[{bad_row}, 1\] is -0.5"):
+    probs[invalid, 1] = -0.5
+    with pytest.raises(ValueError, match=rf"probs\[{invalid}, 1\] is -0.5"):
         bank.update(probs, threads=2)
     assert same(bank.alpha, before)
 
@@ -76,7 +76,11 @@ def test_a_bad_row_changes_nothing(bad_row: int) -> None:
         ({"probs": [[0.5, 0.5]]}, ValueError, r"probs has shape \(1, 2\); .*shape \(3, 2\)"),
         ({"probs": [[0.5, 0.5]], "rows": [3]}, ValueError, "rows names stream 3; .*0 to 2"),
         ({"probs": [[0.5, 0.5]], "rows": [-1]}, ValueError, "rows names stream -1"),
-        ({"probs": [[0.5, 0.5]] * 2, "rows": [1, 1]}, ValueError, "stream 1 more than once"),
+        (
+            {"probs": [[0.5, 0.5]] * 2, "rows": [1, 1]},
+            ValueError,
+            "stream 1 more than once; give its rows in several updates",
+        ),
         (
             {"probs": [[0.5, 0.5]], "rows": [0.5]},
             TypeError,
@@ -88,7 +92,7 @@ def test_a_bad_row_changes_nothing(bad_row: int) -> None:
         ({"probs": [[1.0]] * 3}, ValueError, "probs has 1 entries, but the filter has 2 classes"),
     ],
 )
-def test_bad_calls(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_invalid_calls(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     bank = cf.Bank(cf.DirichletFilter(2), 3)
     before = bank.alpha
     with pytest.raises(error, match=message):
@@ -96,7 +100,7 @@ def test_bad_calls(arguments: dict[str, Any], error: type[Exception], message: s
     assert same(bank.alpha, before)
 
 
-def test_add_drop_reset_and_take_out() -> None:
+def test_add_drop_reset_and_filter() -> None:
     bank = cf.Bank(cf.DirichletFilter(2), 3)
     bank.update([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
     alpha = bank.alpha
@@ -125,7 +129,7 @@ def test_saved_banks_continue_with_the_same_bits(dtype: Any, tmp_path: Path) -> 
     with pytest.raises(ValueError, match="has the classes"):
         cf.Bank(cf.DirichletFilter(3, dtype=dtype), 1).restore(tmp_path / "bank.npz")
     np.savez(tmp_path / "other.npz", x=1)
-    with pytest.raises(ValueError, match="no saved bank"):
+    with pytest.raises(ValueError, match="is not a saved bank: it has no"):
         other.restore(tmp_path / "other.npz")
 
 

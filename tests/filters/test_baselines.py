@@ -1,4 +1,4 @@
-"""The baselines against pandas, a counter, and rules written out."""
+"""The baselines against pandas, a counter, and their rules written out."""
 
 from collections import Counter
 from typing import Any
@@ -13,7 +13,7 @@ import classfilter as cf
 from streams import Stream, random_stream, streams
 
 
-def seen(stream: Stream) -> Stream:
+def observations(stream: Stream) -> Stream:
     """The rows that are observations."""
     keep = ~np.isnan(stream.probs).any(axis=1) & (stream.beta > 0)
     return Stream(*(a[keep] for a in stream))
@@ -24,8 +24,8 @@ def seen(stream: Stream) -> Stream:
 def test_raw_is_the_last_row(stream: Stream) -> None:
     T, K = stream.probs.shape
     out = cf.RawFilter(K).run(*stream)
-    given_rows = np.where(stream.beta[:, None] > 0, stream.probs, np.nan)
-    expected = pd.DataFrame(given_rows).ffill().fillna(1 / K)
+    rows = np.where(stream.beta[:, None] > 0, stream.probs, np.nan)
+    expected = pd.DataFrame(rows).ffill().fillna(1 / K)
     np.testing.assert_allclose(out, expected, rtol=1e-6)
     assert len(out) == T
 
@@ -33,13 +33,13 @@ def test_raw_is_the_last_row(stream: Stream) -> None:
 @given(streams(), st.integers(1, 8))
 @settings(deadline=None)
 def test_mean_is_pandas_rolling_mean(stream: Stream, window: int) -> None:
-    rows = seen(stream).probs
+    rows = observations(stream).probs
     out = cf.MeanFilter(stream.probs.shape[1], window).run(rows)
     expected = pd.DataFrame(rows).rolling(window, min_periods=1).mean()
     np.testing.assert_allclose(out, expected, rtol=0, atol=1e-6)
 
 
-def test_mean_weighs_its_rows() -> None:
+def test_mean_weights_its_rows() -> None:
     f = cf.MeanFilter(2, window=2)
     f.update([0.0, 1.0], beta=1.0)  # leaves the window
     f.update([1.0, 0.0], beta=0.25)
@@ -48,7 +48,7 @@ def test_mean_weighs_its_rows() -> None:
     np.testing.assert_allclose(f.probs, [0.4, 0.6], rtol=1e-15)
 
 
-@given(streams(most_rows=30), st.sampled_from([0.3, 0.9, 0.99]))
+@given(streams(max_rows=30), st.sampled_from([0.3, 0.9, 0.99]))
 @settings(deadline=None)
 def test_ema_is_pandas_ewm(stream: Stream, gamma: float) -> None:
     """At equal steps; rows of NaN let time pass there too."""
@@ -81,8 +81,8 @@ def test_ema_half_life() -> None:
 @given(streams(), st.integers(1, 8))
 @settings(deadline=None)
 def test_vote_is_a_count(stream: Stream, window: int) -> None:
-    rows, K = seen(stream).probs, stream.probs.shape[1]
-    rows = rows[(rows == rows.max(axis=1, keepdims=True)).sum(axis=1) == 1]  # no divided votes
+    rows, K = observations(stream).probs, stream.probs.shape[1]
+    rows = rows[(rows == rows.max(axis=1, keepdims=True)).sum(axis=1) == 1]  # no split votes
     f = cf.VoteFilter(K, window)
     for t, row in enumerate(rows):
         p = f.update(row)
@@ -92,7 +92,7 @@ def test_vote_is_a_count(stream: Stream, window: int) -> None:
         assert count[f.label] == max(count.values())
 
 
-def test_vote_divides_a_tie_and_weighs() -> None:
+def test_vote_splits_a_tie_and_weights() -> None:
     f = cf.VoteFilter(3)
     assert f.update([0.4, 0.4, 0.2]).tolist() == [0.5, 0.5, 0]
     assert f.label == 0
@@ -105,7 +105,7 @@ def test_hold_is_the_last_of_the_highest_weight(stream: Stream) -> None:
     K = stream.probs.shape[1]
     out = cf.HoldFilter(K).run(*stream)
     for t, p in enumerate(out):
-        past = seen(Stream(*(a[: t + 1] for a in stream)))
+        past = observations(Stream(*(a[: t + 1] for a in stream)))
         best = [s for s, b in zip(past.probs, past.beta, strict=True) if b == past.beta.max()]
         np.testing.assert_allclose(p, best[-1] if best else np.full(K, 1 / K), rtol=1e-6)
 
@@ -126,7 +126,7 @@ def test_rows_are_normalised(kind: Any) -> None:
         (lambda: cf.EmaFilter(3, 0.5, half_life=3.0), "gamma and half_life are both given"),
     ],
 )
-def test_settings(make: Any, message: str) -> None:
+def test_invalid_settings(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
 

@@ -1,4 +1,4 @@
-"""DirichletFilter against fifty digits, against the paper, and against what must always hold."""
+"""DirichletFilter against an oracle of fifty digits, the paper, and its invariants."""
 
 import copy
 import pickle
@@ -70,7 +70,7 @@ def test_alpha_to_fifty_digits(
 @pytest.mark.parametrize("row", ["uniform", "one-hot", "usual"])
 @pytest.mark.parametrize("beta", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("K", [2, 6])
-def test_equal_rows_up_to_the_limit_of_concentration(K: int, beta: float, row: str) -> None:
+def test_equal_rows_up_to_the_largest_concentration(K: int, beta: float, row: str) -> None:
     s = {
         "uniform": np.full(K, 1 / K),
         "one-hot": np.eye(K)[1],
@@ -89,7 +89,7 @@ def test_equal_rows_up_to_the_limit_of_concentration(K: int, beta: float, row: s
 @given(streams(), options())
 @settings(max_examples=60, deadline=None)
 def test_the_gradient_vanishes(stream: Stream, settings: dict[str, Any]) -> None:
-    """In long numbers, from the filter's own state: no error of the past is forgiven or blamed."""
+    """In mpmath, from the filter's own state, so that errors of earlier steps do not count."""
     settings |= {"dtype": np.float64, "anchor": 0.0}
     if settings["gamma"] < 0.5:
         return  # alpha may be at its limit, where the gradient does not vanish
@@ -105,7 +105,7 @@ def test_the_gradient_vanishes(stream: Stream, settings: dict[str, Any]) -> None
         log_s = [oracle.mp.log(v / oracle.mp.fsum(floored)) for v in floored]
         slope = exact_gradient(before, f.alpha, log_s, float(beta), gamma)
         scale = float(gamma) * before.eta + float(beta)
-        # relative to the curvature: the step that would still be owed, relative to alpha
+        # relative to the curvature: the step to the mode that remains, relative to alpha
         assert max(abs(float(g)) * a for g, a in zip(slope, f.alpha, strict=True)) <= 1e-9 * scale
 
 
@@ -167,19 +167,19 @@ def test_weight_one_is_linear_in_nu(stream: Stream, gamma: float) -> None:
         s = np.maximum(s, 1e-3)
         eta, nu = gamma * eta + 1, gamma * nu - np.log(s / s.sum())
         if f.alpha.sum() > 1e4:
-            return  # from here on the limit of concentration may interfere
+            return  # from here on the largest concentration may interfere
         np.testing.assert_allclose(f.nu, nu, rtol=1e-11)
         assert f.eta == pytest.approx(eta, rel=1e-14)
 
 
-def test_nu_is_the_paper_s() -> None:
+def test_nu_equals_the_papers() -> None:
     f = cf.DirichletFilter(5)
     f.run(random_stream(5, 10, 0).probs)
     expected = f.eta * (digamma(f.alpha.sum()) - digamma(f.alpha))
     np.testing.assert_allclose(f.nu, expected, rtol=1e-13)
 
 
-# ---- what must always hold ----
+# ---- invariants ----
 
 
 @given(streams(), options())
@@ -226,7 +226,7 @@ def test_permuting_classes(stream: Stream, settings: dict[str, Any], seed: int) 
     f, g = cf.DirichletFilter(K, **settings), cf.DirichletFilter(K, **settings)
     for s, beta, dt in zip(*stream, strict=True):
         p, q = f.update(s, beta, dt), g.update(s[order], beta, dt)
-        # a mode read off alphas just above 1 magnifies their rounding
+        # the mode of alphas just above 1 magnifies their rounding
         height = np.maximum(f.alpha - 1, 0).sum() if settings["estimate"] == "mode" else 1.0
         if height > 1e-2 or height < 1e-15:
             np.testing.assert_allclose(q, p[order], rtol=0, atol=1e-12)
@@ -236,7 +236,7 @@ def test_permuting_classes(stream: Stream, settings: dict[str, Any], seed: int) 
 
 
 @given(
-    streams(most_rows=6),
+    streams(max_rows=6),
     options(),
     st.floats(0, 30, allow_subnormal=False),
     st.floats(0, 30, allow_subnormal=False),
@@ -245,25 +245,25 @@ def test_permuting_classes(stream: Stream, settings: dict[str, Any], seed: int) 
 def test_time_splits(stream: Stream, settings: dict[str, Any], a: float, b: float) -> None:
     settings["dtype"] = np.float64
     K = stream.probs.shape[1]
-    nothing = np.full(K, np.nan)
+    missing = np.full(K, np.nan)
     f = cf.DirichletFilter(K, **settings)
     f.run(*stream)
     g = f.copy()
-    f.update(nothing, dt=a)
-    p = f.update(nothing, dt=b)
-    q = g.update(nothing, dt=a + b)
+    f.update(missing, dt=a)
+    p = f.update(missing, dt=b)
+    q = g.update(missing, dt=a + b)
     assert f.eta == pytest.approx(g.eta, rel=1e-12, abs=1e-300)
     np.testing.assert_allclose(f.alpha, g.alpha, rtol=1e-8 if f.alpha.sum() < 1e4 else 1e-3)
     if settings["anchor"] == 0:
         assert same(p, q)
 
 
-def test_silence_keeps_the_mode_and_loses_certainty() -> None:
+def test_time_keeps_the_mode_and_decays_eta() -> None:
     f = cf.DirichletFilter(3, 0.9)
     p = f.update([0.7, 0.2, 0.1])
     eta = f.eta
-    for way in ({"probs": [np.nan] * 3}, {"probs": [0.1, 0.1, 0.8], "beta": 0}):
-        assert same(f.update(**way, dt=4.0), p)
+    for observation in ({"probs": [np.nan] * 3}, {"probs": [0.1, 0.1, 0.8], "beta": 0}):
+        assert same(f.update(**observation, dt=4.0), p)
         eta *= 0.9**4
         assert f.eta == pytest.approx(eta, rel=1e-14)
 
@@ -303,7 +303,7 @@ def test_restored_filters_continue_with_the_same_bits(
     assert same_state(f, cf.DirichletFilter(K, **settings))
 
 
-def test_no_memory_means_the_observation() -> None:
+def test_gamma_zero_returns_the_observation() -> None:
     f = cf.DirichletFilter(3, gamma=0.0, estimate="mean")
     f.update([0.1, 0.1, 0.8])
     np.testing.assert_allclose(f.update([0.7, 0.2, 0.1]), [0.7, 0.2, 0.1], rtol=1e-12)
@@ -338,9 +338,9 @@ def test_mode_and_mean() -> None:
         f.state = (1.0, [3.0, 2.0, 0.5])
     assert mode.probs.tolist() == [2 / 3, 1 / 3, 0]
     np.testing.assert_allclose(mean.probs, np.array([3, 2, 0.5]) / 5.5, rtol=1e-15)
-    mode.state = (1.0, [1 + 1e-15, 1.0, 1.0])  # above 1 by rounding only: no mode to speak of
+    mode.state = (1.0, [1 + 1e-15, 1.0, 1.0])  # above 1 by rounding only: no mode
     np.testing.assert_allclose(mode.probs, [1 / 3] * 3, rtol=1e-14)
-    mode.state = (1.0, [0.9, 0.3, 0.6])  # no alpha above 1: the mean stands in
+    mode.state = (1.0, [0.9, 0.3, 0.6])  # no alpha above 1: the mean instead
     np.testing.assert_allclose(mode.probs, [0.5, 1 / 6, 1 / 3], rtol=1e-15)
 
 

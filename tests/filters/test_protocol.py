@@ -1,4 +1,4 @@
-"""What every filter does, whatever its mathematics."""
+"""The protocol of filters: what holds for every one of them."""
 
 import copy
 import pickle
@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import expm
-from test_bad_input import BAD_NUMBERS, BAD_ROWS, GOOD
 
 import classfilter as cf
 from classfilter.config import KINDS
 from classfilter.streaming._streams import LiveStreams, resume
+from invalid_input import INVALID_NUMBERS, INVALID_ROWS, VALID_ROW
 from streams import Stream, random_stream, streams
 
 Order = NDArray[np.intp]
@@ -24,11 +24,11 @@ Make = Callable[[Order], Any]
 
 
 def transitions(K: int) -> NDArray[np.float64]:
-    """Some matrix of transitions that has exact rates."""
+    """A matrix of transitions that has exact rates."""
     rates = 0.1 * np.random.default_rng(K).random((K, K)) ** 3
     np.fill_diagonal(rates, 0)
-    found: NDArray[np.float64] = expm(rates - np.diag(rates.sum(axis=1)))
-    return found
+    matrix: NDArray[np.float64] = expm(rates - np.diag(rates.sum(axis=1)))
+    return matrix
 
 
 def dirichlet(dtype: DTypeLike, anchor: float) -> Make:
@@ -45,7 +45,7 @@ def sticky(dtype: DTypeLike) -> Make:
     return make
 
 
-def changing(dtype: DTypeLike) -> Make:
+def sticky_transitions(dtype: DTypeLike) -> Make:
     def make(order: Order) -> cf.StickyFilter:
         matrix = transitions(len(order))[order][:, order]
         return cf.StickyFilter(len(order), transitions=matrix, dtype=dtype)
@@ -59,8 +59,8 @@ FILTERS: dict[str, Make] = {
     "dirichlet, float32": dirichlet(np.float32, 0.0),
     "sticky": sticky(np.float64),
     "sticky, float32": sticky(np.float32),
-    "transitions": changing(np.float64),
-    "transitions, float32": changing(np.float32),
+    "transitions": sticky_transitions(np.float64),
+    "transitions, float32": sticky_transitions(np.float32),
     "raw": lambda order: cf.RawFilter(len(order)),
     "mean": lambda order: cf.MeanFilter(len(order), window=3),
     "ema": lambda order: cf.EmaFilter(len(order), 0.8),
@@ -89,7 +89,7 @@ def precise(f: Any) -> bool:
     return bool(f.probs.dtype == np.float64)
 
 
-def test_every_kind_is_here() -> None:
+def test_every_kind_is_tested() -> None:
     assert {type(fresh(make, 3)) for make in FILTERS.values()} == set(KINDS.values())
 
 
@@ -163,11 +163,11 @@ def test_permuting_classes(make: Make, stream: Stream, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(K)
     f, g = fresh(make, K), make(order)
     if not precise(f):
-        return  # single precision needs wide limits; it has the same text
+        return  # single precision would need wide tolerances
     for s, beta, dt in zip(*stream, strict=True):
         p, q = f.update(s, beta, dt), g.update(s[order], beta, dt)
         if isinstance(f, cf.DirichletFilter) and np.abs(f.alpha - 1).min() < 1e-3:
-            continue  # a mode read off alphas just above 1 magnifies their rounding
+            continue  # the mode of alphas just above 1 magnifies their rounding
         np.testing.assert_allclose(q, p[order], rtol=0, atol=1e-11)
 
 
@@ -194,7 +194,7 @@ def test_time_splits(make: Make, stream: Stream, a: float, b: float) -> None:
 @every_filter
 @given(stream=streams(8))
 @some
-def test_weight_nought_and_nan_are_the_same(make: Make, stream: Stream) -> None:
+def test_zero_weight_and_nan_are_the_same(make: Make, stream: Stream) -> None:
     K = stream.probs.shape[1]
     f, g = fresh(make, K), fresh(make, K)
     f.run(*stream)
@@ -205,7 +205,7 @@ def test_weight_nought_and_nan_are_the_same(make: Make, stream: Stream) -> None:
     before = f.state
     f.update([np.nan] * K, dt=0.0)
     for x, y in zip(before, f.state, strict=True):
-        if "anchor" in vars(f)["_options"]:  # an anchored mode is found anew, to rounding
+        if "anchor" in vars(f)["_options"]:  # an anchored mode is searched again, to rounding
             np.testing.assert_allclose(x, y, rtol=1e-9 if precise(f) else 1e-4)
         else:
             assert same(x, y)
@@ -213,7 +213,7 @@ def test_weight_nought_and_nan_are_the_same(make: Make, stream: Stream) -> None:
 
 def started(make: Make) -> Any:
     f = fresh(make, 3)
-    f.run([GOOD, [0.8, 0.1, 0.1]], beta=0.5, dt=1.5)
+    f.run([VALID_ROW, [0.8, 0.1, 0.1]], beta=0.5, dt=1.5)
     return f
 
 
@@ -222,8 +222,8 @@ def state_bytes(f: Any) -> list[bytes]:
 
 
 @every_filter
-@pytest.mark.parametrize(("row", "message", "in_run"), BAD_ROWS)
-def test_bad_rows(make: Make, row: list[float], message: str, in_run: str | None) -> None:
+@pytest.mark.parametrize(("row", "message", "in_run"), INVALID_ROWS)
+def test_invalid_rows(make: Make, row: list[float], message: str, in_run: str | None) -> None:
     f = started(make)
     before = state_bytes(f)
     exact = precise(f)
@@ -232,33 +232,33 @@ def test_bad_rows(make: Make, row: list[float], message: str, in_run: str | None
             f.update(form)
     if in_run is not None:
         with pytest.raises(ValueError, match=in_run if exact else r"probs.*2"):
-            f.run([GOOD, GOOD, row, GOOD])
+            f.run([VALID_ROW, VALID_ROW, row, VALID_ROW])
     assert state_bytes(f) == before
 
 
 @every_filter
-@pytest.mark.parametrize("place", [7, 8, 21, 39])
-def test_the_place_of_a_bad_row(make: Make, place: int) -> None:
+@pytest.mark.parametrize("index", [7, 8, 21, 39])
+def test_the_index_of_an_invalid_row(make: Make, index: int) -> None:
     f = started(make)
     before = state_bytes(f)
-    rows = [GOOD] * 40
-    rows[place] = [0.5, -0.5, 1.0]
-    with pytest.raises(ValueError, match=rf"probs\[{place}, 1\] is -0.5"):
+    rows = [VALID_ROW] * 40
+    rows[index] = [0.5, -0.5, 1.0]
+    with pytest.raises(ValueError, match=rf"probs\[{index}, 1\] is -0.5"):
         f.run(rows, beta=[0.5, 1.0] * 20)
     assert state_bytes(f) == before
 
 
 @every_filter
-@pytest.mark.parametrize(("bad", "message"), BAD_NUMBERS)
-def test_bad_weights_and_times(make: Make, bad: dict[str, float], message: str) -> None:
+@pytest.mark.parametrize(("invalid", "message"), INVALID_NUMBERS)
+def test_invalid_weights_and_times(make: Make, invalid: dict[str, float], message: str) -> None:
     f = started(make)
     before = state_bytes(f)
-    (name, value) = next(iter(bad.items()))
+    (name, value) = next(iter(invalid.items()))
     pattern = message if precise(f) else name
     with pytest.raises(ValueError, match=pattern):
-        f.update(GOOD, **bad)
+        f.update(VALID_ROW, **invalid)
     with pytest.raises(ValueError, match=pattern):
-        f.run([GOOD] * 4, **{name: [1.0, 1.0, value, 1.0]})
+        f.run([VALID_ROW] * 4, **{name: [1.0, 1.0, value, 1.0]})
     assert state_bytes(f) == before
 
 
@@ -267,15 +267,19 @@ def test_bad_weights_and_times(make: Make, bad: dict[str, float], message: str) 
     ("call", "error", "message"),
     [
         (lambda f: f.update("abc"), TypeError, "probs must hold numbers, got 'abc'"),
-        (lambda f: f.update([GOOD] * 3), ValueError, "probs has 2 dimensions; it must have 1"),
-        (lambda f: f.update(GOOD, beta="x"), TypeError, "beta must be a number, got 'x'"),
-        (lambda f: f.update(GOOD, dt=[1.0]), TypeError, "dt must be a number, got"),
+        (lambda f: f.update([VALID_ROW] * 3), ValueError, "probs has 2 dimensions; it must have 1"),
+        (lambda f: f.update(VALID_ROW, beta="x"), TypeError, "beta must be a number, got 'x'"),
+        (lambda f: f.update(VALID_ROW, dt=[1.0]), TypeError, "dt must be a number, got"),
         (lambda f: f.update(), TypeError, "probs"),
-        (lambda f: f.update(GOOD, weight=1), TypeError, "weight"),
-        (lambda f: f.run(GOOD), ValueError, "probs has 1 dimensions; it must have 2"),
+        (lambda f: f.update(VALID_ROW, weight=1), TypeError, "weight"),
+        (lambda f: f.run(VALID_ROW), ValueError, "probs has 1 dimensions; it must have 2"),
         (lambda f: f.run([[0.5, 0.5]]), ValueError, "probs has 2 entries, but the filter has 3"),
-        (lambda f: f.run([GOOD], beta=[1, 1]), ValueError, "beta has 2 entries, but probs has 1"),
-        (lambda f: f.run([GOOD], dt="x"), TypeError, "dt must hold numbers, got 'x'"),
+        (
+            lambda f: f.run([VALID_ROW], beta=[1, 1]),
+            ValueError,
+            "beta has 2 entries, but probs has 1",
+        ),
+        (lambda f: f.run([VALID_ROW], dt="x"), TypeError, "dt must hold numbers, got 'x'"),
         (lambda f: setattr(f, "state", ()), ValueError, "unpack|argument"),
         (
             lambda f: setattr(f, "state", [[1.0]] * len(f.state)),
@@ -285,7 +289,7 @@ def test_bad_weights_and_times(make: Make, bad: dict[str, float], message: str) 
         (lambda f: setattr(f, "state", [x - 9 for x in f.state]), ValueError, "negative|must lie"),
     ],
 )
-def test_bad_calls(make: Make, call: Any, error: Any, message: str) -> None:
+def test_invalid_calls(make: Make, call: Any, error: Any, message: str) -> None:
     f = started(make)
     before = state_bytes(f)
     with pytest.raises(error, match=message):
@@ -302,7 +306,7 @@ def test_bad_calls(make: Make, call: Any, error: Any, message: str) -> None:
         (["a", "a"], ValueError, "'a' more than once"),
     ],
 )
-def test_bad_classes(make: Make, classes: Any, error: type[Exception], message: str) -> None:
+def test_invalid_classes(make: Make, classes: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         type(fresh(make, 3))(classes)
 
@@ -321,10 +325,10 @@ def test_results_are_not_views_of_the_filter(make: Make) -> None:
 def test_a_run_does_not_change_its_arguments(make: Make) -> None:
     f = fresh(make, 3)
     stream = random_stream(3, 30, 5)
-    given = [a.astype(f.probs.dtype) for a in stream]
-    kept = [a.copy() for a in given]
-    f.run(*given)
-    for a, b in zip(given, kept, strict=True):
+    arguments = [a.astype(f.probs.dtype) for a in stream]
+    copies = [a.copy() for a in arguments]
+    f.run(*arguments)
+    for a, b in zip(arguments, copies, strict=True):
         assert same(a, b)
 
 
@@ -339,7 +343,7 @@ def test_save_and_load(make: Make, tmp_path: Path) -> None:
 
 
 @every_filter
-def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, tmp_path: Path) -> None:
+def test_a_checkpoint_continues_with_the_same_bits(make: Make, tmp_path: Path) -> None:
     path, (probs, beta, dt) = tmp_path / "state.json", random_stream(4, 20, 7)
     probs, time = probs[~np.isnan(probs).any(axis=1)], np.cumsum(dt)
     before = LiveStreams(fresh(make, 4), ("a", "b", "c", "d"), path)

@@ -1,4 +1,4 @@
-"""Looking back, against every path of the classes, hmmlearn, and kernels in long numbers."""
+"""Smoothing against every path of the classes, hmmlearn, and kernels in mpmath."""
 
 import itertools
 from typing import Any
@@ -14,25 +14,12 @@ from scipy.special import digamma
 
 import classfilter as cf
 from classfilter.filters._smoothing import _mode
+from markov import FLOOR, likelihood, random_prior, random_rates
 from oracle import Oracle, mp, posterior_mode
 from streams import Stream, options, random_stream, streams
 
 Floats = NDArray[np.float64]
 Kind = cf.DirichletFilter | cf.StickyFilter
-FLOOR = 1e-3
-
-
-def random_prior(K: int, seed: int) -> Floats:
-    p = np.random.default_rng(seed).random(K) + 0.1
-    found: Floats = p / p.sum()
-    return found
-
-
-def random_rates(K: int, seed: int) -> Floats:
-    rates = 0.2 * np.random.default_rng(seed).random((K, K))
-    np.fill_diagonal(rates, 0)
-    found: Floats = rates - np.diag(rates.sum(axis=1))
-    return found
 
 
 def cut(stream: Stream, stop: int) -> Stream:
@@ -48,43 +35,35 @@ def backwards(stream: Stream) -> Stream:
 # ---- sticky: the posterior ----
 
 
-def of_every_path(start: Floats, steps: list[Floats], says: list[Floats]) -> Floats:
+def sum_over_paths(start: Floats, steps: list[Floats], likelihoods: list[Floats]) -> Floats:
     """Sum the joint probability of each path of classes, K^(T + 1) of them, row by row."""
     T, K = len(steps), len(start)
     total = np.zeros((T, K))
     for path in itertools.product(range(K), repeat=T + 1):
         joint = start[path[0]]
         for n in range(T):
-            joint *= steps[n][path[n], path[n + 1]] * says[n][path[n + 1]]
+            joint *= steps[n][path[n], path[n + 1]] * likelihoods[n][path[n + 1]]
         total[np.arange(T), path[1:]] += joint
-    found: Floats = total / total.sum(axis=1, keepdims=True)
-    return found
-
-
-def likelihood(s: Floats, prior: Floats, beta: float) -> Floats:
-    if np.isnan(s).all():
-        return np.ones(len(s))
-    s = np.maximum(s, FLOOR)
-    found: Floats = (s / s.sum() / prior) ** beta
-    return found
+    posterior: Floats = total / total.sum(axis=1, keepdims=True)
+    return posterior
 
 
 @pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("learnt", [False, True])
+@pytest.mark.parametrize("with_transitions", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_path_of_the_classes(K: int, learnt: bool, seed: int) -> None:
-    """Weights below 1, irregular times, missing rows, a start that is not the prior; any lag."""
+def test_every_path_of_the_classes(K: int, with_transitions: bool, seed: int) -> None:
+    """Weights below 1, irregular times, missing rows, an initial state that is not the prior."""
     T, rho, prior, start = 6, 0.8, random_prior(K, seed), random_prior(K, seed + 50)
     stream, rates = random_stream(K, T, seed), random_rates(K, seed)
-    if learnt:
+    if with_transitions:
         f = cf.StickyFilter(K, transitions=expm(rates), prior=prior)
         steps = [expm(rates * dt) for dt in stream.dt]
     else:
         f = cf.StickyFilter(K, rho, prior=prior)
         steps = [rho**dt * np.eye(K) + (1 - rho**dt) * np.tile(prior, (K, 1)) for dt in stream.dt]
     f.state = (start,)
-    says = [likelihood(s, prior, b) for s, b in zip(stream.probs, stream.beta, strict=True)]
-    known = [of_every_path(start, steps[:n], says[:n]) for n in range(1, T + 1)]
+    likelihoods = [likelihood(s, prior, b) for s, b in zip(stream.probs, stream.beta, strict=True)]
+    known = [sum_over_paths(start, steps[:n], likelihoods[:n]) for n in range(1, T + 1)]
     np.testing.assert_allclose(cf.smooth(f, *stream), known[-1], rtol=1e-11)
     for lag in range(T + 2):
         expected = [known[min(t + lag, T - 1)][t] for t in range(T)]
@@ -106,7 +85,7 @@ def test_hmmlearn_s_posteriors(K: int) -> None:
 
 
 def test_evidence_that_would_underflow() -> None:
-    """The class never changes, and both halves are sure of another class: never NaN or nought."""
+    """The class never changes, but the rows say that it does: never NaN or zero."""
     for dtype in (np.float64, np.float32):
         f = cf.StickyFilter(2, 1.0, dtype=dtype)
         P = cf.smooth(f, np.repeat(np.eye(2), 500, axis=0))
@@ -114,7 +93,7 @@ def test_evidence_that_would_underflow() -> None:
         assert (P > 0).all()
         np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-6)
         assert P.dtype == dtype
-        # what lies between the first row and the end outweighs the end
+        # the longer first part outweighs the end
         P = cf.smooth(f, np.repeat(np.eye(2), [1000, 500], axis=0))
         assert P[0].argmax() == 0
 
@@ -122,13 +101,13 @@ def test_evidence_that_would_underflow() -> None:
 # ---- Dirichlet: the two-sided kernel ----
 
 
-def surprise(alpha: list[Any]) -> list[Any]:
+def expected_neg_log(alpha: list[Any]) -> list[Any]:
     total = mp.digamma(mp.fsum(alpha))
     return [total - mp.digamma(a) for a in alpha]
 
 
-def read(alpha: list[Any], estimate: str) -> list[float]:
-    """What a filter shows of alpha."""
+def summarise(alpha: list[Any], estimate: str) -> list[float]:
+    """The mode or the mean of Dir(alpha), as in a filter."""
     peak = [max(a - 1, mp.zero) for a in alpha]
     if estimate == "mean" or not any(peak):
         peak = alpha
@@ -138,15 +117,15 @@ def read(alpha: list[Any], estimate: str) -> list[float]:
 def kernel(
     stream: Stream, gamma: float, anchor: float, prior: Floats, eta: float, alpha: Floats
 ) -> list[list[Any]]:
-    """The mode of each row's memory: a sum over all rows, however far before or behind."""
+    """The mode at each row: a sum over all rows, however far before or after."""
     T, K = stream.probs.shape
     g, times = mp.mpf(gamma), [mp.fsum(map(mp.mpf, stream.dt[: t + 1].tolist())) for t in range(T)]
-    at_rest = surprise([mp.mpf(a) for a in prior.tolist()])
-    at_start = surprise([mp.mpf(a) for a in alpha.tolist()])
-    found = []
+    at_rest = expected_neg_log([mp.mpf(a) for a in prior.tolist()])
+    at_start = expected_neg_log([mp.mpf(a) for a in alpha.tolist()])
+    modes = []
     for t in range(T):
-        left = g ** times[t]
-        weights = [left * eta, (1 - left) * anchor]
+        decay = g ** times[t]
+        weights = [decay * eta, (1 - decay) * anchor]
         parts = [at_start, at_rest]
         for r in range(T):
             if not np.isnan(stream.probs[r]).any():
@@ -154,8 +133,8 @@ def kernel(
                 parts.append([-mp.log(v / mp.fsum(s)) for v in s])
                 weights.append(g ** abs(times[t] - times[r]))
         nu = [mp.fdot(weights, column) for column in zip(*parts, strict=True)]
-        found.append(posterior_mode(mp.fsum(weights), nu, [1] * K, mp.zero, [mp.one] * K))
-    return found
+        modes.append(posterior_mode(mp.fsum(weights), nu, [1] * K, mp.zero, [mp.one] * K))
+    return modes
 
 
 @pytest.mark.parametrize("estimate", ["mode", "mean"])
@@ -164,7 +143,7 @@ def kernel(
 def test_at_full_weight_it_is_a_two_sided_kernel(
     K: int, seed: int, anchor: float, estimate: Any
 ) -> None:
-    """Irregular times, missing rows, a prior, and a start that is not the prior."""
+    """Irregular times, missing rows, a prior, and an initial state that is not the prior."""
     T, gamma, prior = 15, 0.8, 3 * random_prior(K, seed)
     stream = random_stream(K, T, seed)._replace(beta=np.ones(T))
     f = cf.DirichletFilter(
@@ -172,7 +151,7 @@ def test_at_full_weight_it_is_a_two_sided_kernel(
     )
     f.state = (1.3, 4 * random_prior(K, seed + 9))
     alpha = kernel(stream, gamma, anchor, prior, *f.state)
-    expected = [read(a, estimate) for a in alpha]
+    expected = [summarise(a, estimate) for a in alpha]
     np.testing.assert_allclose(cf.smooth(f, *stream), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -187,30 +166,28 @@ def at_largest(mean: list[Any], largest: float = 1e6) -> list[Any]:
 @pytest.mark.parametrize("gamma", [0.5, 0.9, 0.999])
 @pytest.mark.parametrize(("K", "seed"), [(2, 0), (3, 1), (5, 2)])
 def test_weights_below_one(K: int, seed: int, gamma: float, anchor: float) -> None:
-    """Filters in long numbers from both sides, their memories added, then the row observed."""
+    """Filters in mpmath from both sides, their states added, then the row observed."""
     T, prior = 8, 2 * random_prior(K, seed)
     stream = random_stream(K, T, seed)
     f = cf.DirichletFilter(K, gamma, anchor=anchor, prior=prior, estimate="mean")
     P = cf.smooth(f, *stream)
-    nothing, at_rest = [float("nan")] * K, surprise([mp.mpf(a) for a in prior.tolist()])
+    missing, at_rest = [float("nan")] * K, expected_neg_log([mp.mpf(a) for a in prior.tolist()])
 
-    def long_filter() -> Oracle:
+    def exact_filter() -> Oracle:
         return Oracle(K, gamma, anchor=anchor, prior=prior.tolist())
 
     for t in range(T):
-        before, behind, silence = long_filter(), long_filter(), long_filter()
+        before, after, without = exact_filter(), exact_filter(), exact_filter()
         for r in range(t):
             before.update(stream.probs[r].tolist(), stream.beta[r], stream.dt[r])
-        before.update(nothing, dt=stream.dt[t])
+        before.update(missing, dt=stream.dt[t])
         for r in range(T - 1, t, -1):
-            behind.update(stream.probs[r].tolist(), stream.beta[r], 0.0)
-            behind.update(nothing, dt=stream.dt[r])
-            silence.update(nothing, dt=stream.dt[r])
-        both = long_filter()
-        both.eta = before.eta + behind.eta - silence.eta
-        nu = [
-            a + b - silence.eta * c for a, b, c in zip(before.nu, behind.nu, at_rest, strict=True)
-        ]
+            after.update(stream.probs[r].tolist(), stream.beta[r], 0.0)
+            after.update(missing, dt=stream.dt[r])
+            without.update(missing, dt=stream.dt[r])
+        both = exact_filter()
+        both.eta = before.eta + after.eta - without.eta
+        nu = [a + b - without.eta * c for a, b, c in zip(before.nu, after.nu, at_rest, strict=True)]
         mean = [n / both.eta for n in nu]
         if mp.fsum(mp.exp(-m) for m in mean) < 1:
             both.alpha = posterior_mode(both.eta, nu, [1] * K, mp.zero, before.alpha)
@@ -221,22 +198,22 @@ def test_weights_below_one(K: int, seed: int, gamma: float, anchor: float) -> No
 
 
 @pytest.mark.parametrize("K", [2, 6, 40])
-def test_the_mode_of_any_memory(K: int) -> None:
-    """From alpha of every size to their memory, by SciPy, and back; none below the smallest."""
+def test_the_mode_of_any_state(K: int) -> None:
+    """From alpha of every size to nu, by SciPy, and back; none below the smallest."""
     rng = np.random.default_rng(K)
     alpha = 10 ** rng.uniform(-5, 4, (500, K))
     alpha[:100] = 10 ** rng.uniform(-7, -5, (100, K))
     alpha[100:200] *= 1e-3 / alpha[100:200].sum(axis=1, keepdims=True)
     mean = digamma(alpha.sum(axis=1))[:, None] - digamma(alpha)
-    found, expected = _mode(mean, 1e9), np.maximum(alpha, 1e-6)
+    result, expected = _mode(mean, 1e9), np.maximum(alpha, 1e-6)
     # where the search ends, and what rounding of the mean leaves open
     total, space = alpha.sum(axis=1), 1 - np.exp(-mean).sum(axis=1)
     tolerance = 1e-12 + 1e-14 * total + 4e-15 * (1 + np.abs(digamma(total))) / space
-    assert (np.abs(found / expected - 1).max(axis=1) < tolerance).all()
+    assert (np.abs(result / expected - 1).max(axis=1) < tolerance).all()
 
 
-def test_a_memory_without_bound_is_capped() -> None:
-    """Rows that agree to the bit, the start long forgotten: the class stays what they say."""
+def test_a_concentration_without_bound_is_capped() -> None:
+    """Rows that agree to the bit, the initial state long forgotten: the estimate equals them."""
     s = np.tile([0.7, 0.2, 0.1], (300, 1))
     for most in (1e3, 1e6, 1e12):
         f = cf.DirichletFilter(3, 0.5, max_concentration=most, estimate="mean")
@@ -245,13 +222,13 @@ def test_a_memory_without_bound_is_capped() -> None:
             np.testing.assert_allclose(P, s[100:-100], rtol=2 / most + 1e-12)
 
 
-def test_what_is_far_apart_and_unseen() -> None:
-    """A row that sees nothing, between pauses that leave next to nothing: the nearer side tells."""
+def test_a_missing_row_between_long_pauses() -> None:
+    """Where next to nothing is left of either side, the nearer one decides."""
     s = np.array([[0.9, 0.1], [np.nan, np.nan], [0.2, 0.8]])
     f = cf.DirichletFilter(2, 0.5, estimate="mean")
-    nearer_behind = cf.smooth(f, s, dt=[1.0, 200.0, 150.0])
+    nearer_after = cf.smooth(f, s, dt=[1.0, 200.0, 150.0])
     nearer_before = cf.smooth(f, s, dt=[1.0, 150.0, 200.0])
-    assert nearer_behind[1].argmax() == 1
+    assert nearer_after[1].argmax() == 1
     assert nearer_before[1].argmax() == 0
     dt = [1.0, 1065.0, 1065.0]  # too little is left to have digits: the mode stays
     np.testing.assert_array_equal(cf.smooth(f, s, dt=dt)[1], f.copy().run(s, dt=dt)[1])
@@ -262,9 +239,9 @@ def test_what_is_far_apart_and_unseen() -> None:
 
 @given(streams(6, 12), options(), st.integers(1, 12))
 @settings(deadline=None)
-def test_any_settings_and_any_lag(stream: Stream, given_options: Any, lag: int) -> None:
-    """Each row of a lag is that row with the stream cut off behind it, to the bit."""
-    f = cf.DirichletFilter(stream.probs.shape[1], **given_options)
+def test_any_settings_and_any_lag(stream: Stream, settings: Any, lag: int) -> None:
+    """Each row of a lag is that row with the stream cut off after the lag, to the bit."""
+    f = cf.DirichletFilter(stream.probs.shape[1], **settings)
     P = cf.smooth(f, *stream, lag=lag)
     assert P.dtype == f.dtype
     assert (P >= 0).all()
@@ -320,7 +297,7 @@ def test_the_last_row_and_short_streams(which: int) -> None:
 
 
 @pytest.mark.parametrize("which", range(6))
-def test_the_filter_is_left_as_it_is(which: int) -> None:
+def test_the_filter_does_not_change(which: int) -> None:
     f, stream = some_filters(4)[which], random_stream(4, 30, 5)
     f.run(*random_stream(4, 5, 3))
     before = [np.array(part) for part in f.state]
@@ -331,13 +308,13 @@ def test_the_filter_is_left_as_it_is(which: int) -> None:
         np.testing.assert_array_equal(part, old)
     for array, old in zip(stream, copies, strict=True):
         np.testing.assert_array_equal(array, old)
-    moved = cf.smooth(f, *stream)  # it starts from the state, not from the prior
+    moved = cf.smooth(f, *stream)  # it starts from the current state, not from the prior
     f.reset()
     assert np.abs(cf.smooth(f, *stream) - moved).max() > 1e-6
 
 
 @pytest.mark.parametrize("which", range(4))
-def test_nothing_seen_behind_tells_nothing(which: int) -> None:
+def test_missing_rows_after_a_row_change_nothing(which: int) -> None:
     f, stream = some_filters(3)[which], random_stream(3, 20, 4)
     stream.probs[8:] = np.nan
     run = f.copy().run(*stream)
@@ -349,7 +326,7 @@ def test_nothing_seen_behind_tells_nothing(which: int) -> None:
 
 
 @pytest.mark.parametrize("which", range(4))
-def test_a_row_of_no_weight_is_no_row(which: int) -> None:
+def test_a_row_of_zero_weight_is_missing(which: int) -> None:
     f, stream = some_filters(3)[which], random_stream(3, 20, 6)
     stream.beta[5:9] = 0.0
     without = stream.probs.copy()
@@ -399,7 +376,7 @@ def test_time_may_run_backwards(stream: Stream, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("preset", ["plain", "capture24"])
-def test_looking_back_is_more_accurate(preset: str, seed: int) -> None:
+def test_smoothing_is_more_accurate(preset: str, seed: int) -> None:
     day = cf.simulate(preset, seed=seed)
     source, probs = day.mixed()
     beta = np.where(source == "strong", 1.0, 0.1)
@@ -418,22 +395,22 @@ def test_looking_back_is_more_accurate(preset: str, seed: int) -> None:
 
 @pytest.mark.parametrize("lag", [None, 0, 2])
 @pytest.mark.parametrize("kind", [cf.DirichletFilter, cf.StickyFilter])
-def test_bad_rows_are_named(kind: Any, lag: int | None) -> None:
-    f, good = kind(2), [0.5, 0.5]
+def test_invalid_rows_are_named(kind: Any, lag: int | None) -> None:
+    f, valid = kind(2), [0.5, 0.5]
     f.update([0.9, 0.1])
     before = f.probs
     with pytest.raises(ValueError, match=r"probs\[2, 0\] is -0\.5"):
-        cf.smooth(f, [good, good, [-0.5, 1.5], good], lag=lag)
+        cf.smooth(f, [valid, valid, [-0.5, 1.5], valid], lag=lag)
     with pytest.raises(ValueError, match=r"beta.*row 1"):
-        cf.smooth(f, [good, good], [1.0, 2.0], lag=lag)
+        cf.smooth(f, [valid, valid], [1.0, 2.0], lag=lag)
     with pytest.raises(ValueError, match=r"dt.*row 1"):
-        cf.smooth(f, [good, good], 1.0, [1.0, -1.0], lag=lag)
+        cf.smooth(f, [valid, valid], 1.0, [1.0, -1.0], lag=lag)
     with pytest.raises(ValueError, match="beta has 3 entries, but probs has 2 rows"):
-        cf.smooth(f, [good, good], [1.0, 1.0, 1.0], lag=lag)
+        cf.smooth(f, [valid, valid], [1.0, 1.0, 1.0], lag=lag)
     np.testing.assert_array_equal(f.probs, before)
 
 
-def test_bad_lag() -> None:
+def test_invalid_lag() -> None:
     f = cf.StickyFilter(2)
     with pytest.raises(ValueError, match=r"lag is -1; it must be 0 or more rows"):
         cf.smooth(f, [[0.5, 0.5]], lag=-1)
@@ -442,7 +419,7 @@ def test_bad_lag() -> None:
 
 
 @pytest.mark.parametrize("other", [cf.MeanFilter(2), cf.RawFilter(2), None])
-def test_other_filters_cannot_look_back(other: Any) -> None:
+def test_other_filters_cannot_smooth(other: Any) -> None:
     name = type(other).__name__
-    with pytest.raises(TypeError, match=f"filter is a {name}, which cannot look back; give a"):
+    with pytest.raises(TypeError, match=f"filter is a {name}, which cannot smooth; give a"):
         cf.smooth(other, [[0.5, 0.5]])

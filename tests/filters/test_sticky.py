@@ -1,4 +1,4 @@
-"""StickyFilter against every path of the classes, hmmlearn, long numbers and SciPy's expm."""
+"""StickyFilter against every path of the classes, hmmlearn, mpmath and SciPy's expm."""
 
 import itertools
 from typing import Any
@@ -9,67 +9,39 @@ import pytest
 from hmmlearn import _hmmc
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.linalg import expm, fractional_matrix_power, logm
 
 import classfilter as cf
 from classfilter.filters._ctmc import generator, stationary, stochastic
+from markov import FLOOR, likelihood, random_prior, random_rates
 from streams import Stream, random_stream, streams
-
-Floats = NDArray[np.float64]
-FLOOR = 1e-3
-
-
-def random_prior(K: int, seed: int) -> Floats:
-    p = np.random.default_rng(seed).random(K) + 0.1
-    found: Floats = p / p.sum()
-    return found
-
-
-def random_rates(K: int, seed: int, speed: float = 0.1) -> Floats:
-    rng = np.random.default_rng(seed)
-    rates = speed * rng.random((K, K)) * (rng.random((K, K)) < 0.7)
-    rates[np.arange(K), (np.arange(K) + 1) % K] += speed / 10  # every class is reached
-    np.fill_diagonal(rates, 0)
-    found: Floats = rates - np.diag(rates.sum(axis=1))
-    return found
-
-
-def likelihood(s: Floats, prior: Floats, beta: float) -> Floats:
-    """What an observation says of each class."""
-    if np.isnan(s).all():
-        return np.ones(len(s))
-    s = np.maximum(s, FLOOR)
-    found: Floats = (s / s.sum() / prior) ** beta
-    return found
-
 
 # ---- the posterior ----
 
 
 @pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("learnt", [False, True])
+@pytest.mark.parametrize("with_transitions", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_path_of_the_classes(K: int, learnt: bool, seed: int) -> None:
+def test_every_path_of_the_classes(K: int, with_transitions: bool, seed: int) -> None:
     """Bayes' rule by brute force: the sum over all K^(T + 1) paths of their joint probability."""
     T, prior, rho = 6, random_prior(K, seed), 0.8
     stream = random_stream(K, T, seed)
     rates = random_rates(K, seed)
-    if learnt:
+    if with_transitions:
         f = cf.StickyFilter(K, transitions=expm(rates), prior=prior)
         steps = [expm(rates * dt) for dt in stream.dt]
     else:
         f = cf.StickyFilter(K, rho, prior=prior)
-        # either untouched, or drawn anew: two ways to be the same class
+        # either untouched, or drawn again: two ways to be the same class
         steps = [rho**dt * np.eye(K) + (1 - rho**dt) * np.tile(prior, (K, 1)) for dt in stream.dt]
     out = f.run(*stream)
-    says = [likelihood(s, prior, b) for s, b in zip(stream.probs, stream.beta, strict=True)]
+    likelihoods = [likelihood(s, prior, b) for s, b in zip(stream.probs, stream.beta, strict=True)]
     for t in range(T):
         total = np.zeros(K)
         for path in itertools.product(range(K), repeat=t + 2):
             joint = prior[path[0]]
             for n in range(t + 1):
-                joint *= steps[n][path[n], path[n + 1]] * says[n][path[n + 1]]
+                joint *= steps[n][path[n], path[n + 1]] * likelihoods[n][path[n + 1]]
             total[path[-1]] += joint
         np.testing.assert_allclose(out[t], total / total.sum(), rtol=1e-11)
 
@@ -88,7 +60,7 @@ def test_hmmlearn_s_forward_pass(K: int) -> None:
     np.testing.assert_allclose(f.run(probs), theirs, rtol=1e-9)
 
 
-@given(streams(most_rows=12), st.sampled_from([0.0, 0.3, 0.99, 1.0]), st.integers(0, 99))
+@given(streams(max_rows=12), st.sampled_from([0.0, 0.3, 0.99, 1.0]), st.integers(0, 99))
 @settings(deadline=None)
 def test_fifty_digits(stream: Stream, stay: float, seed: int) -> None:
     K = stream.probs.shape[1]
@@ -126,7 +98,7 @@ def test_transitions_over_irregular_times(stream: Stream, seed: int) -> None:
 
 
 def test_beta_is_a_power() -> None:
-    """Two halves make one, and any order of them."""
+    """Two weights of 0.5 make one of 1, and the order does not matter."""
     s, r = [0.7, 0.2, 0.1], [0.1, 0.6, 0.3]
     a, b, c = (cf.StickyFilter(3, 0.9, prior=[0.5, 0.3, 0.2]) for _ in range(3))
     a.update(s)
@@ -138,7 +110,7 @@ def test_beta_is_a_power() -> None:
     np.testing.assert_allclose(a.probs, c.probs, rtol=1e-14)
 
 
-def test_what_the_prior_says_is_no_news() -> None:
+def test_observing_the_prior_changes_nothing() -> None:
     prior = [0.6, 0.3, 0.1]
     f = cf.StickyFilter(3, 0.9, prior=prior)
     for beta in (0.2, 1.0):
@@ -152,7 +124,7 @@ def test_half_life() -> None:
     assert f.stay == 0.5 ** (1 / 6)
 
 
-def test_silence_leads_to_the_prior() -> None:
+def test_without_observations_it_returns_to_the_prior() -> None:
     prior = [0.6, 0.3, 0.1]
     for f in (
         cf.StickyFilter(3, 0.9, prior=prior),
@@ -163,14 +135,14 @@ def test_silence_leads_to_the_prior() -> None:
         np.testing.assert_allclose(f.update([np.nan] * 3, dt=1e4), prior, rtol=1e-11)
 
 
-def test_stay_and_its_transitions_are_one() -> None:
+def test_stay_equals_its_transitions() -> None:
     stream = random_stream(5, 200, 3)
     f = cf.StickyFilter(5, 0.9, prior=random_prior(5, 3))
     g = cf.StickyFilter(5, transitions=f.transitions, prior=f.prior)
     np.testing.assert_allclose(f.run(*stream), g.run(*stream), rtol=1e-9)
 
 
-def test_a_short_time_takes_its_share() -> None:
+def test_a_short_time_is_not_lost_to_rounding() -> None:
     """1 - stay**dt must not cancel."""
     f = cf.StickyFilter(2, 0.9)
     f.state = ([1.0, 0.0],)
@@ -186,7 +158,7 @@ def test_a_short_time_takes_its_share() -> None:
 @pytest.mark.parametrize("beta", [1.0, 0.9, 1e-3])
 @pytest.mark.parametrize("K", [2, 5, 300])
 def test_the_hardest_evidence(K: int, beta: float, dtype: Any) -> None:
-    """No stay, the smallest floor and prior: never NaN, never nought, and it can still turn."""
+    """The smallest floor and prior, no transitions: never NaN or zero, and it can still change."""
     prior = np.full(K, 1e-6)
     prior[0] = 1 - 1e-6 * (K - 1)
     f = cf.StickyFilter(K, 1.0, prior=prior, floor=1e-30, dtype=dtype)
@@ -200,14 +172,14 @@ def test_the_hardest_evidence(K: int, beta: float, dtype: Any) -> None:
 
 @given(streams(), st.sampled_from([0.0, 0.5, 0.99, 1.0]), st.booleans(), st.integers(0, 99))
 @settings(deadline=None)
-def test_single_precision(stream: Stream, stay: float, learnt: bool, seed: int) -> None:
+def test_single_precision(stream: Stream, stay: float, with_transitions: bool, seed: int) -> None:
     K = stream.probs.shape[1]
-    given_settings: dict[str, Any] = {"stay": stay}
-    if learnt:
-        given_settings = {"transitions": expm(random_rates(K, seed))}
+    dynamics: dict[str, Any] = {"stay": stay}
+    if with_transitions:
+        dynamics = {"transitions": expm(random_rates(K, seed))}
     prior = random_prior(K, seed)
     double, single = (
-        cf.StickyFilter(K, prior=prior, dtype=dtype, **given_settings)
+        cf.StickyFilter(K, prior=prior, dtype=dtype, **dynamics)
         for dtype in (np.float64, np.float32)
     )
     np.testing.assert_allclose(single.run(*stream), double.run(*stream), rtol=1e-4, atol=1e-12)
@@ -222,12 +194,12 @@ def test_powers_are_exponentials(K: int, dt: float) -> None:
     rates = random_rates(K, K)
     f = cf.StickyFilter(K, transitions=expm(rates))
     with mpmath.workdps(40):
-        # the rates that the filter found; that they are right is the next test
+        # the rates of the filter; the next tests check them
         exact = mpmath.expm(mpmath.matrix(generator(expm(rates)).tolist()) * dt, method="taylor")
-        found = np.array(exact.tolist(), float) if dt < 1e3 else None
-    if found is None:
-        found = np.tile(stationary(rates), (K, 1)) if dt == 1e9 else expm(rates * dt)
-    np.testing.assert_allclose(f._transitions(dt), found, rtol=1e-11, atol=1e-15)
+        expected = np.array(exact.tolist(), float) if dt < 1e3 else None
+    if expected is None:
+        expected = np.tile(stationary(rates), (K, 1)) if dt == 1e9 else expm(rates * dt)
+    np.testing.assert_allclose(f._transitions(dt), expected, rtol=1e-11, atol=1e-15)
 
 
 @given(st.integers(2, 8), st.integers(0, 999), st.floats(0, 1e4), st.floats(0, 1e4))
@@ -240,7 +212,7 @@ def test_powers_multiply(K: int, seed: int, a: float, b: float) -> None:
 
 @given(st.integers(2, 10), st.integers(0, 999), st.sampled_from([1e-3, 0.1, 0.5]))
 @settings(deadline=None)
-def test_rates_come_back(K: int, seed: int, speed: float) -> None:
+def test_rates_are_recovered(K: int, seed: int, speed: float) -> None:
     rates = random_rates(K, seed, speed)
     np.testing.assert_allclose(
         generator(expm(rates)), rates, rtol=0, atol=1e-12 * max(1, K * speed)
@@ -248,22 +220,22 @@ def test_rates_come_back(K: int, seed: int, speed: float) -> None:
 
 
 def test_rates_of_a_matrix_without_eigenvectors() -> None:
-    """A fixed order of classes, the last for good: SciPy's logarithm, and the powers."""
+    """A fixed order of classes with an absorbing last one: SciPy's logarithm, and the powers."""
     matrix = np.array([[0.9, 0.1, 0.0], [0.0, 0.9, 0.1], [0.0, 0.0, 1.0]])
     log = np.real(logm(matrix))
     clipped = np.maximum(log - np.diag(np.diag(log)), 0)
-    found = generator(matrix)
-    np.testing.assert_allclose(found - np.diag(np.diag(found)), clipped, atol=1e-13)
-    np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-16)
+    rates = generator(matrix)
+    np.testing.assert_allclose(rates - np.diag(np.diag(rates)), clipped, atol=1e-13)
+    np.testing.assert_allclose(rates.sum(axis=1), 0, atol=1e-16)
     f = cf.StickyFilter(3, transitions=matrix, prior=[1 / 3] * 3)
     assert np.abs(f.transitions - matrix).max() < 0.01  # a process in continuous time may skip
-    np.testing.assert_allclose(f.transitions, expm(found), rtol=1e-13, atol=1e-16)
+    np.testing.assert_allclose(f.transitions, expm(rates), rtol=1e-13, atol=1e-16)
 
 
 @given(st.integers(2, 6), st.integers(0, 999))
 @settings(deadline=None)
-def test_near_rates_where_there_are_none(K: int, seed: int) -> None:
-    """Most random matrices have no exact rates: the ones used are valid, and time still splits."""
+def test_similar_rates_where_there_are_no_exact_ones(K: int, seed: int) -> None:
+    """Most random matrices have no exact rates: those in use are valid, and time still splits."""
     rng = np.random.default_rng(seed)
     matrix = stochastic(0.8 * np.eye(K) + 0.2 * rng.dirichlet(np.full(K, 0.3), K), tuple(range(K)))
     rates = generator(matrix)
@@ -295,7 +267,7 @@ def test_no_change_at_all() -> None:
         ({"stay": 0.9, "transitions": np.eye(3)}, "transitions and stay are both given"),
         ({"half_life": 2.0, "transitions": np.eye(3)}, "transitions and half_life are both"),
         ({"floor": 0.0}, "floor must lie in"),
-        ({"prior": [0.5, 0.5]}, r"prior has shape \(2,\); it must have one entry a class"),
+        ({"prior": [0.5, 0.5]}, r"prior has shape \(2,\); it must have one entry per class"),
         ({"prior": [0.5, 0.5, 0.0]}, "each entry of prior must be at least 1e-6"),
         ({"prior": [0.5, 0.5, 0.5]}, "their sum within 0.05 of 1"),
         ({"dtype": np.int32}, "dtype is int32; it must be float64 or float32"),
@@ -305,10 +277,13 @@ def test_no_change_at_all() -> None:
             {"transitions": [[1.1, -0.1, 0], [0, 1, 0], [0, 0, 1]]},
             r"transitions\[0, 1\] is -0.1; a probability must be finite and not negative",
         ),
-        ({"transitions": np.eye(3)}, "more than one distribution as it is; say by prior"),
+        (
+            {"transitions": np.eye(3)},
+            "more than one stationary distribution; give the one to use as prior",
+        ),
         (
             {"transitions": [[0.9, 0.1, 0], [0.1, 0.9, 0], [0.1, 0, 0.9]]},
-            "transitions leads away from 2",
+            "transitions leaves 2 for good, or nearly so; give the frequency of each class",
         ),
         ({"transitions": np.full((3, 3), 1 / 3)}, "has the eigenvalue .* of a shorter time"),
         (
@@ -317,7 +292,7 @@ def test_no_change_at_all() -> None:
         ),
     ],
 )
-def test_bad_settings(options: dict[str, Any], message: str) -> None:
+def test_invalid_settings(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         cf.StickyFilter(3, **options)
 
@@ -333,7 +308,7 @@ def test_properties() -> None:
     assert repr(g) == "StickyFilter([0, 1], transitions=...)"
 
 
-def test_a_state_is_kept_to_the_bit_and_noughts_are_lifted() -> None:
+def test_a_state_is_restored_to_the_bit_and_zeros_are_raised() -> None:
     f = cf.StickyFilter(3)
     f.state = ([1.0, 0.0, 0.0],)
     assert f.probs.tolist() == [1.0, 1e-30, 1e-30]
@@ -344,17 +319,17 @@ def test_a_state_is_kept_to_the_bit_and_noughts_are_lifted() -> None:
 
 @pytest.mark.parametrize("interval", [0.25, 60.0])
 def test_transitions_of_an_interval(interval: float) -> None:
-    """The same class changes, told of another time."""
+    """The same chain, with transitions over another time."""
     P = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.05, 0.05, 0.9]])
     rng = np.random.default_rng(1)
     s, dt = rng.dirichlet(np.ones(3), 50), rng.exponential(2.0, 50)
-    one = cf.StickyFilter(3, transitions=P).run(s, dt=dt)
+    unit = cf.StickyFilter(3, transitions=P).run(s, dt=dt)
     other = cf.StickyFilter(3, transitions=P, interval=interval)
-    np.testing.assert_allclose(other.run(s, dt=dt * interval), one, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(other.run(s, dt=dt * interval), unit, rtol=0, atol=1e-9)
     expected = fractional_matrix_power(P, 1 / interval)
     np.testing.assert_allclose(other.transitions, expected, rtol=0, atol=1e-9)
-    again = other.copy()
-    assert again.transitions.tobytes() == other.transitions.tobytes()
-    for bad in (0.0, -1.0, np.inf, np.nan):
+    copied = other.copy()
+    assert copied.transitions.tobytes() == other.transitions.tobytes()
+    for invalid in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(ValueError, match=r"interval is .*; it must be positive and finite"):
-            cf.StickyFilter(3, transitions=P, interval=bad)
+            cf.StickyFilter(3, transitions=P, interval=invalid)

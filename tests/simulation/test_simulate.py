@@ -1,4 +1,4 @@
-"""Simulated streams: every setting does what it says, measured on the stream itself."""
+"""Simulated streams: every setting has its effect, measured on the stream itself."""
 
 from __future__ import annotations
 
@@ -44,29 +44,29 @@ def same(a: Simulation, b: Simulation) -> bool:
 
 @pytest.mark.parametrize("settings", [{}, {"preset": "capture24"}, {"gaps": 0.2}])
 def test_equal_seeds_give_equal_streams(settings: dict[str, Any]) -> None:
-    one = simulate(hours=3, seed=4, **settings)
-    assert same(one, simulate(hours=3, seed=4, **settings))
-    two = simulate(hours=3, seed=5, **settings)
-    assert not np.array_equal(one.truth, two.truth)
-    assert not same(one, two)
+    first = simulate(hours=3, seed=4, **settings)
+    assert same(first, simulate(hours=3, seed=4, **settings))
+    other = simulate(hours=3, seed=5, **settings)
+    assert not np.array_equal(first.truth, other.truth)
+    assert not same(first, other)
 
 
 def test_another_seed_has_other_noise_and_other_gaps() -> None:
-    """Under equal truth, equal noise would give equal answers."""
+    """With equal truth, equal noise would give equal predictions."""
     settings: dict[str, Any] = {"hours": 10, "dwell": 1e8, "prior": [1.0, 1e-9, 1e-9, 1e-9]}
-    one, two = (simulate(seed=s, **settings) for s in (4, 5))
-    np.testing.assert_array_equal(one.truth, two.truth)
+    first, second = (simulate(seed=s, **settings) for s in (4, 5))
+    np.testing.assert_array_equal(first.truth, second.truth)
     for name in ("weak", "strong"):
-        assert abs(correlation(errors(one, name), errors(two, name))) < 0.2
-    first, second = (simulate(seed=s, gaps=0.3, **settings).time for s in (4, 5))
-    assert not np.array_equal(first, second)
+        assert abs(correlation(errors(first, name), errors(second, name))) < 0.2
+    time, other = (simulate(seed=s, gaps=0.3, **settings).time for s in (4, 5))
+    assert not np.array_equal(time, other)
 
 
 def test_another_classifier_sees_the_same_day() -> None:
-    one, two = simulate(seed=2, hours=5), simulate(seed=2, hours=5, weak=0.5, gaps=0.3)
-    there = np.searchsorted(one.time, two.time)
-    np.testing.assert_array_equal(one.truth[there], two.truth)
-    np.testing.assert_array_equal(one.probs["strong"][there], two.probs["strong"])
+    day, other = simulate(seed=2, hours=5), simulate(seed=2, hours=5, weak=0.5, gaps=0.3)
+    rows = np.searchsorted(day.time, other.time)
+    np.testing.assert_array_equal(day.truth[rows], other.truth)
+    np.testing.assert_array_equal(day.probs["strong"][rows], other.probs["strong"])
 
 
 @pytest.mark.parametrize("preset", ["plain", "capture24"])
@@ -87,39 +87,39 @@ def test_mixed_is_the_policy_of_the_paper() -> None:
     sim = simulate(hours=1, seed=3)
     source, probs = sim.mixed(every=12)
     for t in range(sim.time.size):
-        who = "strong" if t % 12 == 0 else "weak"
-        assert source[t] == who
-        np.testing.assert_array_equal(probs[t], sim.probs[who][t])
+        name = "strong" if t % 12 == 0 else "weak"
+        assert source[t] == name
+        np.testing.assert_array_equal(probs[t], sim.probs[name][t])
     assert set(sim.mixed(every=1)[0]) == {"strong"}
 
 
 @pytest.mark.parametrize("every", [1, 5, 12])
-def test_a_recording_of_it(every: int) -> None:
+def test_the_recording(every: int) -> None:
     day = simulate("capture24", hours=0.5, gaps=0.3, gap_length=60.0, seed=3)
     rec = day.recording(every)
     source, probs = day.mixed(every)
     assert rec.classes == day.classes
     assert rec.label is not None
-    for found, expected in (
+    for column, expected in (
         (rec.time, day.time),
         (rec.source, source),
         (rec.probs, probs),
         (rec.label, day.truth),
     ):
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(column, expected)
     assert np.flatnonzero(rec.source == "strong").tolist() == [*range(0, len(rec), every)]
 
 
-def test_answers_follow_the_confusion_row() -> None:
-    """Without correlation, counts lie within 4.5 standard deviations of the asked probability."""
-    asked = np.array([0.9, 0.7, 0.4])
+def test_predictions_follow_the_confusion_row() -> None:
+    """Without correlation, counts are within 4.5 standard deviations of the probabilities."""
+    accuracy = np.array([0.9, 0.7, 0.4])
     similar = np.array([[0, 3, 1], [1, 0, 1], [0, 1, 0]])
-    row = similar / similar.sum(axis=1, keepdims=True) * (1 - asked)[:, None] + np.diag(asked)
+    row = similar / similar.sum(axis=1, keepdims=True) * (1 - accuracy)[:, None] + np.diag(accuracy)
     sim = simulate(
         classes=3,
         hours=200,
         similarity=similar,
-        weak=Classifier(asked.tolist(), **WHITE),
+        weak=Classifier(accuracy.tolist(), **WHITE),
         strong=Classifier(0.95, **WHITE),
     )
     counts = metrics.confusion(sim.truth, sim.probs["weak"])
@@ -131,28 +131,28 @@ def test_answers_follow_the_confusion_row() -> None:
 
 
 def test_accuracy_holds_with_correlated_errors() -> None:
-    """72,000 rows correlated over 60 s are worth some 3,000 free ones: 4 sd are 0.033."""
+    """72,000 rows correlated over 60 s equal some 3,000 independent ones: 4 sd are 0.033."""
     sim = simulate(hours=100, weak=0.7, strong=0.9, seed=8)
     assert metrics.accuracy(sim.truth, sim.probs["weak"]) == pytest.approx(0.7, abs=0.033)
     assert metrics.accuracy(sim.truth, sim.probs["strong"]) == pytest.approx(0.9, abs=0.022)
 
 
 def test_errors_come_in_runs() -> None:
-    kinds = {
+    by_time = {
         time: errors(simulate(hours=100, error_time=time, weak=Classifier(0.7, jitter=0.0)), "weak")
         for time in (0.0, 30.0, 120.0)
     }
-    assert all(abs(lagged(kinds[0.0], lag)) < 0.015 for lag in (1, 2, 12))
-    assert lagged(kinds[30.0], 1) > 0.5
-    assert lagged(kinds[120.0], 1) > lagged(kinds[30.0], 1) + 0.1
-    assert lagged(kinds[120.0], 12) > lagged(kinds[30.0], 12) + 0.2
-    assert abs(lagged(kinds[120.0], 360)) < 0.1  # 30 minutes later all is forgotten
+    assert all(abs(lagged(by_time[0.0], lag)) < 0.015 for lag in (1, 2, 12))
+    assert lagged(by_time[30.0], 1) > 0.5
+    assert lagged(by_time[120.0], 1) > lagged(by_time[30.0], 1) + 0.1
+    assert lagged(by_time[120.0], 12) > lagged(by_time[30.0], 12) + 0.2
+    assert abs(lagged(by_time[120.0], 360)) < 0.1  # 30 minutes later nothing remains
 
     def mean_run(e: Floats) -> float:
         return float(e.sum() / (np.diff(e, prepend=0.0) == 1).sum())
 
-    assert mean_run(kinds[0.0]) == pytest.approx(1 / 0.7, abs=0.05)  # geometric
-    assert mean_run(kinds[120.0]) > 4
+    assert mean_run(by_time[0.0]) == pytest.approx(1 / 0.7, abs=0.05)  # geometric
+    assert mean_run(by_time[120.0]) > 4
 
 
 def test_jitter_breaks_the_runs() -> None:
@@ -189,15 +189,15 @@ def test_sharpness_is_over_and_under_confidence() -> None:
 
 def test_drift_moves_the_accuracy_over_the_day() -> None:
     sim = simulate(weak=Classifier(0.7, drift=-0.3, **WHITE), strong=Classifier(0.9, **WHITE))
-    right = 1 - errors(sim, "weak")
-    day = np.array([q.mean() for q in np.array_split(right, 4)])
+    correct = 1 - errors(sim, "weak")
+    day = np.array([q.mean() for q in np.array_split(correct, 4)])
     np.testing.assert_allclose(day, 0.7 - 0.3 * np.array([-3, -1, 1, 3]) / 8, atol=0.03)
-    still = [q.mean() for q in np.array_split(1 - errors(sim, "strong"), 4)]
-    np.testing.assert_allclose(still, 0.9, atol=0.02)
+    constant = [q.mean() for q in np.array_split(1 - errors(sim, "strong"), 4)]
+    np.testing.assert_allclose(constant, 0.9, atol=0.02)
 
 
 @pytest.mark.parametrize("shape", [0.5, 1.0, 4.0])
-def test_visits_last_as_asked(shape: float) -> None:
+def test_the_length_of_visits(shape: float) -> None:
     sim = simulate(hours=2000, step=20.0, classes=2, dwell=[400, 1600], dwell_shape=shape)
     kind, seconds = segments(sim)
     kind, seconds = kind[seconds > 0], seconds[seconds > 0]
@@ -212,7 +212,7 @@ def test_visits_last_as_asked(shape: float) -> None:
         assert long.std() / long.mean() > 1.2
 
 
-def test_who_follows_whom() -> None:
+def test_transitions_and_prior() -> None:
     follow = [[0, 3, 1], [1, 0, 0], [1, 1, 0]]
     sim = simulate(hours=500, classes=3, dwell=600, transitions=follow, prior=[1, 1, 2])
     kind, _ = segments(sim)
@@ -222,7 +222,7 @@ def test_who_follows_whom() -> None:
     np.testing.assert_allclose(share, expected, atol=0.07)
 
 
-def test_the_prior_may_change_by_the_hour() -> None:
+def test_an_hourly_prior() -> None:
     prior = np.full((24, 3), [1.0, 1.0, 0.0])
     prior[:8] = [0.1, 0.0, 5.0]
     sim = simulate(classes=3, dwell=[60, 60, 600], prior=prior, hours=48, start_hour=20.0)
@@ -232,7 +232,7 @@ def test_the_prior_may_change_by_the_hour() -> None:
 
 
 def test_a_window_lags_behind_a_change() -> None:
-    """Just after a change, a classifier that looks back sees mostly the old class."""
+    """Just after a change, a classifier with a window sees mostly the old class."""
     after = {}
     for window in (0.0, 60.0):
         sim = simulate(hours=200, strong=Classifier(0.9, window=window))
@@ -270,13 +270,13 @@ def test_the_preset_is_near_the_tables_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({"preset": "mars"}, "preset is 'mars'; there are: plain, capture24"),
         ({"hours": 0}, "hours is 0.0"),
         ({"step": -5}, "step is -5.0"),
         ({"classes": 1}, "two or more"),
-        ({"classes": ["a", "a"]}, "a name of its own"),
+        ({"classes": ["a", "a"]}, "give two or more different names"),
         ({"dwell": 1.0}, "dwell is 1.0; it must lie in 5 to"),
         ({"dwell": [300, 300]}, r"dwell has shape \(2,\); it must fit \(4,\)"),
         ({"dwell_shape": 0.0}, "dwell_shape is 0.0"),
@@ -297,8 +297,8 @@ def test_the_preset_is_near_the_tables_of_the_paper() -> None:
         ({"start_hour": 25}, "start_hour is 25.0"),
     ],
 )
-def test_bad_settings_are_named(settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_errors_name_the_argument(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         simulate(**{"hours": 1, **settings})
 
 

@@ -1,4 +1,4 @@
-"""Live streams, in a process of their own and through pipes."""
+"""Filtering NDJSON lines, in a process of its own and through pipes."""
 
 import io
 import json
@@ -14,12 +14,12 @@ import pytest
 
 from classfilter import Channel, DirichletFilter
 from classfilter._signals import Signals
-from classfilter.streaming._ndjson import serve
-from classfilter.streaming._pipes import CHUNK, LONGEST, lines
-from serving import (
+from classfilter.streaming import serve
+from classfilter.streaming._pipes import CHUNK, MAX_LINE, lines
+from ndjson_lines import (
     BETA,
     CLASSES,
-    GOOD,
+    VALID,
     as_line,
     child,
     expected,
@@ -35,64 +35,66 @@ from serving import (
     [{"gamma": 0.9}, {"half_life": 7.0, "estimate": "mean", "anchor": 0.3, "dtype": "float32"}],
 )
 @pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
-def test_answers_are_those_of_a_recording_of_each_stream(options: Any, classes: Any) -> None:
+def test_results_are_those_of_a_recording_of_each_stream(options: Any, classes: Any) -> None:
     rows = many_rows(600, seed=1)
-    answers, told = run(
+    results, messages = run(
         b"".join(map(as_line, rows)), beta=BETA, options=options, classes=list(classes)
     )
-    assert json.loads(told) == [600, 600, 0, 0, "end"]
+    assert json.loads(messages) == [600, 600, 0, 0, "end"]
     filtered = expected(rows, DirichletFilter(classes, **options))
-    for row, p, answer in zip(rows, filtered, answers, strict=True):
+    for row, p, result in zip(rows, filtered, results, strict=True):
         named = {f"f_{name}": p[k] for k, name in enumerate(CLASSES)}
-        found = json.loads(answer)
-        assert found == {**row, **named, "class": CLASSES[int(np.argmax(p))]}
-        assert list(found)[-4:] == [*named, "class"]
-        assert answer.startswith(as_line(row)[:-2])
+        line = json.loads(result)
+        assert line == {**row, **named, "class": CLASSES[int(np.argmax(p))]}
+        assert list(line)[-4:] == [*named, "class"]
+        assert result.startswith(as_line(row)[:-2])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
-def test_a_channel_puts_a_source_right(classes: Any, dtype: Any) -> None:
-    """To the bit as in a recording, of a source with a name, a number or none."""
+def test_a_channel_corrects_a_source(classes: Any, dtype: Any) -> None:
+    """To the bit as in a recording; the source has a name, a number or neither."""
     channel = {
         "weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1]),
         "default": Channel([[4, 3, 3], [2, 7, 1], [3, 3, 4]]),
     }
     rows, fresh = many_rows(300, seed=2), DirichletFilter(classes, gamma=0.9, dtype=dtype)
-    answers = serve_here([*map(as_line, rows)], made=lambda _: fresh, beta=BETA, channel=channel)
-    found = [[json.loads(line)[f"f_{name}"] for name in CLASSES] for line in answers]
-    assert found == expected(rows, fresh, channel)
-    assert found != expected(rows, fresh)
+    results = serve_here(
+        [*map(as_line, rows)], make_filter=lambda _: fresh, beta=BETA, channel=channel
+    )
+    filtered = [[json.loads(line)[f"f_{name}"] for name in CLASSES] for line in results]
+    assert filtered == expected(rows, fresh, channel)
+    assert filtered != expected(rows, fresh)
     numbers, names = (
         serve_here(
-            [as_line(GOOD | {"source": source})],
+            [as_line(VALID | {"source": source})],
             beta={"7": 1.0},
             channel={"7": Channel([[1, 9], [9, 1]])},
         )
         for source in (7, "7")
     )
     assert numbers[0].replace(b": 7,", b': "7",') == names[0]
-    assert json.loads(numbers[0])["class"] == "sit"  # what it says of walking, it says sitting
+    assert json.loads(numbers[0])["class"] == "sit"  # it predicts walk where the class is sit
 
 
 def test_a_channel_that_does_not_fit() -> None:
-    told = io.StringIO()
+    messages = io.StringIO()
     channel = {"default": Channel(np.eye(3))}
-    assert serve_here([as_line(GOOD)] * 2, channel=channel, errors=told) == []
-    for number, line in enumerate(told.getvalue().splitlines(), 1):
+    assert serve_here([as_line(VALID)] * 2, channel=channel, errors=messages) == []
+    for number, line in enumerate(messages.getvalue().splitlines(), 1):
         assert re.match(rf"line {number}: channel\['default'\] does not fit .* 3 classes", line)
-    assert told.getvalue().count("\n") == 2
-    lines = [as_line(GOOD | {"p_walk": p}) for p in (0.7, -0.3, 0.1)]
+    assert messages.getvalue().count("\n") == 2
+    lines = [as_line(VALID | {"p_walk": p}) for p in (0.7, -0.3, 0.1)]
     fits = {"default": Channel(np.eye(2))}
-    assert len(serve_here(lines, channel=fits, errors=told)) == 1
-    assert "line 2: 'p_walk' is -0.3; a probability must be finite" in told.getvalue()
-    assert "line 3: the p_<class> sum to 0.4" in told.getvalue()
+    assert len(serve_here(lines, channel=fits, errors=messages)) == 1
+    assert "line 2: 'p_walk' is -0.3; a probability must be finite" in messages.getvalue()
+    assert "line 3: the p_<class> sum to 0.4" in messages.getvalue()
 
 
-def test_an_answer_comes_before_the_next_line_goes_in() -> None:
+def test_a_result_comes_before_the_next_line_goes_in() -> None:
     with child() as process:
         for n in range(30):
-            line = as_line(GOOD | {"time": n})
+            line = as_line(VALID | {"time": n})
             half = n % len(line)
             process.stdin.write(line[:half])
             process.stdin.write(line[half:])
@@ -100,22 +102,22 @@ def test_an_answer_comes_before_the_next_line_goes_in() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pipes of packets are Linux's")
-def test_each_answer_is_one_write() -> None:
+def test_each_result_is_one_write() -> None:
     """A pipe of packets keeps writes apart."""
-    answers, sink = os.pipe2(os.O_DIRECT)
+    results, sink = os.pipe2(os.O_DIRECT)
     source, feed = os.pipe()
-    os.write(feed, b"".join(as_line(GOOD | {"time": n}) for n in range(12)))
+    os.write(feed, b"".join(as_line(VALID | {"time": n}) for n in range(12)))
     os.close(feed)
-    assert serve(DirichletFilter, source=source, sink=sink).answered == 12
+    assert serve(DirichletFilter, source=source, sink=sink).filtered == 12
     for n in range(12):
-        packet = os.read(answers, CHUNK)
+        packet = os.read(results, CHUNK)
         assert packet.count(b"\n") == 1
         assert json.loads(packet)["time"] == n
-    for fd in (source, sink, answers):
+    for fd in (source, sink, results):
         os.close(fd)
 
 
-def test_the_text_of_a_line_is_kept() -> None:
+def test_the_text_of_a_line_does_not_change() -> None:
     heads = [
         '{"time": 0, "p_5%": 0.50, "p_\\u00e9\\"": 5e-1, "note": "é } %s {"',
         ' \t{"p_é\\"":1, "p_5%" :0.0 ,"time":"1970-01-01T01:00:05+01:00"',
@@ -125,28 +127,28 @@ def test_the_text_of_a_line_is_kept() -> None:
     ]
     tails = ["}", "}\r", "} \t ", "}", "}"]
     text = "\n".join(head + tail for head, tail in zip(heads, tails, strict=True))
-    answers, told = run(text.encode())
-    assert json.loads(told)[:3] == [5, 5, 0]
-    for head, tail, answer in zip(heads, tails, answers, strict=True):
-        added = answer.decode().removeprefix(head)
+    results, messages = run(text.encode())
+    assert json.loads(messages)[:3] == [5, 5, 0]
+    for head, tail, result in zip(heads, tails, results, strict=True):
+        added = result.decode().removeprefix(head)
         end = tail + "\n"
         assert re.fullmatch(r',"f_5%":\S+,"f_\\u00e9\\"":\S+,"class":"\S+"', added[: -len(end)])
         assert added.endswith(end)
-        assert {"f_5%", 'f_é"', "class"} < set(json.loads(answer))
+        assert {"f_5%", 'f_é"', "class"} < set(json.loads(result))
 
 
 def test_a_sink_that_takes_only_part_of_a_line_gets_all_of_it() -> None:
-    (source, feed), (answers, sink) = os.pipe(), os.pipe()
+    (source, feed), (results, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
-    found = bytearray()
+    written = bytearray()
 
     def collect() -> None:
-        while chunk := os.read(answers, 5000):
-            found.extend(chunk)
+        while chunk := os.read(results, 5000):
+            written.extend(chunk)
 
     def write() -> None:
         for n in range(3):
-            for part in (b'{"x": "', b"x" * 300_000, b'", ', as_line(GOOD | {"n": n})[1:]):
+            for part in (b'{"x": "', b"x" * 300_000, b'", ', as_line(VALID | {"n": n})[1:]):
                 assert os.write(feed, part) == len(part)
         os.close(feed)
 
@@ -157,21 +159,21 @@ def test_a_sink_that_takes_only_part_of_a_line_gets_all_of_it() -> None:
     os.close(sink)
     for thread in threads:
         thread.join()
-    assert [json.loads(line)["n"] for line in found.splitlines()] == [0, 1, 2]
+    assert [json.loads(line)["n"] for line in written.splitlines()] == [0, 1, 2]
     os.close(source)
-    os.close(answers)
+    os.close(results)
 
 
 def test_a_line_without_end_takes_little_memory() -> None:
     with TemporaryFile() as file, Signals() as signals:
-        file.write(b"x" * (5 * LONGEST) + b"\nnext\n")
+        file.write(b"x" * (5 * MAX_LINE) + b"\nnext\n")
         file.seek(0)
-        found = [line for part in lines(file.fileno(), signals, lambda: None) for line in part]
-    assert LONGEST < len(found[0]) <= LONGEST + 1 + CHUNK
-    assert found[1:] == [b"next"]
+        read = [line for part in lines(file.fileno(), signals, lambda: None) for line in part]
+    assert MAX_LINE < len(read[0]) <= MAX_LINE + 1 + CHUNK
+    assert read[1:] == [b"next"]
 
 
-BAD: list[tuple[Any, str]] = [
+INVALID: list[tuple[Any, str]] = [
     (b'{"time": 1, "p_walk": 0.7', "is not JSON: Expecting ',' delimiter"),
     (b"hello", "b'hello' is not JSON: Expecting value"),
     (b'{"time": 1} {"time": 2}', "is not JSON: Extra data"),
@@ -181,63 +183,70 @@ BAD: list[tuple[Any, str]] = [
     (b'{"time": 1, "\xff": 1}', "is not JSON: 'utf-8' codec can't decode"),
     (b"[" * 100_000, "is not JSON: maximum recursion depth"),
     (b'{"time": ' + b"9" * 5000 + b"}", "is not JSON: Exceeds the limit"),
-    (b"x" * (LONGEST + 1), "is longer than 1,048,576 bytes"),
-    (b'{"x": "' + b"x" * (3 * LONGEST) + b'"}', "is longer than 1,048,576 bytes"),
+    (b"x" * (MAX_LINE + 1), "is longer than 1,048,576 bytes"),
+    (b'{"x": "' + b"x" * (3 * MAX_LINE) + b'"}', "is longer than 1,048,576 bytes"),
     (b"[1, 2]", "is [1, 2]; it must be an object"),
     (b"null", "is None; it must be an object"),
     ({"p_walk": 0.7, "p_sit": 0.3}, "time is missing"),
-    (GOOD | {"time": None}, "time is None; give a finite number"),
-    (GOOD | {"time": True}, "time is True; give a finite number"),
-    (GOOD | {"time": "2024-05-01T08:00:00"}, "ISO 8601 text with a zone"),
-    (GOOD | {"time": 10**400}, "give a finite number"),
+    (VALID | {"time": None}, "time is None; give a finite number"),
+    (VALID | {"time": True}, "time is True; give a finite number"),
+    (VALID | {"time": "2024-05-01T08:00:00"}, "ISO 8601 text with a zone"),
+    (VALID | {"time": 10**400}, "give a finite number"),
     (b'{"time": 1e999, "p_walk": 0.5, "p_sit": 0.5}', "time is inf; it must be finite"),
-    (GOOD | {"time": -0.5}, "time is -0.5, before "),
+    (VALID | {"time": -0.5}, "time is -0.5, before "),
     ({"time": 1, "p_walk": 1.0}, "has 1 keys p_<class>"),
     ({"time": 1, "p_walk": 0.5, "p_run": 0.5}, "'p_run' is none of the classes; give p_<class>"),
     ({"time": 1, "p_walk": 0.5, "p_sit": 0.5, "p_run": 0}, "'p_run' is none of the classes"),
     ({"time": 1, "p_sit": 0.5, "p_walk": -0.1}, "'p_walk' is -0.1; a probability must be finite"),
-    (GOOD | {"p_walk": "0.7"}, "'p_walk' is '0.7'; it must be a number"),
-    (GOOD | {"p_walk": True, "p_sit": False}, "'p_walk' is True; it must be a number"),
-    (GOOD | {"p_walk": [0.7]}, "'p_walk' is [0.7]; it must be a number"),
-    (GOOD | {"p_walk": 10**400}, "a probability must be finite"),
-    (GOOD | {"p_walk": 1e308, "p_sit": 1e308}, "sum to inf; it must be within 0.05 of 1"),
-    (GOOD | {"p_walk": 10**308, "p_sit": 10**308}, "sum to inf; it must be within 0.05 of 1"),
-    (GOOD | {"p_sit": None}, "'p_sit' is null, but others are not"),
-    (GOOD | {"p_sit": 0.4}, "sum to 1.1; it must be within 0.05 of 1: normalise them"),
-    (GOOD | {"source": "odd"}, "source is 'odd', which has no weight; beta names ['default', '7']"),
-    (GOOD | {"source": None}, "source is None; it must be a name"),
-    (GOOD | {"source": ["weak"]}, "source is ['weak']; it must be a name"),
-    (GOOD | {"stream": None}, "stream is None; it must be text or a whole number"),
-    (GOOD | {"stream": 1.0}, "stream is 1.0; it must be text or a whole number"),
-    (GOOD | {"stream": True}, "stream is True; it must be text or a whole number"),
-    (GOOD | {"stream": {}}, "stream is {}; it must be text or a whole number"),
-    (GOOD | {"class": "walk"}, "already has ['class']; drop or rename"),
-    (GOOD | {"f_sit": 0.5}, "already has ['f_sit']; drop or rename"),
+    (VALID | {"p_walk": "0.7"}, "'p_walk' is '0.7'; it must be a number"),
+    (VALID | {"p_walk": True, "p_sit": False}, "'p_walk' is True; it must be a number"),
+    (VALID | {"p_walk": [0.7]}, "'p_walk' is [0.7]; it must be a number"),
+    (VALID | {"p_walk": 10**400}, "a probability must be finite"),
+    (VALID | {"p_walk": 1e308, "p_sit": 1e308}, "'p_walk' is 1e+308; a probability must be finite"),
+    (VALID | {"p_walk": 10**308, "p_sit": 0}, "'p_walk' is 1e+308; a probability must be finite"),
+    (VALID | {"p_sit": None}, "'p_sit' is null, but others are not"),
+    (VALID | {"p_sit": 0.4}, "sum to 1.1; it must be within 0.05 of 1: normalise them"),
+    (
+        VALID | {"source": "odd"},
+        "source is 'odd', which has no weight; beta names ['default', '7']",
+    ),
+    (VALID | {"source": None}, "source is None; it must be a name"),
+    (VALID | {"source": ["weak"]}, "source is ['weak']; it must be a name"),
+    (VALID | {"stream": None}, "stream is None; it must be text or a whole number"),
+    (VALID | {"stream": 1.0}, "stream is 1.0; it must be text or a whole number"),
+    (VALID | {"stream": True}, "stream is True; it must be text or a whole number"),
+    (VALID | {"stream": {}}, "stream is {}; it must be text or a whole number"),
+    (VALID | {"class": "walk"}, "already has ['class']; drop or rename"),
+    (VALID | {"f_sit": 0.5}, "already has ['f_sit']; drop or rename"),
 ]
 
 
 @pytest.mark.parametrize("first", [False, True])
-def test_bad_lines_are_refused_by_number_and_the_rest_goes_on(first: bool) -> None:
-    """After the first good line each comes between two good ones; or all before it."""
+def test_invalid_lines_are_rejected_by_number_and_the_rest_goes_on(first: bool) -> None:
+    """Each comes between two valid ones; or all before the first valid one."""
     beta = {"default": 0.5, "7": 1.0}
-    good = [as_line(GOOD | {"time": n / 4, "source": 7} | {"n": n}) for n in range(len(BAD) + 1)]
-    bad = [(line if isinstance(line, bytes) else as_line(line)[:-1], why) for line, why in BAD]
+    valid = [
+        as_line(VALID | {"time": n / 4, "source": 7} | {"n": n}) for n in range(len(INVALID) + 1)
+    ]
+    invalid = [
+        (line if isinstance(line, bytes) else as_line(line)[:-1], why) for line, why in INVALID
+    ]
     if first:  # what is wrong only next to other lines is left out
-        bad = [(line, why) for line, why in bad if not re.search("before|none of", why)]
-        lines = [line + b"\n" for line, _ in bad] + [b"\n", b" \r\n", *good]
-        places = list(range(1, len(bad) + 1))
+        invalid = [(line, why) for line, why in invalid if not re.search("before|none of", why)]
+        lines = [line + b"\n" for line, _ in invalid] + [b"\n", b" \r\n", *valid]
+        places = list(range(1, len(invalid) + 1))
     else:
-        late = [line.replace(b'"time": 0,', b'"time": 99,') for line, _ in bad]
-        pairs = [good[i] + late[i] + b"\n" for i in range(len(bad))]
-        lines = b"".join([*pairs, good[-1]]).splitlines(keepends=True)
-        places = list(range(2, 2 * len(bad) + 1, 2))
-    answers, told = run(b"".join(lines), beta=beta)
-    alone, _ = run(b"".join(good), beta=beta)
-    assert answers == alone
-    assert len(answers) == len(good)
-    *errors, served = told.splitlines()
-    assert json.loads(served) == [len(lines), len(good), len(bad), 0, "end"]
-    for error, place, (_, why) in zip(errors, places, bad, strict=True):
+        late = [line.replace(b'"time": 0,', b'"time": 99,') for line, _ in invalid]
+        pairs = [valid[i] + late[i] + b"\n" for i in range(len(invalid))]
+        lines = b"".join([*pairs, valid[-1]]).splitlines(keepends=True)
+        places = list(range(2, 2 * len(invalid) + 1, 2))
+    results, messages = run(b"".join(lines), beta=beta)
+    alone, _ = run(b"".join(valid), beta=beta)
+    assert results == alone
+    assert len(results) == len(valid)
+    *errors, served = messages.splitlines()
+    assert json.loads(served) == [len(lines), len(valid), len(invalid), 0, "end"]
+    for error, place, (_, why) in zip(errors, places, invalid, strict=True):
         if "time is inf" in why and first:
             why = "time is inf; give a finite number"
         assert error.startswith(f"line {place}: ")
@@ -246,9 +255,6 @@ def test_bad_lines_are_refused_by_number_and_the_rest_goes_on(first: bool) -> No
 
 
 def test_a_source_that_is_missing_needs_a_weight_too() -> None:
-    answers, told = run(as_line(GOOD), beta={"weak": 1.0})
-    assert not answers
-    assert "source is missing, which means 'default', which has no weight" in told
-
-
-# ---- the checkpoint ----
+    results, messages = run(as_line(VALID), beta={"weak": 1.0})
+    assert not results
+    assert "source is missing, which means 'default', which has no weight" in messages

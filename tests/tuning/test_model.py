@@ -1,4 +1,4 @@
-"""What follows each class: found again in chains of known rates, with SciPy and mpmath to check."""
+"""Estimated transitions and shares: known chains are recovered; SciPy and mpmath as oracles."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scipy.linalg import expm
 
 import classfilter as cf
 from classfilter.filters._ctmc import exponential
+from classfilter.tuning import _model
 from classfilter.tuning._model import class_shares
-from classfilter.tuning._model import estimate_transitions as learnt
 
 Floats = NDArray[np.float64]
 NAN = float("nan")
@@ -33,12 +33,12 @@ def rates(K: int, seed: int, size: float) -> Floats:
 
 
 def chain(G: Floats, dt: Floats, seed: int) -> Floats:
-    """The classes of a chain at moments dt apart, by their transitions; sure answers (T, K)."""
+    """The classes of a chain at times dt apart, by their transitions; one-hot rows (T, K)."""
     rng = np.random.default_rng(seed)
-    moves = {span: expm(G * span).cumsum(axis=1) for span in set(dt.tolist())}
+    cumulative = {span: expm(G * span).cumsum(axis=1) for span in set(dt.tolist())}
     c = [0]
     for span in dt.tolist():
-        c.append(int(np.searchsorted(moves[span][c[-1]], rng.random())))
+        c.append(int(np.searchsorted(cumulative[span][c[-1]], rng.random())))
     return np.eye(len(G))[np.minimum(c, len(G) - 1)]
 
 
@@ -56,15 +56,15 @@ def test_exponential_is_scipys(K: int, seed: int, size: float) -> None:
 
 
 @pytest.mark.parametrize("size", [1e5, 1e8, 1e12])
-def test_large_rates_forget_all(size: float) -> None:
-    """Then every row is the distribution that the rates leave as it is, here in long numbers."""
+def test_large_rates_give_the_stationary_distribution(size: float) -> None:
+    """In every row; the oracle has 50 digits."""
     G = rates(4, 5, size)
     with mpmath.workdps(50):
         equations = mpmath.matrix(G.T.tolist())
         for k in range(4):
             equations[0, k] = 1
-        left = mpmath.lu_solve(equations, mpmath.matrix([1, 0, 0, 0]))
-        expected = [float(x) for x in left]
+        stationary = mpmath.lu_solve(equations, mpmath.matrix([1, 0, 0, 0]))
+        expected = [float(x) for x in stationary]
     np.testing.assert_allclose(exponential(G), [expected] * 4, rtol=0, atol=1e-12)
 
 
@@ -82,24 +82,24 @@ def test_each_row_is_a_distribution_and_times_add_up(K: int, seed: int) -> None:
 
 
 def estimate_transitions(recordings: list[cf.Recording], reference: str) -> Floats:
-    """What follows each class in a time unit, as a filter sees it."""
-    matrix, interval = learnt(recordings, reference)
+    """The estimated transitions over one time unit, as a filter has them."""
+    matrix, interval = _model.estimate_transitions(recordings, reference)
     return cf.StickyFilter(len(matrix), transitions=matrix, interval=interval).transitions
 
 
 @pytest.mark.parametrize("apart", [0.5, 5.0, 12.0])
-def test_a_known_chain_is_found_again(apart: float) -> None:
-    """Within 4 standard errors of the counts, from streams that were put together."""
+def test_a_known_chain_is_recovered(apart: float) -> None:
+    """Within 4 standard errors of the counts, from two streams."""
     dt = np.full(20_000, apart)
     several = [recording(np.append(0, dt.cumsum()), chain(RATES, dt, seed)) for seed in (1, 2)]
-    found = estimate_transitions(several, "strong")
+    estimated = estimate_transitions(several, "strong")
     true = expm(RATES * apart)
     shares = class_shares(several, "strong")
     error = np.sqrt(true * (1 - true) / (40_000 * shares[:, None]))
-    again = np.asarray(expm(_log(found) * apart))
-    assert np.all(np.abs(again - true) < 4 * error + 1e-5)
-    assert np.abs(again - true).max() > 1e-5  # it was learnt, not known
-    assert np.abs(found - expm(RATES)).max() < 0.02
+    over_apart = np.asarray(expm(_log(estimated) * apart))
+    assert np.all(np.abs(over_apart - true) < 4 * error + 1e-5)
+    assert np.abs(over_apart - true).max() > 1e-5  # estimated, not known
+    assert np.abs(estimated - expm(RATES)).max() < 0.02
 
 
 def _log(P: Floats) -> Floats:
@@ -109,19 +109,19 @@ def _log(P: Floats) -> Floats:
 
 
 def test_irregular_gaps_are_left_out() -> None:
-    """A night without answers, rows at one time and answers that were never given teach nothing."""
+    """A night without rows, rows at one time and missing predictions change nothing."""
     dt = np.full(3000, 4.0)
-    answers = chain(RATES, dt, 3)
+    probs = chain(RATES, dt, 3)
     time = np.append(0, dt.cumsum())
-    plain = estimate_transitions([recording(time, answers)], "strong")
+    plain = estimate_transitions([recording(time, probs)], "strong")
     nights = time + 40.0 * (np.arange(3001) // 300)
-    cut = [recording(nights[i : i + 300], answers[i : i + 300]) for i in range(0, 3001, 300)]
-    found = estimate_transitions([recording(nights, answers)], "strong")
-    np.testing.assert_allclose(found, estimate_transitions(cut, "strong"), rtol=1e-12)
-    assert np.abs(found - plain).max() > 1e-6
-    # a row at the same time as the next, of another source or unseen, is none
+    cut = [recording(nights[i : i + 300], probs[i : i + 300]) for i in range(0, 3001, 300)]
+    whole = estimate_transitions([recording(nights, probs)], "strong")
+    np.testing.assert_allclose(whole, estimate_transitions(cut, "strong"), rtol=1e-12)
+    assert np.abs(whole - plain).max() > 1e-6
+    # a row at the same time as the next, of another source or missing, does not count
     more_time = np.repeat(time, 2)
-    more = np.repeat(answers, 2, axis=0)
+    more = np.repeat(probs, 2, axis=0)
     more[1::2] = NAN
     np.testing.assert_array_equal(
         estimate_transitions([recording(more_time, more)], "strong"), plain
@@ -141,24 +141,24 @@ def test_soft_counts_by_hand() -> None:
     counts += shares
     a, b = counts[0, 1] / counts[0].sum(), counts[1, 0] / counts[1].sum()
     d = np.mean([4, 5, 6, 5, 4])
-    kept = (1 - a - b) ** (1 / d)
-    a, b = a / (a + b) * (1 - kept), b / (a + b) * (1 - kept)
+    eigenvalue = (1 - a - b) ** (1 / d)
+    a, b = a / (a + b) * (1 - eigenvalue), b / (a + b) * (1 - eigenvalue)
     time = np.array([0.0, 4, 9, 15, 20, 24])
     for scale in (1.0, 1.02):  # sums that are a little off count as 1
-        found = estimate_transitions([recording(time, s * scale)], "strong")
-        np.testing.assert_allclose(found, [[1 - a, a], [b, 1 - b]], rtol=0, atol=1e-12)
+        estimated = estimate_transitions([recording(time, s * scale)], "strong")
+        np.testing.assert_allclose(estimated, [[1 - a, a], [b, 1 - b]], rtol=0, atol=1e-12)
         np.testing.assert_allclose(
             class_shares([recording(time, s * scale)], "strong"), shares, rtol=1e-12
         )
 
 
-def test_what_no_process_in_continuous_time_has() -> None:
-    """Classes that always change: rates are the chance to leave within the time between answers."""
-    answers = np.eye(2)[[0, 1] * 100]
-    found = estimate_transitions([recording(np.arange(200.0) * 3, answers)], "strong")
+def test_a_matrix_of_no_process_in_continuous_time() -> None:
+    """Classes that always change: the rates are the transition probabilities per interval."""
+    probs = np.eye(2)[[0, 1] * 100]
+    estimated = estimate_transitions([recording(np.arange(200.0) * 3, probs)], "strong")
     counts = np.array([[0, 100], [99, 0]]) + 0.5
     P = counts / counts.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found, expm((P - np.eye(2)) / 3), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(estimated, expm((P - np.eye(2)) / 3), rtol=0, atol=1e-12)
 
 
 @given(SEEDS)
@@ -193,6 +193,6 @@ def test_class_shares_by_hand() -> None:
         recording(np.array([0.0, 5.0]), np.array([[NAN, NAN], [1.0, 0.0]])),
     ],
 )
-def test_nothing_to_learn_from(rec: cf.Recording) -> None:
-    with pytest.raises(ValueError, match="no two answers of 'strong' follow each other; record"):
+def test_too_few_predictions_to_estimate_from(rec: cf.Recording) -> None:
+    with pytest.raises(ValueError, match="no two predictions of 'strong' follow each other; rec"):
         estimate_transitions([rec], "strong")

@@ -1,4 +1,4 @@
-"""The live loop over classifiers: call a source, filter its output, decide whom to call next."""
+"""The live loop over classifiers: call a source, filter its output, choose the next source."""
 
 from .._public import public
 from ._async import AsyncCascade

@@ -1,4 +1,4 @@
-"""The live loop in real time: no step waits longer than its deadline, and no answer is lost."""
+"""The live loop in real time: no step waits longer than its deadline, and late outputs count."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from ._source import Source
 
 
 class AsyncCascade(BaseCascade):
-    """A `Cascade` for real time: a step returns at its deadline, and late answers still count.
+    """A `Cascade` for real time: a step returns at its deadline, and late outputs still count.
 
-    An answer that comes behind the deadline goes in at the next step, with the time that it belongs
-    to: the filter goes back to there, takes it, and takes again what came since. It is then, to the
-    bit, where it would be had the answer been in time; only what the policy chose meanwhile, not
-    knowing it, stays as it was.
+    An output that comes after the deadline is taken at the next step, with the time that it belongs
+    to: the filter goes back to that time, takes it, and takes again the observations since. Its
+    state is then, to the bit, what it would be had the output been in time. Only what the policy
+    chose meanwhile, without that output, stays as it was.
 
-    A source that is still busy is not called again. If the policy wants it, the free source with
-    the longest window that is full is called instead, but none with a longer window than the one
-    wanted. If there is none, only time passes.
+    A source that is still busy is not called again. If the policy chooses it, the free source with
+    the longest window that is full is called instead, but none with a longer window than the chosen
+    one. If there is none, only time passes.
 
     Parameters
     ----------
     filter, policy, beta, channel, window, cost
         As in `Cascade`.
     sources : mapping of str to callable
-        As in `Cascade`; or async callables. Others run in a thread, one a source.
+        As in `Cascade`; or async callables. Others run in a thread, one per source.
     deadline : float
-        Seconds that a step waits for an answer.
+        Seconds that a step waits for an output.
     keep : int, default 64
-        Past steps that can still be corrected; later answers are counted in `dropped`.
+        Past steps that can still be corrected; outputs that are later are counted in `dropped`.
 
     Examples
     --------
-    The first answer comes behind the deadline, the second in time; at the second step the filter
-    has both.
+    The first output comes after the deadline, the second in time; at the second step the filter has
+    both.
 
     >>> from classfilter import DirichletFilter
     >>> f = DirichletFilter(["rest", "move"], estimate="mean")
@@ -90,38 +90,38 @@ class AsyncCascade(BaseCascade):
             raise ValueError(f"keep is {keep!r}; it counts steps and must be 0 or more")
         self._timeout = None if math.isinf(deadline) else float(deadline)
         self._past: deque[_Past] = deque(maxlen=int(keep))
-        self._under_way: dict[str, _Call] = {}
+        self._pending: dict[str, _Call] = {}
         self._workers: dict[str, ThreadPoolExecutor] = {}
         self._waiting = self._closed = False
         super().__init__(filter, sources, policy, beta, channel=channel, window=window, cost=cost)
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many answers of each source came too late to be used."""
+        """How many outputs of each source came too late to be used."""
         return dict(self._dropped)
 
     def reset(self) -> None:
-        """Return to the start; calls under way go on, but their answers are dropped."""
+        """Return to the start; pending calls go on, but their outputs are dropped."""
         super().reset()
         self._dropped = dict.fromkeys(self._sources, 0)
 
     async def step(self, window: ArrayLike, dt: float = 1.0, *, time: float | None = None) -> Step:
-        """Let time pass, call a source, and take its answer if it comes before the deadline.
+        """Let time pass, call a source, and take its output if it comes before the deadline.
 
-        The arguments and the result are those of `Cascade.step`. One step at a time. Where a step
-        is cancelled, it is as if it had not been, and the answer is dropped.
+        The arguments and the result are those of `Cascade.step`. One step at a time. A step that is
+        cancelled changes nothing, and its output is dropped.
         """
         self._require_open()
         self._require_idle()
-        now, dt = self._moment(dt, time)
+        now, dt = self._times(dt, time)
         samples = self._samples(window)
-        self._catch_up()
-        source = self._who(now, len(samples), self._under_way)
-        past = _Past(self.filter.state, source, self._nothing, now, dt)
-        answer = self._nothing
+        self._take_late_outputs()
+        source = self._choose(now, len(samples), self._pending)
+        past = _Past(self.filter.state, source, self._missing, now, dt)
+        row = self._missing
         if source is not None:
-            task = asyncio.ensure_future(self._ask(source, self._given(source, samples)))
-            self._under_way[source] = _Call(task, past)
+            task = asyncio.ensure_future(self._call(source, self._window_of(source, samples)))
+            self._pending[source] = _Call(task, past)
             self._waiting = True
             try:
                 await asyncio.wait({task}, timeout=self._timeout)
@@ -129,24 +129,24 @@ class AsyncCascade(BaseCascade):
                 self._waiting = False
             self._require_open()
             if task.done():
-                del self._under_way[source]
-                answer = self._outcome(source, task, now)
-        step = self._take(source, answer, now, dt, samples)
+                del self._pending[source]
+                row = self._result(source, task, now)
+        step = self._advance(source, row, now, dt, samples)
         if step.source is not None:
-            past.answer = answer
+            past.row = row
         self._past.append(past)
         return step
 
     async def aclose(self) -> None:
-        """Take the late answers that are there, and end all calls; a thread ends with its call."""
+        """Take the late outputs that are there, and end all calls; a thread ends with its call."""
         if self._closed:
             return
         self._closed = True
         try:
-            self._catch_up()
+            self._take_late_outputs()
         finally:
-            tasks = [call.task for call in self._under_way.values()]
-            self._under_way.clear()
+            tasks = [call.task for call in self._pending.values()]
+            self._pending.clear()
             for task in tasks:
                 task.cancel()
             for worker in self._workers.values():
@@ -174,83 +174,81 @@ class AsyncCascade(BaseCascade):
 
     def _require_idle(self) -> None:
         if self._waiting:
-            raise RuntimeError("a step is still waiting for its answer; await it first")
+            raise RuntimeError("a step is still waiting for its output; await it first")
 
-    async def _ask(self, source: str, given: Array) -> _Outcome:
-        """Call a source; what it raises is returned, so that only `step` raises it, or tells it."""
+    async def _call(self, source: str, window: Array) -> _Outcome:
+        """Call a source; what it raises is returned, so that only `step` raises or logs it."""
         call = self._sources[source]
         try:
             if _is_async(call):
-                return _Outcome(await call(given))
+                return _Outcome(await call(window))
             if source not in self._workers:
                 self._workers[source] = ThreadPoolExecutor(1, f"classfilter {source}")
             loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(self._workers[source], _in_thread, call, given)
-            said = found.said
-            return _Outcome(await said) if inspect.isawaitable(said) else found
+            outcome = await loop.run_in_executor(self._workers[source], _in_thread, call, window)
+            output = outcome.output
+            return _Outcome(await output) if inspect.isawaitable(output) else outcome
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             return _Outcome(error=error)
 
-    def _outcome(self, source: str, task: asyncio.Future[_Outcome], now: float) -> Floats:
-        """Return what the filter takes of a call that has ended."""
+    def _result(self, source: str, task: asyncio.Future[_Outcome], now: float) -> Floats:
+        """Return the row for the filter from a call that has ended."""
         if task.cancelled():
-            return self._failed(source, asyncio.CancelledError("its call was cancelled"), now)
-        said, error = task.result()
+            return self._raised(source, asyncio.CancelledError("its call was cancelled"), now)
+        output, error = task.result()
         if error is None:
-            return self._read(source, said, now)
+            return self._observation(source, output, now)
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise error
-        return self._failed(source, error, now)
+        return self._raised(source, error, now)
 
-    def _catch_up(self) -> None:
-        """Take the late answers that are there, each at its own time."""
+    def _take_late_outputs(self) -> None:
+        """Take the late outputs that are there, each at its own time."""
         late: list[_Past] = []
         try:
-            for source, (task, past) in list(self._under_way.items()):
+            for source, (task, past) in list(self._pending.items()):
                 if not task.done():
                     continue
-                del self._under_way[source]
-                answer = self._outcome(source, task, past.now)
-                if np.isnan(answer[0]):
-                    continue
+                del self._pending[source]
+                row = self._result(source, task, past.now)
                 if past in self._past:
-                    past.answer = answer
+                    past.row = row
                     late.append(past)
-                else:
+                elif not np.isnan(self._update(self.filter.copy(), source, row, past.now, 0.0)[0]):
                     self._dropped[source] += 1
         finally:
             if late:
-                self._again(min(map(self._past.index, late)))
+                self._run_again(min(map(self._past.index, late)))
 
-    def _again(self, first: int) -> None:
-        """Go back to a past step, and take from there on what was answered."""
+    def _run_again(self, first: int) -> None:
+        """Go back to the state before a past step, and update with all rows since."""
         steps = list(self._past)[first:]
         self.filter.state = steps[0].state
         for past in steps:
             past.state = self.filter.state
-            past.answer = self._update(past.source, past.answer, past.now, past.dt)
+            past.row = self._update(self.filter, past.source, past.row, past.now, past.dt)
 
 
 @dataclass(eq=False, slots=True)
 class _Past:
-    """A step that can still be corrected: the filter before it, and what it took then."""
+    """A step that can still be corrected: the filter's state before it, and what it took."""
 
     state: Any
     source: str | None
-    answer: Floats
+    row: Floats
     now: float
     dt: float
 
 
 class _Outcome(NamedTuple):
-    """What a source said, or raised."""
+    """What a source returned, or raised."""
 
-    said: Any = None
+    output: Any = None
     error: BaseException | None = None
 
 
 class _Call(NamedTuple):
-    """A call under way, and the step that it is for."""
+    """A pending call, and the step that it is for."""
 
     task: asyncio.Future[_Outcome]
     past: _Past
@@ -260,8 +258,8 @@ def _is_async(call: Source) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
 
-def _in_thread(call: Source, given: Array) -> _Outcome:
+def _in_thread(call: Source, window: Array) -> _Outcome:
     try:
-        return _Outcome(call(given))
+        return _Outcome(call(window))
     except BaseException as error:  # StopIteration too, which no future can hold
         return _Outcome(error=error)

@@ -1,4 +1,4 @@
-"""What live loops share: sources, who is called, what is taken of an answer, and what is kept."""
+"""What the live loops share: settings, the choice of a source, the filter's update, the state."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from .._typing import NUMBER, Array, Floats, Weights
 from .._validation import factorize, row_weights
 from ..filters._base import Filter
 from ..policy import Policy
-from ._source import Source, parse_output
+from ._source import Source, describe_error, parse_output
 
 LOG = logging.getLogger("classfilter")
-FEW = 3
-"""So many faults of a source are logged; from then on those whose count is a power of two."""
+LOGGED = 3
+"""So many errors of a source are logged; after these, those whose count is a power of two."""
 
 
 class Step(NamedTuple):
-    """What came of one step.
+    """The result of one step.
 
     Attributes
     ----------
     time : float
-        When.
+        The time of the step.
     source : str or None
-        Whose answer the filter took; None if nothing came, and only time passed.
+        The source whose output the filter took; None if there was none, and only time passed.
     probs : ndarray (K,)
-        The filter's reading.
+        The filter's estimate: the class probabilities after the step.
     label : object
         The most probable class.
     called : tuple of str
         The sources that were called.
     cost : float
-        What those calls cost.
+        The cost of those calls.
     """
 
     time: float
@@ -55,16 +55,16 @@ class Step(NamedTuple):
 
 
 class CascadeState(NamedTuple):
-    """What a live loop remembers.
+    """The state of a live loop.
 
     Attributes
     ----------
     filter, policy : tuple
         The state of the filter, and that of the policy.
     time : float or None
-        That of the last step; None before the first.
+        The time of the last step; None before the first.
     last : dict of str to float
-        When each source was called last; without those that never were.
+        The time of each source's last call; sources that were never called are left out.
     """
 
     filter: Any
@@ -105,21 +105,21 @@ class BaseCascade:
         self._weights = dict(zip(names, weights, strict=True))
         self._window = _sizes(window or {}, names)
         if cost is None:
-            found = getattr(policy, "cost", None)
-            prices = dict(found) if isinstance(found, Mapping) else {}
+            cost = getattr(policy, "cost", None)
+            prices = dict(cost) if isinstance(cost, Mapping) else {}
         else:
             prices = dict(cost)
             _require_known("cost", prices, names)
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
-        self._nothing: Floats = np.full(len(filter.classes), np.nan)
-        self._nothing.flags.writeable = False
+        self._missing: Floats = np.full(len(filter.classes), np.nan)
+        self._missing.flags.writeable = False
         self._channel = {
             name: c for name, c in (channel or {}).items() if c is not None and name in sources
         }
         for name in self._channel:
-            correct_source(self._channel, name, self._nothing[None])
+            correct_source(self._channel, name, self._missing[None])
         self.filter, self.policy = filter.copy(), policy.copy()
-        """Its own; they can be looked at."""
+        """Copies that belong to the loop."""
         self.reset()
 
     @property
@@ -129,16 +129,16 @@ class BaseCascade:
 
     @property
     def errors(self) -> dict[str, int]:
-        """How often each source failed, or gave an answer that cannot be used."""
+        """How often each source raised, or gave an invalid output."""
         return dict(self._errors)
 
     @property
     def total_cost(self) -> float:
-        """What all calls cost."""
+        """The cost of all calls."""
         return self._total_cost
 
     def reset(self) -> None:
-        """Return to the start: no data, no calls, no faults."""
+        """Return to the start: no data, no calls, no errors."""
         self._forget()
         self.filter.reset()
         self.policy.reset()
@@ -150,12 +150,12 @@ class BaseCascade:
 
     @property
     def state(self) -> CascadeState:
-        """All that the next step depends on; assign it to restore. Counts are no part of it."""
+        """All that the next step depends on; assign it to restore. Counts are not part of it."""
         return CascadeState(self.filter.state, self.policy.state, self._time, dict(self._last))
 
     @state.setter
     def state(self, state: tuple[Any, Any, float | None, Mapping[str, float]]) -> None:
-        of_filter, of_policy, time, last = state
+        filter_state, policy_state, time, last = state
         times = {} if time is None else {"time": time}
         for what, at in (times | {f"last[{name!r}]": at for name, at in last.items()}).items():
             if not _is_number(at) or not math.isfinite(at):
@@ -163,9 +163,9 @@ class BaseCascade:
         _require_known("last", last, list(self._sources))
         self._forget()
         before = self.filter.state
-        self.filter.state = of_filter
+        self.filter.state = filter_state
         try:
-            self.policy.state = of_policy
+            self.policy.state = policy_state
         except BaseException:
             self.filter.state = before
             raise
@@ -174,46 +174,47 @@ class BaseCascade:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to a file, which appears complete or not at all; see `restore`."""
-        of_filter, of_policy, time, last = self.state
+        filter_state, policy_state, time, last = self.state
         settings = checkpoint.policy_settings(self.policy)
-        kept = {"settings": settings, "state": to_builtin(of_policy), "last": last}
+        policy = {"settings": settings, "state": to_builtin(policy_state), "last": last}
         at = math.nan if time is None else time
-        stream = checkpoint.Saved(None, at, [], to_builtin(of_filter), kept)
+        stream = checkpoint.SavedStream(None, at, [], to_builtin(filter_state), policy)
         columns = tuple(str(name) for name in self.filter.classes)
-        found = checkpoint.Checkpoint(checkpoint.settings(self.filter), columns, [stream])
-        checkpoint.write(Path(path), found)
+        settings = checkpoint.filter_settings(self.filter)
+        checkpoint.write(Path(path), checkpoint.Checkpoint(settings, columns, [stream]))
 
     def restore(self, path: str | PathLike[str]) -> None:
-        """Take the state from a file of `save`, or say why that cannot be.
+        """Take the state from a file written by `save`, or raise and say why that is impossible.
 
-        The filter and the policy must have the settings of those that the file was made with.
+        The filter and the policy must have the settings of those that the file was written with.
         """
         path = Path(path)
-        found = checkpoint.read(path)
-        checkpoint.require_same(path, found.filter, checkpoint.settings(self.filter), "filter")
-        if len(found.streams) != 1:
-            raise ValueError(f"{path} has {len(found.streams)} streams; give the file of one")
-        (stream,) = found.streams
+        saved = checkpoint.read(path)
+        settings = checkpoint.filter_settings(self.filter)
+        checkpoint.require_same(path, saved.filter, settings, "filter")
+        if len(saved.streams) != 1:
+            raise ValueError(f"{path} has {len(saved.streams)} streams; give a file of one stream")
+        (stream,) = saved.streams
         fresh = self.policy.copy()
         fresh.reset()
-        of_policy, last = fresh.state, {}
+        policy_state, last = fresh.state, {}
         if stream.policy is not None:
-            here, there = checkpoint.policy_settings(self.policy), stream.policy["settings"]
-            checkpoint.require_same(path, there, here, "policy")
-            of_policy = from_builtin(stream.policy["state"], of_policy)
+            settings = checkpoint.policy_settings(self.policy)
+            checkpoint.require_same(path, stream.policy["settings"], settings, "policy")
+            policy_state = from_builtin(stream.policy["state"], policy_state)
             last = stream.policy["last"]
-        of_filter = from_builtin(stream.state, self.filter.state)
+        filter_state = from_builtin(stream.state, self.filter.state)
         time = None if math.isnan(stream.time) else stream.time
-        self.state = CascadeState(of_filter, of_policy, time, last)
+        self.state = CascadeState(filter_state, policy_state, time, last)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.filter!r}, {list(self._sources)}, {self.policy!r})"
 
     def _forget(self) -> None:
-        """Let go of what is kept beside the state; or refuse, if it may not change now."""
+        """Let go of what is kept besides the state; or raise, if it may not change now."""
 
-    def _moment(self, dt: float, time: float | None) -> tuple[float, float]:
-        """Return the time of a step and the time since the step before, or refuse them."""
+    def _times(self, dt: float, time: float | None) -> tuple[float, float]:
+        """Return the time of a step and the time since the step before it, validated."""
         if time is None:
             if not _is_number(dt) or not 0 <= dt < math.inf:
                 raise ValueError(f"dt is {dt!r}; it must be a number, 0 or more, and finite")
@@ -230,7 +231,7 @@ class BaseCascade:
         return now, now - before
 
     def _samples(self, window: ArrayLike) -> Array:
-        """Return what a step was given, (n, ...), or refuse it."""
+        """Return the samples of a step as an array (n, ...), validated."""
         try:
             samples = np.asarray(window)
         except ValueError as error:
@@ -246,83 +247,88 @@ class BaseCascade:
             )
         return samples
 
-    def _who(self, now: float, rows: int, busy: Collection[str] = ()) -> str | None:
-        """Return whom to call: the policy's choice, or who can stand in for it; None if nobody."""
+    def _choose(self, now: float, rows: int, busy: Collection[str] = ()) -> str | None:
+        """Return the policy's choice, or the source that replaces it; None if there is none."""
         since = {name: now - self._last.get(name, -math.inf) for name in self._sources}
-        wish = self.policy.choose(self.filter.probs, since)
-        if wish not in self._sources:
+        choice = self.policy.choose(self.filter.probs, since)
+        if choice not in self._sources:
             raise ValueError(
-                f"policy called {wish!r} at time {now}; sources has {list(self._sources)}: name "
+                f"policy chose {choice!r} at time {now}; sources has {list(self._sources)}: name "
                 "the policy's sources as there"
             )
         length = {name: size or rows for name, size in self._window.items()}
         able = [
             name
             for name, size in self._window.items()
-            if name not in busy and (size or 1) <= rows and length[name] <= length[wish]
+            if name not in busy and (size or 1) <= rows and length[name] <= length[choice]
         ]
-        # Of those as long, the first one named.
-        return wish if wish in able else max(able, key=length.__getitem__, default=None)
+        # Of several with the same length, the first one named.
+        return choice if choice in able else max(able, key=length.__getitem__, default=None)
 
-    def _given(self, source: str, samples: Array) -> Array:
-        """Return a source's window: its own, whatever it does with it and whenever."""
+    def _window_of(self, source: str, samples: Array) -> Array:
+        """Return a source's window as a copy, which it may change or keep."""
         size = self._window[source]
         return np.array(samples if size is None else samples[-size:])
 
-    def _read(self, source: str, said: Any, now: float) -> Floats:
-        """Return what the filter takes of an answer; of one that cannot be used, nothing."""
-        try:
-            answer = parse_output(said, self._nothing.size)
-            if source in self._channel:
-                row = answer[None].astype(self.filter.probs.dtype)
-                answer = correct_source(self._channel, source, row)[0]
-            return answer
-        except Exception as error:
-            self._log_error(source, now, "gave an answer that cannot be used: %s", error)
-            return self._nothing
+    def _observation(self, source: str, output: Any, now: float) -> Floats:
+        """Return a source's output as a row for the filter, its channel applied; or all NaN.
 
-    def _failed(self, source: str, error: BaseException, now: float) -> Floats:
-        """Return what the filter takes of a source that raised."""
-        what = "raised %s: %s", type(error).__name__, error
-        self._log_error(source, now, *what, cause=error)
-        return self._nothing
+        Without a channel its values are not checked here: the filter does that.
+        """
+        try:
+            row = parse_output(output, self._missing.size)
+            if source in self._channel:
+                row = self._channel[source].apply(row.astype(self.filter.probs.dtype))
+            return row
+        except Exception as error:
+            return self._invalid(source, error, now)
+
+    def _invalid(self, source: str, error: Exception, now: float) -> Floats:
+        """Log an invalid output, and return what the filter takes instead."""
+        reason = describe_error(error)
+        return self._log_error(source, now, "gave an invalid output: %s", reason)
+
+    def _raised(self, source: str, error: BaseException, now: float) -> Floats:
+        """Log what a source raised, and return what the filter takes instead."""
+        message = "raised %s: %s", type(error).__name__, error
+        return self._log_error(source, now, *message, cause=error)
 
     def _log_error(
-        self, source: str, now: float, what: str, *of: object, cause: BaseException | None = None
-    ) -> None:
+        self, source: str, now: float, what: str, *args: object, cause: BaseException | None = None
+    ) -> Floats:
         self._errors[source] += 1
         count = self._errors[source]
-        if count <= FEW or count & (count - 1) == 0:
-            told = f"source %r at time %s {what}; taken as missing (its fault no. %d)"
-            LOG.warning(told, source, now, *of, count, exc_info=cause)
+        if count <= LOGGED or count & (count - 1) == 0:
+            message = f"source %r at time %s {what}; treated as missing (error no. %d)"
+            LOG.warning(message, source, now, *args, count, exc_info=cause)
+        return self._missing
 
-    def _update(self, source: str | None, answer: Floats, now: float, dt: float) -> Floats:
-        """Update the filter, and return what it took."""
-        weight = 1.0 if source is None else self._weights[source]
+    def _update(
+        self, filter_: Filter, source: str | None, row: Floats, now: float, dt: float
+    ) -> Floats:
+        """Update a filter with a row; return it, or all NaN where the filter rejected it."""
+        beta = 1.0 if source is None else self._weights[source]
         try:
-            self.filter.update(answer, weight, dt)
+            filter_.update(row, beta, dt)
+            return row
         except ValueError as error:
-            # In single precision, a sum at the edge of what is allowed can lie beyond it.
-            if source is None or np.isnan(answer[0]):
-                raise
-            self._log_error(source, now, "gave an answer that cannot be used: %s", error)
-            answer = self._nothing
-            self.filter.update(answer, weight, dt)
-        return answer
+            filter_.update(self._missing, beta, dt)  # it raises if not the row is to blame
+            assert source is not None
+            return self._invalid(source, error, now)
 
-    def _take(
-        self, source: str | None, answer: Floats, now: float, dt: float, samples: Array
+    def _advance(
+        self, source: str | None, row: Floats, now: float, dt: float, samples: Array
     ) -> Step:
-        """Let time pass, take the answer of the source that was called, and tell the policy."""
-        before, held = self.filter.state, self.filter.probs
-        answer = self._update(source, answer, now, dt)
+        """Update the filter with the row of the source that was called, then the policy."""
+        state, probs = self.filter.state, self.filter.probs
+        row = self._update(self.filter, source, row, now, dt)
         called: tuple[str, ...] = ()
         cost = 0.0
         if source is not None:
             try:
-                self.policy.called(source, answer, held, dt)
+                self.policy.called(source, row, probs, dt)
             except BaseException:
-                self.filter.state = before
+                self.filter.state = state
                 raise
             called, cost = (source,), self._cost[source]
             self._last[source] = now
@@ -331,12 +337,12 @@ class BaseCascade:
         self._time = now
         if len(samples):
             self._shape = samples.shape[1:]
-        taken = None if np.isnan(answer[0]) else source
-        return Step(now, taken, self.filter.probs, self.filter.label, called, cost)
+        observed = None if np.isnan(row[0]) else source
+        return Step(now, observed, self.filter.probs, self.filter.label, called, cost)
 
 
 class _Only:
-    """Calls the only source there is."""
+    """The policy of a single source."""
 
     state = ()
 
@@ -346,7 +352,7 @@ class _Only:
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
         return self.source
 
-    def called(self, source: str, answer: ArrayLike, probs: ArrayLike, dt: float) -> None:
+    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
         pass
 
     def reset(self) -> None:
@@ -363,21 +369,23 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, NUMBER) and not isinstance(value, bool)
 
 
-def _require_known(what: str, given: Mapping[str, Any], names: list[str]) -> None:
-    for name in given:
-        if name not in names:
-            raise ValueError(f"{what} names {name!r}, but sources has {names}; name it as there")
+def _require_known(argument: str, names: Mapping[str, Any], sources: list[str]) -> None:
+    for name in names:
+        if name not in sources:
+            raise ValueError(
+                f"{argument} names {name!r}, but sources has {sources}; name it as there"
+            )
 
 
-def _sizes(window: Mapping[str, Any], names: list[str]) -> dict[str, int | None]:
-    _require_known("window", window, names)
+def _sizes(window: Mapping[str, Any], sources: list[str]) -> dict[str, int | None]:
+    _require_known("window", window, sources)
     for name, size in window.items():
         whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
         if size is not None and not (whole and size >= 1):
             raise ValueError(
                 f"window[{name!r}] is {size!r}; it counts samples and must be 1 or more"
             )
-    return {name: None if window.get(name) is None else int(window[name]) for name in names}
+    return {name: None if window.get(name) is None else int(window[name]) for name in sources}
 
 
 def _price(name: str, cost: Any) -> float:

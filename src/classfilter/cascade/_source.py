@@ -1,21 +1,21 @@
-"""A source: whatever is called with samples, and what can be taken of its answers."""
+"""A source: any callable from samples to class probabilities, and its output as a row of floats."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from reprlib import repr as short
 from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._typing import Floats
 
 Source = Callable[[Any], Any]
 
 
-def parse_output(said: Any, K: int) -> Floats:
-    """Return an answer as K probabilities of its own memory, or say what is wrong with it.
+def parse_output(output: Any, K: int) -> Floats:
+    """Return a source's output as K floats in memory of their own, whatever their values.
 
     Examples
     --------
@@ -24,17 +24,33 @@ def parse_output(said: Any, K: int) -> Floats:
     >>> parse_output("sit", 2)
     Traceback (most recent call last):
     ...
-    ValueError: it is 'sit'; give 2 numbers, one probability a class
+    ValueError: it is 'sit'; give 2 numbers, one probability per class
     """
-    for leave in ("detach", "cpu"):  # a torch tensor: its gradient, its device
-        if hasattr(said, leave):
-            said = getattr(said, leave)()
-    row = np.asarray(said)
+    for method in ("detach", "cpu"):  # a torch tensor: its gradient, its device
+        if hasattr(output, method):
+            output = getattr(output, method)()
+    row = np.asarray(output)
     if row.shape == (1, K):
         row = row[0]
+    wanted = f"give {K} numbers, one probability per class"
     if row.ndim != 1 or row.dtype.kind not in "biufO":
-        raise ValueError(f"it is {short(said)}; give {K} numbers, one probability a class")
+        raise ValueError(f"it is {short(output)}; {wanted}")
+    if row.size != K:
+        raise ValueError(f"it has {row.size} entries, but the filter has {K} classes; {wanted}")
     try:
-        return _core.check_row(K, row, 1.0, 0.0)[0]
-    except (TypeError, ValueError) as error:
-        raise ValueError(str(error).replace("probs", "it", 1)) from None
+        return np.array(row, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"it is {short(output)}; {wanted}") from None
+
+
+def describe_error(error: Exception) -> str:
+    """Return the core's message about a row, or about the only row of several, with `it` for it.
+
+    Examples
+    --------
+    >>> describe_error(ValueError("probs[0, 1] is -0.2; a probability must not be negative"))
+    'it[1] is -0.2; a probability must not be negative'
+    """
+    return re.sub(
+        r"^probs(?: in row 0)?(\[(?:0, )?)?", lambda m: f"it{'[' * bool(m[1])}", str(error)
+    )

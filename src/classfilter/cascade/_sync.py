@@ -1,4 +1,4 @@
-"""The live loop: sources are called as a policy says, and a filter takes what they answer."""
+"""The live loop: a policy chooses a source, and the filter takes its output."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ._windowing import Windows
 
 
 class Cascade(BaseCascade):
-    """The live loop: at each step the policy's source is called, and the filter takes its answer.
+    """The live loop: each step calls the source that the policy chooses, and filters its output.
 
-    What a source does wrong does not end the loop. If it raises, or if its answer cannot be used,
-    that is logged as a warning of the logger ``"classfilter"``, counted in `faults`, and the answer
-    is taken as missing: time passes. Memory does not grow with the stream.
+    Errors of a source do not end the loop. If it raises, or if its output is invalid, the logger
+    ``"classfilter"`` warns, `errors` counts it, and the output is treated as missing: only time
+    passes. Memory does not grow with the stream.
 
     Parameters
     ----------
@@ -25,22 +25,21 @@ class Cascade(BaseCascade):
     sources : mapping of str to callable
         Each takes an array of samples (n, ...) and returns K probabilities, in the filter's order
         of classes: anything like an array of shape (K,) or (1, K), or a torch tensor. All NaN
-        means that nothing was seen. The array is its own: it may change or keep it.
+        means that nothing was observed. The array is a copy: the source may change or keep it.
     policy : Policy, optional
         Chooses the source of each step; see `classfilter.policy`. A copy is used, from its start.
-        Only where there is one source, none is needed.
+        With a single source, none is needed.
     beta : mapping of str to float, or float, default 1
         The weight of each source, or one for all.
     channel : mapping of str to Channel, optional
-        Puts the answers of a source right before they go in; None leaves them as they are.
+        Corrects the outputs of a source before the filter takes them; None leaves them as they are.
     window : mapping of str to int, optional
-        How many of the newest samples a source gets; all that there are, unless given. While there
-        are fewer, as at the start of a stream, it is not called: the source with the longest window
-        that is full is called instead, and the policy is told so. If none is full, only time
-        passes.
+        How many of the newest samples a source gets; by default all. While there are fewer, as at
+        the start of a stream, it is not called: the source with the longest window that is full is
+        called instead, and the policy gets its name. If none is full, only time passes.
     cost : mapping of str to float, optional
-        What a call costs, in any unit; 0 where it is not named. Unless given, the attribute
-        ``cost`` of the policy, if it has such a mapping.
+        The cost of a call, in any unit; 0 for sources not named. By default the attribute ``cost``
+        of the policy, if it has such a mapping.
 
     Examples
     --------
@@ -70,43 +69,43 @@ class Cascade(BaseCascade):
     """
 
     def step(self, window: ArrayLike, dt: float = 1.0, *, time: float | None = None) -> Step:
-        """Let time pass, call a source, and take its answer.
+        """Let time pass, call a source, and take its output.
 
         Parameters
         ----------
         window : array_like (n, ...)
-            The newest samples up to now; more than a source needs do no harm.
+            The newest samples up to now; there may be more than a source needs.
         dt : float, default 1
             The time since the step before.
         time : float, optional
-            Instead of `dt`: when. The first step has no time before it: nothing passes.
+            Instead of `dt`: the time of this step. Before the first step no time passes.
 
         Returns
         -------
         Step
-            The time, whose answer was taken, the filter's reading, who was called, and the cost.
+            The time, the source observed, the filter's estimate, the calls and their cost.
         """
-        now, dt = self._moment(dt, time)
+        now, dt = self._times(dt, time)
         samples = self._samples(window)
-        source = self._who(now, len(samples))
-        answer = self._nothing
+        source = self._choose(now, len(samples))
+        row = self._missing
         if source is not None:
-            given = self._given(source, samples)
+            own_window = self._window_of(source, samples)
             try:
-                said = self._sources[source](given)
+                output = self._sources[source](own_window)
             except Exception as error:
-                answer = self._failed(source, error, now)
+                row = self._raised(source, error, now)
             else:
-                answer = self._read(source, said, now)
-        return self._take(source, answer, now, dt, samples)
+                row = self._observation(source, output, now)
+        return self._advance(source, row, now, dt, samples)
 
     def run(
         self, chunks: Iterable[ArrayLike], rate: float, step: float, start: float = 0.0
     ) -> Iterator[Step]:
-        """Take samples in blocks of any size, and make a step at equal times.
+        """Take samples in blocks of any size, and do a step at regular times.
 
         The steps are those of ``step(window, time=start + n * step)`` for n = 1, 2, ..., where the
-        window ends behind ``round(n * step * rate)`` samples, whatever the sizes of the blocks.
+        window ends after ``round(n * step * rate)`` samples, whatever the sizes of the blocks.
         Only the samples that the next step can need are kept: the longest window, or, if that is
         less and a source has no window, those of one step.
 
@@ -115,7 +114,7 @@ class Cascade(BaseCascade):
         chunks : iterable of array_like (n, ...)
             The samples, in order.
         rate : float
-            Samples in a time unit, such as 100 where the unit is the second.
+            Samples per time unit, such as 100 where the unit is the second.
         step : float
             The time from step to step.
         start : float, default 0
@@ -124,7 +123,7 @@ class Cascade(BaseCascade):
         Yields
         ------
         Step
-            One each `step` of the signal, as soon as its samples are there.
+            One per `step` of the signal, as soon as its samples are there.
         """
         for name, value in (("rate", rate), ("step", step)):
             if not 0 < value < math.inf:
@@ -133,17 +132,15 @@ class Cascade(BaseCascade):
             raise ValueError(
                 f"step is {step!r}, less than a sample at rate {rate!r}; make it longer"
             )
-        self._moment(0.0, start + step)
-        return self._steps(Windows(rate, step, self._kept(round(rate * step))), chunks, step, start)
+        self._times(0.0, start + step)
+        per_step = round(rate * step)
+        keep = max(per_step if size is None else size for size in self._window.values())
+        return self._steps(Windows(rate, step, keep), chunks, step, start)
 
     def _steps(
-        self, cut: Windows, chunks: Iterable[ArrayLike], step: float, start: float
+        self, windowing: Windows, chunks: Iterable[ArrayLike], step: float, start: float
     ) -> Iterator[Step]:
         for chunk in chunks:
-            windows = cut.add(self._samples(chunk))
+            windows = windowing.add(self._samples(chunk))
             # No name holds on to the last window, and so to its block, until the next one comes.
             yield from (self.step(window, time=start + n * step) for n, window in windows)
-
-    def _kept(self, step: int) -> int:
-        """Return how many samples the longest window needs, with so many a step."""
-        return max(step if size is None else size for size in self._window.values())

@@ -1,4 +1,4 @@
-"""TODO cascade._windowing."""
+"""Samples that come in blocks of any size, cut into the windows of equal steps."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from .._typing import Array
 
 
 class Windows:
-    """Cuts blocks of any size into the windows of steps, the same for all sizes.
+    """Cuts blocks of any size into the windows of steps, which do not depend on those sizes.
 
     Parameters
     ----------
     rate, step : float
         As in `Cascade.run`.
     keep : int
-        Samples of a window, once there are so many.
+        The most samples of a window.
     """
 
     def __init__(self, rate: float, step: float, keep: int) -> None:
         self._rate, self._step, self._keep = rate, step, keep
         self._blocks: list[Array] = []
         self._first = self._seen = 0
-        """The number of the first sample that is kept, and of the first that is to come."""
+        """The index of the first sample that is kept, and of the first that is still to come."""
         self._next = 1
 
     def add(self, block: Array) -> Iterator[tuple[int, Array]]:
@@ -33,10 +33,10 @@ class Windows:
             return
         if self._blocks and block.shape[1:] != self._blocks[0].shape[1:]:
             raise ValueError(
-                f"chunks has samples of shape {block.shape[1:]} behind those of shape "
+                f"chunks has samples of shape {block.shape[1:]} after those of shape "
                 f"{self._blocks[0].shape[1:]}; give the same channels in each block"
             )
-        self._blocks.append(np.array(block))  # whoever gives it may use its memory again
+        self._blocks.append(np.array(block))  # the caller may reuse its memory
         self._seen += len(block)
         while self._seen >= (end := self._end()):
             held = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)

@@ -1,7 +1,7 @@
 """The command line: ``classfilter filter | stream | plot | tune | compare | policy | ...``.
 
-Exit codes: 0, done; 1, a file or its content cannot be used; 2, the command was misspelt; 3, done,
-but some lines of a stream were refused; 130, interrupted.
+Exit codes: 0, done; 1, a file or its content is invalid; 2, invalid usage; 3, done, but with
+rejected lines; 130 and 143, ended by SIGINT and SIGTERM.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .._atomic import atomic_write
-from .._signals import Terminated, raise_on_signal
+from .._signals import Signals, Terminated
 from .._typing import Weights
 from .._version import __version__
-from ..data._batch import file_classes, file_rows, filter_file
+from ..data._batch import filter_file
 from ..data._files import file_suffix, read_table
 from ..data._recording import Recording, recordings
+from ..data._table_file import TableFile
 from ..data._timestamps import seconds
 from ._embedded import export, verify
 from ._options import FILE, PICTURES, TABLE, Settings, about, duration, filter_options
 from ._tuning import compare, policy, tune
 
-REFUSED = 3
+REJECTED = 3
 
 
 @click.group(
@@ -39,11 +40,11 @@ REFUSED = 3
 )
 @click.version_option(__version__, prog_name="classfilter")
 def cli() -> None:
-    """Turn the flickering output of black-box classifiers into a steady class track.
+    """Turn the flickering output of black-box classifiers into a steady class.
 
     Each command has its own --help, with an example. Exit codes: 0, done; 1, a file or its content
-    cannot be used; 2, the command was misspelt; 3, done, but some lines were refused; 130
-    and 143, ended by SIGINT and SIGTERM.
+    is invalid; 2, invalid usage; 3, done, but with rejected lines; 130 and 143, ended by SIGINT and
+    SIGTERM.
     """
 
 
@@ -57,19 +58,19 @@ def cli() -> None:
 @click.option("-o", "--out", type=FILE, required=True, help=f"Where to write: {TABLE}.")
 @filter_options
 @click.option("--sort", is_flag=True, help="Rows in any order of time; needs the file in memory.")
-@click.option("--threads", type=click.IntRange(1), help="How many; one a processor.")
+@click.option("--threads", type=click.IntRange(1), help="How many; by default one per processor.")
 @click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
 def filter_command(
     settings: Settings, table: Path, out: Path, sort: bool, threads: int | None, quiet: bool
 ) -> None:
-    """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its ending.
+    """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its suffix.
 
-    Columns: time, one p_<class> a class and, where there are any, stream, source and label. OUT
+    Columns: time, one p_<class> per class and, where there are any, stream, source and label. OUT
     has the same rows, with f_<class> and class. Only a part of the file is in memory at a time.
     """
     file_suffix(out)
     console = Console(stderr=True, quiet=quiet)
-    shown = Progress(
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -80,19 +81,20 @@ def filter_command(
         disable=quiet or not console.is_terminal,
     )
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
-        f = settings.made(file_classes(table))
-        with shown, raise_on_signal() as check:
-            total = None if table.suffix.lower() != ".parquet" else file_rows(table)
-            task = shown.add_task(table.name, total=total)
+        file = TableFile(table)
+        f = settings.make_filter(file.classes)
+        with bar, Signals() as signals:
+            total = file.rows if file.suffix == ".parquet" else None
+            task = bar.add_task(table.name, total=total)
 
             def progress(rows: int) -> None:
-                shown.update(task, completed=rows)
-                check()
+                bar.update(task, completed=rows)
+                signals.raise_received()
 
             done = filter_file(
-                table,
+                file,
                 out,
                 f,
                 settings.beta,
@@ -103,10 +105,10 @@ def filter_command(
             )
     except ValueError as error:
         raise ValueError(about(table, error)) from error
-    took = time.perf_counter() - began
+    took = time.perf_counter() - start
     console.print(
         f"{out}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
-        f"{done.rows / took:,.0f} rows a second",
+        f"{done.rows / took:,.0f} rows per second",
         highlight=False,
         soft_wrap=True,
     )
@@ -117,26 +119,28 @@ def filter_command(
     epilog="Example: classifier | classfilter stream --config walk.toml --state walk.state | app",
 )
 @filter_options
-@click.option("--state", type=FILE, help="Keep all states in this file, and go on from there.")
+@click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
 @click.option(
-    "--every", callback=duration, default="1s", show_default=True, help="How often to keep them."
+    "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
 )
 def stream(settings: Settings, state: Path | None, every: float) -> None:
-    """Filter lines as they come: NDJSON on standard input, an answer to each on standard output.
+    """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
 
-    A line is an object with time, one p_<class> a class and, where there are any, stream and
-    source; its answer is the same with f_<class> and class, written at once. A line that cannot be
-    used is told on standard error by its number, and the rest goes on. SIGTERM and Ctrl-C end it
-    with the state kept. After a crash, start it again with the same --state and replay the input
-    from any earlier point: lines that the state has already are passed over.
+    A line is an object with time, one p_<class> per class and, where there are any, stream and
+    source; its result is the same with f_<class> and class, written at once. An invalid line is
+    rejected with a message on standard error, by its number, and the rest goes on. SIGTERM and
+    Ctrl-C save the state and end it. After a crash, start it again with the same --state and replay
+    the input from any earlier point: lines that the state has already are skipped.
     """
     from ..streaming._ndjson import serve
 
     try:
-        served = serve(settings.made, settings.beta, settings.channel, state=state, every=every)
+        served = serve(
+            settings.make_filter, settings.beta, settings.channel, state=state, every=every
+        )
     except BrokenPipeError:
-        _end("the reader of the answers is gone")
-    sys.exit(REFUSED if served.rejected else 0)
+        _end("the reader of the results is gone")
+    sys.exit(REJECTED if served.rejected else 0)
 
 
 @cli.command(
@@ -164,19 +168,19 @@ def plot(
     """
     from ..plot import overview
 
-    ending = file_suffix(out, PICTURES)
+    suffix = file_suffix(out, PICTURES)
     try:
         df = read_table(table)
         key, rec = _one_stream(recordings(df), name)
         P = _filtered(df, key, rec) if f"f_{rec.classes[0]}" in df.columns else None
         if P is None:
-            P = rec.run(settings.made(rec.classes), settings.beta, settings.channel)
-        shown = _between(rec, start, stop)
-        figure = overview(rec, P, rows=shown, strong=_strongest(rec, settings.beta))
+            P = rec.run(settings.make_filter(rec.classes), settings.beta, settings.channel)
+        rows = _between(rec, start, stop)
+        figure = overview(rec, P, rows=rows, strong=_strongest(rec, settings.beta))
     except ValueError as error:
         raise ValueError(about(table, error)) from error
     with atomic_write(out) as file:
-        figure.savefig(file, format=ending[1:])
+        figure.savefig(file, format=suffix[1:])
 
 
 @cli.command(
@@ -186,7 +190,7 @@ def plot(
 @click.option("-o", "--out", default="demo.png", show_default=True, help="The picture.")
 @click.option("--days", type=click.IntRange(1), default=25, show_default=True, help="How many.")
 def demo(out: str, days: int) -> None:
-    """Filter simulated days, print how well it went, and draw the hardest minutes."""
+    """Filter simulated days, print how accurate it is, and draw the hardest minutes."""
     from ..demo import main as run
 
     run(out, days)
@@ -199,13 +203,13 @@ cli.add_command(export)
 cli.add_command(verify)
 
 
-def _one_stream(found: dict[Any, Recording], name: str | None) -> tuple[Any, Recording]:
-    by_text = {str(key): (key, rec) for key, rec in found.items()}
-    if name is None and len(found) == 1:
-        return next(iter(found.items()))
+def _one_stream(streams: dict[Any, Recording], name: str | None) -> tuple[Any, Recording]:
+    by_text = {str(key): (key, rec) for key, rec in streams.items()}
+    if name is None and len(streams) == 1:
+        return next(iter(streams.items()))
     some = ", ".join(list(by_text)[:5]) + ", ..." * (len(by_text) > 5)
     if name is None:
-        raise ValueError(f"there are {len(found)} streams ({some}); choose one with --stream")
+        raise ValueError(f"there are {len(streams)} streams ({some}); choose one with --stream")
     if name not in by_text:
         raise ValueError(f"there is no stream {name!r}; there are {some}")
     return by_text[name]
@@ -238,7 +242,7 @@ def _strongest(rec: Recording, beta: Weights) -> str | None:
 
 
 def _end(message: str, code: int = 1) -> NoReturn:
-    """Say why in one line, and exit."""
+    """Print the reason in one line, and exit."""
     sys.stderr.write(f"classfilter: {' '.join(message.split())}\n")
     sys.exit(code)
 

@@ -22,7 +22,7 @@ def export(config: Path, out: Path) -> None:
     """Write a filter as a folder of C files: CONFIG is a TOML file, as tune writes it.
 
     The folder compiles anywhere, in single precision: no malloc, no libm, no stdio. Its self-test
-    tells whether a compiler and a processor give the same bits as Python.
+    checks that a compiler and a processor give the same bits as Python.
     """
     from ..embedded._export import export as run
 
@@ -38,19 +38,19 @@ def export(config: Path, out: Path) -> None:
     epilog="Example: classfilter verify device.csv --config walk.toml",
 )
 @click.argument("table", metavar="LOG", type=FILE)
-@click.option("--config", type=FILE, required=True, help="What the firmware was exported from.")
+@click.option("--config", type=FILE, required=True, help="The settings that were exported.")
 def verify(table: Path, config: Path) -> None:
-    """Compare a device's log with what Python makes of the same answers, to the bit.
+    """Compare a device's log with Python on the same predictions, to the bit.
 
-    LOG has time, source, one p_<class> a class and what the device made of them: one f_<class>
-    a class with 9 digits, or bits, a text of 0x and 8 hexadecimal digits a class; and dt, the time
+    LOG has time, source, one p_<class> per class and the results of the device: one f_<class> per
+    class with 9 digits, or bits, a text of 0x and 8 hexadecimal digits per class; and dt, the time
     since the row before, where the device had its own. The exit code is 0 for the same bits.
     """
     from ..embedded._verify import verify as run
 
-    found = read(config)
+    settings = read(config)
     try:
-        verdict = run(read_table(table), found)
+        verdict = run(read_table(table), settings)
     except ValueError as error:
         raise ValueError(about(table, error)) from error
     click.echo(f"{table}: {verdict}")

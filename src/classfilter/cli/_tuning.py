@@ -19,7 +19,7 @@ from ..data._recording import Recording, recordings
 from ._options import FILE, PICTURES, TABLE, about
 
 REFERENCE = click.option(
-    "--reference", help="The best source. Unless given, the one that answers least often."
+    "--reference", help="The best source; by default the one observed least often."
 )
 SORT = click.option("--sort", is_flag=True, help="Rows in any order of time.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
@@ -38,7 +38,7 @@ INPUT = click.argument("table", metavar="IN", type=FILE)
     type=click.Choice(["auto", "sticky", "dirichlet"]),
     default="auto",
     show_default=True,
-    help="The family of filters, or the best.",
+    help="The family of filters; auto takes the best.",
 )
 @REFERENCE
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
@@ -53,10 +53,10 @@ def tune(
     sort: bool,
     quiet: bool,
 ) -> None:
-    """Find a filter, its memory, the weights of all sources and their channels, without labels.
+    """Find a filter, its half-life, the weights of all sources and their channels, without labels.
 
-    IN holds what filter reads, one stream or many. OUT is for --config of the other commands. What
-    was chosen, and how sure it is, is told on standard output.
+    IN is a file as for filter, of one stream or many. OUT is for --config of the other commands.
+    What was chosen, and how sure that is, is printed.
     """
     from ..tuning._tune import tune as run
 
@@ -64,9 +64,9 @@ def tune(
     console = Console(stderr=True, quiet=quiet)
     streams = _streams(table, sort)
     try:
-        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as told:
+        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = run(
+            tuned = run(
                 streams,
                 kind,  # type: ignore[arg-type]
                 reference,
@@ -75,10 +75,10 @@ def tune(
             )
     except ValueError as error:
         raise ValueError(about(table, error)) from error
-    if found.criterion != "nothing":  # then the warning says it all
-        click.echo(found.explanation)
-    found.save(out)
-    _tell(told)
+    if tuned.criterion != "nothing":  # then the warning says it all
+        click.echo(tuned.explanation)
+    tuned.save(out)
+    _show(caught)
 
 
 @click.command(
@@ -91,10 +91,11 @@ def tune(
 @SORT
 @QUIET
 def compare(table: Path, out: Path | None, reference: str | None, sort: bool, quiet: bool) -> None:
-    """Run every filter over a file, and tell who wins.
+    """Run every filter over a file, and print a table of the results.
 
-    What is tuned is tuned on one half of the streams, without labels, and runs on the other. With a
-    column label, accuracy and the like; without it, how far each filter agrees with hindsight.
+    Filters are tuned on one fold of the streams, without labels, and run on the other. With a
+    column label, the table has accuracy and the like; without it, how far each filter agrees with
+    the smoothed posterior.
     """
     from ..evaluation._compare import compare as run
     from ..plot import comparison
@@ -104,15 +105,15 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     console = Console(stderr=True, quiet=quiet)
     streams = _streams(table, sort)
     try:
-        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as told:
+        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = run(streams, reference, progress=progress)
+            result = run(streams, reference, progress=progress)
     except ValueError as error:
         raise ValueError(about(table, error)) from error
-    _tell(told)
+    _show(caught)
     bold = sys.stdout.isatty()
-    click.echo(found.text(lambda cell: click.style(cell, bold=True)) if bold else str(found))
-    _keep(out, lambda: comparison(found), found.to_table)
+    click.echo(result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result))
+    _write(out, lambda: comparison(result), result.to_table)
 
 
 @click.command(
@@ -121,10 +122,14 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
 )
 @INPUT
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
-@click.option("--config", type=FILE, help="A TOML file of tune; without it, it tunes by itself.")
-@click.option("--strong", default="strong", show_default=True, help="The source that is dear.")
+@click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
+@click.option("--strong", default="strong", show_default=True, help="The expensive source.")
 @click.option(
-    "--gap", "gaps", type=int, multiple=True, help="Steps from one strong call to the next."
+    "--gap",
+    "gaps",
+    type=int,
+    multiple=True,
+    help="Steps between strong calls; repeatable.",
 )
 @SORT
 @QUIET
@@ -137,12 +142,11 @@ def policy(
     sort: bool,
     quiet: bool,
 ) -> None:
-    """Tell how right the filter is for so many strong calls an hour, periodic and adaptive.
+    """Print the accuracy by the strong calls per hour, with periodic and adaptive policies.
 
-    IN holds the answers of two sources, both at every time, so that any policy can be tried on it.
-    Without --config, each half of the streams is run with what tune finds on the other. With a
-    column label, right is what it says; without it, what the strong classifier says, asked every
-    time.
+    IN has the predictions of two sources, both at every time, so that any policy can be tried on
+    it. Without --config, each fold of the streams is run with what tune finds on the other.
+    Accuracy is by the column label; without it, by the strong classifier, called at every step.
     """
     from ..evaluation._policy_curve import GAPS, policy_curve
     from ..plot import policy_curve as draw
@@ -154,20 +158,20 @@ def policy(
     console = Console(stderr=True, quiet=quiet)
     streams = _streams(table, sort)
     try:
-        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as told:
+        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = policy_curve(
+            curve = policy_curve(
                 streams, tuned, strong=strong, gaps=gaps or GAPS, progress=progress
             )
     except ValueError as error:
         raise ValueError(about(table, error)) from error
-    _tell(told)
-    click.echo(str(found))
-    _keep(out, lambda: draw(found), found.to_table)
+    _show(caught)
+    click.echo(str(curve))
+    _write(out, lambda: draw(curve), curve.to_table)
 
 
-def _keep(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) -> None:
-    """Write the picture or the table, by the ending; or nothing."""
+def _write(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) -> None:
+    """Write the picture or the table, by the suffix; or nothing."""
     if out is not None and out.suffix.lower() in PICTURES:
         with atomic_write(out) as file:
             draw().savefig(file, format=out.suffix[1:].lower())
@@ -175,15 +179,15 @@ def _keep(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) -
         write_table(table(), out)
 
 
-def _tell(told: Sequence[warnings.WarningMessage]) -> None:
-    """Say each warning once, in one line."""
-    for message in dict.fromkeys(str(warning.message) for warning in told):
+def _show(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Print each warning once, in one line."""
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
         click.echo(f"classfilter: {message}", err=True)
 
 
-def _check_out(table: Path, out: Path, endings: tuple[str, ...]) -> None:
-    """Refuse, before the work, what could not be written after it, or would replace the data."""
-    file_suffix(out, endings)
+def _check_out(table: Path, out: Path, suffixes: tuple[str, ...]) -> None:
+    """Raise, before the work, if the result could not be written, or would replace the data."""
+    file_suffix(out, suffixes)
     if not out.resolve().parent.is_dir():
         raise ValueError(f"{out} cannot be written; make its folder first")
     if out.exists() and table.exists() and out.samefile(table):
@@ -199,8 +203,8 @@ def _streams(table: Path, sort: bool) -> list[Recording]:
 
 @contextmanager
 def _bar(console: Console, name: str) -> Iterator[Callable[[float], None]]:
-    """Show how much is done, where somebody looks."""
-    shown = Progress(
+    """Show a progress bar on a terminal."""
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TimeRemainingColumn(),
@@ -208,6 +212,6 @@ def _bar(console: Console, name: str) -> Iterator[Callable[[float], None]]:
         transient=True,
         disable=console.quiet or not console.is_terminal,
     )
-    with shown:
-        task = shown.add_task(name, total=1.0)
-        yield lambda done: shown.update(task, completed=done)
+    with bar:
+        task = bar.add_task(name, total=1.0)
+        yield lambda done: bar.update(task, completed=done)

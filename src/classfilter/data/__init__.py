@@ -1,4 +1,14 @@
-"""Data: recordings, dataframes and files of class probabilities."""
+"""Recordings, dataframes and files of class probabilities.
+
+A table has the columns ``time``, one ``p_<class>`` per class and, optionally, ``stream``,
+``source`` and ``label``; other columns are kept as they are. The rows of a stream are in order of
+time; streams may be interleaved. Without ``source``, all rows have one source, ``"default"``. A row
+whose probabilities are all null or NaN is a missing observation. A whole number as a label is an
+index, unless all classes are named by whole numbers: then it is a name. Results add ``f_<class>``
+and ``class``.
+
+Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
+"""
 
 from .._public import public
 from ._batch import Filtered, filter_file, filter_table

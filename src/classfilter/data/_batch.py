@@ -1,4 +1,4 @@
-"""Files larger than memory: filtered part by part, the states carried over."""
+"""Filter the streams of tables, and files larger than memory part by part."""
 
 from __future__ import annotations
 
@@ -14,41 +14,34 @@ from .._atomic import atomic_write
 from .._channel import Channels, correct
 from .._optional import import_optional
 from .._typing import Floats, Ints, Weights
-from .._validation import (
-    RowError,
-    class_order,
-    row_weights,
-)
+from .._validation import RowError, class_order, row_weights
 from ..filters._base import Filter
 from ._files import file_suffix, reading
 from ._frames import (
     DataFrame,
     Rows,
+    as_frame,
     group_starts,
     read_rows,
     result_columns,
-    table_classes,
     with_results,
 )
+from ._table_file import TableFile
 from ._timestamps import group_and_sort
 
 if TYPE_CHECKING:
     import polars as pl
 
-ROWS_AT_ONCE = 100_000
-#: How many lines of a file come before row 0.
-LINES_BEFORE = {".csv": 2, ".ndjson": 1, ".jsonl": 1}
-
 
 class Filtered(NamedTuple):
-    """How much was filtered."""
+    """The numbers of rows and of streams that were filtered."""
 
     rows: int
     streams: int
 
 
 def filter_file(
-    path: str | Path,
+    path: str | Path | TableFile,
     out: str | Path,
     filter: Filter,  # noqa: A002
     beta: Weights = 1.0,
@@ -58,25 +51,25 @@ def filter_file(
     threads: int | None = None,
     progress: Callable[[int], Any] | None = None,
 ) -> Filtered:
-    r"""Filter every stream of a file by itself, and write the rows with the results beside them.
+    r"""Filter every stream of a file separately, and write the rows with the results.
 
-    It is `read_table`, `filter_table` and `write_table`, but holds only a part of the file in
-    memory at a time, and the columns of a CSV file that it does not use stay text. A Parquet file
-    is read a row group at a time.
+    It equals `read_table`, `filter_table` and `write_table`, but holds only a part of the file in
+    memory at a time, and the columns of a CSV file that it does not use stay text. Of a Parquet
+    file, only the row groups in use are decoded.
 
     Parameters
     ----------
     path, out : str or Path
-        Files that end in ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl``. What is at `out` is
-        replaced once all is written; at an error it stays as it was.
+        Files that end in ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl``. An existing `out`
+        is replaced once all is written; after an error it is unchanged.
     filter, beta, channel
         As in `filter_table`.
     sort : bool, default False
-        Let the rows of a stream come in any order of time; this holds the whole file in memory.
+        Accept the rows of a stream in any order of time; this holds the whole file in memory.
     threads : int, optional
-        How many threads share the streams; as many as there are processors unless given.
+        The number of threads; by default that of processors.
     progress : callable, optional
-        Called with the number of rows done so far.
+        Called with the number of rows filtered so far.
 
     Returns
     -------
@@ -96,84 +89,40 @@ def filter_file(
     ['rest', 'rest']
     """
     polars = import_optional("polars")
-    path, out = Path(path), Path(out)
-    endings = file_suffix(path), file_suffix(out)
+    file, out = path if isinstance(path, TableFile) else TableFile(path), Path(out)
+    suffix = file_suffix(out)
+    as_text = file.suffix == suffix == ".csv"
     streams = BatchFilter(filter, beta, channel, threads)
+    result_columns(file.columns, file.classes)
     done = 0
 
     def results() -> Iterator[pl.DataFrame]:
         nonlocal done
-        for df in _parts(path, whole=sort):
-            typed = _typed(df) if endings[0] == ".csv" else df
+        for df in file.parts(whole=sort):
             try:
-                rows = read_rows(typed)
+                rows = read_rows(_with_numbers(df) if file.suffix == ".csv" else df)
                 P = streams.run(rows, sort=sort)
             except RowError as error:
-                raise _in_file(error, done, LINES_BEFORE.get(endings[0])) from None
+                row = done + error.row
+                raise RowError(error.what, row, file.place(row) + error.rest) from None
             done += len(df)
             if progress is not None:
                 progress(done)
-            as_given = endings == (".csv", ".csv")
-            yield with_results(rows._replace(frame=_narwhal(df)) if as_given else rows, P)
+            yield with_results(rows._replace(frame=as_frame(df)) if as_text else rows, P)
 
-    with reading(path), atomic_write(out) as file:
-        columns = _scan(path).collect_schema().names()
-        result_columns(columns, table_classes(columns))
+    with reading(file.path), atomic_write(out) as written:
         parts = results()
         first = next(parts)
         source = polars.io.plugins.register_io_source(
             lambda *_: chain([first], parts), schema=first.schema
         )
-        sink = {".csv": source.sink_csv, ".parquet": source.sink_parquet}
-        sink.get(endings[1], source.sink_ndjson)(file, maintain_order=True)
+        sinks = {".csv": source.sink_csv, ".parquet": source.sink_parquet}
+        sinks.get(suffix, source.sink_ndjson)(written, maintain_order=True)
     return Filtered(done, len(streams.time))
 
 
-def file_classes(path: str | Path) -> tuple[str, ...]:
-    """Return the classes that the columns of a file name."""
-    path = Path(path)
-    with reading(path):
-        return table_classes(_scan(path).collect_schema().names())
-
-
-def file_rows(path: Path) -> int:
-    """Return the number of rows; a text file is read for it."""
-    with reading(path):
-        return int(_scan(path).select(import_optional("polars").len()).collect().item())
-
-
-def _scan(path: Path) -> pl.LazyFrame:
-    polars = import_optional("polars")
-    ending = file_suffix(path)
-    scanned: pl.LazyFrame
-    if ending == ".csv":
-        scanned = polars.scan_csv(path, infer_schema=False)
-    elif ending == ".parquet":
-        scanned = polars.scan_parquet(path)
-    else:
-        scanned = polars.scan_ndjson(path, infer_schema_length=None)
-    return scanned
-
-
-def _parts(path: Path, whole: bool) -> Iterator[pl.DataFrame]:
-    """Read a file part by part, in order; at least one part, if an empty one."""
-    scanned = _scan(path)
-    if whole:
-        yield scanned.collect()
-    elif file_suffix(path) == ".parquet":
-        # Batches would read several row groups ahead; a slice decodes no more than it needs.
-        rows = file_rows(path)
-        for start in range(0, max(rows, 1), ROWS_AT_ONCE):
-            yield scanned.slice(start, ROWS_AT_ONCE).collect()
-    else:
-        parts = scanned.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True)
-        first = next(parts, None)
-        yield scanned.head(0).collect() if first is None else first
-        yield from parts
-
-
-def _typed(df: pl.DataFrame) -> pl.DataFrame:
-    """Return columns of text as numbers where a filter needs them; what is no number stays text."""
+def _with_numbers(df: pl.DataFrame) -> pl.DataFrame:
+    """Return text columns as numbers where a filter needs them; one that has other text stays."""
     polars = import_optional("polars")
     for text in df.iter_columns():
         if text.name == "time" or text.name.startswith("p_"):
@@ -181,17 +130,6 @@ def _typed(df: pl.DataFrame) -> pl.DataFrame:
             if numbers.null_count() == text.null_count():
                 df = df.with_columns(numbers)
     return df
-
-
-def _in_file(error: RowError, before: int, lines: int | None) -> RowError:
-    """Return an error of a part of a file as one of the file."""
-    row = before + error.row
-    line = "" if lines is None else f" (line {row + lines})"
-    return RowError(error.what, row, line + error.rest)
-
-
-def _narwhal(df: pl.DataFrame) -> Any:
-    return import_optional("narwhals").from_native(df, eager_only=True)
 
 
 def filter_table(
@@ -202,28 +140,28 @@ def filter_table(
     *,
     sort: bool = False,
 ) -> DataFrame:
-    """Filter every stream of a dataframe by itself, from the start.
+    """Filter every stream of a dataframe separately, from the initial state.
 
     Parameters
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        See the top of this module. ``label`` is not looked at.
+        With the columns of `classfilter.data`. ``label`` is not used.
     filter : Filter
-        Its settings are used, not its state, and it is left as it is. Its classes must be those of
+        Its settings are used, not its state, and it does not change. Its classes must be those of
         the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
     beta : mapping of str to float, or float, default 1
         The weight of each source, or one for all.
-    channel : mapping of str to Channel, optional
-        Puts the answers of a source right before they go in; in the filter's order of classes.
+    channel : mapping of str to Channel or None, optional
+        Corrects the outputs of a source before they are filtered; in the filter's order of classes.
     sort : bool, default False
-        Let the rows of a stream come in any order of time. Without it, a time that goes back is an
+        Accept the rows of a stream in any order of time. Without it, a time that goes back is an
         error.
 
     Returns
     -------
     dataframe of the same kind
         The same rows and columns (and index), with ``f_<class>``, the class probabilities after
-        each row, and ``class``, the most probable class; of equal ones the first.
+        each row, and ``class``, the most probable class; of several, the first.
 
     Examples
     --------
@@ -248,7 +186,7 @@ def filter_table(
 
 
 class BatchFilter:
-    """One state a stream; each stream goes on where the table before left it.
+    """One state per stream; each table continues the streams of the tables before it.
 
     Parameters
     ----------
@@ -256,16 +194,15 @@ class BatchFilter:
         Its settings are used, not its state.
     beta : mapping of str to float, or float
         The weight of each source, or one for all.
-    channel : mapping of str to Channel, optional
-        Puts the answers of a source right before they go in; in the filter's order of classes.
+    channel : mapping of str to Channel or None, optional
+        Corrects the outputs of a source before they are filtered; in the filter's order of classes.
     threads : int, optional
-        How many threads share the streams; as many as there are processors unless given.
+        The number of threads; by default that of processors.
 
     Examples
     --------
     >>> import polars as pl
     >>> from classfilter import DirichletFilter
-    >>> from classfilter.tables import read_rows
     >>> streams = BatchFilter(DirichletFilter(["rest", "move"]))
     >>> for time in (0, 5):
     ...     df = pl.DataFrame({"time": [time], "p_rest": [0.9], "p_move": [0.1]})
@@ -296,26 +233,27 @@ class BatchFilter:
 
         With `sort`, the rows of a stream come in any order of time within the table.
         """
-        to = class_order(self._fresh, rows.classes)
+        columns = class_order(self._fresh, rows.classes)
         names = rows.stream.categories
         last = np.array([self.time.get(name, np.nan) for name in names], np.float64)
         order, dt = group_and_sort(rows.time, rows.stream.codes, sort, last)
         beta = row_weights(rows.source, self._beta)[order]
-        s = correct(rows.probs[:, to], rows.source, self._channel, self._fresh.probs.dtype)[order]
-        filtered = np.empty(s.shape, self._fresh.probs.dtype)
-        which = rows.stream.codes[order]
-        ends = np.append(group_starts(which), order.size)[: len(names)]
+        dtype = self._fresh.probs.dtype
+        probs = correct(rows.probs[:, columns], rows.source, self._channel, dtype)[order]
+        filtered = np.empty(probs.shape, dtype)
+        stream = rows.stream.codes[order]
+        ends = np.append(group_starts(stream), order.size)[: len(names)]
         starts = np.append(0, ends[:-1])[: len(names)]
         states: dict[Any, Any] = {}
 
         def work(part: Ints) -> None:
             f = self._fresh.copy()
             for i in part:
-                name, span = names[which[starts[i]]], slice(starts[i], ends[i])
+                name, span = names[stream[starts[i]]], slice(starts[i], ends[i])
                 f.reset()
                 if name in self._states:
                     f.state = self._states[name]
-                filtered[span] = f.run(s[span], beta=beta[span], dt=dt[span])
+                filtered[span] = f.run(probs[span], beta=beta[span], dt=dt[span])
                 states[name] = f.state
 
         parts = [p for p in self._shares(ends) if p.size]
@@ -328,13 +266,13 @@ class BatchFilter:
             for part in parts:
                 work(part)
         self._states |= states
-        self.time |= {names[which[i - 1]]: float(rows.time[order[i - 1]]) for i in ends}
+        self.time |= {names[stream[i - 1]]: float(rows.time[order[i - 1]]) for i in ends}
         P = np.empty_like(filtered)
-        P[order] = filtered[:, np.argsort(to)]
+        P[order] = filtered[:, np.argsort(columns)]
         return P
 
     def _shares(self, ends: Ints) -> list[Ints]:
-        """Return the streams of each thread, about as many rows for one as for another."""
+        """Return the streams of each thread, with about equally many rows."""
         if not ends.size:
             return []
         share = (ends - 1) * self._threads // ends[-1]

@@ -1,4 +1,4 @@
-"""Tables in CSV, Parquet and NDJSON files, read and written with Polars."""
+"""Read and write tables in CSV, Parquet and NDJSON files, with Polars."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def read_table(path: str | Path) -> pl.DataFrame:
     """
     polars = import_optional("polars")
     path = Path(path)
-    ending = file_suffix(path)
+    suffix = file_suffix(path)
     names = dict.fromkeys(("stream", "source", "label"), polars.String)
     with reading(path) as file:
-        if ending == ".csv":
+        if suffix == ".csv":
             df = polars.read_csv(file, infer_schema_length=None, schema_overrides=names)
-        elif ending == ".parquet":
+        elif suffix == ".parquet":
             df = polars.read_parquet(file)
         else:
             df = polars.read_ndjson(file, infer_schema_length=None)
@@ -40,8 +40,8 @@ def read_table(path: str | Path) -> pl.DataFrame:
 def write_table(df: Any, path: str | Path) -> None:
     """Write a dataframe to a ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file with Polars.
 
-    The file appears complete or not at all; one that was there is replaced at the end. The index of
-    a pandas dataframe is left out.
+    The file appears complete or not at all; an existing one is replaced at the end. The index of a
+    pandas dataframe is not written.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def write_table(df: Any, path: str | Path) -> None:
     """
     import_optional("polars")
     path = Path(path)
-    ending = file_suffix(path)
+    suffix = file_suffix(path)
     frame = to_polars(df)
     write: dict[str, Callable[[BinaryIO], Any]] = {
         ".csv": frame.write_csv,
@@ -66,25 +66,25 @@ def write_table(df: Any, path: str | Path) -> None:
         ".jsonl": frame.write_ndjson,
     }
     with atomic_write(path) as file:
-        write[ending](file)
+        write[suffix](file)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[BinaryIO]:
-    """Open a file; what Polars cannot read in it is a ValueError that names the file."""
+    """Open a file; an error of Polars becomes a ValueError that names the file."""
     polars = import_optional("polars")
-    ending = file_suffix(path)
+    suffix = file_suffix(path)
     with path.open("rb") as file:
         try:
             yield file
         except polars.exceptions.PolarsError as error:
             reason = str(error).partition("\n")[0]
-            raise ValueError(f"{path} cannot be read as {ending}: {reason}") from error
+            raise ValueError(f"{path} cannot be read as {suffix}: {reason}") from error
 
 
-def file_suffix(path: Path, endings: Sequence[str] = SUFFIXES) -> str:
-    """Return the ending that tells the kind of a file, or say which there are."""
-    ending = path.suffix.lower()
-    if ending not in endings:
-        raise ValueError(f"{path} ends in {ending!r}; it must be one of {', '.join(endings)}")
-    return ending
+def file_suffix(path: Path, suffixes: Sequence[str] = SUFFIXES) -> str:
+    """Return the suffix of a file, which names its kind."""
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        raise ValueError(f"{path} ends in {suffix!r}; it must be one of {', '.join(suffixes)}")
+    return suffix

@@ -1,14 +1,4 @@
-"""Recordings as dataframes and files.
-
-A table has the columns ``time``, one ``p_<class>`` a class and, where there are any, ``stream``,
-``source`` and ``label``; other columns are left alone. Rows of one stream are in order of time, and
-streams may be interleaved. Without ``source``, all rows are of one source, ``"default"``. A row
-whose probabilities are all null or NaN is a missing observation. A whole number as a label is an
-index, unless all classes are named by whole numbers: then it is a name. Results add ``f_<class>``
-and ``class``.
-
-Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
-"""
+"""Dataframes of pandas, Polars and PyArrow: their rows, checked, and the results of a filter."""
 
 from __future__ import annotations
 
@@ -42,19 +32,19 @@ KINDS = ("polars", "pandas", "pyarrow")
 
 
 def with_results(rows: Rows, P: Floats) -> Any:
-    """Return a table with what a filter made of its rows, (T, K), beside them."""
+    """Return a table with the filtered probabilities of its rows, (T, K), as new columns."""
     nw = import_optional("narwhals")
     columns = [np.ascontiguousarray(p) for p in P.T]
     backend = rows.frame.implementation
     new = result_columns(rows.frame.columns, rows.classes)
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
-    called = np.array(rows.classes, np.object_)[P.argmax(axis=1)]
-    series.append(nw.new_series("class", called, nw.String, backend=backend))
+    predicted = np.array(rows.classes, np.object_)[P.argmax(axis=1)]
+    series.append(nw.new_series("class", predicted, nw.String, backend=backend))
     return rows.frame.with_columns(*series).to_native()
 
 
 def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
-    """Return the names of the columns that results add."""
+    """Return the names of the columns that results add, if none of them is taken."""
     new = [f"f_{name}" for name in classes] + ["class"]
     taken = [name for name in new if name in columns]
     if taken:
@@ -63,7 +53,7 @@ def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
 
 
 def new_table(columns: Mapping[str, Any], kind: str, text: Sequence[str]) -> Any:
-    """Return columns of text and of numbers as a dataframe of a kind."""
+    """Return columns of numbers, and those named in `text`, as a dataframe of a kind."""
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
     nw = import_optional("narwhals")
@@ -95,12 +85,13 @@ def read_rows(df: Any) -> Rows:
     classes = table_classes(frame.columns)
     if "time" not in frame.columns:
         raise ValueError(f"the table has no column time; it has {frame.columns}")
-    one = np.zeros(len(frame), np.intp)
-    source, stream = Factorized(one, ["default"]), Factorized(one, [None] if len(frame) else [])
+    zeros = np.zeros(len(frame), np.intp)
+    source = Factorized(zeros, ["default"])
+    stream = Factorized(zeros, [None] if len(frame) else [])
     if "source" in frame.columns:
-        source = factorize_sources(_coded(frame["source"]))
+        source = factorize_sources(_factorize(frame["source"]))
     if "stream" in frame.columns:
-        stream = _streams(_coded(frame["stream"]))
+        stream = _check_streams(_factorize(frame["stream"]))
     probs = np.stack([_numbers(frame[f"p_{name}"]) for name in classes], axis=1)
     return Rows(
         frame, classes, _times(frame["time"]), source, probabilities(probs, classes), stream
@@ -108,6 +99,7 @@ def read_rows(df: Any) -> Rows:
 
 
 def as_frame(df: Any) -> Any:
+    """Return a dataframe of any kind as one of narwhals."""
     nw = import_optional("narwhals")
     try:
         return nw.from_native(df, eager_only=True)
@@ -123,7 +115,7 @@ def table_classes(columns: list[str]) -> tuple[str, ...]:
     names = [name[2:] for name in columns if name.startswith("p_")]
     if len(names) < 2:
         raise ValueError(
-            f"the table needs two or more columns p_<class>, one a class; it has {columns}"
+            f"the table needs two or more columns p_<class>, one per class; it has {columns}"
         )
     return text_names(names)
 
@@ -134,7 +126,7 @@ def _cells(series: Any) -> list[Any]:
         cells: list[Any] = series.to_list()
         return cells
     null = series.is_null().to_list()
-    return [None if gone else cell for gone, cell in zip(null, series.to_list(), strict=True)]
+    return [None if missing else cell for missing, cell in zip(null, series.to_list(), strict=True)]
 
 
 def _numbers(series: Any) -> Floats:
@@ -144,9 +136,11 @@ def _numbers(series: Any) -> Floats:
         numbers: Floats = series.cast(nw.Float64).to_numpy().astype(np.float64)
         return numbers
     cells = [math.nan if cell is None else cell for cell in _cells(series)]
-    bad = [row for row, x in enumerate(cells) if isinstance(x, bool) or not isinstance(x, NUMBER)]
-    if bad:
-        row = first_text(cells, bad)
+    invalid = [
+        row for row, x in enumerate(cells) if isinstance(x, bool) or not isinstance(x, NUMBER)
+    ]
+    if invalid:
+        row = first_text(cells, invalid)
         rest = f" is {cells[row]!r}; it must hold numbers, and nothing where there are none"
         raise RowError(f"column {series.name}", row, rest)
     return np.array(cells, dtype=np.float64)
@@ -162,7 +156,7 @@ def _times(series: Any) -> Floats:
     return seconds(_cells(series))
 
 
-def _coded(series: Any) -> Factorized:
+def _factorize(series: Any) -> Factorized:
     nw = import_optional("narwhals")
     native = series.to_native()
     if series.implementation.is_polars() and series.dtype == nw.String and not native.null_count():
@@ -173,20 +167,21 @@ def _coded(series: Any) -> Factorized:
     return factorize(_cells(series))
 
 
-def _streams(found: Factorized) -> Factorized:
-    for i, cell in enumerate(found.categories):
+def _check_streams(stream: Factorized) -> Factorized:
+    for i, cell in enumerate(stream.categories):
         if cell is None or cell != cell:
-            row = int((found.codes == i).argmax())
+            row = int((stream.codes == i).argmax())
             raise RowError("stream", row, f" is {cell!r}; every row needs one: fill it in")
-    return found
+    return stream
 
 
 def group_starts(stream: Ints) -> Ints:
-    """Return where a stream follows another."""
+    """Return the rows, grouped by stream, where a new stream starts; not the first."""
     return np.flatnonzero(np.diff(stream)) + 1
 
 
 def table_labels(rows: Rows) -> Ints | None:
+    """Return the class indices of the column ``label``, if there is one."""
     if "label" not in rows.frame.columns:
         return None
     names = {name: k for k, name in enumerate(rows.classes)}

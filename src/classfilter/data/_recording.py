@@ -1,4 +1,4 @@
-"""A recording: what classifiers said of one stream, one row an observation."""
+"""A recording: the outputs of classifiers on one stream, one observation per row."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from ._timestamps import group_and_sort, seconds
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Recording:
-    """What classifiers said of one stream, in order of time; it cannot be changed.
+    """The outputs of classifiers on one stream, in order of time; it is immutable.
 
     Parameters
     ----------
     time : array_like (T,)
-        When. Numbers are taken as they are, and their unit is that of a filter's `gamma`. Datetimes
-        (UTC where they have no zone) and ISO 8601 text with a zone become UNIX seconds. Times may
-        repeat, but not go back.
+        The time of each row. Numbers are used as they are; their unit is that of a filter's
+        `gamma`. Datetimes (UTC where they have no zone) and ISO 8601 text with a zone become UNIX
+        seconds. Times may repeat, but not go back.
     source : array_like of str (T,), or str
-        Which classifier; one name for all rows will do.
+        The name of the classifier; one name stands for all rows.
     probs : array_like (T, K)
-        What it said. A row of NaN is a missing observation.
+        Its output. A row of NaN is a missing observation.
     classes : iterable of K names, or int
-        The classes, in the order of the columns of `probs`. Names are kept as text.
+        The classes, in the order of the columns of `probs`. Names become text.
     label : array_like (T,), optional
-        The true classes, as names or as indices; -1, None or NaN where unknown. Kept as indices.
+        The true classes, as names or as indices; -1, None or NaN where unknown. Stored as indices.
     sort : bool, default False
-        Put the rows in order of time; rows of equal time stay as they are. Without it, a time that
+        Put the rows in order of time; rows of equal time keep their order. Without it, a time that
         goes back is an error.
 
     Examples
@@ -88,13 +88,30 @@ class Recording:
             "label": None if label is None else class_indices(label, names),
         }
         for name, column in columns.items():
+            if column is not None and len(column) != t.size:
+                raise ValueError(f"{name} has {len(column)} rows, but time has {t.size}")
+        self._store(names, **{k: None if v is None else v[order] for k, v in columns.items()})
+
+    def _store(self, classes: tuple[str, ...], **columns: NDArray[Any] | None) -> None:
+        object.__setattr__(self, "classes", classes)
+        for name, column in columns.items():
             if column is not None:
-                if len(column) != t.size:
-                    raise ValueError(f"{name} has {len(column)} rows, but time has {t.size}")
-                column = column[order]
                 column.flags.writeable = False
             object.__setattr__(self, name, column)
-        object.__setattr__(self, "classes", names)
+
+    @classmethod
+    def _from_checked(
+        cls,
+        time: Floats,
+        source: Names,
+        probs: Floats,
+        classes: tuple[str, ...],
+        label: Ints | None,
+    ) -> Recording:
+        """Return a recording of columns that are already checked and in order of time."""
+        rec = cls.__new__(cls)
+        rec._store(classes, time=time, source=source, probs=probs, label=label)
+        return rec
 
     def __len__(self) -> int:
         return self.time.size
@@ -105,7 +122,7 @@ class Recording:
 
     @property
     def dt(self) -> Floats:
-        """Time since the row before, (T,); 0 for the first, which has no time before it."""
+        """Time since the row before, (T,); 0 for the first row."""
         return group_and_sort(self.time, np.zeros(len(self), np.intp))[1]
 
     @property
@@ -114,7 +131,7 @@ class Recording:
         return tuple(dict.fromkeys(self.source.tolist()))
 
     def observed(self, source: str | None = None) -> Bools:
-        """Say for each row (T,) whether it is an answer, of a source if given; NaN is none.
+        """Return for each row (T,) whether it is an observation, of a source if given, not NaN.
 
         Examples
         --------
@@ -127,10 +144,12 @@ class Recording:
         return seen if source is None else seen & (self.source == source)
 
     def part(self, rows: slice) -> Recording:
-        """Return some successive rows as a recording of their own."""
+        """Return some successive rows as a recording."""
+        if rows.step not in (None, 1):
+            raise ValueError(f"rows is {rows}; it must be a slice of successive rows")
         label = None if self.label is None else self.label[rows]
         columns = self.time[rows], self.source[rows], self.probs[rows]
-        return Recording(*columns, self.classes, label)
+        return self._from_checked(*columns, self.classes, label)
 
     def weights(self, beta: Weights, default: float | None = None) -> Floats:
         """Return each row's weight (T,), from that of its source.
@@ -156,20 +175,21 @@ class Recording:
         beta: Weights = 1.0,
         channel: Channels | None = None,
     ) -> Array:
-        """Filter the recording from the start, and leave the filter as it is.
+        """Filter the recording from the initial state; the filter does not change.
 
-        It is ``filter.run(probs, beta=weights(beta), dt=dt)`` on a copy that has seen no data.
+        It is ``filter.run(probs, beta=weights(beta), dt=dt)`` on a copy in its initial state.
 
         Parameters
         ----------
         filter : Filter
             Its settings are used, not its state. Its time unit is that of `time`: seconds, where
             the times were dates. If it has the same classes in another order, the columns are
-            matched by name; if it was made with a number of classes, by position.
+            matched by name; if it has a number of classes instead of names, by position.
         beta : mapping of str to float, or float, default 1
             The weight of each source, or one for all.
-        channel : mapping of str to Channel, optional
-            Puts the answers of a source right before they go in; in the filter's order of classes.
+        channel : mapping of str to Channel or None, optional
+            Corrects the outputs of a source before they are filtered; in the filter's order of
+            classes.
 
         Returns
         -------
@@ -183,8 +203,8 @@ class Recording:
         >>> rec.run(DirichletFilter(["rest", "move"], gamma=0.99), {"strong": 1, "weak": 0.1}).shape
         (2, 2)
         """
-        fresh, back, stream = self._prepared(filter, beta, channel)
-        return fresh.run(*stream)[:, back]
+        fresh, order, stream = self._prepared(filter, beta, channel)
+        return fresh.run(*stream)[:, order]
 
     def smooth(
         self,
@@ -194,12 +214,12 @@ class Recording:
         *,
         lag: int | None = None,
     ) -> Array:
-        """Look back over the recording: each row from the rows before and behind it, (T, K).
+        """Smooth the recording: each row from the rows before and after it, (T, K).
 
         The arguments are those of `run` and of `classfilter.smooth`.
         """
-        fresh, back, stream = self._prepared(filter, beta, channel)
-        return smooth(fresh, *stream, lag=lag)[:, back]
+        fresh, order, stream = self._prepared(filter, beta, channel)
+        return smooth(fresh, *stream, lag=lag)[:, order]
 
     def _prepared(
         self,
@@ -207,21 +227,21 @@ class Recording:
         beta: Weights,
         channel: Channels | None,
     ) -> tuple[Filter, Ints, tuple[Floats, Floats, Floats]]:
-        """Return a fresh filter, the way back to these classes, and all that the filter takes."""
-        to = class_order(filter, self.classes)
+        """Return a fresh filter, the order of its results, and the arguments of its `run`."""
+        columns = class_order(filter, self.classes)
         fresh = filter.copy()
         fresh.reset()
         probs = correct(
-            self.probs[:, to], factorize(self.source.tolist()), channel, fresh.probs.dtype
+            self.probs[:, columns], factorize(self.source.tolist()), channel, fresh.probs.dtype
         )
-        return fresh, np.argsort(to), (probs, self.weights(beta), self.dt)
+        return fresh, np.argsort(columns), (probs, self.weights(beta), self.dt)
 
     @classmethod
     def from_table(cls, df: Any, *, sort: bool = False) -> Recording:
         """Read one stream from a dataframe of pandas, Polars or PyArrow.
 
-        Its columns are ``time``, one ``p_<class>`` a class and, where there are any, ``source`` and
-        ``label``; see `classfilter.tables`.
+        Its columns are ``time``, one ``p_<class>`` per class and, optionally, ``source`` and
+        ``label``; see `classfilter.data`.
 
         Examples
         --------
@@ -230,7 +250,16 @@ class Recording:
         >>> Recording.from_table(df)
         Recording(2 rows, classes ['rest', 'move'], sources ['default'])
         """
-        return recording(df, sort=sort)
+        streams = recordings(df, sort=sort)
+        if len(streams) > 1:
+            names = ", ".join(repr(name) for name in list(streams)[:5])
+            raise ValueError(
+                f"the table has {len(streams)} streams ({names}{', ...' * (len(streams) > 5)}); "
+                "read them with recordings(), or keep the rows of one"
+            )
+        if not streams:
+            return cls([], [], [], table_classes(as_frame(df).columns))
+        return next(iter(streams.values()))
 
     def to_table(self, kind: str = "polars") -> Any:
         """Return the recording as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
@@ -241,7 +270,12 @@ class Recording:
         >>> rec.to_table("pandas").columns.tolist()
         ['time', 'source', 'p_rest', 'p_move']
         """
-        return table(self, kind)
+        columns: dict[str, Any] = {"time": self.time, "source": self.source.tolist()}
+        if self.label is not None:
+            columns["label"] = [self.classes[k] if k >= 0 else None for k in self.label.tolist()]
+        for name, p in zip(self.classes, self.probs.T, strict=True):
+            columns[f"p_{name}"] = p.copy()
+        return new_table(columns, kind, text=("source", "label"))
 
 
 def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
@@ -250,15 +284,15 @@ def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
     Parameters
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        See the top of this module.
+        With the columns of `classfilter.data`.
     sort : bool, default False
         Put the rows of each stream in order of time.
 
     Returns
     -------
     dict
-        From the cells of ``stream``, in order of appearance; from None, where there is no such
-        column.
+        The recording of each stream, in order of appearance; that of None, without a column
+        ``stream``.
 
     Examples
     --------
@@ -276,7 +310,7 @@ def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
     order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
     parts = np.split(order, group_starts(rows.stream.codes[order]))
     return {
-        stream: Recording(
+        stream: Recording._from_checked(
             rows.time[part],
             names[rows.source.codes[part]],
             rows.probs[part],
@@ -285,26 +319,3 @@ def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
         )
         for stream, part in zip(rows.stream.categories, parts, strict=False)
     }
-
-
-def recording(df: Any, *, sort: bool = False) -> Recording:
-    """Read the one recording in a dataframe; what `Recording.from_table` does."""
-    found = recordings(df, sort=sort)
-    if len(found) > 1:
-        names = ", ".join(repr(name) for name in list(found)[:5])
-        raise ValueError(
-            f"the table has {len(found)} streams ({names}{', ...' * (len(found) > 5)}); "
-            "read them with recordings(), or keep the rows of one"
-        )
-    if not found:
-        return Recording([], [], [], table_classes(as_frame(df).columns))
-    return next(iter(found.values()))
-
-
-def table(rec: Recording, kind: str = "polars") -> Any:
-    """Return a recording as a dataframe; what `Recording.to_table` does."""
-    columns: dict[str, Any] = {"time": rec.time, "source": rec.source.tolist()}
-    if rec.label is not None:
-        columns["label"] = [rec.classes[k] if k >= 0 else None for k in rec.label.tolist()]
-    columns |= {f"p_{name}": p.copy() for name, p in zip(rec.classes, rec.probs.T, strict=True)}
-    return new_table(columns, kind, text=("source", "label"))

@@ -1,4 +1,4 @@
-"""TODO data._timestamps."""
+"""Times: parsed to UNIX seconds, and rows grouped by stream in order of time."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._typing import Floats, Ints
-from .._validation import RowError, _one_dimensional, first_text
+from .._validation import RowError, first_text, require_1d
 
 _ISO = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-]\d\d):?(\d\d)?)"
 
 
 def seconds(time: ArrayLike) -> Floats:
-    """Return times as numbers; datetimes and ISO text as UNIX seconds."""
-    given = np.asarray(time)
-    _one_dimensional("time", given)
+    """Return times as numbers; datetimes and ISO 8601 text as UNIX seconds."""
+    column = np.asarray(time)
+    require_1d("time", column)
     t: Floats
-    if given.dtype.kind in "iuf":
-        t = given.astype(np.float64)
-    elif given.dtype.kind == "M":
+    if column.dtype.kind in "iuf":
+        t = column.astype(np.float64)
+    elif column.dtype.kind == "M":
         with np.errstate(invalid="ignore"):  # of NaT
-            whole, part = np.divmod(given - np.datetime64(0, "s"), np.timedelta64(1, "s"))
-        t = whole + part / np.timedelta64(1, "s")
+            whole, fraction = np.divmod(column - np.datetime64(0, "s"), np.timedelta64(1, "s"))
+        t = whole + fraction / np.timedelta64(1, "s")
     else:
-        cells = given.tolist()
-        found = [parse_timestamp(cell) for cell in cells]
-        if None in found:
-            row = first_text(cells, [row for row, x in enumerate(found) if x is None])
+        cells = column.tolist()
+        parsed = [parse_timestamp(cell) for cell in cells]
+        if None in parsed:
+            row = first_text(cells, [row for row, x in enumerate(parsed) if x is None])
             rest = f" is {cells[row]!r}; give a number, a datetime, or ISO 8601 text with a zone, "
             raise RowError("time", row, f"{rest}such as 2024-05-01T08:00:00Z")
-        t = np.array(found, dtype=np.float64)
-    bad = ~np.isfinite(t)
-    if bad.any():
-        row = int(bad.argmax())
+        t = np.array(parsed, dtype=np.float64)
+    invalid = ~np.isfinite(t)
+    if invalid.any():
+        row = int(invalid.argmax())
         raise RowError("time", row, f" is {t[row]}; it must be finite: leave the row out")
     return t
 
 
 def parse_timestamp(cell: Any) -> float | None:
-    """Return one time, NaN where there is none; None for what is no time at all."""
+    """Return one time as a number; NaN for a missing one, None for what is not a time."""
     if cell is None or cell != cell:  # NaN and NaT
         return math.nan
     if isinstance(cell, datetime):
@@ -54,21 +54,21 @@ def parse_timestamp(cell: Any) -> float | None:
     match = re.fullmatch(_ISO, cell.strip()) if isinstance(cell, str) else None
     if match is None:
         return None
-    day, minute, second, part, utc, hours, minutes = match.groups()
+    day, minute, second, fraction, utc, hours, minutes = match.groups()
     zone = "+00:00" if utc else f"{hours}:{minutes or '00'}"
     try:
         whole = datetime.fromisoformat(f"{day}T{minute}{second or ':00'}{zone}").timestamp()
     except ValueError:
         return None
-    return whole + float(f"0.{part or 0}")
+    return whole + float(f"0.{fraction or 0}")
 
 
 def group_and_sort(
     time: Floats, stream: Ints, sort: bool = False, last: Floats | None = None
 ) -> tuple[Ints, Floats]:
-    """Return the rows stream by stream, in order of time, and their time since the row before.
+    """Return the rows grouped by stream, in order of time, and their time since the row before.
 
-    Where `last` has the time of a stream's row before the first one here, it counts from there.
+    `last` is the time of each stream's row before the first one here, NaN where there is none.
     """
     order: Ints = np.lexsort((time, stream)) if sort else np.argsort(stream, kind="stable")
     t, which = time[order], stream[order]

@@ -1,4 +1,4 @@
-"""What a comparison of filters found, as a table."""
+"""The result of a comparison of filters, as a table."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ HIGH_IS_GOOD = ("accuracy", "macro_f1", "agreement")
 TITLES = {
     "accuracy": "accuracy, %",
     "macro_f1": "macro-F1, %",
-    "agreement": "hindsight gives it, %",
+    "agreement": "smoothed posterior gives it, %",
     "log_loss": "log-loss",
     "brier": "Brier",
-    "switches": "switches an hour",
+    "switches": "switches per hour",
     "delay": "delay, s",
 }
-"""What each measure is called. Switches have no best, and a track that flickers is quick."""
+"""The title of each measure. Switches and delay have no best: a flickering estimate is fast."""
 
 
 class Measure(NamedTuple):
-    """A value, and between what it lies in 95 of 100 resamplings of whole streams.
+    """A value, and its 95 % interval over resamplings of whole streams.
 
-    With fewer than five streams nobody can know, and both are NaN.
+    With fewer than five streams both ends are NaN.
     """
 
     value: float
@@ -37,14 +37,14 @@ class Measure(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """How one method does.
+    """The measures of one method.
 
     Attributes
     ----------
     name : str
         The method.
     smoothed : bool
-        Whether it uses later answers too: a smoother. It competes with smoothers only.
+        Whether it uses later rows too: a smoother. It is compared with smoothers only.
     measures : dict of str to Measure
         By the keys of `TITLES`.
     """
@@ -63,11 +63,11 @@ class Comparison:
     rows : list of Row
         The methods, from simple to tuned, smoothers last.
     streams, steps : int
-        How many recordings have answers of the reference, and how many rows: all that is measured.
+        How many recordings have predictions of the reference, and how many rows were measured.
     reference : str
-        The source that was held to be the best.
+        The source taken as the best.
     true_switches : float
-        Changes an hour of the labels; NaN without labels.
+        Changes per hour of the labels; NaN without labels.
     """
 
     rows: list[Row]
@@ -90,14 +90,14 @@ class Comparison:
 
     def cells(self, measure: str) -> list[tuple[str, bool]]:
         """Return, for each row, the measure as text and whether it is the best of its kind."""
-        names = {self.best(measure, ahead) for ahead in (False, True)}
-        found = [(row.smoothed, row.measures[measure].value) for row in self.rows]
-        best = {one for one, row in zip(found, self.rows, strict=True) if row.name in names}
+        names = {self.best(measure, smoothed) for smoothed in (False, True)}
+        values = [(row.smoothed, row.measures[measure].value) for row in self.rows]
+        best = {value for value, row in zip(values, self.rows, strict=True) if row.name in names}
         texts = [_text(measure, row.measures[measure]) for row in self.rows]
-        return [(text, one in best) for text, one in zip(texts, found, strict=True)]
+        return [(text, value in best) for text, value in zip(texts, values, strict=True)]
 
     def to_table(self, kind: str = "polars") -> Any:
-        """Return it as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""
+        """Return the comparison as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""
         columns: dict[str, list[Any]] = {
             "method": [row.name for row in self.rows],
             "smoothed": [float(row.smoothed) for row in self.rows],
@@ -112,13 +112,13 @@ class Comparison:
         return self.text(lambda cell: f"[{cell[1:-1]}]")
 
     def text(self, best: Callable[[str], str]) -> str:
-        """Return it as text, with `best` applied to the best cells, which have a blank around."""
+        """Return a table as text, with `best` applied to the best cells, blanks included."""
         columns = [["", *(row.name + " *" * row.smoothed for row in self.rows)]]
         marked = [[False] * len(columns[0])]
         for key in self.rows[0].measures:
             cells = self.cells(key)
             columns.append([f" {TITLES[key]} ", *(f" {text} " for text, _ in cells)])
-            marked.append([False, *(first for _, first in cells)])
+            marked.append([False, *(best_cell for _, best_cell in cells)])
         widths = [max(map(len, column)) for column in columns]
         lines = []
         for i in range(len(columns[0])):
@@ -132,20 +132,22 @@ class Comparison:
         if any(not np.isnan(m.low) for row in self.rows for m in row.measures.values()):
             lines[-1] += " ± is half of a 95 % interval."
         if any(row.smoothed for row in self.rows):
-            lines[-1] += " * looks ahead."
+            lines[-1] += " * smoothed: uses later rows too."
         if not np.isnan(self.true_switches):
-            lines.append(f"The true class switches {self.true_switches:.1f} times an hour.")
+            lines.append(f"The true class switches {self.true_switches:.1f} times per hour.")
         elif "agreement" in self.rows[0].measures:
-            lines.append("Hindsight is itself a sticky filter, and leans to its like.")
+            lines.append(
+                "The smoothed posterior is that of a sticky filter, which favours its kind."
+            )
         return "\n".join(lines)
 
 
-def _text(measure: str, found: Measure) -> str:
+def _text(measure: str, interval: Measure) -> str:
     """Return a value and half its interval, as text."""
     scale, digits = {
         "log_loss": (1, 2), "brier": (1, 2), "switches": (1, 1), "delay": (1, 0)
     }.get(measure, (100, 1))  # fmt: skip
-    value = f"{scale * found.value:.{digits}f}"
-    if np.isnan(found.low):
+    value = f"{scale * interval.value:.{digits}f}"
+    if np.isnan(interval.low):
         return value
-    return f"{value} ± {scale * (found.high - found.low) / 2:.{digits}f}"
+    return f"{value} ± {scale * (interval.high - interval.low) / 2:.{digits}f}"

@@ -1,4 +1,4 @@
-"""How right a filter is for so many strong calls an hour, periodic or adaptive."""
+"""Policy curves: accuracy against strong calls per hour, periodic and adaptive."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..tuning._tune import tune
 from ._replay import Replay, replay, steps
 
 GAPS = (60, 48, 36, 24, 18, 12, 8, 6, 4)
-"""Steps from one strong call to the next, on average, that are tried."""
-TUNED_AT = 12
-"""... and those at which the filter is tuned, if it is to be."""
+"""Mean steps from one strong call to the next."""
+TUNING_GAP = 12
+"""The steps between strong calls in the recordings that the filter is tuned on."""
 
 
 class Point(NamedTuple):
-    """What a policy reaches.
+    """The accuracy of a policy at its number of calls.
 
     Attributes
     ----------
     gap : int
-        Steps from one strong call to the next, on average, that were asked for.
+        Requested mean steps from one strong call to the next.
     calls : float
-        Strong calls an hour.
+        Strong calls per hour.
     accuracy : float
-        Share of the steps at which the filter calls the right class.
+        Share of the steps at which the filter predicts the true class.
     """
 
     gap: int
@@ -44,17 +44,17 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class PolicyCurve:
-    """How right a filter is for so many strong calls an hour; print it for a table.
+    """Accuracy against strong calls per hour; print it for a table.
 
     Attributes
     ----------
     periodic, adaptive : list of Point
         Each policy, from few calls to many.
     strong_accuracy : float
-        The share of steps at which the strong classifier, asked every time, is right by itself.
+        The accuracy of the strong classifier itself, called at every step.
     labelled : bool
-        Whether *right* is what the labels say; or else what the strong classifier says, asked
-        every time.
+        Whether accuracy is measured by the labels; or else by the predictions of the strong
+        classifier, called at every step.
     streams, steps : int
         How many there were.
     """
@@ -67,34 +67,34 @@ class PolicyCurve:
     steps: int
 
     def saved(self, point: Point) -> float | None:
-        """Return the share of a periodic point's calls that `Adaptive` does without.
+        """Return the share of a periodic point's calls that `Adaptive` saves at equal accuracy.
 
-        That is, to be as right as there. The curve is straight between its points, over the
-        logarithm of the calls; where its first point is already as right, that one counts, though
-        fewer calls might do. None where it does not come so far.
+        The curve is linear between its points, over the logarithm of the calls. Where its first
+        point already has the accuracy, that point counts, though fewer calls might do. None where
+        the curve does not reach the accuracy.
         """
-        before: Point | None = None
-        for now in self.adaptive:
-            if now.accuracy >= point.accuracy:
-                calls = now.calls
-                if before is not None:
-                    part = (point.accuracy - before.accuracy) / (now.accuracy - before.accuracy)
-                    calls = before.calls * (now.calls / before.calls) ** part
+        left: Point | None = None
+        for right in self.adaptive:
+            if right.accuracy >= point.accuracy:
+                calls = right.calls
+                if left is not None:
+                    part = (point.accuracy - left.accuracy) / (right.accuracy - left.accuracy)
+                    calls = left.calls * (right.calls / left.calls) ** part
                 return 1 - calls / point.calls
-            before = now
+            left = right
         return None
 
     def ahead(self, point: Point) -> float:
-        """Return how much more often an adaptive point is right than `Periodic` with as many calls.
+        """Return the accuracy of an adaptive point less that of `Periodic` with as many calls.
 
-        The periodic curve is straight between its points, over the logarithm of the calls.
+        The periodic curve is linear between its points, over the logarithm of the calls.
         """
         calls = np.log([other.calls for other in self.periodic])
-        right = [other.accuracy for other in self.periodic]
-        return point.accuracy - float(np.interp(math.log(point.calls), calls, right))
+        accuracy = [other.accuracy for other in self.periodic]
+        return point.accuracy - float(np.interp(math.log(point.calls), calls, accuracy))
 
     def saving(self, point: Point) -> str:
-        """Return the same as text, empty where there is nothing to tell."""
+        """Return the share that is saved as text, empty where there is none."""
         share = self.saved(point)
         at_least = self.adaptive[0].accuracy >= point.accuracy
         if share is None or (at_least and share <= 0):
@@ -102,7 +102,7 @@ class PolicyCurve:
         return f"> {share:.0%}" if at_least else f"{share:.0%}"
 
     def to_table(self, kind: str = "polars") -> Any:
-        """Return it as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""
+        """Return the curve as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""
         points = [("periodic", p) for p in self.periodic] + [("adaptive", p) for p in self.adaptive]
         columns: dict[str, list[Any]] = {"policy": [name for name, _ in points]}
         for i, field in enumerate(Point._fields):
@@ -110,26 +110,28 @@ class PolicyCurve:
         return new_table(columns, kind, text=("policy",))
 
     def __str__(self) -> str:
-        what = "accuracy" if self.labelled else "agreement"
-        both = [cell for name in ("Periodic", "Adaptive") for cell in (f"{name}, calls/h", what)]
-        lines = [["gap", *both, "saves"]]
-        for one, other in zip(self.periodic, self.adaptive, strict=True):
-            cells = [f"{one.gap}"]
-            for point in (one, other):
+        measure = "accuracy" if self.labelled else "agreement"
+        titles = [
+            title for name in ("Periodic", "Adaptive") for title in (f"{name}, calls/h", measure)
+        ]
+        lines = [["gap", *titles, "saves"]]
+        for periodic, adaptive in zip(self.periodic, self.adaptive, strict=True):
+            cells = [f"{periodic.gap}"]
+            for point in (periodic, adaptive):
                 cells += [f"{point.calls:.1f}", f"{point.accuracy:.1%}"]
-            lines.append([*cells, self.saving(one)])
-        wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+            lines.append([*cells, self.saving(periodic)])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, wide, strict=True)).rstrip()
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        whom = "the labels say" if self.labelled else "the strong classifier says, asked every time"
+        truth = "the labels" if self.labelled else "the strong classifier, called at every step"
         rows += [
             "",
-            f"{self.streams} streams, {self.steps:,} steps; what is right, {whom}.",
-            f"The strong classifier alone, asked every time: {self.strong_accuracy:.1%}.",
-            "gap: steps from one strong call to the next, on average, as asked for.",
-            "saves: strong calls that Adaptive does without, to be as right as Periodic there.",
+            f"{self.streams} streams, {self.steps:,} steps; {measure} with {truth}.",
+            f"The strong classifier alone, called at every step: {self.strong_accuracy:.1%}.",
+            "gap: requested mean steps from one strong call to the next.",
+            f"saves: strong calls that Adaptive saves at the {measure} of Periodic.",
         ]
         return "\n".join(rows)
 
@@ -147,24 +149,23 @@ def policy_curve(
     Parameters
     ----------
     recordings : Recording, or several, or a mapping to them
-        One a stream, with a row of both sources at every step; times in seconds.
+        One per stream, with a row of both sources at every step; times in seconds.
     tuned : Tuned, optional
-        The filter, its weights and channels. Unless given, each half of the streams is run with
-        what `tune` finds on the other half, without labels, where the strong one is asked at every
-        12th step.
+        The filter, its weights and channels. By default, each fold of the streams is run with what
+        `tune` chooses on the other fold, without labels, with a strong call at every 12th step.
     strong : str, default "strong"
         The source whose calls are counted.
     gaps : sequence of int
-        Steps from one strong call to the next, on average.
+        Mean steps from one strong call to the next.
     progress : callable, optional
-        Is told the share of the work that is done.
+        Called with the share of the work that is done, 0 to 1.
 
     Examples
     --------
     >>> from classfilter import simulate
     >>> days = [simulate(hours=6.0, seed=i).recording(every=None) for i in (1, 2)]
     >>> curve = policy_curve(days, gaps=[24, 12])
-    >>> [point.accuracy > other.accuracy for point, other in zip(curve.adaptive, curve.periodic)]
+    >>> [a.accuracy > p.accuracy for a, p in zip(curve.adaptive, curve.periodic)]
     [True, True]
     """
     several = [rec for rec in as_list(recordings) if len(rec)]
@@ -175,11 +176,11 @@ def policy_curve(
     weak = _weak(several, strong)
     for rec in several:
         steps(rec)
-    groups = [(several, tuned)] if tuned is not None else _tuned_halves(several, strong, weak)
+    groups = [(several, tuned)] if tuned is not None else _tuned_folds(several, strong, weak)
     truths = [_truth(rec, strong) for group, _ in groups for rec in group]
     points: dict[str, list[Point]] = {"periodic": [], "adaptive": []}
-    wanted = sorted(map(int, gaps), reverse=True)
-    for i, gap in enumerate(wanted):
+    ordered = sorted(map(int, gaps), reverse=True)
+    for i, gap in enumerate(ordered):
         policies: dict[str, Policy] = {
             "periodic": Periodic(gap, strong=strong, weak=weak),
             "adaptive": Adaptive(1 / gap, strong=strong, weak=weak),
@@ -187,13 +188,15 @@ def policy_curve(
         for j, (name, policy) in enumerate(policies.items()):
             points[name].append(_point(groups, truths, policy, gap, strong))
             if progress is not None:
-                progress((2 * i + j + 1) / (2 * len(wanted)))
-    always = [rec.probs[steps(rec)[strong]].argmax(axis=1) for group, _ in groups for rec in group]
+                progress((2 * i + j + 1) / (2 * len(ordered)))
+    strong_classes = [
+        rec.probs[steps(rec)[strong]].argmax(axis=1) for group, _ in groups for rec in group
+    ]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for rec in several)
     return PolicyCurve(
         points["periodic"],
         points["adaptive"],
-        _share(truths, always),
+        _accuracy(truths, strong_classes),
         labelled,
         len(several),
         sum(truth.size for truth in truths),
@@ -207,31 +210,31 @@ def _point(
     gap: int,
     strong: str,
 ) -> Point:
-    done: list[Replay] = []
+    replays: list[Replay] = []
     for group, tuned in groups:
         f = tuned.filter()
-        done += [replay(rec, policy, f, tuned.beta, tuned.channel) for rec in group]
-    hours = sum(_hours(one.recording) for one in done)
-    right = _share(truths, [one.probs.argmax(axis=1) for one in done])
-    return Point(gap, sum(one.calls[strong] for one in done) / hours, right)
+        replays += [replay(rec, policy, f, tuned.beta, tuned.channel) for rec in group]
+    hours = sum(_hours(result.recording) for result in replays)
+    accuracy = _accuracy(truths, [result.probs.argmax(axis=1) for result in replays])
+    return Point(gap, sum(result.calls[strong] for result in replays) / hours, accuracy)
 
 
-def _tuned_halves(
+def _tuned_folds(
     recordings: list[Recording], strong: str, weak: str
 ) -> list[tuple[list[Recording], Tuned]]:
-    """Return both halves of the streams, each with what was tuned on the other."""
-    halves = two_folds(recordings, strong)
-    if halves is None:
+    """Return both folds of the streams, each with what was tuned on the other."""
+    folds = two_folds(recordings, strong)
+    if folds is None:
         raise ValueError(
             "recordings is too short to tune on one half and run on the other; record for longer, "
             "or give tuned"
         )
-    rule = Periodic(TUNED_AT, strong=strong, weak=weak)
-    found = []
-    for mine, rest in halves:
-        seen = [replay(rec, rule, RawFilter(rec.classes)).recording for rec in rest]
-        found.append((mine, tune(seen, reference=strong)))
-    return found
+    policy = Periodic(TUNING_GAP, strong=strong, weak=weak)
+    tuned = []
+    for fold, rest in folds:
+        mixed = [replay(rec, policy, RawFilter(rec.classes)).recording for rec in rest]
+        tuned.append((fold, tune(mixed, reference=strong)))
+    return tuned
 
 
 def _weak(recordings: Sequence[Recording], strong: str) -> str:
@@ -244,22 +247,22 @@ def _weak(recordings: Sequence[Recording], strong: str) -> str:
 
 
 def _truth(rec: Recording, strong: str) -> Any:
-    """Return the true class at each step, -1 where unknown; or what the strong one says."""
+    """Return the true class at each step, -1 where unknown; or that of the strong classifier."""
     rows = steps(rec)[strong]
     if rec.label is not None and (rec.label >= 0).any():
         return rec.label[rows]
-    said = rec.probs[rows]
-    return np.where(np.isnan(said[:, 0]), -1, np.nan_to_num(said).argmax(axis=1))
+    probs = rec.probs[rows]
+    return np.where(np.isnan(probs[:, 0]), -1, np.nan_to_num(probs).argmax(axis=1))
 
 
-def _share(truths: Sequence[Any], called: Sequence[Any]) -> float:
-    truth, said = np.concatenate(truths), np.concatenate(called)
+def _accuracy(truths: Sequence[Any], predictions: Sequence[Any]) -> float:
+    truth, predicted = np.concatenate(truths), np.concatenate(predictions)
     known = truth >= 0
-    return float((truth == said)[known].mean()) if known.any() else math.nan
+    return float((truth == predicted)[known].mean()) if known.any() else math.nan
 
 
 def _hours(rec: Recording) -> float:
-    """Return the length of a stream, its last step counted like the one before it; not pauses."""
+    """Return the length of a stream without pauses; its last step counts as a median one."""
     dt = rec.dt[1:]
-    usual = float(np.median(dt)) if dt.size else 1.0
-    return float(np.minimum(dt, 10 * usual).sum() + usual) / 3600
+    median = float(np.median(dt)) if dt.size else 1.0
+    return float(np.minimum(dt, 10 * median).sum() + median) / 3600

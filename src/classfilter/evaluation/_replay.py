@@ -1,4 +1,4 @@
-"""What a policy would have done on recorded streams."""
+"""Replay of a policy on a recording of all sources."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..policy import Policy
 
 
 class Replay(NamedTuple):
-    """What a policy did.
+    """The calls of a policy, and the estimates that followed.
 
     Attributes
     ----------
     recording : Recording
-        The answers it called for, one a step.
+        The predictions that it called for, one per step.
     probs : ndarray (S, K)
-        The filter's reading after each step.
+        The filter's estimate after each step.
     calls : dict of str to int
         How often each source was called.
     """
@@ -42,12 +42,12 @@ def replay(
 ) -> Replay:
     """Let a policy choose, step by step, among sources that were all recorded at every step.
 
-    The policy and the filter start afresh, on copies; those given stay as they are.
+    The policy and the filter are copied and reset; the originals do not change.
 
     Parameters
     ----------
     rec : Recording
-        One row a source at each of S times. A row of NaN is a call without an answer.
+        One row per source at each of S times. A row of NaN is a call without a prediction.
     policy : Policy
         Chooses the source of each step.
     filter : Filter
@@ -55,13 +55,13 @@ def replay(
     beta : mapping of str to float, or float, default 1
         The weight of each source, or one for all.
     channel : mapping of str to Channel, optional
-        Puts the answers of a source right before they go in; None leaves them as they are.
+        Corrects the predictions of a source before the filter observes them.
 
     Returns
     -------
     Replay
-        The recording, whose ``run`` with the same filter gives the same track; the track; and how
-        often each source was called.
+        The recording, whose ``run`` with the same filter gives the same probabilities; these; and
+        how often each source was called.
 
     Examples
     --------
@@ -73,39 +73,42 @@ def replay(
     """
     rows = steps(rec)
     to = class_order(filter, rec.classes)
-    chooser, fresh = policy.copy(), filter.copy()
-    chooser.reset()
-    fresh.reset()
-    who = factorize(rec.source.tolist())
-    taken = correct(rec.probs[:, to], who, channel, fresh.probs.dtype)
+    policy, filter_ = policy.copy(), filter.copy()
+    policy.reset()
+    filter_.reset()
+    sources = factorize(rec.source.tolist())
+    # Lists of rows: to index an array takes as long as an update of the filter.
+    probs = list(correct(rec.probs[:, to], sources, channel, filter_.probs.dtype))
     weights = rec.weights(beta).tolist()
     times = rec.time[next(iter(rows.values()))] if rows else rec.time
-    reading, now = fresh.probs, math.nan
-    last = dict.fromkeys(rows, -math.inf)
-    track = np.empty((times.size, len(to)), reading.dtype)
-    chosen: Ints = np.empty(times.size, np.intp)
-    for step, then in enumerate(times.tolist()):
-        dt, now = (then - now if step else 0.0), then
-        source = chooser.choose(reading, {name: now - called for name, called in last.items()})
+    row_of = {name: indices.tolist() for name, indices in rows.items()}
+    last_call = dict.fromkeys(rows, -math.inf)
+    called: list[int] = []  # rows
+    estimate, before = filter_.probs, math.nan
+    estimates = np.empty((times.size, len(to)), estimate.dtype)
+    for step, now in enumerate(times.tolist()):
+        dt = now - before if step else 0.0
+        source = policy.choose(estimate, {name: now - last for name, last in last_call.items()})
         if source not in rows:
             raise ValueError(
                 f"policy called {source!r} at step {step}; rec has the sources {list(rows)}: name "
                 "the policy's sources as there"
             )
-        row = chosen[step] = int(rows[source][step])
-        before, reading = reading, fresh.update(taken[row], weights[row], dt)
-        chooser.called(source, taken[row], before, dt)
-        track[step] = reading
-        last[source] = now
-    label = None if rec.label is None else rec.label[chosen]
-    picked = rec.time[chosen], rec.source[chosen], rec.probs[chosen]
-    called = Recording(*picked, rec.classes, label)
-    calls = {name: int((called.source == name).sum()) for name in rows}
-    return Replay(called, track[:, np.argsort(to)], calls)
+        row = row_of[source][step]
+        new = filter_.update(probs[row], weights[row], dt)
+        policy.called(source, probs[row], estimate, dt)
+        estimates[step] = estimate = new
+        last_call[source] = before = now
+        called.append(row)
+    label = None if rec.label is None else rec.label[called]
+    columns = rec.time[called], rec.source[called], rec.probs[called]
+    recording = Recording(*columns, rec.classes, label)
+    calls = {name: int((recording.source == name).sum()) for name in rows}
+    return Replay(recording, estimates[:, np.argsort(to)], calls)
 
 
 def steps(rec: Recording) -> dict[str, Ints]:
-    """Return each source's rows, one a step; every source must have one at every time.
+    """Return each source's rows, one per step; every source must have one at every time.
 
     Examples
     --------
@@ -115,13 +118,13 @@ def steps(rec: Recording) -> dict[str, Ints]:
     """
     rows = {name: np.flatnonzero(rec.source == name) for name in rec.sources}
     times = np.unique(rec.time)
-    for name, its in rows.items():
-        here, count = np.unique(rec.time[its], return_counts=True)
+    for name, indices in rows.items():
+        here, count = np.unique(rec.time[indices], return_counts=True)
         if here.size < times.size:
             missing = float(np.setdiff1d(times, here)[0])
             raise ValueError(
                 f"rec has no row of {name!r} at time {missing}; a replay needs every source at "
-                "every time: where nothing was recorded, a row of NaN"
+                "every time: where nothing was recorded, give a row of NaN"
             )
         if count.max(initial=1) > 1:
             twice = float(here[count.argmax()])

@@ -1,4 +1,4 @@
-"""Many streams at once: one configuration, one state a stream."""
+"""A bank: many streams with the settings of one filter, updated at once."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from ._dirichlet import DirichletFilter, DirichletState
 
 FORMAT = 1
-MIN_ROWS_PER_THREAD = 256  # below this, starting a thread costs more than it saves
+MIN_ROWS_PER_THREAD = 256
+"""With fewer rows, starting a thread costs more than it saves."""
 
 
 class Bank:
-    """N streams with the settings of one filter, each with a state of its own.
+    """N streams with the settings of one filter, each with its own state.
 
-    Exactly N filters, to the bit, but several streams go through the vector registers together.
+    It equals N filters to the bit, but computes several streams at once in vector registers.
 
     Parameters
     ----------
     filter : DirichletFilter
-        Gives the settings, and the state that every stream starts from.
+        Its settings, and its state as the initial state of every stream.
     streams : int
         The number of streams, N.
 
@@ -56,7 +57,7 @@ class Bank:
 
     @property
     def eta(self) -> NDArray[Any]:
-        """How many observations each memory is worth, shape (N,)."""
+        """How many observations each state is worth, shape (N,)."""
         return self._states[:, 0].copy()
 
     @property
@@ -78,29 +79,29 @@ class Bank:
         Parameters
         ----------
         probs : array_like, shape (N, K), or (M, K) with `rows`
-            One observation a stream; a row of NaN only lets time pass.
+            One observation per stream; a row of NaN only lets time pass.
         beta, dt : float or array_like, shape (N,) or (M,)
             As in `DirichletFilter.update`.
         rows : array_like of int, shape (M,), optional
-            The streams that the observations belong to, none twice; all of them unless given.
+            The streams that the observations belong to, none twice; by default all.
         threads : int, optional
-            How many threads share the work; as many as there are processors unless given.
+            The number of threads; by default that of processors.
 
         Returns
         -------
         ndarray, shape (N, K) or (M, K)
-            The filtered class probabilities. A bad row raises ValueError, and nothing changes.
+            The filtered class probabilities. An invalid row raises ValueError, and nothing changes.
         """
         probs = np.ascontiguousarray(probs, self._filter.dtype)
         which = None if rows is None else self._indices(rows)
         expected = len(self) if which is None else len(which)
         if probs.ndim != 2 or len(probs) != expected:
             raise ValueError(
-                f"probs has shape {probs.shape}; it must have one row a stream, "
+                f"probs has shape {probs.shape}; it must have one row per stream, "
                 f"shape ({expected}, {len(self.classes)})"
             )
         out = np.empty_like(probs)
-        many = self._filter._update_many
+        update_many = self._filter._update_many
         if threads is None:
             threads = os.cpu_count() or 1
         if threads < 1:
@@ -108,17 +109,15 @@ class Bank:
         parts = max(1, min(threads, expected // MIN_ROWS_PER_THREAD))
         cuts = [expected * i // parts for i in range(parts + 1)]
         if parts == 1:
-            many(self._states, which, probs, beta, dt, out, 0, expected)
+            update_many(self._states, which, probs, beta, dt, out, 0, expected)
             return out
-        # Each part checks its own rows first; only a check of all keeps the others unchanged.
-        many(None, None, probs, beta, dt, None, 0, expected)
-        from concurrent.futures import (
-            ThreadPoolExecutor,
-        )  # 5 ms that most imports import_optional not pay
+        # A part checks its own rows only: check all of them before any part changes a state.
+        update_many(None, None, probs, beta, dt, None, 0, expected)
+        from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
         with ThreadPoolExecutor(parts) as pool:
             jobs = [
-                pool.submit(many, self._states, which, probs, beta, dt, out, i, j)
+                pool.submit(update_many, self._states, which, probs, beta, dt, out, i, j)
                 for i, j in pairwise(cuts)
             ]
             for job in jobs:
@@ -126,25 +125,27 @@ class Bank:
         return out
 
     def _indices(self, rows: ArrayLike) -> NDArray[np.uintp]:
-        given = np.asarray(rows)
-        if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+        indices = np.asarray(rows)
+        if indices.ndim != 1 or (indices.size and not np.issubdtype(indices.dtype, np.integer)):
             raise TypeError(f"rows must be a list of stream numbers, got {rows!r}")
-        outside = (given < 0) | (given >= len(self))
-        if outside.any():
+        outside = indices[(indices < 0) | (indices >= len(self))]
+        if outside.size:
             raise ValueError(
-                f"rows names stream {given[outside][0]}; the bank has streams 0 to {len(self) - 1}"
+                f"rows names stream {outside[0]}; the bank has streams 0 to {len(self) - 1}"
             )
-        numbers, counts = np.unique(given, return_counts=True)
-        if len(numbers) < len(given):
-            twice = numbers[counts > 1][0]
-            raise ValueError(f"rows names stream {twice} more than once; update it in turn")
-        return np.ascontiguousarray(given, np.uintp)
+        distinct, counts = np.unique(indices, return_counts=True)
+        if len(distinct) < len(indices):
+            twice = distinct[counts > 1][0]
+            raise ValueError(
+                f"rows names stream {twice} more than once; give its rows in several updates"
+            )
+        return np.ascontiguousarray(indices, np.uintp)
 
     def filter(self, stream: int) -> DirichletFilter:
-        """Return a filter of its own in the state of one stream."""
-        made = self._filter.copy()
-        made.state = DirichletState(float(self._states[stream, 0]), self._states[stream, 1:])
-        return made
+        """Return a new filter in the state of one stream."""
+        filter_ = self._filter.copy()
+        filter_.state = DirichletState(float(self._states[stream, 0]), self._states[stream, 1:])
+        return filter_
 
     def reset(self, rows: ArrayLike | None = None) -> None:
         """Return all streams, or some, to the state before any data."""
@@ -157,22 +158,22 @@ class Bank:
         return range(first, len(self))
 
     def drop(self, rows: ArrayLike) -> None:
-        """Remove streams; those behind them move up."""
+        """Remove streams; the numbers of those after them decrease."""
         self._states = np.delete(self._states, self._indices(rows), axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all states to one `.npz` file, atomic_write it in one step."""
+        """Write all states to one `.npz` file, complete or not at all."""
         from .._atomic import atomic_write
 
         with atomic_write(os.fspath(path)) as file:
             np.savez(file, format=FORMAT, classes=self._names(), states=self._states)
 
     def restore(self, path: str | os.PathLike[str]) -> None:
-        """Take over the states of a file that `save` wrote, and their number."""
+        """Replace all streams by those of a file that `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
             missing = {"format", "classes", "states"} - set(file.files)
             if missing:
-                raise ValueError(f"{path} is no saved bank: it has no {sorted(missing)[0]!r}")
+                raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")
             if int(file["format"]) != FORMAT:
                 raise ValueError(f"{path} has format {file['format']}; this version reads {FORMAT}")
             if file["classes"].tolist() != self._names():

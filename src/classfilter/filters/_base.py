@@ -1,4 +1,4 @@
-"""The filters: what turns a stream of class probabilities into a steady one."""
+"""The protocol of a filter, and what the filters of this library share."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .._settings import save
 from .._typing import Array
 
 FilterType = TypeVar("FilterType", bound="Filter")
-Made = TypeVar("Made", bound="BaseFilter")
+BaseFilterType = TypeVar("BaseFilterType", bound="BaseFilter")
 
 
 class Filter(Protocol):
-    """What every filter can do; anything that does it can take a filter's place."""
+    """The methods of every filter; any object that has them can be used as a filter."""
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -37,7 +37,7 @@ class Filter(Protocol):
     """All that the filter remembers; assign it to restore."""
 
     def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> Array:
-        """Let `dt` time units pass, then take one observation, shape (K,)."""
+        """Let `dt` time units pass, then observe a row of probabilities, shape (K,)."""
 
     def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
         """Update with every row of (T, K) in turn."""
@@ -50,7 +50,7 @@ class Filter(Protocol):
 
 
 class BaseFilter:
-    """A filter that is made from its classes and options, and so can be made again."""
+    """A filter built from its classes and options, so that it can be copied and saved."""
 
     _classes: tuple[Any, ...]
     _options: dict[str, Any]
@@ -67,7 +67,7 @@ class BaseFilter:
         """The most probable class; of several, the first."""
         return self._classes[int(self.probs.argmax())]
 
-    def copy(self: Made) -> Made:
+    def copy(self: BaseFilterType) -> BaseFilterType:
         """Return an independent filter with the same settings, in the same state."""
         new = type(self)(self._classes, **self._options)  # type: ignore[call-arg]
         new.state = self.state
@@ -79,9 +79,9 @@ class BaseFilter:
         beta: Mapping[str, float] | None = None,
         policy: Any = None,
     ) -> None:
-        """Write the settings, and weights of sources and a policy if given, as a TOML file.
+        """Write the settings, with the weights of sources and a policy, to a TOML file.
 
-        See `load`.
+        `load` reads it.
         """
         save(self, fspath(path), beta, policy=policy)
 
@@ -92,21 +92,21 @@ class BaseFilter:
         self.state = state
 
 
-def precision(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return float64 or float32, or refuse."""
-    found = np.dtype(dtype)
-    if found not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ValueError(f"dtype is {found}; it must be float64 or float32")
-    return found
+def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return a dtype if it is float64 or float32."""
+    checked = np.dtype(dtype)
+    if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype is {checked}; it must be float64 or float32")
+    return checked
 
 
 def decay(
-    kept: float | None, half_life: float | None, name: str = "gamma", default: float = 0.9
+    rate: float | None, half_life: float | None, name: str = "gamma", default: float = 0.9
 ) -> float:
-    """Return what a time unit leaves, from itself or from the half-life, or the default."""
+    """Return the decay per time unit: itself, or that of a half-life, or the default."""
     if half_life is None:
-        return default if kept is None else float(kept)
-    if kept is not None:
+        return default if rate is None else float(rate)
+    if rate is not None:
         raise ValueError(f"{name} and half_life are both given; give one of them")
     if not (half_life > 0 and math.isfinite(half_life)):
         raise ValueError(f"half_life is {half_life!r}; it must be positive and finite")

@@ -1,7 +1,7 @@
-"""What people do today: the simple rules that a filter has to beat, with a filter's methods.
+"""Baselines: the simple rules in use today, with the methods of a filter.
 
-All of them take each row of probabilities divided by its sum. A row of NaN, or one of weight 0, is
-no observation: they keep their answer. Before the first observation all classes are alike.
+All of them divide each row of probabilities by its sum. A row of NaN, or one of weight 0, is no
+observation: their estimate stays. Before the first observation it is uniform.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._typing import Array, Classes
+from .._typing import Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
 
@@ -32,7 +32,7 @@ class WindowState(NamedTuple):
 
 
 class EmaState(NamedTuple):
-    """How many observations the average is worth, and the average, shape (K,)."""
+    """The total weight of the average, and the average, shape (K,)."""
 
     weight: float
     probs: Array
@@ -60,7 +60,7 @@ class _Baseline(BaseFilter, ABC):
 
     @abstractmethod
     def _observe(self, s: Array, beta: float) -> None:
-        """Take one observation of a weight above 0."""
+        """Observe a row with a weight above 0."""
 
     @property
     @abstractmethod
@@ -74,7 +74,7 @@ class _Baseline(BaseFilter, ABC):
 
     @state.setter
     def state(self, state: Any) -> None:
-        names, taken = self._start._fields, []
+        names, values = self._start._fields, []
         for name, value, like in zip(names, state, self._start, strict=True):
             array = np.array(value, np.float64)
             if array.shape != np.shape(like):
@@ -83,11 +83,11 @@ class _Baseline(BaseFilter, ABC):
                 )
             if not (np.isfinite(array).all() and (array >= 0).all()):
                 raise ValueError(f"{name} is {value}; all of it must be finite and not negative")
-            taken.append(array if array.ndim else float(array))
-        self._state = type(self._start)(*taken)
+            values.append(array if array.ndim else float(array))
+        self._state = type(self._start)(*values)
 
     def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> Array:
-        """Let `dt` time units pass, then take one observation, shape (K,)."""
+        """Let `dt` time units pass, then observe a row of probabilities, shape (K,)."""
         self._step(*_core.check_row(len(self._classes), probs, beta, dt))
         return self.probs
 
@@ -101,6 +101,13 @@ class _Baseline(BaseFilter, ABC):
             out[t] = self.probs
         return out
 
+    def _rows(self, probs: ArrayLike, beta: ArrayLike, dt: ArrayLike) -> tuple[Array, Array, Bools]:
+        """Return the rows (T, K) with sum 1, their weights, and which are observations."""
+        rows, beta, _ = _core.check_rows(len(self._classes), probs, beta, dt)
+        weights = np.broadcast_to(beta, len(rows))
+        observed: Bools = (weights > 0) & ~np.isnan(rows[:, 0])
+        return rows / rows.sum(axis=1, keepdims=True), weights, observed
+
     def _step(self, s: Array, beta: float, dt: float) -> None:
         self._pass(dt)
         if beta > 0 and not np.isnan(s[0]):
@@ -111,12 +118,12 @@ class _Baseline(BaseFilter, ABC):
         self._state = self._start
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={value!r}" for name, value in self._options.items())
-        return f"{type(self).__name__}({list(self._classes)}{given})"
+        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        return f"{type(self).__name__}({list(self._classes)}{options})"
 
 
 class RawFilter(_Baseline):
-    """No filter at all: the last row. Its weight and its time do not matter.
+    """No filtering: the last row. Weights and times do not matter.
 
     Examples
     --------
@@ -142,9 +149,17 @@ class RawFilter(_Baseline):
     def _observe(self, s: Array, beta: float) -> None:
         self._state = RawState(s)
 
+    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
+        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
+        rows, _, observed = self._rows(probs, beta, dt)
+        out = _last_chosen(rows, observed, self._state.probs)
+        if len(out):
+            self._state = RawState(out[-1].copy())
+        return out
+
 
 class MeanFilter(_Baseline):
-    """The mean of the last rows, each counted by its weight; time does not matter.
+    """The mean of the last rows, each with its weight; time does not matter.
 
     Parameters
     ----------
@@ -174,25 +189,40 @@ class MeanFilter(_Baseline):
     def probs(self) -> Array:
         """The mean, shape (K,)."""
         rows, weights = self._state
-        total = weights.sum()
-        if not total > 0:
-            return np.copy(self._uniform)
-        found: Array = (weights / total) @ rows
-        return found
+        mean: Array = _weighted_means(rows, weights, len(weights), self._uniform)[0]
+        return mean
 
     def _pass(self, dt: float) -> None:
         """Nothing changes."""
 
     def _observe(self, s: Array, beta: float) -> None:
         rows, weights = self._state
-        self._state = WindowState(np.vstack([rows[1:], s]), np.append(weights[1:], beta))
+        self._state = WindowState(
+            np.vstack([rows[1:], self._evidence(s)]), np.append(weights[1:], beta)
+        )
+
+    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
+        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
+        rows, weights, observed = self._rows(probs, beta, dt)
+        before, weights_before = self._state
+        window = len(weights_before)
+        s = np.concatenate([before, self._evidence(rows[observed])])
+        w = np.concatenate([weights_before, weights[observed]])
+        means = _weighted_means(s, w, window, self._uniform)
+        self._state = WindowState(s[-window:].copy(), w[-window:].copy())
+        after: Array = means[np.cumsum(observed)]
+        return after
+
+    def _evidence(self, s: Array) -> Array:
+        """Return what rows (..., K) count as."""
+        return s
 
 
 class VoteFilter(MeanFilter):
     """The majority of the last rows: each votes by its weight for its most probable class.
 
-    The probabilities are the shares of the votes. A row with several most probable classes divides
-    its vote; among classes with as many votes, the label is the first. Time does not matter.
+    The probabilities are the shares of the votes. A row with several most probable classes splits
+    its vote; among classes with equally many votes, the label is the first. Time does not matter.
 
     Parameters
     ----------
@@ -209,13 +239,14 @@ class VoteFilter(MeanFilter):
 
     _kind = "vote"
 
-    def _observe(self, s: Array, beta: float) -> None:
-        best = s == s.max()
-        super()._observe(best / best.sum(), beta)
+    def _evidence(self, s: Array) -> Array:
+        best = s == s.max(axis=-1, keepdims=True)
+        votes: Array = best / best.sum(axis=-1, keepdims=True)
+        return votes
 
 
 class EmaFilter(_Baseline):
-    r"""The exponential moving average, each row counted by its weight and by its age.
+    r"""The exponential moving average, each row weighted by its weight and its age.
 
     At the time :math:`t` it is
     :math:`\sum_n \beta_n \gamma^{t - t_n} s_n / \sum_n \beta_n \gamma^{t - t_n}`. At equal weights
@@ -226,9 +257,9 @@ class EmaFilter(_Baseline):
     classes : int or iterable
         The number of classes, or their names.
     gamma : float, default 0.9
-        What a time unit leaves of a row's weight, 0 to 1.
+        Decay of a row's weight per time unit, 0 to 1.
     half_life : float, optional
-        Instead of gamma: the time that halves it.
+        Instead of gamma: the time that halves the weight of a row.
 
     Examples
     --------
@@ -266,7 +297,7 @@ class EmaFilter(_Baseline):
 class HoldFilter(_Baseline):
     """The last row of the highest weight so far.
 
-    A row of less weight leaves it, one of equal weight replaces it. Time does not matter.
+    A row of less weight is ignored, one of equal weight replaces it. Time does not matter.
 
     Examples
     --------
@@ -294,3 +325,33 @@ class HoldFilter(_Baseline):
     def _observe(self, s: Array, beta: float) -> None:
         if beta >= self._state.beta:
             self._state = HoldState(beta, s)
+
+    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
+        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
+        rows, weights, observed = self._rows(probs, beta, dt)
+        weight, held = self._state
+        highest = np.maximum.accumulate(np.append(weight, np.where(observed, weights, 0.0)))[1:]
+        out = _last_chosen(rows, observed & (weights >= highest), held)
+        if len(out):
+            self._state = HoldState(float(highest[-1]), out[-1].copy())
+        return out
+
+
+def _last_chosen(rows: Array, chosen: Bools, start: Array) -> Array:
+    """Return for each row (T, K) the last chosen one so far; before any, the start."""
+    index = np.maximum.accumulate(np.where(chosen, np.arange(1, len(rows) + 1), 0))
+    last: Array = np.concatenate([start[None], rows])[index]
+    return last
+
+
+def _weighted_means(rows: Array, weights: Array, window: int, nothing: Array) -> Array:
+    """Return the weighted mean of every `window` successive rows, (T - window + 1, K)."""
+    count = len(rows) - window + 1
+    # One position of the window after the other: the order of sums does not hang on the count.
+    total, sums = np.zeros((count, 1)), np.zeros((count, rows.shape[1]))
+    for i in range(window):
+        total += weights[i : i + count, None]
+    for i in range(window):
+        sums += weights[i : i + count, None] * rows[i : i + count]
+    means: Array = np.where(total > 0, sums / np.where(total > 0, total, 1.0), nothing)
+    return means

@@ -1,7 +1,7 @@
-"""From the transitions of one time unit to rates of change, which give those of any time.
+"""Continuous-time Markov chains: rates from the transitions of one time unit, and back.
 
-The rates G of a process in continuous time make exp(G dt) of the time dt. So G is the logarithm of
-the transitions of one time unit, if that has no negative rate.
+The rates G of a chain give the transitions exp(G dt) over the time dt. So G is the logarithm of the
+transitions of one time unit, if that has no negative rate.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 
 from .._typing import Floats
 
-SMALLEST = 1e-9  # eigenvalues below this are 0: the class is forgotten within the time unit
+MIN_EIGENVALUE = 1e-9
+"""Eigenvalues below it are 0: the class is forgotten within the time unit."""
 
 
 def stochastic(matrix: ArrayLike, classes: tuple[Any, ...]) -> Floats:
-    """Return a matrix of transitions with each row's sum exactly 1, or say what is wrong with it.
+    """Return a matrix of transitions, checked, with every row divided by its sum.
 
     Examples
     --------
@@ -25,14 +26,14 @@ def stochastic(matrix: ArrayLike, classes: tuple[Any, ...]) -> Floats:
     array([[1.  , 0.  ],
            [0.25, 0.75]])
     """
-    found = np.array(matrix, np.float64)
+    transitions = np.array(matrix, np.float64)
     K = len(classes)
-    if found.shape != (K, K):
+    if transitions.shape != (K, K):
         raise ValueError(
-            f"transitions has shape {found.shape}; it must have one row and one column a class, "
-            f"shape ({K}, {K})"
+            f"transitions has shape {transitions.shape}; it must have one row and one column per "
+            f"class, shape ({K}, {K})"
         )
-    for i, row in enumerate(found):
+    for i, row in enumerate(transitions):
         for j, p in enumerate(row):
             if not 0 <= p < np.inf:
                 raise ValueError(
@@ -43,7 +44,7 @@ def stochastic(matrix: ArrayLike, classes: tuple[Any, ...]) -> Floats:
                 f"transitions[{i}] sums to {row.sum()}; each row must sum to 1: it holds the "
                 f"probabilities of the classes one time unit after {classes[i]!r}"
             )
-    normalised: Floats = found / found.sum(axis=1, keepdims=True)
+    normalised: Floats = transitions / transitions.sum(axis=1, keepdims=True)
     return normalised
 
 
@@ -51,8 +52,8 @@ def generator(transitions: Floats) -> Floats:
     r"""Return the rates :math:`G` with :math:`e^G` the transitions, shape (K, K).
 
     :math:`G` is the principal logarithm. Where that has negative rates, they are set to 0 and the
-    diagonal follows, so that the rows sum to 0: then :math:`e^G` is near the transitions, not equal
-    to them, for no process in continuous time has them.
+    diagonal follows, so that the rows sum to 0: then :math:`e^G` is close to the transitions, not
+    equal to them, because no process in continuous time has them.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def generator(transitions: Floats) -> Floats:
            [ 0.    ,  0.    ]])
     """
     for value in np.linalg.eigvals(transitions):
-        if value.real < SMALLEST and abs(value.imag) < SMALLEST:
+        if value.real < MIN_EIGENVALUE and abs(value.imag) < MIN_EIGENVALUE:
             raise ValueError(
                 f"transitions has the eigenvalue {value.real:.3g}; no process in continuous time "
                 "does: give the transitions of a shorter time, in which most classes stay"
@@ -74,7 +75,7 @@ def generator(transitions: Floats) -> Floats:
 
 
 def stationary(rates: Floats) -> Floats:
-    """Return the distribution that the rates leave as it is.
+    """Return the stationary distribution of the rates.
 
     Examples
     --------
@@ -84,14 +85,14 @@ def stationary(rates: Floats) -> Floats:
     left, sizes, _ = np.linalg.svd(rates)
     if not sizes[-2] > 1e-12 * sizes[0]:
         raise ValueError(
-            "transitions leaves more than one distribution as it is; say by prior which to use"
+            "transitions has more than one stationary distribution; give the one to use as prior"
         )
-    found: Floats = left[:, -1] / left[:, -1].sum()
-    return found
+    shares: Floats = left[:, -1] / left[:, -1].sum()
+    return shares
 
 
 def _logarithm(matrix: Floats) -> Floats:
-    """Return the principal logarithm, also of matrices that have no basis of eigenvectors.
+    """Return the principal logarithm, also of matrices without a basis of eigenvectors.
 
     The logarithm of a root near I times the root's degree. With X = root - I it is the integral of
     X (I + t X)^-1 over t from 0 to 1.
@@ -121,7 +122,7 @@ def _square_root(matrix: Floats) -> Floats:
 
 
 def exponential(rates: Floats) -> Floats:
-    """Return the transitions of one time unit that rates make, shape (K, K).
+    """Return the transitions of one time unit from rates, shape (K, K).
 
     Examples
     --------
@@ -135,12 +136,12 @@ def exponential(rates: Floats) -> Floats:
     halvings = max(0, int(np.ceil(np.log2(largest))) + 1) if largest > 0 else 0
     q = largest / 2**halvings
     positive = rates / 2**halvings + q * np.eye(len(rates))
-    found, term = np.eye(len(rates)), np.eye(len(rates))
+    total, term = np.eye(len(rates)), np.eye(len(rates))
     for n in range(1, 21):
         term = term @ positive / n
-        found = found + term
-    found *= np.exp(-q)
+        total = total + term
+    total *= np.exp(-q)
     for _ in range(halvings):
-        found = found @ found
-    normalised: Floats = found / found.sum(axis=1, keepdims=True)
+        total = total @ total
+    normalised: Floats = total / total.sum(axis=1, keepdims=True)
     return normalised

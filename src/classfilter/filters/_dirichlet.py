@@ -1,4 +1,4 @@
-"""TODO filters._dirichlet."""
+"""The Dirichlet filter: the Bayesian filter of "Classification Filtering"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, decay, precision
+from ._base import BaseFilter, check_dtype, decay
 
 
 class DirichletState(NamedTuple):
@@ -19,9 +19,9 @@ class DirichletState(NamedTuple):
     Attributes
     ----------
     eta : float
-        How many observations the memory is worth.
+        How many observations the state is worth.
     alpha : ndarray, shape (K,)
-        Mode of what is known of the Dirichlet parameters.
+        Mode of the posterior of the Dirichlet parameters.
     """
 
     eta: float
@@ -31,8 +31,8 @@ class DirichletState(NamedTuple):
 class DirichletFilter(BaseFilter, _core.Dirichlet):
     r"""The Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
 
-    A classifier of weight :math:`\beta` is taken to report
-    :math:`s \sim \mathrm{Dir}(\beta\alpha + 1 - \beta)`. What is known of :math:`\alpha` is
+    The output of a classifier of weight :math:`\beta` is modelled as
+    :math:`s \sim \mathrm{Dir}(\beta\alpha + 1 - \beta)`. The belief about :math:`\alpha` is
     :math:`p(\alpha) \propto A(\alpha)^\eta e^{-\langle\alpha,\nu\rangle}`, the conjugate prior of
     the Dirichlet distribution, Eq. (3) of the paper. Time takes :math:`\eta` and :math:`\nu` to
     :math:`\gamma^{dt}\eta` and :math:`\gamma^{dt}\nu`, Eq. (5); an observation moves
@@ -44,28 +44,28 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     classes : int or iterable
         The number of classes, or their names.
     gamma : float, default 0.9
-        What a time unit leaves of the memory, 0 to 1.
+        Decay of the state per time unit, 0 to 1.
     half_life : float, optional
-        Instead of gamma: the time that halves the memory, ``gamma = 0.5 ** (1 / half_life)``.
+        Instead of gamma: the time that halves eta, ``gamma = 0.5 ** (1 / half_life)``.
     estimate : {"mode", "mean"}
-        What `probs` reads off Dir(alpha). The mode, ``max(alpha - 1, 0)`` normalised, is the
-        paper's, and the mean stands in where no alpha exceeds 1. The mean is never 0.
+        How `probs` summarises Dir(alpha). The paper uses the mode, ``max(alpha - 1, 0)``
+        normalised, replaced by the mean where no alpha exceeds 1. The mean is never 0.
     floor : float, default 1e-3
-        Smallest probability believed: observations become ``max(s, floor)``, normalised.
+        Smallest probability of an observation: rows become ``max(s, floor)``, normalised.
     anchor : float, default 0
-        Strength of the prior in silence: as time passes, eta goes to `anchor` and nu to that of
-        the prior. 0, the paper's choice, leaves alpha where it is.
+        Strength of the pull to the prior: as time passes without observations, eta goes to
+        `anchor` and nu to that of the prior. 0, the paper's choice, leaves alpha where it is.
     prior : array_like, shape (K,), optional
-        Alpha at the start; ones unless given.
+        Initial alpha; ones by default.
     prior_weight : float, default 1
-        Eta at the start.
+        Initial eta.
     max_concentration : float, optional
         Largest sum of alpha; beyond it alpha is scaled down. Keep it well above
-        ``1 / (floor * beta)``: scaling an alpha to below 1 makes the filter surer than the data
-        do. Unless given, 1e6, or ``3 / floor`` or ``10 K`` where that is more.
+        ``1 / (floor * beta)``: scaling an alpha to below 1 makes the filter more certain than
+        the data justify. By default 1e6, or ``3 / floor`` or ``10 K`` where that is more.
     tolerance : float, default 0
         The relative step of alpha at which the search for the mode ends, up to 0.1. 0: exact to
-        rounding. 0.05 saves about a fifth of the arithmetic, and changes hardly a decision.
+        rounding. 0.05 saves about a fifth of the arithmetic, and hardly ever changes the class.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -102,22 +102,22 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         self._gamma = decay(gamma, half_life)
         if estimate not in ("mode", "mean"):
             raise ValueError(f'estimate is {estimate!r}; it must be "mode" or "mean"')
-        self._dtype = precision(dtype)
+        self._dtype = check_dtype(dtype)
         single = self._dtype == np.float32
         if max_concentration is None:
-            wanted = max(1e6, 3 / max(floor, 1e-30), 10.0 * len(self._classes))
-            max_concentration = min(wanted, 1e6 if single else 1e12)
+            default = max(1e6, 3 / max(floor, 1e-30), 10.0 * len(self._classes))
+            max_concentration = min(default, 1e6 if single else 1e12)
         if prior is None:
             prior = np.ones(len(self._classes))
         prior = np.array(prior, self._dtype)
         if prior.shape != (len(self._classes),):
             raise ValueError(
-                f"prior has shape {prior.shape}; it must have one entry a class, "
+                f"prior has shape {prior.shape}; it must have one entry per class, "
                 f"shape ({len(self._classes)},)"
             )
         if not prior_weight > 0:
             raise ValueError(
-                f"prior_weight is {prior_weight!r}; it must be positive: without a start the "
+                f"prior_weight is {prior_weight!r}; it must be positive: without it the "
                 "first observation has no mode"
             )
         self._options: dict[str, Any] = {
@@ -145,7 +145,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
 
     @property
     def gamma(self) -> float:
-        """What a time unit leaves of the memory."""
+        """Decay of the state per time unit."""
         return self._gamma
 
     @property

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, decay, precision
+from ._base import BaseFilter, check_dtype, decay
 from ._ctmc import generator, stationary, stochastic
 
-CLOSE = 0.05
+MAX_TRANSITION_ERROR = 0.05
 """How far transitions may be from those of a process in continuous time."""
 
 
@@ -33,7 +33,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
     r"""The forward pass of a hidden Markov model, in continuous time.
 
     Over the time :math:`dt` the class stays with the probability :math:`\rho^{dt}` and is otherwise
-    drawn anew from the prior :math:`\pi`; or it changes by a matrix of transitions to the power
+    drawn again from the prior :math:`\pi`; or it changes by a matrix of transitions to the power
     :math:`dt`. An observation of weight :math:`\beta` counts as the likelihood
     :math:`(s_i / \pi_i)^\beta`:
 
@@ -49,16 +49,16 @@ class StickyFilter(BaseFilter, _core.Sticky):
     half_life : float, optional
         Instead of stay: the time that leaves the class untouched with probability one half.
     prior : array_like, shape (K,), optional
-        How often each class comes, in the eyes of the classifiers too: each entry at least 1e-6.
-        Unless given, all classes are alike; with transitions, it is what they lead to.
+        Frequency of each class, also in the training data of the classifiers; each entry at
+        least 1e-6. By default uniform; with transitions, their stationary distribution.
     transitions : array_like, shape (K, K), optional
         Instead of stay: the probability of each class (column) one time unit after each class
-        (row). A matrix that no process in continuous time has is replaced by a near one; the
-        property `transitions` shows what is used.
+        (row). A matrix that no process in continuous time has is replaced by a similar one; the
+        property `transitions` holds the matrix in use.
     interval : float, default 1
-        The time that `transitions` are over, in time units.
+        The time that `transitions` cover, in time units.
     floor : float, default 1e-3
-        Smallest probability believed: observations become ``max(s, floor)``, normalised.
+        Smallest probability of an observation: rows become ``max(s, floor)``, normalised.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -89,7 +89,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
         dtype: DTypeLike = np.float64,
     ) -> None:
         self._classes = class_names(classes)
-        self._dtype = precision(dtype)
+        self._dtype = check_dtype(dtype)
         self._stay: float | None = None
         K = len(self._classes)
         rates = None
@@ -97,20 +97,20 @@ class StickyFilter(BaseFilter, _core.Sticky):
             self._stay = decay(stay, half_life, "stay", 0.99)
             self._options: dict[str, Any] = {"stay": self._stay}
         elif stay is not None or half_life is not None:
-            given = "half_life" if stay is None else "stay"
-            raise ValueError(f"transitions and {given} are both given; give one of them")
+            other = "half_life" if stay is None else "stay"
+            raise ValueError(f"transitions and {other} are both given; give one of them")
         else:
             if not (interval > 0 and np.isfinite(interval)):
                 raise ValueError(f"interval is {interval!r}; it must be positive and finite")
-            wanted = stochastic(transitions, self._classes)
-            rates = generator(wanted) / interval
+            matrix = stochastic(transitions, self._classes)
+            rates = generator(matrix) / interval
             self._options = {"transitions": np.array(transitions, np.float64), "interval": interval}
         if prior is None:
-            prior = np.full(K, 1 / K) if rates is None else self._led_to(stationary(rates))
+            prior = np.full(K, 1 / K) if rates is None else self._positive(stationary(rates))
         prior = np.array(prior, self._dtype)
         if prior.shape != (K,):
             raise ValueError(
-                f"prior has shape {prior.shape}; it must have one entry a class, shape ({K},)"
+                f"prior has shape {prior.shape}; it must have one entry per class, shape ({K},)"
             )
         self._options |= {"prior": prior, "floor": floor, "dtype": self._dtype}
         super().__init__(
@@ -121,25 +121,26 @@ class StickyFilter(BaseFilter, _core.Sticky):
             single=self._dtype == np.float32,
         )
         if rates is not None:
-            self._require_close(wanted, interval)
+            self._require_close(matrix, interval)
 
-    def _led_to(self, prior: Array) -> Array:
+    def _positive(self, prior: Array) -> Array:
+        """Return the stationary distribution, if every class has a share of it."""
         for name, p in zip(self._classes, prior, strict=True):
             if not p >= 1e-6:
                 raise ValueError(
-                    f"transitions leads away from {name!r}, for good or nearly so; say by prior "
-                    "how often each class comes"
+                    f"transitions leaves {name!r} for good, or nearly so; give the frequency of "
+                    "each class as prior"
                 )
         return prior
 
-    def _require_close(self, wanted: Array, interval: float) -> None:
-        made = self._transitions(interval)
-        off = np.abs(made - wanted)
-        i, j = np.unravel_index(off.argmax(), off.shape)
-        if off[i, j] > CLOSE:
+    def _require_close(self, matrix: Array, interval: float) -> None:
+        nearest = self._transitions(interval)
+        error = np.abs(nearest - matrix)
+        i, j = np.unravel_index(error.argmax(), error.shape)
+        if error[i, j] > MAX_TRANSITION_ERROR:
             raise ValueError(
-                f"transitions[{i}, {j}] is {wanted[i, j]:.3g}, but the nearest process in "
-                f"continuous time has {made[i, j]:.3g}: give the transitions of a "
+                f"transitions[{i}, {j}] is {matrix[i, j]:.3g}, but the nearest process in "
+                f"continuous time has {nearest[i, j]:.3g}: give the transitions of a "
                 "shorter time, in which most classes stay"
             )
 
@@ -155,7 +156,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
 
     @property
     def floor(self) -> float:
-        """Smallest probability believed."""
+        """Smallest probability of an observation."""
         return float(self._options["floor"])
 
     @property
@@ -174,5 +175,5 @@ class StickyFilter(BaseFilter, _core.Sticky):
         self._restore(probs)
 
     def __repr__(self) -> str:
-        how = "transitions=..." if self._stay is None else f"stay={self._stay:.6g}"
-        return f"{type(self).__name__}({list(self._classes)}, {how})"
+        dynamics = "transitions=..." if self._stay is None else f"stay={self._stay:.6g}"
+        return f"{type(self).__name__}({list(self._classes)}, {dynamics})"

@@ -1,4 +1,4 @@
-"""What simulated days are like, unless said otherwise."""
+"""Presets: the default settings of simulated streams."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Classifier:
-    """How good, how steady and how honest a simulated classifier is.
+    """The accuracy, stability and calibration of a simulated classifier.
 
     Attributes
     ----------
     accuracy : float or sequence of K floats
-        Probability that the arg max is right: one for all classes, or one a class (sensitivity).
+        Probability that the arg max is correct: one for all classes, or one per class
+        (sensitivity).
     jitter : float
         Share of the noise that is new at every step, 0 to 1; the rest lasts `error_time`.
     sharpness : float
@@ -23,7 +24,7 @@ class Classifier:
     drift : float
         Change of the accuracy in 24 h, linear, zero in the middle of the stream.
     window : float
-        Seconds of the past that it looks at. Over a change of class it sees a mixture of both.
+        Seconds of the past that it uses. Across a change of class it sees a mixture of both.
     """
 
     accuracy: float | Sequence[float] = 0.8
@@ -54,8 +55,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "start_hour": 0.0,
     },
     # Accuracies and errors fit the Raw columns of the paper's tables. Jitter and error_time are one
-    # of several pairs that fit its Simple, picked with Single and Multiple in view. The strong
-    # classifier, of which the paper tells nothing, is assumed.
+    # of several pairs that fit its Simple, chosen with Single and Multiple in view. The strong
+    # classifier, which the paper does not describe, is assumed.
     "capture24": {
         "classes": ("bicycling", "mixed", "sit-stand", "sleep", "vehicle", "walking"),
         "dwell": (900, 300, 690, 7200, 1000, 240),

@@ -24,7 +24,7 @@ from ._presets import PRESETS, Classifier
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A simulated stream, with both classifiers' answers at every step.
+    """A simulated stream, with the predictions of both classifiers at every step.
 
     Attributes
     ----------
@@ -35,7 +35,8 @@ class Simulation:
     classes : tuple of str
         Names of the K classes.
     probs : dict of str to ndarray (T, K)
-        What ``"weak"`` and ``"strong"`` say at every step, so that any policy can be tried.
+        The predictions of ``"weak"`` and ``"strong"`` at every step, so that any policy can be
+        replayed.
     """
 
     time: Floats
@@ -44,17 +45,17 @@ class Simulation:
     probs: dict[str, Floats]
 
     def mixed(self, every: int = 12) -> tuple[NDArray[np.str_], Floats]:
-        """Apply the paper's policy: strong at each `every`-th step, from the first on; else weak.
+        """Apply the paper's policy: strong at every `every`-th step from the first on, else weak.
 
         Parameters
         ----------
         every : int
-            Steps from one strong answer to the next; 12 steps of 5 s are the paper's minute.
+            Steps from one strong call to the next; 12 steps of 5 s are the paper's minute.
 
         Returns
         -------
         source, probs : ndarray of str (T,), ndarray (T, K)
-            Who answered, ``"weak"`` or ``"strong"``, and the answers.
+            The source of each row, ``"weak"`` or ``"strong"``, and its predictions.
 
         Examples
         --------
@@ -69,12 +70,12 @@ class Simulation:
         return source, np.where(strong[:, None], self.probs["strong"], self.probs["weak"])
 
     def recording(self, every: int | None = 12) -> Recording:
-        """Return the answers as a labelled recording, by the policy of `mixed`.
+        """Return the predictions as a labelled recording, by the policy of `mixed`.
 
         Parameters
         ----------
         every : int or None
-            As in `mixed`; or None: both answer at every step, for `replay`.
+            As in `mixed`; or None: rows of both at every step, for `replay`.
 
         Examples
         --------
@@ -125,7 +126,7 @@ def simulate(
         ones. ``"capture24"`` is a day of the paper's six classes, with the sensitivities and
         precisions of its unfiltered ("Raw") stream.
     hours, step : float
-        Length of the stream, and seconds from one answer to the next.
+        Length of the stream, and seconds from one step to the next.
     seed : int
         Equal seeds give equal streams. The truth, the noise and the gaps have generators of their
         own: another classifier sees the same day.
@@ -134,16 +135,16 @@ def simulate(
     dwell : float or array_like (K,)
         Mean seconds that a class lasts; 300.
     dwell_shape : float or array_like (K,)
-        Shape of the gamma distribution of that time. At 1 it has no memory, below there are many
-        short visits and a few very long ones; 1.
+        Shape of the gamma distribution of that time. At 1 it is memoryless; below, there are
+        many short visits and a few very long ones; 1.
     prior : array_like (K,) or (24, K)
-        How readily a class comes next, always or in each hour of the day; equal.
+        Relative probability that a class comes next, at any time or in each hour of the day; equal.
     transitions : array_like (K, K)
-        Who follows whom: the class after ``i`` is ``j != i`` with probability proportional to
+        Which class follows: the class after ``i`` is ``j != i`` with probability proportional to
         ``transitions[i, j] * prior[j]``; equal.
     similarity : array_like (K, K)
-        Where errors go: a wrong answer under truth ``i`` is ``j`` with probability proportional to
-        ``similarity[i, j]``; equal.
+        Which errors occur: a wrong prediction of class ``i`` is ``j`` with probability
+        proportional to ``similarity[i, j]``; equal.
     weak, strong : Classifier, float or sequence of K floats
         The two classifiers; a number is an accuracy. 0.7 and 0.9.
     error_time, shared : float
@@ -172,16 +173,16 @@ def simulate(
         raise ValueError(f"preset is {preset!r}; there are: {', '.join(PRESETS)}")
     base = PRESETS[preset]
 
-    def pick(name: str, given: Any) -> Any:
-        return base[name] if given is None else given
+    def pick(name: str, value: Any) -> Any:
+        return base[name] if value is None else value
 
     step = _number("step", step, 1e-6)
     hours = _number("hours", hours, step / 3600)
     names = _names(pick("classes", classes))
     K = len(names)
-    lasts = _filled("dwell", pick("dwell", dwell), (K,), step)
+    mean_dwell = _filled("dwell", pick("dwell", dwell), (K,), step)
     shape = _filled("dwell_shape", pick("dwell_shape", dwell_shape), (K,), 0.05)
-    common = _filled("prior", pick("prior", prior), (24, K))
+    hourly_prior = _filled("prior", pick("prior", prior), (24, K))
     follow = _off_diagonal("transitions", pick("transitions", transitions), K)
     errors = _off_diagonal("similarity", pick("similarity", similarity), K)
     tau = _number("error_time", pick("error_time", error_time), 0)
@@ -193,21 +194,21 @@ def simulate(
     T = round(hours * 3600 / step)
     time: Floats = np.arange(T, dtype=np.float64) * step
     rng = np.random.default_rng([seed, 0])
-    truth = _visits(rng, time, lasts, shape, common, follow, begin)
+    truth = _visits(rng, time, mean_dwell, shape, hourly_prior, follow, begin)
     phi = math.exp(-step / tau) if tau > 0 else 0.0
     rng = np.random.default_rng([seed, 1])
-    both = _ornstein_uhlenbeck(rng, T, K, phi)
+    common = _ornstein_uhlenbeck(rng, T, K, phi)
     probs = {}
-    for name, given in (("weak", weak), ("strong", strong)):
-        spec = pick(name, given)
+    for name, argument in (("weak", weak), ("strong", strong)):
+        spec = pick(name, argument)
         if not isinstance(spec, Classifier):
             spec = replace(base[name], accuracy=spec)
         own = _ornstein_uhlenbeck(rng, T, K, phi)
         jitter = _number(f"{name}: jitter", spec.jitter, 0, 1)
-        lasting = math.sqrt(share) * both + math.sqrt(1 - share) * own
+        lasting = math.sqrt(share) * common + math.sqrt(1 - share) * own
         noise = math.sqrt(1 - jitter) * lasting
         noise += math.sqrt(jitter) * rng.standard_normal((T, K))
-        probs[name] = _answers(name, spec, truth, errors, noise, step)
+        probs[name] = _predictions(name, spec, truth, errors, noise, step)
     if gaps > 0:
         rng = np.random.default_rng([seed, 2])
         mean = np.array([gap_length * (1 - gaps) / gaps, gap_length])
@@ -266,18 +267,18 @@ def _gumbel_table() -> tuple[Floats, Floats]:
     return u, np.array([-math.log(-math.log1p(-0.5 * math.erfc(x / math.sqrt(2)))) for x in u])
 
 
-def _answers(
+def _predictions(
     name: str, spec: Classifier, truth: Ints, errors: Floats, noise: Floats, step: float
 ) -> Floats:
     """Turn normal noise (T, K) into the classifier's probabilities (T, K)."""
     T, K = noise.shape
-    right = _filled(f"{name}: accuracy", spec.accuracy, (K,), 0, 1)
+    accuracy = _filled(f"{name}: accuracy", spec.accuracy, (K,), 0, 1)
     sharpness = _number(f"{name}: sharpness", spec.sharpness, 0)
     drift = _number(f"{name}: drift", spec.drift, -1e9)
     window = _number(f"{name}: window", spec.window, 0)
 
     day = (np.arange(T) - (T - 1) / 2) * step / 86400
-    hit = np.clip(right[truth] + drift * day, 0.0, 1.0)
+    hit = np.clip(accuracy[truth] + drift * day, 0.0, 1.0)
     row = errors[truth] * (1 - hit)[:, None]
     row[np.arange(T), truth] = hit
     n = min(T, max(1, round(window / step)))
@@ -288,19 +289,19 @@ def _answers(
         row = (past[ahead] - past[first]) / (ahead - first)[:, None]
     z = np.log(np.maximum(row, 1e-9)) + np.interp(noise, *_gumbel_table())
     z -= z.max(axis=1, keepdims=True)
-    z *= sharpness * _honest_slope(z[:: max(1, T // 2000)], float(hit.mean()))
+    z *= sharpness * _calibrated_slope(z[:: max(1, T // 2000)], float(hit.mean()))
     p: Floats = np.exp(z)
     p /= p.sum(axis=1, keepdims=True)
     return p
 
 
-def _honest_slope(z: Floats, accuracy: float) -> float:
+def _calibrated_slope(z: Floats, accuracy: float) -> float:
     """Solve ``mean max softmax(a z) = accuracy`` for a; z (n, K) has its row maxima at 0."""
     low, high = 1e-3, 1e3
     for _ in range(40):
         a = math.sqrt(low * high)
-        sure = float(np.mean(1 / np.exp(a * z).sum(axis=1)))
-        low, high = (a, high) if sure < accuracy else (low, a)
+        confidence = float(np.mean(1 / np.exp(a * z).sum(axis=1)))
+        low, high = (a, high) if confidence < accuracy else (low, a)
     return a
 
 
@@ -309,7 +310,7 @@ def _names(classes: int | Sequence[str]) -> tuple[str, ...]:
         classes = [f"class {k}" for k in range(classes)]
     names = tuple(str(c) for c in classes)
     if len(names) < 2 or len(set(names)) < len(names):
-        raise ValueError(f"classes is {names}; give two or more, each with a name of its own")
+        raise ValueError(f"classes is {names}; give two or more different names")
     return names
 
 
@@ -324,11 +325,11 @@ def _filled(
     name: str, value: Any, shape: tuple[int, ...], low: float = 0.0, high: float = 1e9
 ) -> Floats:
     """Broadcast to shape and check the range."""
-    given = np.asarray(value, dtype=np.float64)
+    array = np.asarray(value, dtype=np.float64)
     try:
-        a = np.broadcast_to(given, shape)
+        a = np.broadcast_to(array, shape)
     except ValueError:
-        raise ValueError(f"{name} has shape {given.shape}; it must fit {shape}") from None
+        raise ValueError(f"{name} has shape {array.shape}; it must fit {shape}") from None
     if not np.all((a >= low) & (a <= high)):
         raise ValueError(f"{name} is {value}; it must lie in {low:g} to {high:g}")
     return a

@@ -1,4 +1,4 @@
-"""Streaming: lines of predictions filtered as they come, with states that survive a restart."""
+"""Streaming: lines of predictions filtered as they come, and checkpoints for a restart."""
 
 from .._public import public
 from ._ndjson import Served, serve

@@ -1,9 +1,9 @@
-"""Filter lines as they come: NDJSON in, NDJSON out, an answer to each line at once.
+"""Filter lines as they come: NDJSON in, NDJSON out, a result for each line at once.
 
-A line is a JSON object with ``time``, one ``p_<class>`` a class and, where there are any,
-``stream`` and ``source``, as in `classfilter.tables`; other keys are left alone. Its answer is the
-same text with ``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time
-passes. A line that cannot be used is refused by its number and changes nothing; the rest goes on.
+A line is a JSON object with ``time``, one ``p_<class>`` per class and, where there are any,
+``stream`` and ``source``, as in tables; other keys are left alone. Its result is the same text with
+``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. An invalid
+line is rejected by its number and changes nothing; the rest goes on.
 """
 
 from __future__ import annotations
@@ -27,25 +27,24 @@ from .._typing import Weights
 from .._validation import check_weight, class_order
 from ..data._timestamps import parse_timestamp
 from ..filters._base import Filter
-from ._pipes import LONGEST, lines, write
+from ._pipes import MAX_LINE, lines, write
 from ._streams import LiveStreams, resume
 
 _BLANK = b" \t\r"
 _NUMBERS = frozenset((int, float))
 
-Maker = Callable[[tuple[str, ...]], Filter]
+MakeFilter = Callable[[tuple[str, ...]], Filter]
 
 
 class Served(NamedTuple):
-    """What was done.
+    """The counts of `serve`.
 
     Attributes
     ----------
     lines : int
         All lines, blank ones too.
     filtered, rejected, skipped : int
-        Those answered, those that could not be used, and those passed over because the checkpoint
-        has them already.
+        Lines with a result, invalid lines, and lines that the checkpoint has already.
     ended : {"end", "signal"}
         What ended it: the input, or SIGTERM or SIGINT.
     """
@@ -58,7 +57,7 @@ class Served(NamedTuple):
 
 
 def serve(
-    make_filter: Maker,
+    make_filter: MakeFilter,
     beta: Weights = 1.0,
     channel: Channels | None = None,
     *,
@@ -68,87 +67,88 @@ def serve(
     state: Path | None = None,
     every: float = 1.0,
 ) -> Served:
-    """Answer lines until the input ends, or SIGTERM or SIGINT comes.
+    """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
     Parameters
     ----------
     make_filter : callable
-        Makes a filter for the classes of the first good line, in their order there. What it
-        raises ends it all.
+        Returns a filter for the classes of the first valid line, in their order there. What it
+        raises ends `serve`.
     beta : mapping of str to float, or float, default 1
         The weight of each source, or one for all. A line without a source is of ``"default"``.
     channel : mapping of str to Channel, optional
-        Puts the answers of a source right before they go in; in the filter's order of classes.
+        Corrects the predictions of a source before the filter takes them; in the filter's order of
+        classes.
     source, sink : int
-        File descriptors to read from and to write to; one write a line.
+        File descriptors to read from and to write to; one write per line.
     errors : text file, optional
-        Where refused lines are told; standard error unless given.
+        Where messages about rejected lines go; standard error by default.
     state : Path, optional
-        A checkpoint: read at the start if it is there, replaced as time goes on, at the end, and
-        at a signal. It is never ahead of the answers. The input may be replayed from any earlier
-        line, or just go on: in each stream, lines that it has already are passed over.
+        A checkpoint: read at the start if it exists, replaced as time goes on, at the end, and at a
+        signal. It is never ahead of the results. The input may be replayed from any earlier line,
+        or just go on: in each stream, lines that it has already are skipped.
     every : float, default 1
-        Least seconds between checkpoints. Where these take long, they are further apart.
+        Minimum of seconds between checkpoints. Where these take long, they are further apart.
 
     Raises
     ------
     ValueError
-        The checkpoint is damaged, or was made with another filter.
+        The checkpoint is damaged, or was written with another filter.
     BrokenPipeError
-        The reader of the answers is gone. No checkpoint is written then.
+        The reader of the results is gone. No checkpoint is written then.
 
     Examples
     --------
     >>> import os
     >>> from classfilter import DirichletFilter
-    >>> (source, feed), (answers, sink) = os.pipe(), os.pipe()
+    >>> (source, feed), (results, sink) = os.pipe(), os.pipe()
     >>> _ = os.write(feed, b'{"time": 0, "p_rest": 0.75, "p_move": 0.25}')
     >>> os.close(feed)
     >>> serve(DirichletFilter, source=source, sink=sink)
     Served(lines=1, filtered=1, rejected=0, skipped=0, ended='end')
-    >>> os.read(answers, 999)[:58]
+    >>> os.read(results, 999)[:58]
     b'{"time": 0, "p_rest": 0.75, "p_move": 0.25,"f_rest":0.7808'
-    >>> for fd in (source, answers, sink):
+    >>> for fd in (source, results, sink):
     ...     os.close(fd)
     """
-    told = errors or sys.stderr
+    log = errors or sys.stderr
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
     live = _Live(make_filter, beta, channel or {}, state, every)
     number = filtered = rejected = 0
     with Signals() as signals:
-        for several in lines(source, signals, live.wait):
-            for line in several:
+        for batch in lines(source, signals, live.wait):
+            for line in batch:
                 number += 1
                 try:
-                    answer = live.answer(line)
+                    result = live.filter_line(line)
                 except _LineError as error:
                     rejected += 1
-                    print(f"line {number}: {error}", file=told, flush=True)
+                    print(f"line {number}: {error}", file=log, flush=True)
                     continue
-                if answer is not None:
-                    write(sink, answer)
+                if result is not None:
+                    write(sink, result)
                     filtered += 1
             if live.wait() == 0:
                 try:
                     live.save()
                 except OSError as error:
-                    print(f"{state} was not saved, going on: {error}", file=told, flush=True)
+                    print(f"{state} was not saved, going on: {error}", file=log, flush=True)
         live.save()
     skipped = live.streams.skipped if live.streams else 0
-    return Served(number, filtered, rejected, skipped, "signal" if signals.asked else "end")
+    return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
 
 
 class _LineError(Exception):
-    """A line cannot be used."""
+    """A line is invalid."""
 
 
 class _Live:
-    """Turns a line into its answer."""
+    """Turns a line into its result."""
 
     def __init__(
         self,
-        make_filter: Maker,
+        make_filter: MakeFilter,
         beta: Weights,
         channel: Channels,
         state: Path | None,
@@ -159,7 +159,7 @@ class _Live:
         self._for_all = None if isinstance(beta, Mapping) else check_weight("beta", beta)
         self._weights = {name: check_weight(f"beta[{name!r}]", named[name]) for name in named}
         self._make_filter, self._state, self._every = make_filter, state, every
-        self._layouts: set[tuple[str, ...]] = set()  # keys of good lines
+        self._layouts: set[tuple[str, ...]] = set()  # the keys of valid lines
         self.streams: LiveStreams | None = None
         if state and not state.resolve().parent.is_dir():
             raise ValueError(f"{state} cannot be written; make its folder first")
@@ -173,16 +173,16 @@ class _Live:
         if self.streams:
             self.streams.save()
 
-    def answer(self, line: bytes) -> bytes | None:
-        """Return the answer, with its newline; None where there is nothing to say."""
-        if len(line) > LONGEST:
-            raise _LineError(f"is longer than {LONGEST:,} bytes; end each object with a newline")
+    def filter_line(self, line: bytes) -> bytes | None:
+        """Return the result, with its newline; None for a blank line or one that is skipped."""
+        if len(line) > MAX_LINE:
+            raise _LineError(f"is longer than {MAX_LINE:,} bytes; end each object with a newline")
         body = line.strip(_BLANK)
         if not body:
             return None
-        row = _parsed(body)
+        row = _parse(body)
         if tuple(row) not in self._layouts:
-            self._learn(row)
+            self._check_keys(row)
         at, name, source = row["time"], row.get("stream"), row.get("source", "default")
         if type(at) is not float:
             at = _seconds(at)
@@ -198,21 +198,21 @@ class _Live:
         try:
             row_probs = list(probs)
             if str(source) in self._channel:
-                given = np.array([row_probs], self._dtype)
-                row_probs = correct_source(self._channel, str(source), given)[0].tolist()
-            found = self._update(name, at, body, row_probs, weight)
+                rows = np.array([row_probs], self._dtype)
+                row_probs = correct_source(self._channel, str(source), rows)[0].tolist()
+            estimate = self._update(name, at, body, row_probs, weight)
         except (ValueError, TypeError, ArithmeticError) as error:
             _check_probs(self._keys, probs)  # it names the key
             raise _LineError(str(error)) from None
-        if found is None:
+        if estimate is None:
             return None
-        f = self._arrange(found.tolist())
+        f = self._arrange(estimate.tolist())
         added = self._added[f.index(max(f))] % f
         brace = line.rindex(b"}")
         return b"%b%b%b\n" % (line[:brace], added.encode(), line[brace:])
 
     def _use(self, streams: LiveStreams) -> None:
-        """Settle all that depends on the classes."""
+        """Prepare all that depends on the classes."""
         columns = streams.columns
         order = class_order(streams.fresh, columns).tolist()
         self._keys = [f"p_{columns[k]}" for k in order]
@@ -225,16 +225,16 @@ class _Live:
         self._dtype = streams.fresh.probs.dtype
         self.streams = streams
 
-    def _learn(self, row: dict[str, Any]) -> None:
-        """Check the keys of a line; the next line with the same ones needs no check."""
+    def _check_keys(self, row: dict[str, Any]) -> None:
+        """Check the keys of a line; a later line with the same keys needs no check."""
         columns = tuple(key[2:] for key in row if key.startswith("p_"))
         if "time" not in row:
             raise _LineError("time is missing; give a number, or ISO 8601 text with a zone")
         if len(columns) < 2:
-            raise _LineError(f"has {len(columns)} keys p_<class>; give two or more, one a class")
-        taken = [key for key in (*(f"f_{name}" for name in columns), "class") if key in row]
-        if taken:
-            raise _LineError(f"already has {short(taken)}; drop or rename them first")
+            raise _LineError(f"has {len(columns)} keys p_<class>; give two or more, one per class")
+        results = [key for key in (*(f"f_{name}" for name in columns), "class") if key in row]
+        if results:
+            raise _LineError(f"already has {short(results)}; drop or rename them first")
         if not self._layouts:
             self._begin(row, columns)
         known = self.streams.columns if self.streams else columns
@@ -248,7 +248,7 @@ class _Live:
         self._layouts.add(tuple(row))
 
     def _begin(self, row: dict[str, Any], columns: tuple[str, ...]) -> None:
-        """Take the classes of the first good line."""
+        """Take the classes of the first valid line."""
         _seconds(row["time"])
         _check_name(row)
         self._weight(row)
@@ -259,7 +259,7 @@ class _Live:
             self._use(LiveStreams(fresh, columns, self._state, self._every))
         elif set(columns) != set(self.streams.columns):
             raise ValueError(
-                f"{self._state} was made with the classes {list(self.streams.columns)}, but the "
+                f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
                 f"first line has {list(columns)}; give lines of the same classes, or another file"
             )
 
@@ -276,7 +276,7 @@ class _Live:
         return self._weights[str(source)]
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def _parse(body: bytes) -> dict[str, Any]:
     try:
         text = body.decode()
         try:
@@ -284,13 +284,13 @@ def _parsed(body: bytes) -> dict[str, Any]:
         except StopIteration:
             end = -1
         if end != len(text):
-            row = _DECODER.decode(text)  # it has the words for what is wrong
+            row = _DECODER.decode(text)  # it says what is wrong
         # Each key has a colon: where there are no more of them, no key is there twice.
         more = text.count(":") - len(row) if type(row) is dict else 0
         if more and more != str(row.get("time")).count(":"):
             _STRICT.decode(text)
     except (ValueError, RecursionError) as error:
-        why = f"is not JSON: {error}; write one object a line, in UTF-8"
+        why = f"is not JSON: {error}; write one object per line, in UTF-8"
         raise _LineError(f"{short(body)} {why}") from None
     if type(row) is not dict:
         raise _LineError(f"is {short(row)}; it must be an object, {{...}}")
@@ -302,12 +302,12 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    row: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in row:
             raise ValueError(f"the key {short(key)} is there twice")
-        found[key] = value
-    return found
+        row[key] = value
+    return row
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
@@ -336,11 +336,16 @@ def _check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
         return
     for key, p in zip(map(short, keys), probs, strict=True):
         if p is None:
-            raise _LineError(f"{key} is null, but others are not; where nothing was seen, all are")
+            raise _LineError(
+                f"{key} is null, but others are not; a missing observation has only null"
+            )
         if type(p) not in _NUMBERS:
             raise _LineError(f"{key} is {short(p)}; it must be a number")
+        if not abs(p) <= sys.float_info.max:  # the core takes no integer beyond it
+            raise _LineError(f"{key} is {short(p)}; a probability must be finite and not negative")
     try:
         _core.check_row(len(probs), list(probs), 1.0, 0.0)
     except ValueError as error:
         text = re.sub(r"^probs\[(\d+)\]", lambda m: short(keys[int(m[1])]), str(error))
-        raise _LineError(text.replace("probs sums", "the p_<class> sum", 1)) from None
+        text = text.replace("probs sums", "the p_<class> sum", 1)
+        raise _LineError(text.replace("normalise it", "normalise them", 1)) from None

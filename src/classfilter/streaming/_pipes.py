@@ -1,4 +1,4 @@
-"""Lines from a pipe and answers into one, with an end by signal that loses nothing."""
+"""Lines from a pipe and results into one, with an end by signal that loses nothing."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator
 from .._signals import Signals
 
 CHUNK = 1 << 16
-LONGEST = 1 << 20  # bytes of a line
-PATIENCE = 1.0  # seconds for the rest of a line to come after a signal
+MAX_LINE = 1 << 20  # bytes
+GRACE = 1.0  # seconds for the rest of a line to come after a signal
 
-Wait = Callable[[], float | None]
+Timeout = Callable[[], float | None]
 
 
-def lines(source: int, signals: Signals, wait: Wait) -> Iterator[list[bytes]]:
-    """Yield the lines of each read, without newlines; none where nothing came in time."""
+def lines(source: int, signals: Signals, timeout: Timeout) -> Iterator[list[bytes]]:
+    """Yield the lines of each read, without newlines; an empty list where the time is over."""
     rest = b""
-    while not signals.asked:
-        ready = select.select([source, signals.wake], [], [], wait())[0]
+    while not signals.received:
+        ready = select.select([source, signals.wake], [], [], timeout())[0]
         if signals.wake in ready:
-            os.read(signals.wake, CHUNK)
+            signals.poll()
         elif not ready:
             yield []
         if ready != [source]:
@@ -34,11 +34,11 @@ def lines(source: int, signals: Signals, wait: Wait) -> Iterator[list[bytes]]:
         if not chunk:
             break
         *whole, rest = (rest + chunk).split(b"\n")
-        rest = rest[: LONGEST + 1]  # enough to see that it is too long
+        rest = rest[: MAX_LINE + 1]  # enough to see that it is too long
         yield whole
     # What is read already must not be lost, and no more may be taken: the next process gets it.
-    end = time.monotonic() + PATIENCE
-    while rest and signals.asked:
+    end = time.monotonic() + GRACE
+    while rest and signals.received:
         left = max(0.0, end - time.monotonic())
         byte = os.read(source, 1) if select.select([source], [], [], left)[0] else b""
         if byte in (b"", b"\n"):
@@ -48,10 +48,10 @@ def lines(source: int, signals: Signals, wait: Wait) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def write(sink: int, answer: bytes) -> None:
-    """Write all of an answer, whatever the pipe takes at a time."""
-    while answer:
+def write(sink: int, line: bytes) -> None:
+    """Write a whole line, whatever the pipe takes at a time."""
+    while line:
         try:
-            answer = answer[os.write(sink, answer) :]
+            line = line[os.write(sink, line) :]
         except BlockingIOError:
             select.select([], [sink], [])

@@ -1,4 +1,4 @@
-"""TODO streaming._streams."""
+"""Live streams: one filter per stream, and checkpoints of all of them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._checkpoint import SHARE, Checkpoint, Saved, read, require_same, settings, write
+from .._checkpoint import SHARE, Checkpoint, SavedStream, filter_settings, read, require_same, write
 from .._settings import from_builtin, to_builtin
 from .._typing import Array
 from ..filters._base import Filter
 
 
 class LiveStreams:
-    """One filter a stream.
+    """One filter per stream, made when its first row comes.
 
     Parameters
     ----------
     fresh : Filter
         Its settings are used, not its state.
     columns : tuple of str
-        The classes, in the order of the data; kept in the file.
+        The classes, in the order of the data; written to the file.
     path : Path, optional
-        Where to keep the states. What is there already is not read: see `resume`.
+        The file of the checkpoints. One that exists already is not read: see `resume`.
     every : float
-        Least seconds between two checkpoints.
+        Minimum of seconds between two checkpoints.
 
     Examples
     --------
@@ -51,10 +51,10 @@ class LiveStreams:
     def update(
         self, name: str | int | None, at: float, row: bytes, probs: Sequence[float], beta: float
     ) -> Array | None:
-        """Take one observation of a stream; None where the file that was resumed has it already.
+        """Take one observation of a stream; return None if the resumed checkpoint has it already.
 
-        Those are the rows before the stream's time in the file and, at that time, those of the same
-        bytes `row`, each as often as it was seen; until the first row of the stream that is new.
+        It has the rows before the stream's time in the file and, at that time, those with the same
+        bytes `row`, each as often as it came; until the first row of the stream that is new.
         """
         stream = self._streams.get(name)
         if stream is None:
@@ -79,26 +79,26 @@ class LiveStreams:
         return filtered
 
     def wait(self) -> float | None:
-        """Return the seconds until a checkpoint is due; None where there is nothing to save."""
+        """Return the seconds until a checkpoint is due; None if there is nothing to save."""
         if self._path is None or not self._changed:
             return None
         return max(0.0, self._due - time.monotonic())
 
     def save(self) -> None:
-        """Write the file if there is anything new, and settle when the next is due."""
+        """Write the file if there is anything new, and set the time of the next checkpoint."""
         if self._path is None or not self._changed:
             return
-        begin = time.monotonic()
+        start = time.monotonic()
         try:
             streams = [
-                Saved(name, s.time, s.ties, to_builtin(s.filter.state))
+                SavedStream(name, s.time, s.ties, to_builtin(s.filter.state))
                 for name, s in self._streams.items()
             ]
-            write(self._path, Checkpoint(settings(self.fresh), self.columns, streams))
+            write(self._path, Checkpoint(filter_settings(self.fresh), self.columns, streams))
             self._changed = False
         finally:
             end = time.monotonic()
-            self._due = end + max(self._every, SHARE * (end - begin))
+            self._due = end + max(self._every, SHARE * (end - start))
 
 
 class _Stream:
@@ -110,18 +110,18 @@ class _Stream:
         self.time = at
         self.ties: list[int] = []
         self.replayed: Counter[int] | None = None
-        """Of the ties in the file, those that have not come again; None after a new row."""
+        """How often each tie of the file is still to come again; None after a new row."""
 
 
 def resume(
     make_filter: Callable[[tuple[str, ...]], Filter], path: Path, every: float = 1.0
 ) -> LiveStreams:
-    """Return the streams that a file keeps, or say why the filter cannot go on from it."""
-    found = read(path)
-    fresh = make_filter(found.columns)
-    require_same(path, found.filter, settings(fresh), "filter")
-    streams = LiveStreams(fresh, found.columns, path, every)
-    for name, at, ties, values, _ in found.streams:
+    """Return the streams of a checkpoint, or raise and say why the filter cannot go on from it."""
+    saved = read(path)
+    fresh = make_filter(saved.columns)
+    require_same(path, saved.filter, filter_settings(fresh), "filter")
+    streams = LiveStreams(fresh, saved.columns, path, every)
+    for name, at, ties, values, _ in saved.streams:
         stream = streams._streams[name] = _Stream(fresh, at)
         stream.filter.state = from_builtin(values, fresh.state)
         stream.ties, stream.replayed = ties, Counter(ties)

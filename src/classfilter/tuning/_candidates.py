@@ -1,4 +1,4 @@
-"""One choice of a filter's settings, and its tracks over recordings."""
+"""A candidate: one choice of all settings, and what its filter makes of a recording."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..filters._sticky import StickyFilter
 from ._model import EstimatedModel
 
 FAMILIES = ("transitions", "stay", "dirichlet")
-"""The kinds of filter that are tried: sticky with learnt transitions, sticky, and Dirichlet."""
+"""Kinds of filter: sticky with estimated transitions, sticky, and Dirichlet."""
 
 
 class Candidate(NamedTuple):
-    """One choice of all that can be chosen.
+    """One choice of all settings.
 
     Attributes
     ----------
     family : {"transitions", "stay", "dirichlet"}
         The kind of filter.
     half_life : float
-        Of its memory, in time units; not used with learnt transitions.
+        In time units; not used with estimated transitions.
     beta : tuple of (str, float)
         The weight of each source.
     channel : frozenset of str
@@ -44,7 +44,7 @@ class Candidate(NamedTuple):
     anchor: float = 0.0
 
     def with_beta(self, source: str, weight: float) -> Candidate:
-        """Return the same with another weight of a source."""
+        """Return the candidate with another weight of a source."""
         return self._replace(beta=tuple((dict(self.beta) | {source: weight}).items()))
 
     def options(self, model: EstimatedModel) -> tuple[str, dict[str, Any]]:
@@ -61,24 +61,24 @@ class Candidate(NamedTuple):
     def filter(self, model: EstimatedModel) -> Filter:
         """Return a fresh filter."""
         kind, options = self.options(model)
-        made = DirichletFilter if kind == "dirichlet" else StickyFilter
-        return made(model.classes, **options)
+        cls = DirichletFilter if kind == "dirichlet" else StickyFilter
+        return cls(model.classes, **options)
 
     def channels(self, model: EstimatedModel) -> dict[str, Channel]:
-        """Return the channels in use, with the prior of the filter behind them."""
+        """Return the channels in use, with the prior of the filter that follows them."""
         prior = None if self.family == "dirichlet" else model.prior
         return {name: Channel(model.channel[name].matrix, prior) for name in sorted(self.channel)}
 
 
 class FilterOutput(NamedTuple):
-    """What a filter makes of a recording.
+    """The class probabilities of a filter over a recording.
 
     Attributes
     ----------
     after : ndarray (T, K)
-        The class probabilities after each row.
+        After each row.
     before : ndarray (N, K)
-        Those just before each answer of the reference but the first.
+        Just before each prediction of the reference but the first.
     """
 
     after: Floats
@@ -86,15 +86,15 @@ class FilterOutput(NamedTuple):
 
 
 class Runner:
-    """Runs settings over a recording, and looks at the filter just before each reference answer.
+    """Runs candidates over a recording, and records the filter before each reference prediction.
 
-    To that end a row that only lets time pass goes in before each of them.
+    To that end a row that only lets time pass is inserted before each of them.
     """
 
     def __init__(self, rec: Recording, model: EstimatedModel) -> None:
-        self._learnt = model
-        asked = rec.observed(model.reference)
-        rows = np.repeat(np.arange(len(rec)), 1 + asked)
+        self._model = model
+        from_reference = rec.observed(model.reference)
+        rows = np.repeat(np.arange(len(rec)), 1 + from_reference)
         silent: Bools = np.append(rows[:-1] == rows[1:], False)
         again = np.append(False, silent[:-1])
         self._probs = np.where(silent[:, None], np.nan, rec.probs[rows])
@@ -104,11 +104,11 @@ class Runner:
         }
         self._after, self._before = np.flatnonzero(~silent), np.flatnonzero(silent)[1:]
         self._corrected: dict[tuple[str, bool], Floats] = {}
-        self.answers: Floats = rec.probs[asked][1:]
-        """Those of the reference but the first, (N, K)."""
+        self.reference_probs: Floats = rec.probs[from_reference][1:]
+        """The predictions of the reference but the first, (N, K)."""
 
     def stream(self, candidate: Candidate) -> tuple[Floats, Floats, Floats]:
-        """Return all that a filter takes: probs, beta, dt."""
+        """Return the arguments of a filter's run: probs, beta, dt."""
         probs, beta = self._probs, np.zeros(len(self._probs))
         if candidate.channel & self._rows.keys():
             probs = probs.copy()
@@ -119,19 +119,19 @@ class Runner:
             if name in candidate.channel:
                 key = (name, candidate.family == "dirichlet")
                 if key not in self._corrected:
-                    channel = candidate.channels(self._learnt)[name]
+                    channel = candidate.channels(self._model)[name]
                     self._corrected[key] = channel.apply(self._probs[self._rows[name]])
                 probs[self._rows[name]] = self._corrected[key]
         return probs, beta, self._dt
 
-    def run(self, candidate: Candidate, made: Filter) -> FilterOutput:
-        """Run a filter of a candidate over the recording."""
+    def run(self, candidate: Candidate, filter_: Filter) -> FilterOutput:
+        """Run the filter of a candidate over the recording."""
         probs, beta, dt = self.stream(candidate)
-        made.reset()
-        P = made.run(probs, beta=beta, dt=dt)
+        filter_.reset()
+        P = filter_.run(probs, beta=beta, dt=dt)
         return FilterOutput(P[self._after], P[self._before])
 
-    def smooth(self, candidate: Candidate, made: Filter) -> Floats:
-        """Return what hindsight says of each row, (T, K)."""
-        made.reset()
-        return smooth(made, *self.stream(candidate))[self._after]
+    def smooth(self, candidate: Candidate, filter_: Filter) -> Floats:
+        """Return the smoothed posterior of each row, (T, K)."""
+        filter_.reset()
+        return smooth(filter_, *self.stream(candidate))[self._after]

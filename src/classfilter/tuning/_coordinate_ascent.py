@@ -25,7 +25,7 @@ def source_axis(name: str, ways: Sequence[bool] = (True, False)) -> Axis:
 def coordinate_ascent(
     candidate: Candidate, axes: Sequence[Axis], score: Callable[[Candidate], float]
 ) -> Candidate:
-    """Go to the best candidate along one axis after the other, until none is better."""
+    """Move to the best candidate along one axis after the other, until none is better."""
     best = score(candidate)
     for _ in range(ROUNDS):
         before = candidate

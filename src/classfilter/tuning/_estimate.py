@@ -1,4 +1,4 @@
-"""Estimates the model from recordings: shares, transitions and channels, without labels."""
+"""Estimation of the model from recordings: shares, transitions and channels, without labels."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ._candidates import Candidate, Runner
 from ._model import EstimatedModel, class_shares, estimate_transitions
 
 SMOOTHING_ROUNDS = 2
-"""How often the channels are model anew from hindsight."""
-USUAL_WEIGHT = 0.7
-"""The weight of sources with a channel, where it is not yet known."""
+"""How often the channels are estimated again from the smoothed posterior."""
+DEFAULT_WEIGHT = 0.7
+"""The weight of sources with a channel, where it is not known yet."""
 
 
 def estimate_model(recordings: Sequence[Recording], reference: str) -> EstimatedModel:
-    """Learn what the answers of a source tell of the classes and of the other sources.
+    """Estimate class shares, transitions and channels from the predictions of the reference.
 
-    The channels are learnt from the reference's nearest answers first, and then from hindsight,
-    which knows better what was at the time of each answer.
+    The channels are estimated from the nearest predictions of the reference first, and then from
+    the smoothed posterior, which knows the class at the time of each prediction better.
     """
     others = dict.fromkeys(name for rec in recordings for name in rec.sources if name != reference)
     classes, prior = recordings[0].classes, _tempered(class_shares(recordings, reference))
@@ -43,19 +43,19 @@ def estimate_model(recordings: Sequence[Recording], reference: str) -> Estimated
 def _channels_from_smoothing(
     recordings: Sequence[Recording], model: EstimatedModel
 ) -> dict[str, Channel]:
-    """Return the channel of each source, from what hindsight says at the time of its answers."""
+    """Return the channel of each source, from the smoothed posterior at the times of its rows."""
     others = list(model.channel)
-    weights = ((model.reference, 1.0), *((name, USUAL_WEIGHT) for name in others))
+    weights = ((model.reference, 1.0), *((name, DEFAULT_WEIGHT) for name in others))
     candidate = Candidate("transitions", 1.0, weights, frozenset(others))
-    made = candidate.filter(model)
-    truths = [Runner(rec, model).smooth(candidate, made) for rec in recordings]
-    found = {}
+    filter_ = candidate.filter(model)
+    posteriors = [Runner(rec, model).smooth(candidate, filter_) for rec in recordings]
+    channels = {}
     for name in others:
-        rows = [rec.source == name for rec in recordings]
-        said = np.concatenate([rec.probs[its] for rec, its in zip(recordings, rows, strict=True)])
-        true = np.concatenate([truth[its] for truth, its in zip(truths, rows, strict=True)])
-        found[name] = Channel.fit(said, true)
-    return found
+        masks = [rec.source == name for rec in recordings]
+        probs = [rec.probs[mask] for rec, mask in zip(recordings, masks, strict=True)]
+        truth = [p[mask] for p, mask in zip(posteriors, masks, strict=True)]
+        channels[name] = Channel.fit(np.concatenate(probs), np.concatenate(truth))
+    return channels
 
 
 def _tempered(shares: Floats) -> Floats:

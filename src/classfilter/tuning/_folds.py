@@ -1,4 +1,4 @@
-"""Recordings to tune on: which source to learn from, and two halves that judge each other."""
+"""Recordings to tune on: the reference among their sources, and two cross-fitting folds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from ..data._recording import Recording
 
 Folds = list[tuple[list[Recording], list[Recording]]]
-FEWEST = 40
-"""Reference answers, below which nothing is tuned."""
+MIN_PREDICTIONS = 40
+"""Predictions of the reference, below which nothing is tuned."""
 
 
 def as_list(
@@ -25,7 +25,7 @@ def as_list(
 
 
 def find_reference(recordings: Sequence[Recording], reference: str | None) -> str:
-    """Return the reference: the one that is named, or the source that answers least often."""
+    """Return the reference: the one that is named, or the source that is observed least often."""
     for rec in recordings:
         if not isinstance(rec, Recording):
             raise TypeError(
@@ -33,7 +33,7 @@ def find_reference(recordings: Sequence[Recording], reference: str | None) -> st
                 "recordings(df)"
             )
     if not recordings:
-        raise ValueError("recordings is empty; give one a stream")
+        raise ValueError("recordings is empty; give one per stream")
     classes = recordings[0].classes
     for i, rec in enumerate(recordings):
         if rec.classes != classes:
@@ -43,37 +43,37 @@ def find_reference(recordings: Sequence[Recording], reference: str | None) -> st
             )
     counts = Counter(name for rec in recordings for name in rec.source[rec.observed()].tolist())
     if not counts:
-        raise ValueError("recordings has no answers; there is nothing to tune on")
+        raise ValueError("recordings has no predictions; there is nothing to tune on")
     if reference is None:
         rarest = sorted(counts, key=lambda name: counts[name])
         if len(rarest) > 1 and 2 * counts[rarest[0]] > counts[rarest[1]]:
             raise ValueError(
-                f"reference is not given, and {rarest[0]!r} and {rarest[1]!r} answer about as "
-                "often; name the best source"
+                f"reference is not given, and {rarest[0]!r} and {rarest[1]!r} have about as many "
+                "predictions; name the best source"
             )
         return str(rarest[0])
     if reference not in counts:
         known = ", ".join(sorted(counts))
-        raise ValueError(f"reference is {reference!r}; the sources with answers are {known}")
+        raise ValueError(f"reference is {reference!r}; the sources with predictions are {known}")
     return reference
 
 
 def two_folds(recordings: Sequence[Recording], reference: str) -> Folds | None:
-    """Return both halves, each with the other; of one stream, early and late; None if too short."""
+    """Return both folds, each with the other; of one stream, early and late; None if too short."""
     several = [rec for rec in recordings if rec.observed(reference).any()]
     if len(several) == 1:
         several = list(_cut(several[0], reference))
-    # By turns, those of the same sources from the longest to the shortest, so that both halves have
-    # the same sources and are about as long.
+    # Alternately, those of the same sources from the longest to the shortest, so that both folds
+    # have the same sources and are about as long.
     several.sort(key=lambda rec: (sorted(_sources(rec)), len(rec)), reverse=True)
     return _complete(several[::2], several[1::2], reference)
 
 
 def _complete(first: list[Recording], second: list[Recording], reference: str) -> Folds | None:
-    """Return both halves, each with the other, if they are long enough and have all sources."""
-    sources = [set[str]().union(*map(_sources, half)) for half in (first, second)]
-    for half in (first, second):
-        if answers(half, reference) < FEWEST // 4:
+    """Return both folds, each with the other, if they are long enough and have all sources."""
+    sources = [set[str]().union(*map(_sources, fold)) for fold in (first, second)]
+    for fold in (first, second):
+        if count_predictions(fold, reference) < MIN_PREDICTIONS // 4:
             return None
     return [(first, second), (second, first)] if sources[0] == sources[1] else None
 
@@ -87,22 +87,22 @@ def folds_within_streams(recordings: Sequence[Recording], reference: str) -> Fol
 
 def _cut(rec: Recording, reference: str) -> tuple[Recording, Recording]:
     """Return the early and the late half; rows of one time stay together."""
-    asked = np.flatnonzero(rec.observed(reference))
-    middle = int(np.searchsorted(rec.time, rec.time[asked[len(asked) // 2]]))
+    rows = np.flatnonzero(rec.observed(reference))
+    middle = int(np.searchsorted(rec.time, rec.time[rows[len(rows) // 2]]))
     return rec.part(slice(0, middle)), rec.part(slice(middle, None))
 
 
-def answers(recordings: Sequence[Recording], source: str) -> int:
-    """Return how many answers a source gave."""
+def count_predictions(recordings: Sequence[Recording], source: str) -> int:
+    """Return how many predictions of a source were observed."""
     return sum(int(rec.observed(source).sum()) for rec in recordings)
 
 
 def _sources(rec: Recording) -> set[str]:
-    """Return the sources that answer."""
+    """Return the sources with predictions."""
     return set(rec.source[rec.observed()].tolist())
 
 
 def median_step(recordings: Sequence[Recording]) -> float:
-    """Return the usual time from row to row."""
+    """Return the median time from row to row."""
     dt = np.concatenate([rec.dt for rec in recordings])
     return float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0

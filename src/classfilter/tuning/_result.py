@@ -1,4 +1,4 @@
-"""TODO tuning._result."""
+"""The result of tuning: a filter with its weights, channels and explanation."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from ._objective import Trial
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """A filter with its settings found.
+    """A filter with its weights and channels, as tuned or loaded.
 
     Attributes
     ----------
     beta : dict of str to float
         The weight of each source.
     channel : dict of str to Channel or None
-        The channel of each source, None where its answers are taken as they are.
+        The channel of each source, None where its predictions are not corrected.
     reference : str
-        The source that the settings were found by.
+        The source that the model was estimated from.
     candidate : Candidate or None
-        What was chosen; None of a file.
-    criterion : {"hindsight", "next answer", "labels", "nothing"}
-        What the score is: what hindsight gives, on average, to the class that the filter calls; the
-        mean logarithm of what the filter gives to the reference's next answer; the accuracy; or
-        nothing, where the data were too few.
+        The chosen settings; None after `load`.
+    criterion : {"smoothed posterior", "next prediction", "labels", "nothing"}
+        What the score is: the mean smoothed posterior of the class that the filter predicts; the
+        mean log-probability that the filter gives to the reference's next prediction; the accuracy;
+        or nothing, where there was too little data.
     table : list of Trial
-        All that was tried, the best first.
+        The candidates that were tried, the best first.
     explanation : str
-        What was chosen, and how sure it is.
+        What was chosen, and how certain that is.
     """
 
     beta: dict[str, float]
@@ -64,7 +64,7 @@ class Tuned:
         return rec.run(self._fresh, self.beta, self._channels())
 
     def smooth(self, rec: Recording, lag: int | None = None) -> Array:
-        """Look back over a recording, with channel and weights: (T, K); see `smooth`."""
+        """Smooth a recording, with channel and weights: (T, K); see `smooth`."""
         return rec.smooth(self._fresh, self.beta, self._channels(), lag=lag)
 
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
@@ -81,8 +81,8 @@ class Tuned:
         if not beta:
             raise ValueError(f"{path} has no section [beta]; name the weight of each source there")
         channels = {name: channel.get(name) for name in beta}
-        best = max(beta, key=lambda name: beta[name])
-        return cls(beta, channels, best, None, "nothing", [], f"As in {path}.", fresh)
+        reference = max(beta, key=lambda name: beta[name])
+        return cls(beta, channels, reference, None, "nothing", [], f"As in {path}.", fresh)
 
     def _channels(self) -> dict[str, Channel]:
         return {name: channel for name, channel in self.channel.items() if channel is not None}

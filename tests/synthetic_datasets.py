@@ -1,4 +1,4 @@
-"""A few made-up people in the layout of each data set, for the tests of the experiments."""
+"""A few synthetic people in the layout of each data set, for the tests of the experiments."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def activity(kind: int, n: int, rng: np.random.Generator, rate: int = 20) -> Flo
     posture = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1]])[kind]
     shake = 0.1 + 0.2 * kind
     phase = 2 * np.pi * (0.5 + 0.4 * kind) * np.arange(n) / rate + rng.uniform(0, 6)
-    found: Floats = posture + shake * np.sin(phase)[:, None] + 0.3 * rng.normal(size=(n, 3))
-    return found
+    samples: Floats = posture + shake * np.sin(phase)[:, None] + 0.3 * rng.normal(size=(n, 3))
+    return samples
 
 
 def wisdm(folder: Path, people: int = 6, seconds: int = 40) -> Path:
@@ -70,10 +70,10 @@ def capture24(folder: Path, people: int = 4, seconds: int = 60) -> Path:
         X = np.concatenate([activity(k, 100 * seconds, rng, 100) for k in range(4)])
         start = np.datetime64("2016-11-13T02:18:00")
         stamps = start + 10_000 * np.arange(len(X)).astype("m8[us]")
-        said = np.repeat([f'"{text}"' for text in ANNOTATIONS], 100 * seconds).tolist()
-        said[-1000:] = [""] * 1000
+        annotations = np.repeat([f'"{text}"' for text in ANNOTATIONS], 100 * seconds).tolist()
+        annotations[-1000:] = [""] * 1000
         lines = ["time,x,y,z,annotation"]
-        for stamp, (x, y, z), text in zip(stamps.astype(str), X, said, strict=True):
+        for stamp, (x, y, z), text in zip(stamps.astype(str), X, annotations, strict=True):
             lines.append(f"{stamp.replace('T', ' ')},{x:.6f},{y:.6f},{z:.6f},{text}")
         with gzip.open(folder / f"P{i + 1:03}.csv.gz", "wt") as file:
             file.write("\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""Bad input: an error names the argument, value, place and remedy; and nothing changes."""
+"""Invalid input: an error names the argument, value, place and remedy; nothing changes."""
 
 from typing import Any
 
@@ -6,31 +6,12 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-
-NAN, INF = float("nan"), float("inf")
-GOOD = [0.2, 0.3, 0.5]
-
-BAD_ROWS = [  # row, what the message must hold for one update, and for row 2 of a run
-    ([0.5, 0.5], r"probs has 2 entries, but the filter has 3 classes", None),
-    ([0.7, -0.2, 0.5], r"probs\[1\] is -0\.2; .* not negative", r"probs\[2, 1\] is -0\.2"),
-    ([0.5, 0.5, INF], r"probs\[2\] is inf; .* finite", r"probs\[2, 2\] is inf"),
-    ([NAN, 0.5, 0.5], r"probs\[0\] is nan .* row of NaN only", r"probs\[2, 0\] is nan"),
-    ([0.5, 0.5, 0.5], r"probs sums to 1\.5; .* normalise", r"probs in row 2 sums to 1\.5"),
-    ([0.2, 0.2, 0.5], r"probs sums to 0\.9", r"probs in row 2 sums to 0\.9"),
-]
-BAD_NUMBERS = [
-    ({"beta": 1.5}, r"beta( in row 2)? is 1\.5; it must lie in \[0, 1\]"),
-    ({"beta": -0.1}, r"beta( in row 2)? is -0\.1"),
-    ({"beta": NAN}, r"beta( in row 2)? is nan"),
-    ({"dt": -1.0}, r"dt( in row 2)? is -1\.0; .* order of time"),
-    ({"dt": INF}, r"dt( in row 2)? is inf; it must be finite"),
-    ({"dt": NAN}, r"dt( in row 2)? is nan"),
-]
+from invalid_input import INVALID_NUMBERS, INVALID_ROWS, NAN, VALID_ROW
 
 
 def started(dtype: Any) -> cf.DirichletFilter:
     f = cf.DirichletFilter(["a", "b", "c"], dtype=dtype)
-    f.run([GOOD, [0.8, 0.1, 0.1]], beta=0.5)
+    f.run([VALID_ROW, [0.8, 0.1, 0.1]], beta=0.5)
     return f
 
 
@@ -39,8 +20,8 @@ def state_bytes(f: cf.DirichletFilter) -> bytes:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("row", "message", "in_run"), BAD_ROWS)
-def test_rows(row: list[float], message: str, in_run: str | None, dtype: Any) -> None:
+@pytest.mark.parametrize(("row", "message", "in_run"), INVALID_ROWS)
+def test_invalid_rows(row: list[float], message: str, in_run: str | None, dtype: Any) -> None:
     f = started(dtype)
     before = state_bytes(f)
     for form in (row, tuple(row), np.array(row), np.array(row, np.float32)):
@@ -51,19 +32,19 @@ def test_rows(row: list[float], message: str, in_run: str | None, dtype: Any) ->
         assert state_bytes(f) == before
     if in_run is not None:
         with pytest.raises(ValueError, match=in_run if dtype == np.float64 else r"probs.*2"):
-            f.run([GOOD, GOOD, row, GOOD])
+            f.run([VALID_ROW, VALID_ROW, row, VALID_ROW])
         assert state_bytes(f) == before
 
 
-@pytest.mark.parametrize(("bad", "message"), BAD_NUMBERS)
-def test_weights_and_times(bad: dict[str, float], message: str) -> None:
+@pytest.mark.parametrize(("invalid", "message"), INVALID_NUMBERS)
+def test_invalid_weights_and_times(invalid: dict[str, float], message: str) -> None:
     f = started(np.float64)
     before = state_bytes(f)
     with pytest.raises(ValueError, match=message):
-        f.update(GOOD, **bad)
-    (name, value) = next(iter(bad.items()))
+        f.update(VALID_ROW, **invalid)
+    (name, value) = next(iter(invalid.items()))
     with pytest.raises(ValueError, match=message):
-        f.run([GOOD] * 4, **{name: [1.0, 1.0, value, 1.0]})
+        f.run([VALID_ROW] * 4, **{name: [1.0, 1.0, value, 1.0]})
     assert state_bytes(f) == before
 
 
@@ -74,25 +55,25 @@ def test_weights_and_times(bad: dict[str, float], message: str) -> None:
         (lambda f: f.update(None), ValueError, "probs has 0 dimensions; it must have 1"),
         (lambda f: f.update(["a", "b", "c"]), TypeError, "probs must hold numbers"),
         (
-            lambda f: f.update([GOOD, GOOD, GOOD]),
+            lambda f: f.update([VALID_ROW, VALID_ROW, VALID_ROW]),
             ValueError,
             "probs has 2 dimensions; it must have 1",
         ),
-        (lambda f: f.update(GOOD, beta="x"), TypeError, "beta must be a number, got 'x'"),
-        (lambda f: f.update(GOOD, dt=[1.0]), TypeError, "dt must be a number, got"),
+        (lambda f: f.update(VALID_ROW, beta="x"), TypeError, "beta must be a number, got 'x'"),
+        (lambda f: f.update(VALID_ROW, dt=[1.0]), TypeError, "dt must be a number, got"),
         (lambda f: f.update(), TypeError, r"update\(\) needs the argument probs"),
-        (lambda f: f.update(GOOD, 1, 1, 1), TypeError, "got 4 positional arguments"),
-        (lambda f: f.update(GOOD, weight=1), TypeError, "no argument 'weight'"),
-        (lambda f: f.update(GOOD, 0.5, beta=0.5), TypeError, "two values for beta"),
-        (lambda f: f.run(GOOD), ValueError, "probs has 1 dimensions; it must have 2"),
+        (lambda f: f.update(VALID_ROW, 1, 1, 1), TypeError, "got 4 positional arguments"),
+        (lambda f: f.update(VALID_ROW, weight=1), TypeError, "no argument 'weight'"),
+        (lambda f: f.update(VALID_ROW, 0.5, beta=0.5), TypeError, "two values for beta"),
+        (lambda f: f.run(VALID_ROW), ValueError, "probs has 1 dimensions; it must have 2"),
         (lambda f: f.run([[0.5, 0.5]]), ValueError, "probs has 2 entries, but the filter has 3"),
         (
-            lambda f: f.run([GOOD], beta=[1, 1]),
+            lambda f: f.run([VALID_ROW], beta=[1, 1]),
             ValueError,
             "beta has 2 entries, but probs has 1 rows",
         ),
-        (lambda f: f.run([GOOD], dt=[[1.0]]), ValueError, "dt has 2 dimensions"),
-        (lambda f: f.run([GOOD], dt="x"), TypeError, "dt must hold numbers, got 'x'"),
+        (lambda f: f.run([VALID_ROW], dt=[[1.0]]), ValueError, "dt has 2 dimensions"),
+        (lambda f: f.run([VALID_ROW], dt="x"), TypeError, "dt must hold numbers, got 'x'"),
         (lambda f: setattr(f, "state", (1.0, [1.0, 1.0])), ValueError, "alpha has 2 entries"),
         (lambda f: setattr(f, "state", (-1.0, [1.0] * 3)), ValueError, "eta must lie in"),
         (
@@ -108,7 +89,7 @@ def test_weights_and_times(bad: dict[str, float], message: str) -> None:
         (lambda f: setattr(f, "state", (1.0, [1e7, 1.0, 1.0])), ValueError, "max_concentration"),
     ],
 )
-def test_calls(call: Any, error: type[Exception], message: str) -> None:
+def test_invalid_calls(call: Any, error: type[Exception], message: str) -> None:
     f = started(np.float64)
     before = state_bytes(f)
     with pytest.raises(error, match=message):
@@ -134,7 +115,7 @@ def test_calls(call: Any, error: type[Exception], message: str) -> None:
         ),
         (3, {"floor": 0.0}, ValueError, "floor must lie in"),
         (3, {"anchor": -1.0}, ValueError, "anchor must lie in"),
-        (3, {"prior": [1.0, 1.0]}, ValueError, "one entry a class"),
+        (3, {"prior": [1.0, 1.0]}, ValueError, "one entry per class"),
         (3, {"prior": [1.0, 1.0, 0.0]}, ValueError, "alpha must be at least 1e-6"),
         (3, {"prior_weight": 0.0}, ValueError, "prior_weight is 0.0; it must be positive"),
         (3, {"max_concentration": 2.0}, ValueError, "max_concentration must lie between"),
@@ -143,7 +124,7 @@ def test_calls(call: Any, error: type[Exception], message: str) -> None:
         (3, {"dtype": np.int32}, ValueError, "dtype is int32; it must be float64 or float32"),
     ],
 )
-def test_settings(
+def test_invalid_settings(
     classes: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

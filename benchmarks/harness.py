@@ -1,4 +1,4 @@
-"""The harness: time competitors in turn, keep each one's best, print a table."""
+"""The harness: time competitors in turn, take the minimum of each, print a table."""
 
 import gc
 import math
@@ -34,9 +34,9 @@ def race(
     try:
         while rounds < least or time.perf_counter() < end:
             for name, call in calls.items():
-                begin = clock()
+                start = clock()
                 call()
-                best[name] = min(best[name], clock() - begin)
+                best[name] = min(best[name], clock() - start)
             rounds += 1
     finally:
         gc.enable()
@@ -47,17 +47,17 @@ def report(title: str, times: Mapping[str, float], goals: Mapping[str, str]) -> 
     """Print a table of times in seconds, their ratios to the first, and the goals."""
     peer = next(iter(times.values()))
     print(f"\n{title:56}{'time':>10}{'ratio':>14}   goal")
-    for name, taken in times.items():
-        row = f"  {name:54}{in_words(taken):>10}{as_ratio(taken / peer):>14}   "
+    for name, seconds in times.items():
+        row = f"  {name:54}{with_unit(seconds):>10}{as_ratio(seconds / peer):>14}   "
         print((row + goals.get(name, "")).rstrip(), flush=True)
 
 
-def in_words(seconds: float) -> str:
+def with_unit(seconds: float) -> str:
     """Return a time with its unit: 0.0123 is ``12.3 ms``."""
     unit, size = "ns", 1e-9
-    for larger, its_size in (("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)):
-        if abs(seconds) >= its_size:
-            unit, size = larger, its_size
+    for larger, larger_size in (("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)):
+        if abs(seconds) >= larger_size:
+            unit, size = larger, larger_size
     number = seconds / size
     digits = 0 if unit == "ns" or abs(number) >= 100 else 1 if abs(number) >= 10 else 2
     return f"{number:.{digits}f} {unit}"

@@ -1,4 +1,4 @@
-"""Filters of all kinds, to be exported."""
+"""Settings of filters of every kind, for tests of exported firmware."""
 
 from __future__ import annotations
 

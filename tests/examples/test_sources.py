@@ -1,4 +1,4 @@
-"""Models as sources: what a library answers is what the filter takes."""
+"""Models as sources: the filter gets what the library predicts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LOGITS = WINDOWS.reshape(40, 60) @ W.T + B
 PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
 
 
-def track(source: Any, classes: Any = 4) -> Floats:
-    """What a cascade makes of the windows, one a step."""
+def cascade_probs(source: Any, classes: Any = 4) -> Floats:
+    """The filtered probabilities of a cascade over the windows, one per step."""
     f = cf.DirichletFilter(classes, half_life=3.0, estimate="mean")
     cascade = cf.Cascade(f, {"model": source}, window={"model": 20})
     steps = list(cascade.run(WINDOWS, rate=20, step=1.0))
@@ -29,7 +29,7 @@ def track(source: Any, classes: Any = 4) -> Floats:
     return np.array([step.probs for step in steps])
 
 
-def told(probs: Floats) -> Floats:
+def expected_probs(probs: Floats) -> Floats:
     f = cf.DirichletFilter(4, half_life=3.0, estimate="mean")
     return f.run(probs, dt=[0.0] + [1.0] * (len(probs) - 1))
 
@@ -40,8 +40,8 @@ def test_sklearn() -> None:
     rows = WINDOWS.reshape(40, 60)
     model = LogisticRegression().fit(rows, np.arange(40) % 4)
     alone = np.concatenate([model.predict_proba(row[None]) for row in rows])
-    found = track(from_sklearn(model), model.classes_.tolist())
-    assert found.tobytes() == told(alone).tobytes()
+    result = cascade_probs(from_sklearn(model), model.classes_.tolist())
+    assert result.tobytes() == expected_probs(alone).tobytes()
 
 
 @pytest.mark.parametrize("logits", [True, False])
@@ -64,8 +64,8 @@ def test_onnx(tmp_path: Path, logits: bool, number: Any, error: float) -> None:
     opset = [onnx.helper.make_opsetid("", 13)]
     path = tmp_path / "linear.onnx"
     onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), path)
-    found = track(from_onnx(path, logits=logits))
-    np.testing.assert_allclose(found, told(PROBS), rtol=0, atol=error)
+    result = cascade_probs(from_onnx(path, logits=logits))
+    np.testing.assert_allclose(result, expected_probs(PROBS), rtol=0, atol=error)
 
 
 @pytest.mark.parametrize("logits", [True, False])
@@ -76,15 +76,15 @@ def test_torch(logits: bool) -> None:
     module = torch.nn.Sequential(*layers, *([] if logits else [torch.nn.Softmax(-1)]))
     with torch.no_grad():
         linear.weight[:], linear.bias[:] = torch.as_tensor(W), torch.as_tensor(B)
-    found = track(from_torch(module, logits=logits))
-    np.testing.assert_allclose(found, told(PROBS), rtol=0, atol=1e-12)
+    result = cascade_probs(from_torch(module, logits=logits))
+    np.testing.assert_allclose(result, expected_probs(PROBS), rtol=0, atol=1e-12)
 
 
-def test_a_tensor_with_a_gradient_is_an_answer() -> None:
+def test_a_tensor_with_a_gradient_is_accepted() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    answers = iter(PROBS)
+    rows = iter(PROBS)
 
     def source(window: Floats) -> Any:
-        return torch.tensor(next(answers)[None], requires_grad=True)
+        return torch.tensor(next(rows)[None], requires_grad=True)
 
-    assert track(source).tobytes() == told(PROBS).tobytes()
+    assert cascade_probs(source).tobytes() == expected_probs(PROBS).tobytes()

@@ -1,4 +1,4 @@
-"""Lines for a live stream, and the processes that answer them."""
+"""NDJSON lines, processes that filter them, and the expected results."""
 
 import json
 import math
@@ -21,16 +21,20 @@ DRIVER = """
 import json, signal, sys
 from pathlib import Path
 from classfilter import DirichletFilter
-from classfilter.live import serve
+from classfilter.streaming import _pipes, serve
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, signal.SIG_DFL)
-given = json.loads(sys.argv[1])
-state = given.get("state")
-def make(names):
-    return DirichletFilter(given.get("classes", names), **given.get("options", {}))
+arguments = json.loads(sys.argv[1])
+_pipes.GRACE = arguments.get("grace", _pipes.GRACE)
+state = arguments.get("state")
+def make_filter(names):
+    return DirichletFilter(arguments.get("classes", names), **arguments.get("options", {}))
 try:
     served = serve(
-        make, given.get("beta", 1.0), state=Path(state) if state else None, every=given["every"]
+        make_filter,
+        arguments.get("beta", 1.0),
+        state=Path(state) if state else None,
+        every=arguments["every"],
     )
 except ValueError as error:
     sys.exit(f"ValueError: {error}")
@@ -40,23 +44,23 @@ print(json.dumps(served), file=sys.stderr)
 """
 CLASSES = ("walk", "sit", "sleep")
 BETA = {"weak": 0.25, "strong": 1.0, "default": 0.5}
-GOOD = {"time": 0, "p_walk": 0.7, "p_sit": 0.3}
+VALID = {"time": 0, "p_walk": 0.7, "p_sit": 0.3}
 
 
-def command(every: float = 1000.0, **given: Any) -> list[str]:
-    return [sys.executable, "-c", DRIVER, json.dumps(given | {"every": every})]
+def command(every: float = 1000.0, **arguments: Any) -> list[str]:
+    return [sys.executable, "-c", DRIVER, json.dumps(arguments | {"every": every})]
 
 
-def run(lines: bytes, **given: Any) -> tuple[list[bytes], str]:
-    """The answers and what was told, of a process that gets all lines at once."""
-    done = subprocess.run(command(**given), input=lines, capture_output=True, timeout=60)
+def run(lines: bytes, **arguments: Any) -> tuple[list[bytes], str]:
+    """Return the results and the messages of a process that gets all lines at once."""
+    done = subprocess.run(command(**arguments), input=lines, capture_output=True, timeout=60)
     return done.stdout.splitlines(keepends=True), done.stderr.decode()
 
 
 @contextmanager
-def child(stdin: int = subprocess.PIPE, **given: Any) -> Iterator[Any]:
+def child(stdin: int = subprocess.PIPE, **arguments: Any) -> Iterator[Any]:
     with subprocess.Popen(
-        command(**given),
+        command(**arguments),
         bufsize=0,
         stdin=stdin,
         stdout=subprocess.PIPE,
@@ -68,23 +72,25 @@ def child(stdin: int = subprocess.PIPE, **given: Any) -> Iterator[Any]:
             process.kill()
 
 
-def serve_here(lines: list[bytes], made: Any = DirichletFilter, **given: Any) -> list[bytes]:
-    """The answers, without a process of its own."""
+def serve_here(
+    lines: list[bytes], make_filter: Any = DirichletFilter, **arguments: Any
+) -> list[bytes]:
+    """Return the results, without a process of its own."""
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(lines))
         source.seek(0)
-        serve(made, source=source.fileno(), sink=sink.fileno(), **given)
+        serve(make_filter, source=source.fileno(), sink=sink.fileno(), **arguments)
         sink.seek(0)
         return sink.readlines()
 
 
 def read_line(fd: int, seconds: float = 20.0) -> bytes:
-    """One line, as soon as it is there."""
+    """Return one line, as soon as it is there."""
     line = b""
     while not line.endswith(b"\n"):
-        assert select.select([fd], [], [], seconds)[0], f"no answer, only {line!r}"
+        assert select.select([fd], [], [], seconds)[0], f"no result, only {line!r}"
         byte = os.read(fd, 1)
-        assert byte, f"no answer, only {line!r}, and the end"
+        assert byte, f"no result, only {line!r}, and the end"
         line += byte
     return line
 
@@ -92,7 +98,7 @@ def read_line(fd: int, seconds: float = 20.0) -> bytes:
 def wait_for(condition: Any, seconds: float = 20.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not come"
+        assert time.monotonic() < end, "the condition did not come true"
         time.sleep(0.002)
 
 
@@ -101,7 +107,7 @@ def as_line(row: dict[str, Any]) -> bytes:
 
 
 def many_rows(T: int, seed: int, names: tuple[Any, ...] = ("1", 1, "ann", None)) -> list[Any]:
-    """Rows of interleaved streams, with equal times, pauses and missing observations."""
+    """Return rows of interleaved streams, with equal times, pauses and missing observations."""
     rng = random.Random(seed)
     streams = {name: random_stream(len(CLASSES), T, seed + i) for i, name in enumerate(names)}
     at, count = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
@@ -125,11 +131,11 @@ def many_rows(T: int, seed: int, names: tuple[Any, ...] = ("1", 1, "ann", None))
 def expected(
     rows: list[Any], fresh: DirichletFilter, channel: dict[str, Channel] | None = None
 ) -> list[list[float]]:
-    """The filtered probabilities of all rows, from a recording of each stream."""
+    """Return the filtered probabilities of all rows, from a recording of each stream."""
     parts: dict[Any, list[int]] = {}
     for i, row in enumerate(rows):
         parts.setdefault(repr(row.get("stream")), []).append(i)
-    found: list[list[float]] = [[]] * len(rows)
+    filtered: list[list[float]] = [[]] * len(rows)
     for part in parts.values():
         rec = Recording(
             [rows[i]["time"] for i in part],
@@ -138,5 +144,5 @@ def expected(
             CLASSES,
         )
         for i, p in zip(part, rec.run(fresh, BETA, channel).tolist(), strict=True):
-            found[i] = p
-    return found
+            filtered[i] = p
+    return filtered

@@ -1,0 +1,45 @@
+"""Two suites: the quick one that everybody runs, and with --all the slow, emulated and trained rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).parent
+HEAVY = ("tests/experiments", "tests/examples", "tests/embedded/emulated", "experiments", "examples")
+"""Folders that need PyTorch, ONNX, cross compilers or emulators."""
+LEFT_OUT = pytest.StashKey[int]()
+
+# No test may depend on the clock: machines are slow, shared and noisy.
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=200)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run the slow and heavy tests too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    hypothesis.settings.load_profile("thorough" if config.getoption("--all") else "quick")
+    config.addinivalue_line("markers", "slow: seconds for one more proof; run with --all")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    heavy = any(collection_path.is_relative_to(ROOT / folder) for folder in HEAVY)
+    return True if heavy and not config.getoption("--all") else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--all"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    config.stash[LEFT_OUT] = len(slow)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.getoption("--all"):
+        return "all tests"
+    return "left out: slow tests, experiments, examples, emulators; make test-all runs them"

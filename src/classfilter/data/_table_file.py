@@ -1,0 +1,81 @@
+"""A table in a file, scanned once and read in parts."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._optional import import_optional
+from ._files import file_suffix, reading
+from ._frames import table_classes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ROWS_AT_ONCE = 100_000
+HEADER_LINES = {".csv": 1, ".ndjson": 0, ".jsonl": 0}
+
+
+class TableFile:
+    """A ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file; its metadata is read once.
+
+    The cells of a CSV file stay text.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    suffix : str
+        The kind of the file.
+    columns : list of str
+        The names of the columns.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        polars = import_optional("polars")
+        self.path = Path(path)
+        self.suffix = file_suffix(self.path)
+        literal = glob.escape(str(self.path))  # Polars would expand a pattern
+        # One lazy frame for all: Polars keeps the schema and the metadata with it.
+        self._scan: pl.LazyFrame
+        with reading(self.path):
+            if self.suffix == ".csv":
+                self._scan = polars.scan_csv(literal, infer_schema=False)
+            elif self.suffix == ".parquet":
+                self._scan = polars.scan_parquet(literal)
+            else:
+                self._scan = polars.scan_ndjson(literal, infer_schema_length=None)
+            self.columns: list[str] = self._scan.collect_schema().names()
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that the columns name."""
+        return table_classes(self.columns)
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows; a text file is read to count them."""
+        with reading(self.path):
+            return int(self._scan.select(import_optional("polars").len()).collect().item())
+
+    def parts(self, whole: bool = False) -> Iterator[pl.DataFrame]:
+        """Read the rows in order, part by part; at least one part, even without rows."""
+        if whole:
+            yield self._scan.collect()
+        elif self.suffix == ".parquet":
+            # Batches would read several row groups ahead; a slice decodes no more than it needs.
+            for start in range(0, max(self.rows, 1), ROWS_AT_ONCE):
+                yield self._scan.slice(start, ROWS_AT_ONCE).collect()
+        else:
+            batches = self._scan.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True)
+            first = next(batches, None)
+            yield self._scan.head(0).collect() if first is None else first
+            yield from batches
+
+    def place(self, row: int) -> str:
+        """Return the line of a row of a text file, in brackets, for an error message."""
+        header = HEADER_LINES.get(self.suffix)
+        return "" if header is None else f" (line {header + row + 1})"

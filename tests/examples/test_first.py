@@ -1,0 +1,28 @@
+"""The data of the README's first example: those that its script writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from examples import first
+
+
+def test_the_table_is_what_the_script_writes(tmp_path: Path) -> None:
+    first.write_predictions(tmp_path / "predictions.csv")
+    written, committed = pl.read_csv(tmp_path / "predictions.csv"), pl.read_csv(first.TABLE)
+    names = ["time", "stream", "source", "label"]
+    assert written.columns == committed.columns
+    assert written.select(names).equals(committed.select(names))
+    difference = written.drop(names).to_numpy() - committed.drop(names).to_numpy()
+    assert np.abs(difference).max() <= 0.001 + 1e-12  # a last digit may be rounded differently
+
+
+def test_the_picture_is_drawn(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    first.draw(first.TABLE, tmp_path / "docs/first.png")
+    drawn, committed = imread(tmp_path / "docs/first.png"), imread(first.PICTURE)
+    assert drawn.shape == committed.shape
