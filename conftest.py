@@ -1,4 +1,4 @@
-"""Two suites: the quick one that everybody runs, and with --all the slow, emulated and trained rest."""
+"""Two suites: a quick one for everybody; with --all the slow, emulated and trained tests too."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent
-HEAVY = ("tests/experiments", "tests/examples", "tests/embedded/emulated", "experiments", "examples")
+HEAVY = ("tests/experiments", "tests/examples", "tests/emulated", "experiments", "examples")
 """Folders that need PyTorch, ONNX, cross compilers or emulators."""
-LEFT_OUT = pytest.StashKey[int]()
 
 # No test may depend on the clock: machines are slow, shared and noisy.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
@@ -34,9 +33,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--all"):
         return
-    slow = [item for item in items if item.get_closest_marker("slow")]
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
-    config.stash[LEFT_OUT] = len(slow)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

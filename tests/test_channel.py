@@ -8,7 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, mutual_info_score
@@ -35,7 +35,6 @@ def random_channel(K: int, seed: int) -> tuple[Channel, Floats]:
 
 
 @given(CLASSES, SEEDS)
-@settings(deadline=None)
 def test_the_formula_in_mpmath(K: int, seed: int) -> None:
     channel, outputs = random_channel(K, seed)
     corrected = channel.apply(outputs)
@@ -54,7 +53,6 @@ def test_the_formula_in_mpmath(K: int, seed: int) -> None:
 
 
 @given(CLASSES, SEEDS)
-@settings(deadline=None)
 def test_it_returns_probabilities(K: int, seed: int) -> None:
     channel, outputs = random_channel(K, seed)
     corrected = np.delete(channel.apply(outputs), 2, axis=0)
@@ -63,7 +61,6 @@ def test_it_returns_probabilities(K: int, seed: int) -> None:
 
 
 @given(CLASSES, SEEDS)
-@settings(deadline=None)
 def test_one_row_gives_the_same_bits_as_many(K: int, seed: int) -> None:
     channel, outputs = random_channel(K, seed)
     corrected = channel.apply(outputs)
@@ -76,7 +73,6 @@ def test_one_row_gives_the_same_bits_as_many(K: int, seed: int) -> None:
 
 
 @given(CLASSES, SEEDS)
-@settings(deadline=None)
 def test_classes_in_another_order(K: int, seed: int) -> None:
     channel, outputs = random_channel(K, seed)
     to = np.random.default_rng(seed).permutation(K)
@@ -107,7 +103,6 @@ def test_classes_that_it_cannot_distinguish_follow_the_prior() -> None:
 
 
 @given(CLASSES, SEEDS)
-@settings(deadline=None)
 def test_matrix_and_prior_build_the_same_channel(K: int, seed: int) -> None:
     channel, _ = random_channel(K, seed)
     again = Channel(channel.matrix, channel.prior)
@@ -139,7 +134,6 @@ def test_it_cannot_be_changed_from_outside() -> None:
 
 
 @given(st.integers(2, 5), SEEDS)
-@settings(deadline=None)
 def test_from_one_hot_outputs_it_is_the_confusion_matrix(K: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     label = np.concatenate([np.arange(K), rng.integers(K, size=40)])
@@ -151,7 +145,6 @@ def test_from_one_hot_outputs_it_is_the_confusion_matrix(K: int, seed: int) -> N
 
 
 @given(st.integers(2, 5), SEEDS, st.floats(0.01, 100))
-@settings(deadline=None)
 def test_soft_counts_and_smoothing_in_loops(K: int, seed: int, smoothing: float) -> None:
     rng = np.random.default_rng(seed)
     weak, strong = rng.dirichlet(np.ones(K), 12), rng.dirichlet(np.ones(K), 12)
@@ -182,7 +175,6 @@ TIMES = st.lists(st.integers(0, 40).map(lambda n: n / 4), min_size=1, max_size=1
 
 
 @given(TIMES, TIMES)
-@settings(deadline=None)
 def test_nearest_against_all_distances(time: list[float], others: list[float]) -> None:
     others.sort()
     indices = nearest(np.array(time), np.array(others))
@@ -192,7 +184,6 @@ def test_nearest_against_all_distances(time: list[float], others: list[float]) -
 
 
 @given(TIMES, TIMES, SEEDS)
-@settings(deadline=None)
 def test_the_nearest_outputs_count(time: list[float], others: list[float], seed: int) -> None:
     """By pairs from a loop; the better outputs may be in any order of time."""
     rng = np.random.default_rng(seed)
@@ -210,7 +201,6 @@ def test_the_nearest_outputs_count(time: list[float], others: list[float], seed:
 
 
 @given(SEEDS)
-@settings(deadline=None)
 def test_between_recordings(seed: int) -> None:
     rng = np.random.default_rng(seed)
     recs, weak, strong = [], [], []
@@ -256,7 +246,6 @@ def counts(K: int, seed: int) -> NDArray[np.intp]:
 
 
 @given(CLASSES, SEEDS, st.floats(1, 100))
-@settings(deadline=None)
 def test_the_weight_is_the_mutual_information_of_scikit_learn(
     K: int, seed: int, repeats: float
 ) -> None:
@@ -271,7 +260,6 @@ def test_the_weight_is_the_mutual_information_of_scikit_learn(
 
 
 @given(CLASSES, SEEDS, st.floats(1e-6, 1e6))
-@settings(deadline=None)
 def test_the_weight_does_not_depend_on_scale_or_order(K: int, seed: int, scale: float) -> None:
     matrix, rng = counts(K, seed), np.random.default_rng(seed)
     expected = pytest.approx(beta_from_confusion(matrix), rel=1e-9, abs=1e-11)
@@ -293,7 +281,6 @@ def test_the_more_accurate_the_more_weight(K: int) -> None:
 
 
 @given(CLASSES, SEEDS)
-@settings(deadline=None)
 def test_without_error_1_by_chance_0(K: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     often, predicted = rng.integers(1, 1000, K), rng.integers(0, 1000, K) + np.eye(K)[0]
@@ -396,7 +383,6 @@ def test_errors_name_the_argument_the_row_and_the_remedy(call: Any, message: str
 
 
 @given(CLASSES, SEEDS)
-@settings(deadline=None)
 def test_single_precision(K: int, seed: int) -> None:
     channel, outputs = random_channel(K, seed)
     corrected = channel.apply(outputs.astype(np.float32))

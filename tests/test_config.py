@@ -63,7 +63,7 @@ def same(a: Any, b: Any) -> bool:
     return True
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(f=filters(), beta=WEIGHTS)
 def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
@@ -77,7 +77,7 @@ def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
     assert restored.filter.run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(f=filters(), beta=WEIGHTS)
 def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
@@ -90,7 +90,7 @@ def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
     assert restored["beta"] == beta
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(f=filters(), sources=WEIGHTS, seed=st.integers(0, 2**32 - 1))
 def test_channels_are_restored_to_the_bit(
     f: cf.DirichletFilter, sources: dict[str, float], seed: int, tmp_path: Path

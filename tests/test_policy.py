@@ -59,7 +59,7 @@ def test_a_strong_call_that_was_not_made_is_chosen_again(make_policy: Callable[[
 
 @pytest.mark.parametrize("make_policy", POLICIES)
 @given(SEEDS, st.integers(0, 60))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_restored_policy_continues(
     make_policy: Callable[[], Policy], seed: int, cut: int
 ) -> None:
@@ -117,7 +117,7 @@ def test_copy_keeps_every_setting() -> None:
 
 @pytest.mark.parametrize("make_policy", POLICIES)
 @given(SEEDS, st.permutations(range(4)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_order_of_classes_does_not_matter(
     make_policy: Callable[[], Policy], seed: int, order: list[int]
 ) -> None:

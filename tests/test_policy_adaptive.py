@@ -211,7 +211,7 @@ def test_uncertainty_brings_the_call_forward() -> None:
     st.integers(0, 30),
     st.sampled_from([2.0, 30.0, 300.0]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_limits_are_never_broken(
     seed: int, budget: float, min_gap: int, more: int, horizon: float
 ) -> None:
@@ -226,7 +226,7 @@ def test_limits_are_never_broken(
 
 
 @given(SEEDS, st.integers(2, 40), st.sampled_from([0.0, 0.05, 1.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement: float) -> None:
     """Above the highest score no gap is below 1 / budget, below the lowest none is above it."""
     T, horizon = 1500, 4.0

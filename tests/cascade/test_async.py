@@ -120,7 +120,7 @@ def test_the_deadline_is_kept(deadline: float) -> None:
 # --- late outputs -----------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     f=st.sampled_from(FILTERS),
     delays=st.lists(st.integers(0, 9), min_size=1, max_size=25),

@@ -49,7 +49,7 @@ SLOW, OTHER = Adaptive(budget=1 / 5, horizon=20), Adaptive(budget=1 / 5, horizon
 # --- state ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     f=st.sampled_from(FILTERS),
     policy=st.sampled_from(POLICIES),

@@ -162,7 +162,7 @@ def test_a_source_may_change_its_window() -> None:
     assert [step_bits(step) for step in cascade.run([x], RATE, STEP)] == tidy
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 400), max_size=30),
     rate=st.sampled_from([10.0, 7.3, 33.3, 4.0]),

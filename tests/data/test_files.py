@@ -18,7 +18,7 @@ from classfilter.data._recording import Recording, recordings
 from example_tables import FILES, KINDS, columns, tables
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("suffix", FILES)
 @given(cells=tables(), label=st.lists(st.sampled_from([-1, 0, 1]), min_size=24, max_size=24))
 def test_files_round_trip(

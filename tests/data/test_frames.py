@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
@@ -196,7 +196,6 @@ def same_cells(a: list[Any], b: list[Any]) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(tables(), options())
-@settings(deadline=None)
 def test_streams_are_separate_and_rows_in_place(
     kind: str, cells: dict[str, Any], settings: dict[str, Any]
 ) -> None:
@@ -218,7 +217,6 @@ def test_streams_are_separate_and_rows_in_place(
 
 
 @given(tables(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_rows_in_any_order_of_time(cells: dict[str, Any], random: Any) -> None:
     """Rows of equal time are interchangeable only in order, so all times differ."""
     rows = len(cells["time"])
@@ -290,7 +288,6 @@ def test_labels_do_not_matter_for_filtering() -> None:
 
 
 @given(tables(), st.booleans())
-@settings(deadline=None)
 def test_a_channel_corrects_a_source(cells: dict[str, Any], backwards: bool) -> None:
     """As in a recording of each stream, in the filter's order of classes."""
     names = [name[2:] for name in cells if name.startswith("p_")][:: -1 if backwards else 1]

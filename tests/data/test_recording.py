@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -120,7 +120,6 @@ def test_a_missing_observation(missing: list[Any]) -> None:
 
 
 @given(st.permutations(list(range(8))))
-@settings(deadline=None)
 def test_sorting_keeps_rows_together_and_equal_times_in_order(order: list[int]) -> None:
     time = np.array([i // 2 for i in order], dtype=float)  # each time twice
     probs = np.array([[i / 10, 1 - i / 10] for i in order])
@@ -187,7 +186,6 @@ def exact(moment: datetime) -> float:
 
 
 @given(MOMENTS, OFFSETS)
-@settings(deadline=None)
 def test_dates_become_unix_seconds(moment: datetime, zone: timezone) -> None:
     aware = moment.replace(tzinfo=zone)
     utc = moment.replace(tzinfo=timezone.utc)
@@ -316,7 +314,6 @@ def test_sums_near_1_are_valid(total: float) -> None:
 @example([0.0, 1.05])
 @example([0.0, 0.95])
 @example([0.05, 0.9])
-@settings(deadline=None)
 def test_it_rejects_what_the_filter_rejects(row: list[float]) -> None:
     def rejects(call: Any) -> bool:
         try:
@@ -373,7 +370,6 @@ def as_recording(s: Stream) -> tuple[Recording, dict[str, float]]:
 
 
 @given(streams(), options())
-@settings(deadline=None)
 def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None:
     rec, beta = as_recording(s)
     f = cf.DirichletFilter(rec.classes, **settings)
@@ -418,7 +414,6 @@ def test_other_classes(classes: Any) -> None:
 
 
 @given(streams(), st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_a_channel_corrects_a_source(s: Stream, seed: int) -> None:
     """Row by row, in the filter's order of classes."""
     rng, K = np.random.default_rng(seed), s.probs.shape[1]

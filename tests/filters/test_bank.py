@@ -21,7 +21,7 @@ def same(a: NDArray[Any], b: NDArray[Any]) -> bool:
 @given(
     st.integers(2, 12), st.integers(1, 40), options(), st.integers(0, 2**32 - 1), st.integers(1, 4)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_bank_is_n_filters(
     K: int, N: int, settings: dict[str, Any], seed: int, threads: int
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
@@ -20,7 +20,6 @@ def observations(stream: Stream) -> Stream:
 
 
 @given(streams())
-@settings(deadline=None)
 def test_raw_is_the_last_row(stream: Stream) -> None:
     T, K = stream.probs.shape
     out = cf.RawFilter(K).run(*stream)
@@ -31,7 +30,6 @@ def test_raw_is_the_last_row(stream: Stream) -> None:
 
 
 @given(streams(), st.integers(1, 8))
-@settings(deadline=None)
 def test_mean_is_pandas_rolling_mean(stream: Stream, window: int) -> None:
     rows = observations(stream).probs
     out = cf.MeanFilter(stream.probs.shape[1], window).run(rows)
@@ -49,7 +47,6 @@ def test_mean_weights_its_rows() -> None:
 
 
 @given(streams(max_rows=30), st.sampled_from([0.3, 0.9, 0.99]))
-@settings(deadline=None)
 def test_ema_is_pandas_ewm(stream: Stream, gamma: float) -> None:
     """At equal steps; rows of NaN let time pass there too."""
     K = stream.probs.shape[1]
@@ -59,7 +56,6 @@ def test_ema_is_pandas_ewm(stream: Stream, gamma: float) -> None:
 
 
 @given(streams(), st.sampled_from([0.0, 0.3, 0.9, 1.0]))
-@settings(deadline=None)
 def test_ema_is_its_formula(stream: Stream, gamma: float) -> None:
     K = stream.probs.shape[1]
     out = cf.EmaFilter(K, gamma).run(*stream)
@@ -79,7 +75,6 @@ def test_ema_half_life() -> None:
 
 
 @given(streams(), st.integers(1, 8))
-@settings(deadline=None)
 def test_vote_is_a_count(stream: Stream, window: int) -> None:
     rows, K = observations(stream).probs, stream.probs.shape[1]
     rows = rows[(rows == rows.max(axis=1, keepdims=True)).sum(axis=1) == 1]  # no split votes
@@ -100,7 +95,6 @@ def test_vote_splits_a_tie_and_weights() -> None:
 
 
 @given(streams())
-@settings(deadline=None)
 def test_hold_is_the_last_of_the_highest_weight(stream: Stream) -> None:
     K = stream.probs.shape[1]
     out = cf.HoldFilter(K).run(*stream)

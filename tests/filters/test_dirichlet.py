@@ -87,7 +87,7 @@ def test_equal_rows_up_to_the_largest_concentration(K: int, beta: float, row: st
 
 
 @given(streams(), options())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_gradient_vanishes(stream: Stream, settings: dict[str, Any]) -> None:
     """In mpmath, from the filter's own state, so that errors of earlier steps do not count."""
     settings |= {"dtype": np.float64, "anchor": 0.0}
@@ -138,7 +138,7 @@ def test_algorithm_1_converges_to_the_same(beta: float) -> None:
 
 
 @given(streams(5, 6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_point_of_algorithm_1_is_higher(stream: Stream) -> None:
     K = stream.probs.shape[1]
     f = cf.DirichletFilter(K, 0.8)
@@ -156,7 +156,6 @@ def test_no_point_of_algorithm_1_is_higher(stream: Stream) -> None:
 
 
 @given(streams(), st.sampled_from([0.3, 0.9, 0.999]))
-@settings(deadline=None)
 def test_weight_one_is_linear_in_nu(stream: Stream, gamma: float) -> None:
     probs = stream.probs[~np.isnan(stream.probs).any(axis=1)]
     K = stream.probs.shape[1]
@@ -183,7 +182,6 @@ def test_nu_equals_the_papers() -> None:
 
 
 @given(streams(), options())
-@settings(deadline=None)
 def test_simplex(stream: Stream, settings: dict[str, Any]) -> None:
     f = cf.DirichletFilter(stream.probs.shape[1], **settings)
     P = f.run(*stream)
@@ -197,7 +195,6 @@ def test_simplex(stream: Stream, settings: dict[str, Any]) -> None:
 
 
 @given(streams(), options(), st.data())
-@settings(deadline=None)
 def test_any_chunking_gives_the_same_bits(
     stream: Stream, settings: dict[str, Any], data: st.DataObject
 ) -> None:
@@ -218,7 +215,6 @@ def test_any_chunking_gives_the_same_bits(
 
 
 @given(streams(), options(), st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_permuting_classes(stream: Stream, settings: dict[str, Any], seed: int) -> None:
     settings["dtype"] = np.float64
     K = stream.probs.shape[1]
@@ -241,7 +237,6 @@ def test_permuting_classes(stream: Stream, settings: dict[str, Any], seed: int) 
     st.floats(0, 30, allow_subnormal=False),
     st.floats(0, 30, allow_subnormal=False),
 )
-@settings(deadline=None)
 def test_time_splits(stream: Stream, settings: dict[str, Any], a: float, b: float) -> None:
     settings["dtype"] = np.float64
     K = stream.probs.shape[1]
@@ -280,7 +275,6 @@ def test_the_anchor_pulls_back_to_the_prior() -> None:
 
 
 @given(streams(), options(), st.integers(0, 20))
-@settings(deadline=None)
 def test_restored_filters_continue_with_the_same_bits(
     stream: Stream, settings: dict[str, Any], cut: int
 ) -> None:

@@ -68,7 +68,7 @@ FILTERS: dict[str, Make] = {
     "hold": lambda order: cf.HoldFilter(len(order)),
 }
 every_filter = pytest.mark.parametrize("make", FILTERS.values(), ids=list(FILTERS))
-some = settings(max_examples=25, deadline=None)
+some = settings(max_examples=25)
 
 
 def fresh(make: Make, K: int) -> Any:

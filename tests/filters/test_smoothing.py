@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hmmlearn import _hmmc
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.linalg import expm
@@ -238,7 +238,6 @@ def test_a_missing_row_between_long_pauses() -> None:
 
 
 @given(streams(6, 12), options(), st.integers(1, 12))
-@settings(deadline=None)
 def test_any_settings_and_any_lag(stream: Stream, settings: Any, lag: int) -> None:
     """Each row of a lag is that row with the stream cut off after the lag, to the bit."""
     f = cf.DirichletFilter(stream.probs.shape[1], **settings)
@@ -355,7 +354,6 @@ def test_any_order_of_the_classes(lag: int | None) -> None:
 
 
 @given(streams(5, 15), st.integers(0, 99))
-@settings(deadline=None)
 def test_time_may_run_backwards(stream: Stream, seed: int) -> None:
     """Where the prior is as strong at either end, and the chain is reversible."""
     K = stream.probs.shape[1]

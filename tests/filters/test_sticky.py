@@ -61,7 +61,6 @@ def test_hmmlearn_s_forward_pass(K: int) -> None:
 
 
 @given(streams(max_rows=12), st.sampled_from([0.0, 0.3, 0.99, 1.0]), st.integers(0, 99))
-@settings(deadline=None)
 def test_fifty_digits(stream: Stream, stay: float, seed: int) -> None:
     K = stream.probs.shape[1]
     prior = random_prior(K, seed)
@@ -84,7 +83,7 @@ def test_fifty_digits(stream: Stream, stay: float, seed: int) -> None:
 
 
 @given(streams(6, 12), st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_transitions_over_irregular_times(stream: Stream, seed: int) -> None:
     K = stream.probs.shape[1]
     rates = random_rates(K, seed)
@@ -171,7 +170,6 @@ def test_the_hardest_evidence(K: int, beta: float, dtype: Any) -> None:
 
 
 @given(streams(), st.sampled_from([0.0, 0.5, 0.99, 1.0]), st.booleans(), st.integers(0, 99))
-@settings(deadline=None)
 def test_single_precision(stream: Stream, stay: float, with_transitions: bool, seed: int) -> None:
     K = stream.probs.shape[1]
     dynamics: dict[str, Any] = {"stay": stay}
@@ -203,7 +201,6 @@ def test_powers_are_exponentials(K: int, dt: float) -> None:
 
 
 @given(st.integers(2, 8), st.integers(0, 999), st.floats(0, 1e4), st.floats(0, 1e4))
-@settings(deadline=None)
 def test_powers_multiply(K: int, seed: int, a: float, b: float) -> None:
     f = cf.StickyFilter(K, transitions=expm(random_rates(K, seed)))
     product = f._transitions(a) @ f._transitions(b)
@@ -211,7 +208,6 @@ def test_powers_multiply(K: int, seed: int, a: float, b: float) -> None:
 
 
 @given(st.integers(2, 10), st.integers(0, 999), st.sampled_from([1e-3, 0.1, 0.5]))
-@settings(deadline=None)
 def test_rates_are_recovered(K: int, seed: int, speed: float) -> None:
     rates = random_rates(K, seed, speed)
     np.testing.assert_allclose(
@@ -233,7 +229,6 @@ def test_rates_of_a_matrix_without_eigenvectors() -> None:
 
 
 @given(st.integers(2, 6), st.integers(0, 999))
-@settings(deadline=None)
 def test_similar_rates_where_there_are_no_exact_ones(K: int, seed: int) -> None:
     """Most random matrices have no exact rates: those in use are valid, and time still splits."""
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""The cost of an update on a microcontroller: ``python -m tests.embedded``.
+"""The cost of an update on a microcontroller: ``python -m tests.emulated``.
 
 For each number of classes, filter and weight, a firmware folder is exported, its self-test run on
 each emulated board, and an update measured there: instructions, flash and memory.

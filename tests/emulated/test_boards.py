@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from classfilter.embedded import export
-from embedded.board import HERE, M0, M4F, STRICT, Target, build, missing, run, symbols
+from emulated.board import HERE, M0, M4F, STRICT, Target, build, missing, run, symbols
 from firmware_configs import configs
 
 emulated = pytest.mark.skipif(missing() is not None, reason=missing() or "")
