@@ -87,13 +87,6 @@ CF_INLINE CF_(work) CF_(carve)(size_t classes, size_t rows, CF_LANES_GIVEN, cf_r
 /* Where lanes go separate ways, each number is chosen, not each way, so that the loops become vector code. */
 #define CF_CHOOSE(lane_goes, value, other) (lanes == 1 || (lane_goes) ? (value) : (other))
 
-/* A call whose argument is a constant where speed counts. */
-#ifdef CF_SMALL
-#define CF_EITHER(mixed, call) call(mixed)
-#else
-#define CF_EITHER(mixed, call) ((mixed) ? call(1) : call(0))
-#endif
-
 /* A loop over the numbers of the rows, none of which depends on another. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define CF_INDEPENDENT _Pragma("GCC ivdep")
@@ -176,7 +169,7 @@ CF_PART void CF_(complete)(const CF_(work) *w, CF_LANES_GIVEN) {
 /* Polygamma functions. `lag` becomes log of the sum's h over the row's, less `rest`, so that
    lag[k] - lag[classes] = digamma(sum) - digamma(row). */
 CF_PART void CF_(polygammas)(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *restrict x,
-                               cf_real *restrict lag, cf_real *restrict first, cf_real *restrict second) {
+                             cf_real *restrict lag, cf_real *restrict first, cf_real *restrict second) {
     cf_real top_h[CF_LANES];
     size_t k, l;
     for (l = 0; l < lanes; l++) top_h[l] = x[classes * lanes + l] + (CF_SHIFT - CF_R(0.5));
@@ -188,6 +181,35 @@ CF_PART void CF_(polygammas)(size_t classes, size_t rows, CF_LANES_GIVEN, const 
         second[i] = p.tetragamma;
     }
 }
+
+/* The polygamma functions are most of the code, so they are compiled once for one lane and once for several, not
+   wherever they are needed. */
+#ifdef CF_SMALL
+#define CF_POLYGAMMAS CF_(polygammas)
+#else
+#define CF_POLYGAMMAS CF_(polygammas_of_lanes)
+CF_KERNEL void CF_(polygammas_of_one)(size_t classes, size_t rows, const cf_real *restrict x, cf_real *restrict lag,
+                                      cf_real *restrict first, cf_real *restrict second) {
+    /* A number of rows that the compiler knows makes straight code of the common case. */
+    if (rows == CF_BLOCK)
+        CF_(polygammas)(classes, CF_BLOCK, 1, x, lag, first, second);
+    else
+        CF_(polygammas)(classes, rows, 1, x, lag, first, second);
+}
+
+CF_KERNEL void CF_(polygammas_of_many)(size_t classes, size_t rows, const cf_real *restrict x, cf_real *restrict lag,
+                                       cf_real *restrict first, cf_real *restrict second) {
+    CF_(polygammas)(classes, rows, CF_LANES, x, lag, first, second);
+}
+
+CF_INLINE void CF_(polygammas_of_lanes)(size_t classes, size_t rows, size_t lanes, const cf_real *restrict x,
+                                        cf_real *restrict lag, cf_real *restrict first, cf_real *restrict second) {
+    if (lanes == 1)
+        CF_(polygammas_of_one)(classes, rows, x, lag, first, second);
+    else
+        CF_(polygammas_of_many)(classes, rows, x, lag, first, second);
+}
+#endif
 
 CF_PART void CF_(evaluate)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const cf_real *beta) {
     CF_VIEWS(w);
@@ -201,9 +223,9 @@ CF_PART void CF_(evaluate)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, const 
                 const cf_real rest = 1 - beta[l], top_rest = rest * (cf_real)classes;
                 b[k * lanes + l] = beta[l] * x[k * lanes + l] + ((cf_bits)k == (cf_bits)classes ? top_rest : rest);
             }
-        CF_(polygammas)(classes, rows, lanes, w->b, w->lag_b, w->first_b, w->second_b);
+        CF_POLYGAMMAS(classes, rows, lanes, w->b, w->lag_b, w->first_b, w->second_b);
     }
-    CF_(polygammas)(classes, rows, lanes, w->x, w->lag, w->first, w->second);
+    CF_POLYGAMMAS(classes, rows, lanes, w->x, w->lag, w->first, w->second);
 }
 
 /* Derivatives of L by class: the first; 1 / the second, which stands alone but for a part that all classes share; and

@@ -38,7 +38,7 @@ CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_L
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
     const cf_real close = f->tolerance > TOLERANCE ? f->tolerance : TOLERANCE;
     size_t taken[CF_LANES], k, l;
-    int mixed = 0, silent = 1;
+    int mixed = 0, silent = 1, searching = 0;
     for (l = 0; l < lanes; l++) {
         const cf_real dt = updates[l].dt;
         const cf_real keep =
@@ -56,8 +56,7 @@ CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_L
     }
 
     CF_(load)(w, lanes, f->floor, updates, seen);
-#define EVALUATE(is_mixed) CF_(evaluate)(w, lanes, is_mixed, weight)
-    CF_EITHER(mixed, EVALUATE);
+    CF_(evaluate)(w, lanes, mixed, weight);
     for (k = 0; k < rows; k++)
         for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->lag[k * lanes + l] - w->lag[top + l];
     for (l = 0; l < lanes; l++) {
@@ -78,11 +77,10 @@ CF_PART cf_status CF_(step)(const CF_(cf_dirichlet) *f, const CF_(work) *w, CF_L
             c[l] = 1;
             weight[l] = 0;
         }
-        mixed |= taken[l] == 0 ? 2 : 0;
+        searching |= taken[l] == 0;
     }
     CF_(complete)(w, lanes);
-#define CLIMB(is_mixed) CF_(climb)(w, lanes, is_mixed, close, c, weight, taken)
-    if (mixed & 2) CF_EITHER(mixed & 1, CLIMB);
+    if (searching) CF_(climb)(w, lanes, mixed, close, c, weight, taken);
 
     for (l = 0; l < lanes; l++)
         if (taken[l] == 0) return CF_NOT_CONVERGED;

@@ -36,6 +36,13 @@
 #define CF_TARGETS
 #endif
 
+/* A function of its own, for each of those processors. */
+#if defined(__GNUC__)
+#define CF_KERNEL CF_TARGETS static __attribute__((noinline, unused))
+#else
+#define CF_KERNEL static
+#endif
+
 #ifdef CF_FLOAT
 enum { CF_MANTISSA_BITS = 23 };
 #define CF_BITS_OF_ONE UINT32_C(0x3F800000)
