@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The binding of the policy Adaptive. */
 #ifndef CLASSFILTER_ADAPTIVE_H
 #define CLASSFILTER_ADAPTIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the binding's methods share: the object, its numbers in either precision, arguments, and messages. */
 #ifndef CLASSFILTER_BINDING_H
 #define CLASSFILTER_BINDING_H

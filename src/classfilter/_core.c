@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The binding: argument checks, conversions and messages; no mathematics. */
 #include "_adaptive.h"
 #include "_functions.h"

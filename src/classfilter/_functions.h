@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The binding of what is no type: special functions, the check of rows, the channel. */
 #ifndef CLASSFILTER_FUNCTIONS_H
 #define CLASSFILTER_FUNCTIONS_H

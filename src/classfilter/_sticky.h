@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The binding of StickyFilter. */
 #ifndef CLASSFILTER_STICKY_H
 #define CLASSFILTER_STICKY_H

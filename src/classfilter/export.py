@@ -22,7 +22,15 @@ from .sticky import StickyFilter
 
 Singles = NDArray[np.float32]
 PACKAGE = Path(__file__).parent
-HEADERS = ("cf.h", "cf_real.h", "check.h", "coefficients.h", "special.h", "status.c")
+HEADERS = (
+    "cf.h",
+    "cf_port.h",
+    "cf_real.h",
+    "coefficients.h",
+    "polygamma.h",
+    "status.c",
+    "validate.h",
+)
 ROWS, FULL, SEED = 3000, 8, 2024
 _STEPS = (1.0, 1.0, 1.0, 1.0, 5.0, 0.0, 0.0, 600.0)
 
@@ -108,9 +116,9 @@ def _check_policy(policy: Policy, sources: list[str]) -> None:
 def core_files(config: Config) -> list[str]:
     """Return the files of the core that the settings need."""
     dirichlet = isinstance(config.filter, DirichletFilter)
-    files = [*HEADERS, *(("climb.h", "dirichlet.c") if dirichlet else ("sticky.c",))]
+    files = [*HEADERS, *(("dirichlet_mode.h", "dirichlet.c") if dirichlet else ("sticky.c",))]
     files += ["channel.c"] if config.channel else []
-    return [*files, "adaptive.c"] if isinstance(config.policy, Adaptive) else files
+    return [*files, "policy_adaptive.c"] if isinstance(config.policy, Adaptive) else files
 
 
 def config_header(config: Config, name: str) -> str:

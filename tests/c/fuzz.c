@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: bytes become settings and a stream of updates; whatever they are, the contract of cf.h must hold.
 
    With clang: -fsanitize=fuzzer,address,undefined. Otherwise compile with -DSTANDALONE: the program then feeds itself

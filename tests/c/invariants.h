@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must hold after every update, whatever the input. */
 #include <math.h>
 #include <stdio.h>

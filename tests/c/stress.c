@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ten million updates that try to break the filters; prints what they took, and a digest of every bit of the results,
    which must be the same for every compiler, option and processor. The argument divides the numbers of updates. */
 #include "invariants.h"

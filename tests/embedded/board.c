@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Start, output and clock of a Cortex-M under QEMU: all that a program needs, without a C library. */
 #include "board.h"
 

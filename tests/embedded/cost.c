@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instructions an update, and the stack it takes: over a usual stream, rows.h, and over one that is as hard as can be. */
 #include "board.h"
 #include "classfilter.h"

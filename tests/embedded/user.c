@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The firmware's self-test as a program of another processor's Linux, without a C library. */
 #include <stddef.h>
 

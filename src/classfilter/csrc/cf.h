@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* classfilter: the C core.
 
    C99, no malloc, no stdio, no globals, no recursion; every byte it works on is the caller's. It needs only
@@ -9,6 +10,8 @@
    defined for float, or spell the suffix out. */
 #ifndef CF_H
 #define CF_H
+
+#define CF_VERSION "0.1.0"
 
 typedef enum {
     CF_OK = 0,
@@ -41,6 +44,7 @@ const char *cf_strerror(cf_status status);
 
 #endif
 
+#include "cf_port.h"
 #include "cf_real.h"
 
 #if (defined(CF_FLOAT) && !defined(CF_H_F32)) || (!defined(CF_FLOAT) && !defined(CF_H_F64))
@@ -61,21 +65,6 @@ cf_real CF_(cf_trigamma)(cf_real x);
    and comes dt[i * dt_stride] after the row before. *row is the first that it would not. */
 cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, const cf_real *beta, size_t beta_stride,
                         const cf_real *dt, size_t dt_stride, size_t *row);
-
-/* With CF_SMALL defined, for microcontrollers: little code and memory, the same bits. The functions that take several
-   rows or streams are left out. */
-#if defined(CF_SMALL) && !defined(CF_BLOCK)
-#define CF_BLOCK 1
-#define CF_LANES 1
-#endif
-/* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
-#ifndef CF_BLOCK
-#define CF_BLOCK 8
-#endif
-/* Streams that cf_dirichlet_many takes at a time; nor does this. */
-#ifndef CF_LANES
-#define CF_LANES (2 * CF_BLOCK)
-#endif
 
 /* ---- the Dirichlet filter ---- */
 
@@ -135,7 +124,7 @@ cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *settings, cf_real *sta
 
 /* The decision alone, of a filter without anchor whose observations all have the weight 1: there nu <- gamma^dt nu - log s,
    and the class of the largest alpha is that of the least nu. Only differences of nu count, so the state of a stream
-   is K numbers, noughts at the start where the prior is even, and the least stays 0. */
+   is K numbers, zeros at the start where the prior is even, and the least stays 0. */
 cf_status CF_(cf_single_update)(const CF_(cf_dirichlet) *settings, cf_real *nu, const cf_real *observed, cf_real dt,
                                 size_t *decision);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One source, two precisions. Compile with -DCF_FLOAT for float; the default is double.
    CF_(name) gives a function its precision: CF_(cf_log) is cf_log_f32 or cf_log_f64.
    This header may be included again after CF_FLOAT has changed. */

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: MIT */
 /* The channel: a classifier's answers put right by its confusions. */
-#include "check.h"
+#include "validate.h"
 
 cf_status CF_(cf_channel_apply)(const CF_(cf_channel) *c, const cf_real *observed, cf_real *probs) {
     const size_t classes = CF_COUNT(c->classes);

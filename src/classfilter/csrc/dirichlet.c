@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
-#include "check.h"
-#include "climb.h"
+#include "validate.h"
+#include "dirichlet_mode.h"
 
 #define SMALLEST_ALPHA CF_R(1e-6)
 #define SMALLEST_WEIGHT CF_R(1e-30)

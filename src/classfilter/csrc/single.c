@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: MIT */
 /* The decision alone, where every weight is 1. */
-#include "check.h"
+#include "validate.h"
 
 cf_status CF_(cf_single_update)(const CF_(cf_dirichlet) *f, cf_real *nu, const cf_real *observed, cf_real dt,
                                 size_t *decision) {

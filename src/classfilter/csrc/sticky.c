@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The sticky filter: the class stays or changes as time passes, then Bayes' rule.
 
-   Work is done on rows of `width` numbers, K rounded up to whole parts of a block; beyond K they are nought. */
-#include "check.h"
+   Work is done on rows of `width` numbers, K rounded up to whole parts of a block; beyond K they are zero. */
+#include "validate.h"
 
 #define SMALLEST_PRIOR CF_R(1e-6)
 #define LARGEST_RATE CF_R(1e6)
@@ -11,13 +12,6 @@
 #define TERMS 5
 #else
 #define TERMS 9
-#endif
-
-/* A program whose settings have no rates need not hold what they need. */
-#ifdef CF_NO_RATES
-#define RATES(f) ((void)(f), (const cf_real *)NULL)
-#else
-#define RATES(f) ((f)->rates)
 #endif
 
 /* out = v matrix: two interleaved partial sums over the rows of the matrix. */
@@ -116,7 +110,7 @@ CF_INLINE void CF_(advance)(const CF_(cf_sticky) *f, size_t width, cf_real dt, C
     const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
     cf_real sum;
     size_t k;
-    if (RATES(f) == NULL) {
+    if (CF_RATES_OF(f) == NULL) {
         if (pause->dt != dt) *pause = CF_(make_pause)(f, dt);
         if (!(pause->leave > 0) && likely == NULL) return;
         for (k = 0; k < width; k++) {
@@ -162,7 +156,7 @@ cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *f, cf_real *state, const c
     return CF_OK;
 }
 #else
-/* Turns the first `rows` of s into s^beta over prior^beta, up to a factor that keeps exp's argument below nought. The
+/* Turns the first `rows` of s into s^beta over prior^beta, up to a factor that keeps exp's argument below zero. The
    loops run through all rows at once, so that a processor overlaps them. */
 CF_INLINE void CF_(raise)(const CF_(cf_sticky) *f, size_t width, size_t rows, const cf_real *beta, cf_real *restrict s) {
     const cf_real *restrict shift = f->table + SHIFT * width;

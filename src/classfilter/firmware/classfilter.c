@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The core for this configuration, in one translation unit: compile this file, no option is needed. */
 
 /* The same bits on every machine: a product and a sum are rounded each. */
@@ -19,7 +20,7 @@
 #include "core/channel.c"
 #endif
 #ifdef CF_ADAPTIVE
-#include "core/adaptive.c"
+#include "core/policy_adaptive.c"
 
 static void read_f32(const cf_stream_f32 *stream, float *probs) {
 #ifdef CF_DIRICHLET

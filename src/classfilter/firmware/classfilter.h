@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The filter that cf_config.h describes, for one classifier answer at a time.
 
    No malloc, no libm, no stdio, no globals: a stream is the caller's struct, and an update works on the stack. A failed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Answers from a classifier go in, a steady class comes out. Run on a PC: make && ./example */
 #include "classfilter.h"
 

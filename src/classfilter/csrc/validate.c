@@ -1,4 +1,5 @@
-#include "check.h"
+/* SPDX-License-Identifier: MIT */
+#include "validate.h"
 
 cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, const cf_real *beta, size_t beta_stride,
                         const cf_real *dt, size_t dt_stride, size_t *row) {

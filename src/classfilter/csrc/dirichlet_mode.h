@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The search for the posterior's mode, for one stream or for several in lockstep.
 
    With x the new alpha, X its sum, c = eta after forgetting, m_i = digamma(A) - digamma(alpha_i) of the old alpha,
@@ -9,10 +10,10 @@
 
    Numbers lie in rows of `lanes`, one lane a stream: number k of lane l is [k * lanes + l]. `lanes` is a constant where
    these functions are called, 1 or CF_LANES, and what a lane computes does not depend on their number. */
-#ifndef CF_CLIMB_H
-#define CF_CLIMB_H
+#ifndef CF_DIRICHLET_MODE_H
+#define CF_DIRICHLET_MODE_H
 
-#include "check.h"
+#include "validate.h"
 
 #ifdef CF_FLOAT
 #define TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
@@ -339,7 +340,7 @@ CF_PART void CF_(climb)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, cf_real c
                       size_t *taken) {
     CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
-    const cf_real nought[CF_LANES] = {0};
+    const cf_real zero[CF_LANES] = {0};
     cf_real share[CF_LANES], promised[CF_LANES] = {0}, slope[CF_LANES], alone[CF_LANES], rise[CF_LANES];
     cf_real shared[CF_LANES], shared_bend[CF_LANES], per_space[CF_LANES], sum[CF_LANES], more[CF_LANES];
     cf_real distance[CF_LANES] = {0}, top_bend[CF_LANES];
@@ -396,7 +397,7 @@ CF_PART void CF_(climb)(const CF_(work) *w, CF_LANES_GIVEN, int mixed, cf_real c
             }
             if (any_far) {
                 /* Too far for the sum's linear model: hold the sum's digamma, each class then moves uphill. */
-                CF_(move)(w, lanes, far, nought);
+                CF_(move)(w, lanes, far, zero);
                 CF_(total)(classes, rows, lanes, w->product, more);
                 for (l = 0; l < lanes; l++) promised[l] = far[l] ? more[l] : promised[l];
             }

@@ -1,18 +1,12 @@
+/* SPDX-License-Identifier: MIT */
 /* What every filter asks of an observation. */
-#ifndef CF_CHECK_H
-#define CF_CHECK_H
+#ifndef CF_VALIDATE_H
+#define CF_VALIDATE_H
 
 #include "cf.h"
-#include "special.h"
+#include "polygamma.h"
 
-/* A program whose weights are all 0 or 1 need not hold what others need. */
-#ifdef CF_WHOLE
-#define CF_PARTIAL(beta) ((void)(beta), 0)
-#else
-#define CF_PARTIAL(beta) ((beta) > 0 && (beta) < 1)
-#endif
-
-/* Sum in an order that depends on nothing else: four interleaved partial sums. Noughts at the end do not change it. */
+/* Sum in an order that depends on nothing else: four interleaved partial sums. Zeros at the end do not change it. */
 CF_PART cf_real CF_(sum)(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
     cf_real p = 0, q = 0, r = 0, s = 0;
@@ -49,7 +43,7 @@ static cf_status CF_(judge)(size_t classes, const cf_real *observed, int *missin
     return *missing ? CF_OK : nans > 0 ? CF_PROBS_SOME_NAN : CF_PROBS_SUM;
 }
 
-/* Whether a row holds probabilities. Noughts at its end do not matter. */
+/* Whether a row holds probabilities. Zeros at its end do not matter. */
 CF_PART int CF_(plain)(size_t n, const cf_real *row) {
     const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = CF_(sum)(n, row);
     int good = sum >= 1 - tolerance && sum <= 1 + tolerance;

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: MIT */
 /* The special functions one at a time, for tests and for the curious. */
-#include "special.h"
+#include "polygamma.h"
 
 #include "cf.h"
 

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* The adaptive policy: when to call the strong classifier.
 
    It is called when log(doubt) + log(t) / 4 reaches a threshold. t is the time since its last call, in usual steps, and
    doubt what its answer could take away: that of the filter, less what the last answer left, which the next one will
    hardly do better. The threshold rises with the calls beyond the budget, and falls with those below: fast at first, to
    find its level, and then by 1 / patience a call. */
-#include "check.h"
+#include "validate.h"
 
 #define START CF_R(0.3)       /* the first threshold: this doubt, after as many steps as the budget allows a call */
 #define USUAL_GAP CF_R(12.0)  /* ... or so many, where the budget is one of time */

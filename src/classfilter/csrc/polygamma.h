@@ -1,47 +1,13 @@
+/* SPDX-License-Identifier: MIT */
 /* The special functions, from +, -, *, / and the bits of IEEE numbers alone. Without branches, so that a
    compiler turns loops over them into vector code; an element's result never depends on its neighbours. */
-#ifndef CF_SPECIAL_H
-#define CF_SPECIAL_H
+#ifndef CF_POLYGAMMA_H
+#define CF_POLYGAMMA_H
 
+#include "cf_port.h"
 #include "cf_real.h"
 
 #include "coefficients.h"
-
-/* CF_INLINE makes straight code. CF_PART does so too where speed counts; with CF_SMALL it makes a function, which is in
-   memory once. */
-#if defined(__GNUC__)
-#define CF_UNUSED __attribute__((unused))
-#define CF_INLINE static inline __attribute__((always_inline, unused))
-#else
-#define CF_UNUSED
-#define CF_INLINE static inline
-#endif
-#if defined(__GNUC__) && defined(CF_SMALL)
-#define CF_PART static __attribute__((noinline, unused))
-#else
-#define CF_PART CF_INLINE
-#endif
-
-/* A program for one number of classes may say so, and gets shorter code. */
-#ifdef CF_CLASSES
-#define CF_COUNT(classes) ((void)(classes), (size_t)CF_CLASSES)
-#else
-#define CF_COUNT(classes) (classes)
-#endif
-
-/* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
-#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
-#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CF_TARGETS
-#endif
-
-/* A function of its own, for each of those processors. */
-#if defined(__GNUC__)
-#define CF_KERNEL CF_TARGETS static __attribute__((noinline, unused))
-#else
-#define CF_KERNEL static
-#endif
 
 #ifdef CF_FLOAT
 enum { CF_MANTISSA_BITS = 23 };
@@ -112,7 +78,7 @@ CF_INLINE cf_real cf_log_ratio(cf_real a, cf_real b) {
     return exponent * CF_LN2_HIGH + (s + (s * (v * p) + exponent * CF_LN2_LOW));
 }
 
-/* exp(x) for x <= 0; nought where the result would be denormal. */
+/* exp(x) for x <= 0; zero where the result would be denormal. */
 CF_PART cf_real cf_exp_negative(cf_real x) {
     cf_real y = x > CF_EXP_MIN ? x : CF_EXP_MIN;
     cf_real shifted = y * CF_R(1.44269504088896341) + CF_ROUND;
