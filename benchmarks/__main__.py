@@ -1,6 +1,8 @@
 """Run all cases: ``python -m benchmarks``."""
 
-from . import cases, compare, sticky
+from . import cases
+from .evaluation import _compare as compare
+from .filters import _sticky as sticky
 
 print(compare.machine())
 cases.step()

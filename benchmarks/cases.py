@@ -15,9 +15,9 @@ from hmmlearn import _hmmc
 from numpy.typing import NDArray
 
 from classfilter import Bank, DirichletFilter, reference
-from classfilter.simulate import simulate
+from classfilter.simulation._simulate import simulate
 
-from .compare import Call, race, report
+from .evaluation._compare import Call, race, report
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .cases import lifelike
-from .compare import machine, report
+from .evaluation._compare import machine, report
 
 OURS = """
 from classfilter import DirichletFilter

@@ -5,8 +5,9 @@ from hmmlearn import _hmmc
 
 from classfilter import StickyFilter
 
-from .cases import Floats, lifelike
-from .compare import Call, race, report
+from ._typing import Floats
+from .cases import lifelike
+from .evaluation._compare import Call, race, report
 
 
 def stream(T: int, K: int) -> None:

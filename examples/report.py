@@ -77,8 +77,8 @@ class Run(NamedTuple):
             strict=True,
         ):
             lines.append(f"  time {clock:17} median {middle:.3f}, 99th percentile {high:.3f}")
-        if any(self.faults.values()):
-            lines.append(f"answers that could not be used: {self.faults}")
+        if any(self.errors.values()):
+            lines.append(f"answers that could not be used: {self.errors}")
         return "\n".join(lines)
 
 

@@ -52,7 +52,7 @@ def live(config: Config, sources: Mapping[str, Source], samples: Floats, rate: f
         besides.append(now() - start - sum(source.taken() for source in timed.values()))
         steps.append(step)  # a product shows it, stores it or sends it
         start = now()
-    return Run(steps, cascade.calls, cascade.faults, np.array(besides))
+    return Run(steps, cascade.calls, cascade.errors, np.array(besides))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

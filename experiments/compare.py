@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from classfilter import Recording, compare, metrics, tune
-from classfilter.comparison import TITLES, Comparison
+from classfilter.evaluation._comparison import TITLES, Comparison
 
-from .streams import Floats, Person, arguments, splits
+from ._typing import Floats
+from .data._streams import Person, arguments, splits
 
 ALWAYS = "Strong on every step"
 MEASURES = ("accuracy", "macro_f1", "log_loss", "brier", "switches", "delay")
@@ -55,7 +56,7 @@ def mean_table(found: Sequence[Comparison]) -> list[tuple[str, dict[str, list[fl
     """Return each method's measures, one a split."""
     return [
         (
-            row.name + " *" * row.looks_ahead,
+            row.name + " *" * row.smoothed,
             {key: [one.rows[i].measures[key].value for one in found] for key in MEASURES},
         )
         for i, row in enumerate(found[0].rows)

@@ -9,9 +9,9 @@ import numpy as np
 
 from classfilter import plot
 
+from ._typing import Floats
 from .measure import Done
 from .methods import EVERY, ORDER
-from .streams import Floats
 
 STEPS = 120
 """Length of the stretch: 10 minutes of 5 s steps."""
@@ -68,7 +68,7 @@ def draw(done: Done, path: Path) -> Stretch:
 
     figure = Figure(figsize=(9.0, 6.6), dpi=110, layout="constrained")
     top, bottom = figure.subplots(2, 1, height_ratios=(3, 2.4))
-    plot.tracks(t, y, of("Raw"), {name: of(name) for name in SHOWN}, strong=strong, ax=top)
+    plot.probabilities(t, y, of("Raw"), {name: of(name) for name in SHOWN}, strong=strong, ax=top)
     rows = {name: of(name) for name in ("Raw", *SHOWN)}
     plot.timeline(t, y, rows, person.classes, ax=bottom)
     figure.savefig(path)

@@ -273,7 +273,7 @@ def _done(log: list[dict[str, float]], plan: Plan) -> bool:
     if not log:
         return False
     best = int(np.argmin([row["held_out_loss"] for row in log]))
-    return len(log) >= plan.epochs or len(log) - best > plan.patience
+    return len(log) >= plan.epochs or len(log) - best > plan.horizon
 
 
 def _seed(device: torch.device, seed: int, epoch: int) -> None:

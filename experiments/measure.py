@@ -10,9 +10,9 @@ import numpy as np
 
 from classfilter import metrics
 
+from ._typing import Floats
 from .methods import CEILING, ORDER, Track, Way
 from .people import Answers
-from .streams import Floats
 
 Row = dict[str, Any]
 Done = tuple[Answers, dict[str, Way], dict[str, list[Track]]]
@@ -57,7 +57,7 @@ def method_rows(done: Sequence[Done], cost: Mapping[str, float]) -> list[Row]:
         row: Row = {
             "method": name,
             "settings": way.settings,
-            "looks_ahead": int(way.looks_ahead),
+            "looks_ahead": int(way.smoothed),
             "accuracy": 100 * _mean(seeds, "accuracy"),
             "accuracy_sd": 100 * float(np.std(spread, ddof=1)) if len(spread) > 1 else np.nan,
             "paper_accuracy": PAPER_ACCURACY.get(name, np.nan),

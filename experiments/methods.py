@@ -26,11 +26,12 @@ from classfilter import (
     policy,
     replay,
 )
-from classfilter.halves import usual_step
-from classfilter.judge import best_memory
-from classfilter.tune import choose, prepare
+from classfilter.tuning._folds import median_step
+from classfilter.tuning._search import best_half_life
+from classfilter.tuning._tune import choose, prepare
 
-from .streams import Floats, Person
+from ._typing import Floats
+from .data._streams import Person
 
 EVERY = 12
 """The paper's policy: strong at each 12th step."""
@@ -100,12 +101,12 @@ def all_tracks(people: Sequence[Person]) -> tuple[dict[str, Way], dict[str, list
 
 def _methods(lent: list[Recording]) -> Iterator[tuple[str, Way, Callable[[Person], Track]]]:
     """Yield each method, set on some people, ready to run on others."""
-    classes, step = lent[0].classes, usual_step(lent)
+    classes, step = lent[0].classes, median_step(lent)
     free, bound = prepare(lent, "strong"), prepare(lent, "strong", labels=True)
     if free is None or bound is None:
         raise SystemExit("there are too few people or strong answers to find settings on")
 
-    def plain(run: Callable[[Recording], Floats]) -> Callable[[Person], Track]:
+    def to_builtin(run: Callable[[Recording], Floats]) -> Callable[[Person], Track]:
         def track(person: Person) -> Track:
             rec = person.recording(EVERY)
             strong = int((rec.source == "strong").sum())
@@ -114,20 +115,24 @@ def _methods(lent: list[Recording]) -> Iterator[tuple[str, Way, Callable[[Person
         return track
 
     def dirichlet(half_life: float, beta: Mapping[str, float]) -> Callable[[Person], Track]:
-        return plain(lambda rec: rec.run(DirichletFilter(classes, half_life=half_life), beta))
+        return to_builtin(lambda rec: rec.run(DirichletFilter(classes, half_life=half_life), beta))
 
     def free_memory(beta: Mapping[str, float]) -> float:
-        return best_memory(free.jury, tuple(beta.items()), step).half_life
+        return best_half_life(free.jury, tuple(beta.items()), step).half_life
 
     none, label_free, labels = Way("none"), Way("label-free"), Way("labels")
-    yield "Raw", none, plain(lambda rec: rec.run(RawFilter(classes)))
-    yield "Simple", none, plain(lambda rec: rec.run(MeanFilter(classes, 5)))
+    yield "Raw", none, to_builtin(lambda rec: rec.run(RawFilter(classes)))
+    yield "Simple", none, to_builtin(lambda rec: rec.run(MeanFilter(classes, 5)))
     yield "Single", label_free, dirichlet(free_memory(SINGLE), SINGLE)
     yield "Multiple", label_free, dirichlet(free_memory(PAPER), PAPER)
-    yield "Hold", none, plain(lambda rec: rec.run(HoldFilter(classes), PAPER))
+    yield "Hold", none, to_builtin(lambda rec: rec.run(HoldFilter(classes), PAPER))
 
     window = max(WINDOWS, key=lambda w: right(lent, MeanFilter(classes, w), SINGLE))
-    yield "Simple, best window", labels, plain(lambda rec: rec.run(MeanFilter(classes, window)))
+    yield (
+        "Simple, best window",
+        labels,
+        to_builtin(lambda rec: rec.run(MeanFilter(classes, window))),
+    )
     for name, weights in (("Single, best memory", (1.0,)), ("Multiple, best memory", (0.5,)),
                           ("Multiple, best memory and weight", WEIGHTS)):  # fmt: skip
         memory, weight = best_by_labels(lent, step, weights)
@@ -136,15 +141,15 @@ def _methods(lent: list[Recording]) -> Iterator[tuple[str, Way, Callable[[Person
     for kind, title in (("dirichlet", "Dirichlet"), ("sticky", "Sticky")):
         for channel, tail in ((False, ""), (True, ", channel")):
             tuned = choose(free, kind, channel)  # type: ignore[arg-type]
-            yield f"{title}, tuned{tail}", label_free, plain(tuned.run)
-        yield f"{title}, best", labels, plain(choose(bound, kind, None).run)  # type: ignore[arg-type]
+            yield f"{title}, tuned{tail}", label_free, to_builtin(tuned.run)
+        yield f"{title}, best", labels, to_builtin(choose(bound, kind, None).run)  # type: ignore[arg-type]
     tuned = choose(free, "auto", None)
-    yield "Tuned", label_free, plain(tuned.run)
+    yield "Tuned", label_free, to_builtin(tuned.run)
     yield "Tuned, adaptive policy", label_free, lambda person: adaptive(person, tuned, 1 / EVERY)
     for kind in ("dirichlet", "sticky", "auto"):
         title = "Tuned" if kind == "auto" else f"{kind.capitalize()}, tuned"
         ahead = Way("label-free", looks_ahead=True)
-        yield f"{title}, looking back", ahead, plain(choose(free, kind, None).smooth)  # type: ignore[arg-type]
+        yield f"{title}, looking back", ahead, to_builtin(choose(free, kind, None).smooth)  # type: ignore[arg-type]
     yield "Weak on every step", none, lambda person: Track(person.weak, 0, len(person.time))
     yield CEILING, none, lambda person: Track(person.strong, len(person.time), 0)
 
@@ -162,7 +167,7 @@ def periodic(person: Person, tuned: Tuned, every: int) -> Track:
 def _replayed(person: Person, tuned: Tuned, rule: policy.Policy) -> Track:
     both = person.recording(every=None)
     done = replay(both, rule, tuned.filter(), tuned.beta, tuned.channel)
-    return Track(done.track, done.calls["strong"], done.calls["weak"])
+    return Track(done.probs, done.calls["strong"], done.calls["weak"])
 
 
 def right(

@@ -17,8 +17,8 @@ import numpy as np
 
 from classfilter import read_table, recordings, write_table
 
+from .data._streams import Divide, Person, extrasensory
 from .signals import RATE, STEP, folds
-from .streams import Divide, Person, extrasensory
 
 SOURCES = ("weak", "strong")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from classfilter import PolicyCurve, plot, policy_curve
-from classfilter.curve import Point
+from classfilter.evaluation._policy_curve import Point
 
-from .streams import arguments, splits
+from .data._streams import arguments, splits
 
 
 def mean_curve(curves: Sequence[PolicyCurve]) -> PolicyCurve:
@@ -27,7 +27,7 @@ def mean_curve(curves: Sequence[PolicyCurve]) -> PolicyCurve:
         curves[0],
         periodic=mean["periodic"],
         adaptive=mean["adaptive"],
-        always=float(np.mean([curve.always for curve in curves])),
+        always=float(np.mean([curve.strong_accuracy for curve in curves])),
     )
 
 
@@ -40,7 +40,7 @@ def markdown(curve: PolicyCurve, curves: Sequence[PolicyCurve]) -> str:
         error = ahead.std(ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.nan
         cells = [f"{one.gap}"]
         for point in (one, other):
-            cells += [f"{point.calls:.1f}", f"{100 * point.right:.1f}"]
+            cells += [f"{point.calls:.1f}", f"{100 * point.accuracy:.1f}"]
         cells += [f"{ahead.mean():+.1f} ± {error:.1f}", curve.saving(one)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -60,7 +60,7 @@ def main() -> None:
         found[name] = mean_curve(curves)
         print(f"\n{name}: {len(curves)} splits, {curves[0].streams} streams in each\n")
         print(markdown(found[name], curves))
-        print(f"\nStrong alone, every step: {100 * found[name].always:.1f} %", flush=True)
+        print(f"\nStrong alone, every step: {100 * found[name].strong_accuracy:.1f} %", flush=True)
     if given.out is not None:
         draw(found, given.out)
 

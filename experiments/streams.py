@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classfilter import Recording, simulate
-from classfilter.simulate import Simulation
+from classfilter.simulation._simulate import Simulation
 
 Floats = NDArray[np.float64]
 Divide = Callable[[list[str], int], tuple[list[str], list[str]]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from classfilter import DirichletFilter, Recording
 
-from .streams import arguments, splits
+from .data._streams import arguments, splits
 
 TOLERANCES = (0.01, 0.05, 0.1)
 STEPS = (7, 23)

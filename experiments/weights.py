@@ -10,7 +10,7 @@ import numpy as np
 
 from classfilter import DirichletFilter, Recording, beta_from_confusion, metrics
 
-from .streams import arguments, splits
+from .data._streams import arguments, splits
 
 GRID = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
 HALF_LIVES = (2, 4, 8, 16, 32)

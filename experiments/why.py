@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classfilter import DirichletFilter, metrics
-from classfilter.halves import usual_step
-from classfilter.tune import choose, prepare
+from classfilter.tuning._folds import median_step
+from classfilter.tuning._tune import choose, prepare
 
+from .data._streams import Person
 from .measure import Row, by_fold
 from .methods import HALF_LIVES, WEIGHTS, Track, adaptive, halves, periodic, right
 from .people import Answers
-from .streams import Person
 
 Bools = NDArray[np.bool_]
 LAGS = (1, 2, 3, 6, 12, 24, 60)
@@ -25,7 +25,7 @@ def sweep_rows(found: Sequence[Answers]) -> list[Row]:
     """Return the accuracy of the paper's filter over memory and weak weight, on all people."""
     rows = []
     recordings = [[person.recording() for person in one.people] for one in found]
-    step = usual_step(recordings[0])
+    step = median_step(recordings[0])
     for n in HALF_LIVES:
         f = DirichletFilter(recordings[0][0].classes, half_life=n * step)
         row: Row = {"half_life_in_steps": n, "gamma_a_step": 0.5 ** (1 / n)}

@@ -22,10 +22,10 @@ def nothing_is_lost(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 def play(main: Callable[[], Awaitable[Any]]) -> Any:
-    async def whole() -> Any:
+    async def as_class_indices() -> Any:
         return await asyncio.wait_for(main(), 30)
 
-    return asyncio.run(whole())
+    return asyncio.run(as_class_indices())
 
 
 class Held:

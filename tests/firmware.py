@@ -35,14 +35,14 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, Config]:
             cf.StickyFilter(names, stay=0.98, prior=prior),
             both,
             channel,
-            cf.policy.Adaptive(1 / 6, longest=20),
+            cf.policy.Adaptive(1 / 6, max_gap=20),
         ),
         "dirichlet-adaptive": Config(
             cf.DirichletFilter(3, 0.95),
             {"small": 0.2, "third": 0.3, "big": 1.0},
             {},
             cf.policy.Adaptive(
-                0.3, cost={"small": 0.5, "big": 9.0}, patience=3, strong="big", weak="small"
+                0.3, cost={"small": 0.5, "big": 9.0}, horizon=3, strong="big", weak="small"
             ),
         ),
         "sticky-periodic": Config(

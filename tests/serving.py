@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from classfilter import Channel, DirichletFilter, Recording
-from classfilter.live import serve
+from classfilter.streaming._ndjson import serve
 from streams import random_stream
 
 DRIVER = """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, mutual_info_score
 
 import classfilter as cf
-from classfilter.channel import SMALLEST, Channel, beta_from_confusion, nearest
+from classfilter._channel import SMALLEST, Channel, beta_from_confusion, nearest
 
 Floats = NDArray[np.float64]
 NAN = float("nan")
@@ -409,7 +409,7 @@ def test_a_channel_computes_in_the_precision_of_the_filter_behind(kind: Any) -> 
     twice, sources = np.repeat(answers, 2, axis=0), ["weak", "strong"] * T
     both = cf.Recording(np.repeat(rec.time, 2), sources, twice, rec.classes)
     weights, channels_of_both = dict.fromkeys(sources, 0.5), dict.fromkeys(sources, channel)
-    track = cf.replay(both, now_and_then, f, weights, channels_of_both).track
+    track = cf.replay(both, now_and_then, f, weights, channels_of_both).probs
     assert track.tobytes() == expected.tobytes()
     table = cf.filter_table(rec.to_table(), f, beta, channels)
     got = table.select("f_a", "f_b", "f_c").to_numpy().astype(np.float32)

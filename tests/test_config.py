@@ -137,7 +137,7 @@ def refused(section: str, message: str, path: Path) -> None:
     [
         Periodic(7, strong="big", weak="small"),
         Periodic(seconds=0.1),
-        Adaptive(0.123456789, 3, 77, disagreement=0.3, floor=0.01, patience=5),
+        Adaptive(0.123456789, 3, 77, disagreement=0.3, floor=0.01, horizon=5),
         Adaptive(1.5, cost={"weak": 0.1, "strong": 40.0}, dtype=np.float32),
     ],
 )

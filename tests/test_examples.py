@@ -25,7 +25,7 @@ def track(source: Any, classes: Any = 4) -> Floats:
     f = cf.DirichletFilter(classes, half_life=3.0, estimate="mean")
     cascade = cf.Cascade(f, {"model": source}, window={"model": 20})
     steps = list(cascade.run(WINDOWS, rate=20, step=1.0))
-    assert cascade.faults == {"model": 0}
+    assert cascade.errors == {"model": 0}
     return np.array([step.probs for step in steps])
 
 

@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from classfilter import Comparison, demo, plot
-from classfilter.comparison import Measure, Row
-from classfilter.simulate import simulate
+from classfilter.evaluation._comparison import Measure, Row
+from classfilter.simulation._simulate import simulate
 
 pytest.importorskip("matplotlib")
 
@@ -47,7 +47,7 @@ def bars(axes: Any) -> list[tuple[int, float, float, Any]]:
 
 def test_tracks_draws_the_true_class_of_each_method() -> None:
     raw = probs(0)
-    (axes,) = plot.tracks(TIME, TRUTH, raw, METHODS, strong=STRONG).axes
+    (axes,) = plot.probabilities(TIME, TRUTH, raw, METHODS, strong=STRONG).axes
     lines = {str(line.get_label()): line for line in axes.lines}
     assert list(lines) == ["Raw", "Raw, strong call (grid)", "Simple", "Single", "Multiple"]
     assert legend(axes) == list(lines)
@@ -63,19 +63,19 @@ def test_tracks_draws_the_true_class_of_each_method() -> None:
 
 
 def test_strong_calls_are_vertical_lines_over_the_whole_height() -> None:
-    (axes,) = plot.tracks(TIME, TRUTH, probs(0), {}, strong=STRONG).axes
+    (axes,) = plot.probabilities(TIME, TRUTH, probs(0), {}, strong=STRONG).axes
     (grid,) = axes.collections
     ends = np.array([path.vertices for path in grid.get_paths()])
     np.testing.assert_allclose(ends[:, :, 0], np.column_stack([TIME[STRONG] / 60] * 2))
     np.testing.assert_array_equal(ends[:, :, 1], [[0, 1]] * 2)
     assert grid.get_transform() == axes.get_xaxis_transform()
-    (bare,) = plot.tracks(TIME, TRUTH, probs(0), {}).axes
+    (bare,) = plot.probabilities(TIME, TRUTH, probs(0), {}).axes
     assert not bare.collections
     assert legend(bare) == ["Raw"]
 
 
 def test_axes_have_units_and_the_legend_is_outside() -> None:
-    figure = plot.tracks(TIME, TRUTH, probs(0), METHODS, strong=STRONG)
+    figure = plot.probabilities(TIME, TRUTH, probs(0), METHODS, strong=STRONG)
     (axes,) = figure.axes
     assert axes.get_xlabel() == "Time (min)"
     assert axes.get_ylabel() == "Probability of the true class"
@@ -87,14 +87,14 @@ def test_axes_have_units_and_the_legend_is_outside() -> None:
         assert frame is not None
         assert frame.get_window_extent().y0 >= made.axes[0].get_window_extent().y1
         assert frame.get_window_extent().x1 <= made.bbox.x1
-    (hours,) = plot.tracks(TIME * 100, TRUTH, probs(0), {}).axes
+    (hours,) = plot.probabilities(TIME * 100, TRUTH, probs(0), {}).axes
     assert hours.get_xlabel() == "Time (h)"
     assert hours.lines[0].get_xdata()[-1] == pytest.approx(TIME[-1] * 100 / 3600)  # type: ignore[index]
 
 
 def test_lines_differ_in_colour_and_in_dashes() -> None:
     many = {f"method {i}": probs(i) for i in range(5)}
-    (axes,) = plot.tracks(TIME, TRUTH, probs(0), many).axes
+    (axes,) = plot.probabilities(TIME, TRUTH, probs(0), many).axes
     assert len({line.get_color() for line in axes.lines[1:]}) == 5
     assert len({str(style["linestyle"]) for style in plot.LINES}) == len(plot.LINES) == 5
 
@@ -102,7 +102,7 @@ def test_lines_differ_in_colour_and_in_dashes() -> None:
 def test_gaps_and_unlabelled_rows_interrupt_the_tracks() -> None:
     time = TIME + np.where(np.arange(T) >= 10, 600, 0)
     truth = np.where(np.arange(T) == 3, -1, TRUTH)
-    (axes,) = plot.tracks(time, truth, probs(0), {"Mean": probs(1)}).axes
+    (axes,) = plot.probabilities(time, truth, probs(0), {"Mean": probs(1)}).axes
     y = np.asarray(axes.lines[1].get_ydata(), dtype=float)
     assert y.size == T + 1
     assert np.flatnonzero(np.isnan(y)).tolist() == [3, 10]
@@ -153,7 +153,7 @@ def test_given_axes_are_used() -> None:
     figure = Figure()
     part = figure.add_subfigure(figure.add_gridspec(1, 2)[1])
     top, bottom = part.subplots(2, 1)
-    assert plot.tracks(TIME, TRUTH, probs(0), METHODS, ax=top) is figure
+    assert plot.probabilities(TIME, TRUTH, probs(0), METHODS, ax=top) is figure
     assert plot.timeline(TIME, TRUTH, METHODS, CLASSES, ax=bottom) is figure
     assert len(top.lines) == 4
     assert len(bottom.collections) > 4
@@ -198,11 +198,11 @@ def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: plot.tracks([0, 0], [0, 0], np.ones((2, 1)), {}), "increasing"),
-        (lambda: plot.tracks(TIME, TRUTH[:-1], probs(0), {}), r"truth has shape \(23,\)"),
-        (lambda: plot.tracks(TIME, TRUTH, probs(0)[:, :2], {}), r"raw has shape \(24, 2\)"),
-        (lambda: plot.tracks(TIME, TRUTH, probs(0), {"M": TRUTH}), r"M has shape \(24,\)"),
-        (lambda: plot.tracks(TIME, TRUTH, probs(0), {}, strong=[True]), "strong has shape"),
+        (lambda: plot.probabilities([0, 0], [0, 0], np.ones((2, 1)), {}), "increasing"),
+        (lambda: plot.probabilities(TIME, TRUTH[:-1], probs(0), {}), r"truth has shape \(23,\)"),
+        (lambda: plot.probabilities(TIME, TRUTH, probs(0)[:, :2], {}), r"raw has shape \(24, 2\)"),
+        (lambda: plot.probabilities(TIME, TRUTH, probs(0), {"M": TRUTH}), r"M has shape \(24,\)"),
+        (lambda: plot.probabilities(TIME, TRUTH, probs(0), {}, strong=[True]), "strong has shape"),
         (lambda: plot.timeline(TIME, TRUTH, {"M": [0]}, CLASSES), "M has shape"),
         (
             lambda: plot.timeline(TIME, TRUTH, {}, CLASSES[:2]),

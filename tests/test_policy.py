@@ -22,7 +22,7 @@ POLICIES: list[Callable[[], Policy]] = [
     lambda: Periodic(every=5),
     lambda: Periodic(seconds=20),
     lambda: Adaptive(budget=1 / 5),
-    lambda: Adaptive(budget=0.3, shortest=1, longest=9, disagreement=1.0, patience=3),
+    lambda: Adaptive(budget=0.3, min_gap=1, max_gap=9, disagreement=1.0, horizon=3),
     lambda: Adaptive(budget=0.25, cost={"weak": 0.5, "strong": 6.0}, dtype=np.float32),
 ]
 
@@ -140,17 +140,17 @@ def test_order_of_classes_is_nothing(
         (lambda: Adaptive(0.0), "budget is 0.0; .* above 0 and below 1"),
         (lambda: Adaptive(1.0), "budget is 1.0; "),
         (lambda: Adaptive(math.nan), "budget is nan; "),
-        (lambda: Adaptive(shortest=0), "shortest is 0; it counts steps"),
-        (lambda: Adaptive(shortest=13), "one strong call in 12 steps, which shortest, 13,"),
-        (lambda: Adaptive(longest=11), "and longest, 11, do not allow"),
+        (lambda: Adaptive(min_gap=0), "shortest is 0; it counts steps"),
+        (lambda: Adaptive(min_gap=13), "one strong call in 12 steps, which shortest, 13,"),
+        (lambda: Adaptive(max_gap=11), "and longest, 11, do not allow"),
         (lambda: Adaptive(disagreement=-1.0), "disagreement is -1.0; it must lie in 0 to 1000"),
         (lambda: Adaptive(floor=0.0), "floor is 0.0; it must lie in 0.0001 to 1"),
-        (lambda: Adaptive(patience=0.0), "patience is 0.0; it must lie in 1 to 1e"),
-        (lambda: Adaptive(longest=10**7), "longest is 10000000; it must lie in 2 to 1e"),
+        (lambda: Adaptive(horizon=0.0), "patience is 0.0; it must lie in 1 to 1e"),
+        (lambda: Adaptive(max_gap=10**7), "longest is 10000000; it must lie in 2 to 1e"),
         (lambda: Adaptive(0.0, cost=COST), "budget is 0.0; it is the cost of a time unit, above 0"),
         (lambda: Adaptive(cost={"weak": 1.0}), r"cost names \['weak'\]; name 'strong' and 'weak'"),
         (lambda: Adaptive(cost={"weak": 2.0, "strong": 2.0}), "'strong' must cost more than one"),
-        (lambda: Adaptive(cost=COST, longest=1), "longest is 1; it must lie in 2 to 1e"),
+        (lambda: Adaptive(cost=COST, max_gap=1), "longest is 1; it must lie in 2 to 1e"),
         (lambda: Adaptive(dtype=np.float16), "dtype is float16; it must be float64 or float32"),
         (lambda: Adaptive(strong="a", weak="a"), "strong and weak are both 'a'"),
     ],
@@ -199,7 +199,7 @@ def test_bad_steps_change_nothing() -> None:
 
 
 def test_calls_that_were_not_chosen_leave_it_able() -> None:
-    policy = Adaptive(budget=0.5, patience=2)
+    policy = Adaptive(budget=0.5, horizon=2)
     for source in ("strong", "weak"):
         for _ in range(3000):
             policy.called(source, SURE, TORN, 1.0)

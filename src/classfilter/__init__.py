@@ -1,57 +1,48 @@
-"""Turn the flickering output of black-box classifiers into a steady class track."""
+"""Turn the flickering output of black-box classifiers into steady classes."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
-from . import metrics, policy
 from ._version import __version__
-from .bank import Bank
-from .baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
-from .channel import Channel, beta_from_confusion
-from .compare import compare
-from .comparison import Comparison
-from .filters import DirichletFilter, DirichletState, Filter
-from .recording import Recording
-from .replay import Replay, replay
-from .simulate import simulate
-from .smooth import smooth
-from .sticky import StickyFilter, StickyState
-from .tune import Tuned, tune
 
-if TYPE_CHECKING:
-    from . import plot
-    from .bulk import filter_file
-    from .cascade import Cascade
-    from .config import load
-    from .curve import PolicyCurve, policy_curve
-    from .files import read_table, write_table
-    from .loop import CascadeState, Step
-    from .realtime import AsyncCascade
-    from .tables import filter_table, recordings
-else:
-    _LATER = {
-        "AsyncCascade": ".realtime",
-        "Cascade": ".cascade",
-        "CascadeState": ".loop",
-        "PolicyCurve": ".curve",
-        "Step": ".loop",
-        "filter_file": ".bulk",
-        "filter_table": ".tables",
-        "load": ".config",
-        "plot": ".plot",
-        "policy_curve": ".curve",
-        "read_table": ".files",
-        "recordings": ".tables",
-        "write_table": ".files",
-    }
-
-    def __getattr__(name: str) -> object:
-        """Load what takes long, and what few need, only where it is asked for."""
-        if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = import_module(_LATER[name], __name__)
-        return module if name == "plot" else getattr(module, name)
-
+# Where each public name lives; it is loaded when it is first used.
+_HOME = {
+    "Bank": ".filters",
+    "DirichletFilter": ".filters",
+    "DirichletState": ".filters",
+    "EmaFilter": ".filters",
+    "Filter": ".filters",
+    "HoldFilter": ".filters",
+    "MeanFilter": ".filters",
+    "RawFilter": ".filters",
+    "StickyFilter": ".filters",
+    "StickyState": ".filters",
+    "VoteFilter": ".filters",
+    "smooth": ".filters",
+    "Channel": "._channel",
+    "beta_from_confusion": "._channel",
+    "Recording": ".data",
+    "filter_file": ".data",
+    "filter_table": ".data",
+    "read_table": ".data",
+    "recordings": ".data",
+    "write_table": ".data",
+    "load": ".config",
+    "Tuned": ".tuning",
+    "tune": ".tuning",
+    "Comparison": ".evaluation",
+    "PolicyCurve": ".evaluation",
+    "Replay": ".evaluation",
+    "compare": ".evaluation",
+    "policy_curve": ".evaluation",
+    "replay": ".evaluation",
+    "AsyncCascade": ".cascade",
+    "Cascade": ".cascade",
+    "CascadeState": ".cascade",
+    "Step": ".cascade",
+    "simulate": ".simulation",
+}
+_MODULES = ("metrics", "plot", "policy")
 
 __all__ = [
     "AsyncCascade",
@@ -93,3 +84,17 @@ __all__ = [
     "tune",
     "write_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name and keep it."""
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

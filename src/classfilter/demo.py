@@ -14,20 +14,21 @@ import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from classfilter import metrics, plot
-from classfilter.baselines import HoldFilter, MeanFilter
-from classfilter.filters import DirichletFilter
+from classfilter.evaluation._replay import replay
+from classfilter.filters._baselines import HoldFilter, MeanFilter
+from classfilter.filters._dirichlet import DirichletFilter
 from classfilter.policy import Adaptive
-from classfilter.replay import replay
-from classfilter.simulate import Simulation, simulate
-from classfilter.tune import Tuned, tune
+from classfilter.simulation._simulate import Simulation, simulate
+from classfilter.tuning._result import Tuned
+from classfilter.tuning._tune import tune
+
+from ._typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 #: Memory of the filter: the library's default, not fitted to these days.
 GAMMA = 0.9
@@ -59,7 +60,7 @@ def estimates(day: Simulation, tuned: Tuned) -> dict[str, Floats]:
         "Tuned, no labels": tuned.run(day.recording(every=12)),
         "Adaptive policy": replay(
             day.recording(every=None), Adaptive(1 / 12), tuned.filter(), tuned.beta, tuned.channel
-        ).track,
+        ).probs,
     }
 
 
@@ -107,7 +108,7 @@ def picture(day: Simulation, tracks: dict[str, Floats]) -> Figure:
     time, truth = day.time[part], day.truth[part]
     figure = Figure(figsize=(9.0, 6.8), dpi=200, layout="constrained")
     top, bottom = figure.subplots(2, 1, height_ratios=(3, 2.6), sharex=True)
-    plot.tracks(time, truth, shown["Raw"], lines, strong=strong, ax=top)
+    plot.probabilities(time, truth, shown["Raw"], lines, strong=strong, ax=top)
     plot.timeline(time, truth, shown, day.classes, ax=bottom)
     top.set_xlabel("")
     return figure

@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .scored import (
-    Floats,
-    Ints,
-    called_classes,
+from ._metric_inputs import (
     increasing,
     labelled_pair,
     labelled_probs,
+    predicted_classes,
     true_classes,
 )
+from ._typing import Floats, Ints
 
 
 def accuracy(truth: ArrayLike, pred: ArrayLike) -> float:
@@ -223,7 +222,7 @@ def count_switches(
     >>> count_switches([0, 0, 1, 1, 0], [0, 900, 1800, 2700, 3600])
     (2.0, 1.0)
     """
-    k = called_classes(pred)
+    k = predicted_classes(pred)
     t = increasing(time, k.size)
     keep = k >= 0
     if truth is not None:
@@ -274,7 +273,7 @@ def detection_delay(
     >>> detection_delay([0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1], [0, 5, 10, 15, 20, 25])
     Delay(median=5.0, mean=5.0, missed=0.5, changes=2)
     """
-    k = called_classes(pred)
+    k = predicted_classes(pred)
     y = true_classes(truth, k.size)
     t = increasing(time, y.size)
     joined = _joined(t, y >= 0, max_gap)

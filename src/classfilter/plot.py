@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ._typing import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .comparison import Comparison
-    from .curve import PolicyCurve
-    from .recording import Recording
+    from .data._recording import Recording
+    from .evaluation._comparison import Comparison
+    from .evaluation._policy_curve import PolicyCurve
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 #: Okabe and Ito's colours, neighbours far apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -37,7 +37,7 @@ LINES: tuple[dict[str, Any], ...] = (
 )
 
 
-def tracks(
+def probabilities(
     time: ArrayLike,
     truth: ArrayLike,
     raw: ArrayLike,
@@ -242,7 +242,7 @@ def comparison(found: Comparison) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    from .comparison import TITLES
+    from .evaluation._comparison import TITLES
 
     key = next(iter(found.rows[0].measures))
     best = [first for _, first in found.cells(key)]
@@ -250,11 +250,11 @@ def comparison(found: Comparison) -> Figure:
     axes = figure.subplots()
     for y, row in enumerate(found.rows):
         value, low, high = (100 * x for x in row.measures[key])
-        colour, mark = (COLOURS[5], "s") if row.looks_ahead else (COLOURS[0], "o")
+        colour, mark = (COLOURS[5], "s") if row.smoothed else (COLOURS[0], "o")
         axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
         face = colour if best[y] else "white"
         axes.plot(value, y, mark, color=colour, markerfacecolor=face, markersize=6)
-    names = [row.name + " *" * row.looks_ahead for row in found.rows]
+    names = [row.name + " *" * row.smoothed for row in found.rows]
     axes.set_yticks(range(len(names)), names)
     for label, first in zip(axes.get_yticklabels(), best, strict=True):
         label.set_fontweight("bold" if first else "normal")
@@ -289,12 +289,12 @@ def policy_curve(found: PolicyCurve, *, ax: Axes | None = None) -> Figure:
         ("Periodic", found.periodic, "s--", COLOURS[1]),
         ("Adaptive", found.adaptive, "o-", COLOURS[0]),
     ):
-        calls, right = [point.calls for point in points], [100 * point.right for point in points]
+        calls, right = [point.calls for point in points], [100 * point.accuracy for point in points]
         ax.plot(calls, right, mark, color=colour, markersize=4.5, label=name)
-    ax.axhline(100 * found.always, color="0.5", linewidth=0.9, linestyle=":")
+    ax.axhline(100 * found.strong_accuracy, color="0.5", linewidth=0.9, linestyle=":")
     ax.annotate(
         " strong alone, every step",
-        (0.0, 100 * found.always),
+        (0.0, 100 * found.strong_accuracy),
         xycoords=("axes fraction", "data"),
         ha="left",
         va="bottom",

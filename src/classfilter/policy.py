@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
-from .filters import precision
+from .filters._base import precision
 
 PolicyType = TypeVar("PolicyType", bound="Policy")
 AdaptiveType = TypeVar("AdaptiveType", bound="Adaptive")
@@ -68,11 +69,11 @@ class PeriodicState(NamedTuple):
 
     Attributes
     ----------
-    gap : int
+    steps_since_strong : int
         Steps from the last strong call to the step that comes; 0 before the first.
     """
 
-    gap: int
+    steps_since_strong: int
 
 
 class Periodic:
@@ -104,6 +105,8 @@ class Periodic:
     'weak'
     """
 
+    _kind = "periodic"
+
     def __init__(
         self,
         every: int | None = None,
@@ -121,12 +124,12 @@ class Periodic:
             every = _steps("every", 12 if every is None else every)
         self.every, self.seconds = every, seconds
         self.strong, self.weak = strong, weak
-        self._gap = 0
+        self._steps_since_strong = 0
 
     def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
         """Return the source to call now; see `Policy.choose`."""
         if self.every is not None:
-            due = self._gap == 0 or self._gap >= self.every
+            due = self._steps_since_strong == 0 or self._steps_since_strong >= self.every
         else:
             assert self.seconds is not None
             due = since.get(self.strong, math.inf) >= self.seconds * (1 - ROUNDING)
@@ -134,17 +137,17 @@ class Periodic:
 
     def called(self, source: str, answer: ArrayLike, probs: ArrayLike, dt: float) -> None:
         """Take note of a call; see `Policy.called`."""
-        self._gap = _next_gap(self._gap, source == self.strong)
+        self._steps_since_strong = _count_steps(self._steps_since_strong, source == self.strong)
 
     @property
     def state(self) -> PeriodicState:
         """All that the policy remembers; assign it to restore."""
-        return PeriodicState(self._gap)
+        return PeriodicState(self._steps_since_strong)
 
     @state.setter
     def state(self, state: tuple[int]) -> None:
-        (gap,) = state
-        self._gap = _steps("gap", gap, 0)
+        (steps_since_strong,) = state
+        self._steps_since_strong = _steps("steps_since_strong", steps_since_strong, 0)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -153,7 +156,7 @@ class Periodic:
 
     def reset(self) -> None:
         """Return to the state before any call."""
-        self._gap = 0
+        self._steps_since_strong = 0
 
     def copy(self: Made) -> Made:
         """Return an independent policy with the same settings, in the same state."""
@@ -169,26 +172,27 @@ class AdaptiveState(NamedTuple):
 
     Attributes
     ----------
-    raised : float
+    threshold_offset : float
         By how much the threshold was raised so far, in logarithms.
     step : float
         The usual time from step to step; 0 while it is not known.
-    gap : int
+    steps_since_strong : int
         Steps from the last strong call to the step that comes; 0 before the first.
-    surprise : float
+    disagreement : float
         How much the last weak answer denied what the filter held for true, 0 to 1.
-    left : float
-        The filter's doubt just after the last strong answer, 0 to 1; known one step later.
-    due : float
-        Strong calls that the budget allowed so far, up to the patience.
+    residual_uncertainty : float
+        The filter's uncertainty just after the last strong prediction, 0 to 1; known one step
+        later.
+    accrued_budget : float
+        Strong calls that the budget allowed so far, up to the horizon.
     """
 
-    raised: float
+    threshold_offset: float
     step: float
-    gap: int
-    surprise: float
-    left: float
-    due: float
+    steps_since_strong: int
+    disagreement: float
+    residual_uncertainty: float
+    accrued_budget: float
 
 
 class Adaptive(_core.Adaptive):
@@ -212,19 +216,19 @@ class Adaptive(_core.Adaptive):
     budget : float, default 1/12
         Share of strong calls in the long run, above 0 and below 1; with `cost`, the cost of a time
         unit.
-    shortest : int, default 2
+    min_gap : int, default 2
         Least steps from one strong call to the next, whatever the doubt.
-    longest : int, optional
+    max_gap : int, optional
         Most steps from one strong call to the next, or as many usual steps' worth of time, whatever
         the budget: so the first call after a long pause is strong. Unless given, five times what
         the budget allows; 60 with `cost`.
     cost : mapping of str to float, optional
-        What a call of each source costs. Time beyond `longest` steps is a pause and saves nothing.
+        What a call of each source costs. Time beyond `max_gap` steps is a pause and saves nothing.
     disagreement : float, default 0.05
         The weight w of the surprise; 0 or more.
     floor : float, default 0.02
         Doubt that always remains, so that a calm stream spends its budget too; 1e-4 to 1.
-    patience : float, default 12
+    horizon : float, default 12
         So many strong calls beyond the budget raise the threshold by a factor of e; at the start,
         fewer do. More lets a calm time save for a frantic one; less keeps closer to the budget,
         which is missed by about twice as many calls at most, whatever the length of the stream.
@@ -252,67 +256,69 @@ class Adaptive(_core.Adaptive):
     At most 2 units of energy a second, where a strong call costs 40 and a weak one 1:
 
     >>> Adaptive(budget=2.0, cost={"weak": 1.0, "strong": 40.0})
-    Adaptive(budget=2, shortest=2, longest=60, cost={'weak': 1.0, 'strong': 40.0})
+    Adaptive(budget=2, min_gap=2, max_gap=60, cost={'weak': 1.0, 'strong': 40.0})
     """
+
+    _kind = "adaptive"
 
     def __init__(
         self,
         budget: float = 1 / 12,
-        shortest: int = 2,
-        longest: int | None = None,
+        min_gap: int = 2,
+        max_gap: int | None = None,
         *,
         cost: Mapping[str, float] | None = None,
         disagreement: float = 0.05,
         floor: float = 0.02,
-        patience: float = 12.0,
+        horizon: float = 12.0,
         strong: str = "strong",
         weak: str = "weak",
         dtype: DTypeLike = np.float64,
     ) -> None:
         _two_names(strong, weak)
-        self.shortest = _steps("shortest", shortest)
+        self.min_gap = _steps("min_gap", min_gap)
         self.cost = None if cost is None else _costs(cost, strong, weak)
         if self.cost is None:
-            self.longest = self._steps_of_share(budget, longest)
+            self.max_gap = self._steps_of_share(budget, max_gap)
             unit, cheap = 1.0, 0.0
         else:
             if not 0 < budget < math.inf:
                 raise ValueError(
                     f"budget is {budget!r}; it is the cost of a time unit, above 0 and finite"
                 )
-            self.longest = _steps("longest", 60 if longest is None else longest)
+            self.max_gap = _steps("max_gap", 60 if max_gap is None else max_gap)
             unit, cheap = self.cost[strong] - self.cost[weak], self.cost[weak]
-        _within("longest", self.longest, self.shortest, 1e6)
+        _within("max_gap", self.max_gap, self.min_gap, 1e6)
         _within("disagreement", disagreement, 0.0, 1e3)
         _within("floor", floor, 1e-4, 1.0)
-        _within("patience", patience, 1.0, 1e6)
+        _within("horizon", horizon, 1.0, 1e6)
         self.budget, self.disagreement = float(budget), float(disagreement)
-        self.floor, self.patience = float(floor), float(patience)
+        self.floor, self.horizon = float(floor), float(horizon)
         self.strong, self.weak, self.dtype = strong, weak, precision(dtype)
         super().__init__(
             budget=self.budget / unit,
             weak=cheap / unit,
-            shortest=self.shortest,
-            longest=self.longest,
+            shortest=self.min_gap,
+            longest=self.max_gap,
             disagreement=self.disagreement,
             floor=self.floor,
-            patience=self.patience,
+            patience=self.horizon,
             timed=self.cost is not None,
             single=self.dtype == np.float32,
         )
 
-    def _steps_of_share(self, budget: float, longest: int | None) -> int:
+    def _steps_of_share(self, budget: float, max_gap: int | None) -> int:
         """Return the most steps from one strong call to the next; the budget must allow them."""
         if not 0 < budget < 1:
             raise ValueError(
                 f"budget is {budget!r}; it is the share of strong calls, above 0 and below 1 (with "
                 "cost, it may be more)"
             )
-        most = _steps("longest", math.ceil(5 / budget) if longest is None else longest)
-        if not self.shortest <= 1 / budget <= most:
+        most = _steps("max_gap", math.ceil(5 / budget) if max_gap is None else max_gap)
+        if not self.min_gap <= 1 / budget <= most:
             raise ValueError(
-                f"budget is {budget!r}, one strong call in {1 / budget:.3g} steps, which shortest, "
-                f"{self.shortest}, and longest, {most}, do not allow; it must lie between"
+                f"budget is {budget!r}, one strong call in {1 / budget:.3g} steps, which min_gap, "
+                f"{self.min_gap}, and max_gap, {most}, do not allow; it must lie between"
             )
         return most
 
@@ -327,50 +333,50 @@ class Adaptive(_core.Adaptive):
     @property
     def state(self) -> AdaptiveState:
         """All that the policy remembers; assign it to restore."""
-        raised, step, gap, *more = self._numbers()
-        return AdaptiveState(raised, step, int(gap), *more)
+        threshold_offset, step, gap, *more = self._numbers()
+        return AdaptiveState(threshold_offset, step, int(gap), *more)
 
     @state.setter
     def state(self, state: tuple[float, float, int, float, float, float]) -> None:
         given = AdaptiveState(*state)
         for name, low, high in (
-            ("raised", -1e3, 1e3),
+            ("threshold_offset", -1e3, 1e3),
             ("step", 0.0, 1e30),
-            ("surprise", 0.0, 1.0),
-            ("left", 0.0, 1.0),
-            ("due", 0.0, self.patience),
+            ("disagreement", 0.0, 1.0),
+            ("residual_uncertainty", 0.0, 1.0),
+            ("accrued_budget", 0.0, self.horizon),
         ):
             _within(name, getattr(given, name), low, high)
-        self._restore(*given._replace(gap=_steps("gap", given.gap, 0)))
+        steps = _steps("steps_since_strong", given.steps_since_strong, 0)
+        self._restore(*given._replace(steps_since_strong=steps))
 
     @property
     def _options(self) -> dict[str, Any]:
         """What makes the same policy anew."""
-        keys = ("budget", "shortest", "longest", "cost", "disagreement", "floor", "patience")
+        keys = ("budget", "min_gap", "max_gap", "cost", "disagreement", "floor", "horizon")
         return {key: getattr(self, key) for key in (*keys, "strong", "weak", "dtype")}
 
     def copy(self: AdaptiveType) -> AdaptiveType:
         """Return an independent policy with the same settings, in the same state."""
-        return _made(type(self), self._options, self.state)
+        new = type(self)(**self._options)
+        new.state = self.state
+        return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (type(self), self._options, tuple(self.state))
+        return partial(type(self), **self._options), (), tuple(self.state)
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
 
     def __repr__(self) -> str:
-        gaps = f"shortest={self.shortest}, longest={self.longest}"
+        gaps = f"min_gap={self.min_gap}, max_gap={self.max_gap}"
         costs = "" if self.cost is None else f", cost={self.cost}"
         return f"{type(self).__name__}(budget={self.budget:.6g}, {gaps}{costs})"
 
 
-def _made(kind: type[AdaptiveType], options: dict[str, Any], state: Any) -> AdaptiveType:
-    made = kind(**options)
-    made.state = state
-    return made
-
-
-def _next_gap(gap: int, strong: bool) -> int:
+def _count_steps(steps: int, strong: bool) -> int:
     """Count the steps since the last strong call; 0 stays until the first."""
-    return 1 if strong else gap + 1 if gap else 0
+    return 1 if strong else steps + 1 if steps else 0
 
 
 def _steps(name: str, value: Any, least: int = 1) -> int:

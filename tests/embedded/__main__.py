@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from classfilter import Channel, DirichletFilter, StickyFilter, policy
 from classfilter.config import Config
-from classfilter.export import export
+from classfilter.embedded._export import export
 
 from .board import CORE, HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
 

@@ -1,0 +1,81 @@
+"""Turn the flickering output of black-box classifiers into steady classes."""
+
+from . import metrics as metrics
+from . import plot as plot
+from . import policy as policy
+from ._channel import Channel as Channel
+from ._channel import beta_from_confusion as beta_from_confusion
+from ._version import __version__ as __version__
+from .cascade import AsyncCascade as AsyncCascade
+from .cascade import Cascade as Cascade
+from .cascade import CascadeState as CascadeState
+from .cascade import Step as Step
+from .config import load as load
+from .data import Recording as Recording
+from .data import filter_file as filter_file
+from .data import filter_table as filter_table
+from .data import read_table as read_table
+from .data import recordings as recordings
+from .data import write_table as write_table
+from .evaluation import Comparison as Comparison
+from .evaluation import PolicyCurve as PolicyCurve
+from .evaluation import Replay as Replay
+from .evaluation import compare as compare
+from .evaluation import policy_curve as policy_curve
+from .evaluation import replay as replay
+from .filters import Bank as Bank
+from .filters import DirichletFilter as DirichletFilter
+from .filters import DirichletState as DirichletState
+from .filters import EmaFilter as EmaFilter
+from .filters import Filter as Filter
+from .filters import HoldFilter as HoldFilter
+from .filters import MeanFilter as MeanFilter
+from .filters import RawFilter as RawFilter
+from .filters import StickyFilter as StickyFilter
+from .filters import StickyState as StickyState
+from .filters import VoteFilter as VoteFilter
+from .filters import smooth as smooth
+from .simulation import simulate as simulate
+from .tuning import Tuned as Tuned
+from .tuning import tune as tune
+
+__all__ = [
+    "AsyncCascade",
+    "Bank",
+    "Cascade",
+    "CascadeState",
+    "Channel",
+    "Comparison",
+    "DirichletFilter",
+    "DirichletState",
+    "EmaFilter",
+    "Filter",
+    "HoldFilter",
+    "MeanFilter",
+    "PolicyCurve",
+    "RawFilter",
+    "Recording",
+    "Replay",
+    "Step",
+    "StickyFilter",
+    "StickyState",
+    "Tuned",
+    "VoteFilter",
+    "__version__",
+    "beta_from_confusion",
+    "compare",
+    "filter_file",
+    "filter_table",
+    "load",
+    "metrics",
+    "plot",
+    "policy",
+    "policy_curve",
+    "read_table",
+    "recordings",
+    "replay",
+    "simulate",
+    "smooth",
+    "tune",
+    "write_table",
+]

@@ -1,0 +1,217 @@
+"""The columns of a recording: reading what people give, and refusing what is wrong by its row."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._typing import NUMBER, Classes, Floats, Ints, Names, Weights
+
+
+class RowError(ValueError):
+    """What a row holds cannot be used; ``row`` tells which one."""
+
+    def __init__(self, what: str, row: int, rest: str) -> None:
+        super().__init__(f"{what} in row {row}{rest}")
+        self.what, self.row, self.rest = what, row, rest
+
+
+class Factorized(NamedTuple):
+    """A column of few different cells.
+
+    Attributes
+    ----------
+    codes : ndarray of int (T,)
+        Each row's place in `categories`.
+    categories : list
+        The different values, in order of appearance.
+    """
+
+    codes: Ints
+    categories: list[Any]
+
+
+def factorize(cells: Sequence[Any]) -> Factorized:
+    """Return a column as numbers of its different cells.
+
+    Examples
+    --------
+    >>> factorize(["weak", "weak", "strong"])
+    Factorized(codes=array([0, 0, 1]), categories=['weak', 'strong'])
+    """
+    number = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+    codes = np.fromiter(map(number.__getitem__, cells), np.intp, len(cells))
+    return Factorized(codes, list(number))
+
+
+def class_names(classes: Classes) -> tuple[Any, ...]:
+    """Return the classes as a tuple: the names, or 0 to K - 1 for a count."""
+    if isinstance(classes, (str, bytes)):
+        raise TypeError(f"classes is the text {classes!r}; give a list of names, or their number")
+    names = tuple(classes) if isinstance(classes, Iterable) else tuple(range(int(classes)))
+    if len(names) < 2:
+        raise ValueError(f"classes is {classes!r}; at least two are needed")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"classes names {twice!r} more than once")
+    return names
+
+
+def text_names(classes: Classes) -> tuple[str, ...]:
+    """Return the names of the classes as text."""
+    names = [str(name) for name in class_names(classes)]
+    class_names(names)  # 1 and "1" are one name
+    return tuple(names)
+
+
+def _one_dimensional(name: str, given: NDArray[Any]) -> None:
+    if given.ndim != 1:
+        raise ValueError(f"{name} has {given.ndim} dimensions; it must have 1: one entry a row")
+
+
+def first_text(cells: Sequence[Any], rows: Sequence[int]) -> int:
+    """Return the first of the rows whose cell does not even look like a number."""
+    for row in rows:
+        try:
+            float(cells[row])
+        except (TypeError, ValueError):
+            return row
+    return rows[0]
+
+
+def source_names(source: ArrayLike, rows: int) -> Names:
+    """Return the source of each row as text."""
+    if isinstance(source, str):
+        return np.full(rows, source)
+    given = np.asarray(source, dtype=np.object_)
+    _one_dimensional("source", given)
+    found = factorize_sources(factorize(given.tolist()))
+    return np.array(found.categories, dtype=np.str_)[found.codes]
+
+
+def factorize_sources(found: Factorized) -> Factorized:
+    """Return a column of sources, their names as text."""
+    for i, cell in enumerate(found.categories):
+        if not isinstance(cell, (str, int)):
+            row = int((found.codes == i).argmax())
+            raise RowError("source", row, f" is {cell!r}; it must be a name: fill it in")
+    return Factorized(found.codes, [str(cell) for cell in found.categories])
+
+
+def row_weights(source: Factorized, beta: Weights, default: float | None = None) -> Floats:
+    """Return the weight of each row's source."""
+    if not isinstance(beta, Mapping):
+        return np.full(source.codes.size, check_weight("beta", beta))
+    known = {name: check_weight(f"beta[{name!r}]", value) for name, value in beta.items()}
+    if default is not None:
+        check_weight("default", default)
+        known = dict.fromkeys(source.categories, float(default)) | known
+    for i, name in enumerate(source.categories):
+        if name not in known:
+            row = int((source.codes == i).argmax())
+            rest = f" is {name!r}, which has no weight; beta names {list(known)}: add it there"
+            raise RowError("source", row, rest)
+    return np.array([known[name] for name in source.categories], dtype=np.float64)[source.codes]
+
+
+def check_weight(name: str, value: Any) -> float:
+    """Return a weight as a float, if it is one."""
+    if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
+        raise ValueError(f"{name} is {value!r}; it must be a number in [0, 1]")
+    return float(value)
+
+
+def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
+    """Return probabilities (T, K) that a filter will take: the C core decides."""
+    p = _matrix(probs, len(classes))
+    try:
+        _core.check_rows(len(classes), p, 1.0, 0.0)
+    except ValueError as error:
+        raise _row_error(error, classes) from None
+    return p
+
+
+def _row_error(error: ValueError, classes: tuple[str, ...]) -> RowError:
+    """Return the core's error with its row apart, and the class by its name."""
+    found = re.fullmatch(r"probs(?: in row (\d+)|\[(\d+), (\d+)\])( .*)", str(error))
+    assert found is not None, error
+    row, cell_row, k, rest = found.groups()
+    if k is not None:
+        rest = f", class {classes[int(k)]!r},{rest}"
+    return RowError("probs", int(row or cell_row), rest)
+
+
+def _matrix(probs: ArrayLike, K: int) -> Floats:
+    """Return a copy of shape (T, K), or name the row that does not fit."""
+    try:
+        given = np.asarray(probs)
+        if given.dtype.kind in "iuf" and given.ndim == 2 and given.shape[1] == K:
+            return given.astype(np.float64)
+    except ValueError:  # rows of unequal length
+        pass
+    rows = list(probs) if isinstance(probs, Iterable) else []
+    p: Floats = np.empty((len(rows), K))
+    for row, entries in enumerate(rows):
+        cells = list(entries) if isinstance(entries, Iterable) else [entries]
+        if len(cells) != K:
+            rest = f" has {len(cells)} entries, but there are {K} classes; "
+            raise RowError("probs", row, f"{rest}give one probability a class")
+        for k, cell in enumerate(cells):
+            if not (cell is None or isinstance(cell, NUMBER)):
+                raise RowError("probs", row, f" has {cell!r}; it must hold numbers")
+            p[row, k] = math.nan if cell is None else cell
+    return p
+
+
+def one_hot(labels: Ints, K: int) -> Floats:
+    """Return class indices as probabilities, (T, K); NaN where they are negative.
+
+    Examples
+    --------
+    >>> one_hot(np.array([1, -1]), 2)
+    array([[ 0.,  1.],
+           [nan, nan]])
+    """
+    found: Floats = np.where((labels >= 0)[:, None], np.eye(K)[np.maximum(labels, 0)], np.nan)
+    return found
+
+
+def class_indices(
+    label: ArrayLike, classes: tuple[str, ...], known: Mapping[Any, int] | None = None
+) -> Ints:
+    """Return the index of each row's class, given as in `known`; or as a name or an index."""
+    given = np.asarray(label, dtype=np.object_)
+    _one_dimensional("label", given)
+    K = len(classes)
+    if known is None:
+        known = {k: k for k in range(-1, K)} | {c: k for k, c in enumerate(classes)}
+    found: Ints = np.full(given.size, -1, dtype=np.intp)
+    for row, cell in enumerate(given.tolist()):
+        if cell is None or cell != cell:
+            continue
+        if cell not in known:
+            rest = (
+                f" is {cell!r}; the classes are {list(classes)}: give a name, an index from 0 to "
+            )
+            raise RowError("label", row, f"{rest}{K - 1}, or -1 where it is unknown")
+        found[row] = known[cell]
+    return found
+
+
+def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002
+    """Return the column of each class of the filter."""
+    names = tuple(str(name) for name in filter.classes)
+    if set(names) == set(classes):
+        return np.array([classes.index(name) for name in names], dtype=np.intp)
+    if filter.classes == tuple(range(len(classes))):
+        return np.arange(len(classes), dtype=np.intp)
+    raise ValueError(
+        f"the data has the classes {list(classes)}, but the filter has {list(filter.classes)}; "
+        "make the filter with the same names"
+    )

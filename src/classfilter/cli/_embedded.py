@@ -1,0 +1,57 @@
+"""The commands for firmware: ``classfilter export`` and ``classfilter verify``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ..config import read
+from ..data._files import read_table
+from ._options import FILE, about
+
+
+@click.command(
+    short_help="Write a filter as C files for firmware.",
+    epilog="Example: classfilter export walk.toml -o firmware && make -C firmware test",
+)
+@click.argument("config", metavar="CONFIG", type=FILE)
+@click.option("-o", "--out", type=FILE, required=True, help="The folder to write to.")
+def export(config: Path, out: Path) -> None:
+    """Write a filter as a folder of C files: CONFIG is a TOML file, as tune writes it.
+
+    The folder compiles anywhere, in single precision: no malloc, no libm, no stdio. Its self-test
+    tells whether a compiler and a processor give the same bits as Python.
+    """
+    from ..embedded._export import export as run
+
+    try:
+        written = run(read(config), out, config.name)
+    except ValueError as error:
+        raise ValueError(about(config, error)) from error
+    click.echo(f"{out}: {len(written)} files; make -C {out} test compares bits")
+
+
+@click.command(
+    short_help="Compare a device's log with Python, to the bit.",
+    epilog="Example: classfilter verify device.csv --config walk.toml",
+)
+@click.argument("table", metavar="LOG", type=FILE)
+@click.option("--config", type=FILE, required=True, help="What the firmware was exported from.")
+def verify(table: Path, config: Path) -> None:
+    """Compare a device's log with what Python makes of the same answers, to the bit.
+
+    LOG has time, source, one p_<class> a class and what the device made of them: one f_<class>
+    a class with 9 digits, or bits, a text of 0x and 8 hexadecimal digits a class; and dt, the time
+    since the row before, where the device had its own. The exit code is 0 for the same bits.
+    """
+    from ..embedded._verify import verify as run
+
+    found = read(config)
+    try:
+        verdict = run(read_table(table), found)
+    except ValueError as error:
+        raise ValueError(about(table, error)) from error
+    click.echo(f"{table}: {verdict}")
+    sys.exit(0 if verdict.row is None else 1)

@@ -1,0 +1,118 @@
+"""What several commands share: the options that make a filter, and words about files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from .._channel import Channels
+from .._typing import Weights
+from .._validation import class_order
+from ..config import read
+from ..filters._base import Filter
+from ..filters._dirichlet import DirichletFilter
+
+SECONDS = {"ms": 1e-3, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+FILE = click.Path(path_type=Path, readable=False)  # opening it tells more
+PICTURES = (".png", ".pdf", ".svg")
+TABLE = "CSV, Parquet or NDJSON, by its ending"
+
+
+class Settings(NamedTuple):
+    """What the options tell of the filter."""
+
+    made: Callable[[tuple[str, ...]], Filter]
+    beta: Weights
+    channel: Channels
+
+
+def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
+    """Read a time such as 60s; a number alone stays as it is."""
+    match = re.fullmatch(r"([0-9.eE+-]+?)\s*(ms|s|min|m|h|d|)", text or "")
+    try:
+        return None if text is None else float(match[1]) * SECONDS[match[2]]  # type: ignore[index]
+    except (TypeError, ValueError):
+        raise click.BadParameter(
+            f"{text!r} is no duration; give one such as 500ms, 60s, 5m or 2h"
+        ) from None
+
+
+def _weights(
+    _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, float] | float | None:
+    """Read the weight of each source, or one for all."""
+    found: dict[str, float] = {}
+    for text in texts:
+        source, _, weight = text.rpartition("=")
+        try:
+            found[source] = float(weight)
+        except ValueError:
+            raise click.BadParameter(
+                f"{text!r} is no weight; give SOURCE=WEIGHT, such as weak=0.1"
+            ) from None
+    if "" in found and len(texts) > 1:
+        raise click.BadParameter("a weight for all and others are given; name every source")
+    return found.get("", found or None)
+
+
+def filter_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that make a filter to a command; it gets them as `Settings`."""
+
+    @wraps(command)
+    def with_settings(**given: Any) -> None:
+        names = ("config", "half_life", "gamma", "estimate", "floor", "beta")
+        command(_settings(**{name: given.pop(name) for name in names}), **given)
+
+    decorated: Callable[..., None] = with_settings
+    for option in (
+        click.option("--floor", type=float, help="Smallest probability believed; 0.001."),
+        click.option(
+            "--estimate", type=click.Choice(["mode", "mean"]), help="What is read; the mode."
+        ),
+        click.option("--gamma", type=float, help="What a time unit leaves of the memory; 0.9."),
+        click.option(
+            "--half-life",
+            callback=duration,
+            metavar="DURATION",
+            help="The time that halves the memory: 60s, 5m. Times are seconds then.",
+        ),
+        click.option(
+            "--beta",
+            callback=_weights,
+            multiple=True,
+            metavar="[SOURCE=]WEIGHT",
+            help="The weight of a source, 0 to 1: weak=0.1. A number alone is for all. Repeat it.",
+        ),
+        click.option("--config", type=FILE, help="A TOML file with the filter and the weights."),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Settings:
+    given = {name: value for name, value in options.items() if value is not None}
+    if config is None:
+        weights = 1.0 if beta is None else beta
+        return Settings(lambda classes: DirichletFilter(classes, **given), weights, {})
+    if given:
+        name = f"--{next(iter(given))}".replace("_", "-")
+        raise click.UsageError(f"{name} and --config are both given; change the file instead")
+    found = read(config)
+
+    def made(classes: tuple[str, ...]) -> Filter:
+        class_order(found.filter, classes)
+        return found.filter
+
+    if beta is None or isinstance(beta, Mapping):
+        beta = {**found.beta, **(beta or {})} or 1.0
+    return Settings(made, beta, found.channel)
+
+
+def about(path: Path, error: Exception) -> str:
+    """Return what is wrong, with the file's name before it."""
+    return str(error) if str(path) in str(error) else f"{path}: {error}"

@@ -1,0 +1,90 @@
+"""Tables in CSV, Parquet and NDJSON files, read and written with Polars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from .._atomic import atomic_write
+from .._optional import import_optional
+from ._frames import to_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIXES = (".csv", ".parquet", ".ndjson", ".jsonl")
+
+
+def read_table(path: str | Path) -> pl.DataFrame:
+    """Read a ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file with Polars.
+
+    The columns ``stream``, ``source`` and ``label`` of a CSV file are read as text: 007 stays 007.
+    """
+    polars = import_optional("polars")
+    path = Path(path)
+    ending = file_suffix(path)
+    names = dict.fromkeys(("stream", "source", "label"), polars.String)
+    with reading(path) as file:
+        if ending == ".csv":
+            df = polars.read_csv(file, infer_schema_length=None, schema_overrides=names)
+        elif ending == ".parquet":
+            df = polars.read_parquet(file)
+        else:
+            df = polars.read_ndjson(file, infer_schema_length=None)
+    result: pl.DataFrame = df
+    return result
+
+
+def write_table(df: Any, path: str | Path) -> None:
+    """Write a dataframe to a ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file with Polars.
+
+    The file appears complete or not at all; one that was there is replaced at the end. The index of
+    a pandas dataframe is left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from classfilter import Recording
+    >>> rec = Recording([0, 5], "weak", [[0.9, 0.1], [0.4, 0.6]], ["rest", "move"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(rec.to_table(), f"{folder}/day.csv")
+    ...     print(Path(f"{folder}/day.csv").read_text().strip())
+    time,source,p_rest,p_move
+    0.0,weak,0.9,0.1
+    5.0,weak,0.4,0.6
+    """
+    import_optional("polars")
+    path = Path(path)
+    ending = file_suffix(path)
+    frame = to_polars(df)
+    write: dict[str, Callable[[BinaryIO], Any]] = {
+        ".csv": frame.write_csv,
+        ".parquet": frame.write_parquet,
+        ".ndjson": frame.write_ndjson,
+        ".jsonl": frame.write_ndjson,
+    }
+    with atomic_write(path) as file:
+        write[ending](file)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a file; what Polars cannot read in it is a ValueError that names the file."""
+    polars = import_optional("polars")
+    ending = file_suffix(path)
+    with path.open("rb") as file:
+        try:
+            yield file
+        except polars.exceptions.PolarsError as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"{path} cannot be read as {ending}: {reason}") from error
+
+
+def file_suffix(path: Path, endings: Sequence[str] = SUFFIXES) -> str:
+    """Return the ending that tells the kind of a file, or say which there are."""
+    ending = path.suffix.lower()
+    if ending not in endings:
+        raise ValueError(f"{path} ends in {ending!r}; it must be one of {', '.join(endings)}")
+    return ending

@@ -1,0 +1,114 @@
+"""A device's log against the filter here: the same bits, or where they part."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config import Config
+from ..data._recording import Recording
+from ._export import single
+
+Singles = NDArray[np.float32]
+
+
+class Verdict(NamedTuple):
+    """What came of a comparison.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows were compared.
+    row : int, optional
+        The first row with other bits; None where there is none.
+    name : str
+        The class in which they differ.
+    device, here : float
+        What the device says, and what the filter here does.
+    """
+
+    rows: int
+    row: int | None = None
+    name: str = ""
+    device: float = 0.0
+    here: float = 0.0
+
+    def __str__(self) -> str:
+        if self.row is None:
+            return f"{self.rows:,} rows, the same bits"
+        bits = [f"0x{np.float32(x).view(np.uint32):08x}" for x in (self.device, self.here)]
+        return (
+            f"row {self.row}, class {self.name!r}: the device has {self.device:.9g} ({bits[0]}), "
+            f"here it is {self.here:.9g} ({bits[1]})"
+            + (f"; the {self.row} rows before agree" if self.row else "")
+        )
+
+
+def verify(df: Any, config: Config) -> Verdict:
+    """Compare what a device logged with what the filter, in float32, makes of the same answers.
+
+    Parameters
+    ----------
+    df : dataframe
+        One stream: ``time``, ``source``, one ``p_<class>`` a class, and the device's results: one
+        ``f_<class>`` a class with 9 digits, or ``bits``, a text of ``0x`` and 8 hexadecimal digits
+        a class in the filter's order. With a column ``dt``, that is the time since the row before,
+        as the device had it.
+    config : Config
+        What the firmware was exported from.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from classfilter import StickyFilter
+    >>> config = Config(StickyFilter(["rest", "move"], stay=0.9), {"default": 1.0}, {})
+    >>> log = {"time": [0, 1], "p_rest": [0.75, 0.75], "p_move": [0.25, 0.25]}
+    >>> log |= {"f_rest": [0.75, 0.890625], "f_move": [0.25, 0.109375]}
+    >>> verify(pl.DataFrame(log), config).row
+    1
+    """
+    config = single(config)
+    rec = Recording.from_table(df)
+    device = _results(df, rec, config)
+    fresh, back, (probs, beta, dt) = rec._prepared(
+        config.filter, config.beta or 1.0, config.channel
+    )
+    if "dt" in df.columns:
+        dt = df["dt"].to_numpy().astype(np.float64)
+    here = fresh.run(probs, beta, dt)[:, back]
+    other = device.view(np.uint32) != here.view(np.uint32)
+    if not other.any():
+        return Verdict(len(rec))
+    row, k = map(int, np.argwhere(other)[0])
+    return Verdict(len(rec), row, rec.classes[k], float(device[row, k]), float(here[row, k]))
+
+
+def _results(df: Any, rec: Recording, config: Config) -> Singles:
+    """Return the device's results, in the recording's order of classes."""
+    columns = [f"f_{name}" for name in rec.classes]
+    if "bits" in df.columns:
+        K = len(rec.classes)
+        found = np.empty((len(rec), K), np.uint32)
+        for row, text in enumerate(df["bits"].to_list()):
+            digits = str(text).removeprefix("0x")
+            try:
+                if len(digits) != 8 * K:
+                    raise ValueError
+                found[row] = [int(digits[i : i + 8], 16) for i in range(0, 8 * K, 8)]
+            except ValueError:
+                raise ValueError(
+                    f"bits in row {row} is {text!r}; it must be 0x and {8 * K} hexadecimal digits"
+                ) from None
+        names = [str(name) for name in config.filter.classes]
+        to = [names.index(name) for name in rec.classes] if set(names) == set(rec.classes) else ...
+        return np.ascontiguousarray(found[:, to]).view(np.float32)
+    missing = [name for name in columns if name not in df.columns]
+    if missing:
+        raise ValueError(
+            f"the column {missing[0]} is missing; the log must hold what the device answered: "
+            f"{', '.join(columns)}, or bits"
+        )
+    results: Singles = df.select(columns).to_numpy().astype(np.float32)
+    return np.ascontiguousarray(results)

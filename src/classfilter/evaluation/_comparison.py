@@ -1,0 +1,151 @@
+"""What a comparison of filters found, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data._frames import new_table
+
+LOW_IS_GOOD = ("log_loss", "brier")
+HIGH_IS_GOOD = ("accuracy", "macro_f1", "agreement")
+TITLES = {
+    "accuracy": "accuracy, %",
+    "macro_f1": "macro-F1, %",
+    "agreement": "hindsight gives it, %",
+    "log_loss": "log-loss",
+    "brier": "Brier",
+    "switches": "switches an hour",
+    "delay": "delay, s",
+}
+"""What each measure is called. Switches have no best, and a track that flickers is quick."""
+
+
+class Measure(NamedTuple):
+    """A value, and between what it lies in 95 of 100 resamplings of whole streams.
+
+    With fewer than five streams nobody can know, and both are NaN.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one method does.
+
+    Attributes
+    ----------
+    name : str
+        The method.
+    smoothed : bool
+        Whether it uses later answers too: a smoother. It competes with smoothers only.
+    measures : dict of str to Measure
+        By the keys of `TITLES`.
+    """
+
+    name: str
+    smoothed: bool
+    measures: dict[str, Measure]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All methods on the same recordings; print it for a table.
+
+    Attributes
+    ----------
+    rows : list of Row
+        The methods, from simple to tuned, smoothers last.
+    streams, steps : int
+        How many recordings have answers of the reference, and how many rows: all that is measured.
+    reference : str
+        The source that was held to be the best.
+    true_switches : float
+        Changes an hour of the labels; NaN without labels.
+    """
+
+    rows: list[Row]
+    streams: int
+    steps: int
+    reference: str
+    true_switches: float
+
+    def best(self, measure: str, smoothed: bool = False) -> str | None:
+        """Return the method that is best by a measure, among its kind; None if there is none."""
+        known = self.rows[0].measures
+        if measure not in known:
+            raise ValueError(f"measure is {measure!r}; it must be one of {', '.join(known)}")
+        rows = [row for row in self.rows if row.smoothed == smoothed]
+        rows = [row for row in rows if not np.isnan(row.measures[measure].value)]
+        if measure not in (*LOW_IS_GOOD, *HIGH_IS_GOOD) or not rows:
+            return None
+        sign = -1 if measure in LOW_IS_GOOD else 1
+        return max(rows, key=lambda row: sign * row.measures[measure].value).name
+
+    def cells(self, measure: str) -> list[tuple[str, bool]]:
+        """Return, for each row, the measure as text and whether it is the best of its kind."""
+        names = {self.best(measure, ahead) for ahead in (False, True)}
+        found = [(row.smoothed, row.measures[measure].value) for row in self.rows]
+        best = {one for one, row in zip(found, self.rows, strict=True) if row.name in names}
+        texts = [_text(measure, row.measures[measure]) for row in self.rows]
+        return [(text, one in best) for text, one in zip(texts, found, strict=True)]
+
+    def to_table(self, kind: str = "polars") -> Any:
+        """Return it as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""
+        columns: dict[str, list[Any]] = {
+            "method": [row.name for row in self.rows],
+            "smoothed": [float(row.smoothed) for row in self.rows],
+        }
+        for key in self.rows[0].measures:
+            for part in Measure._fields:
+                name = key if part == "value" else f"{key}_{part}"
+                columns[name] = [getattr(row.measures[key], part) for row in self.rows]
+        return new_table(columns, kind, text=("method",))
+
+    def __str__(self) -> str:
+        return self.text(lambda cell: f"[{cell[1:-1]}]")
+
+    def text(self, best: Callable[[str], str]) -> str:
+        """Return it as text, with `best` applied to the best cells, which have a blank around."""
+        columns = [["", *(row.name + " *" * row.smoothed for row in self.rows)]]
+        marked = [[False] * len(columns[0])]
+        for key in self.rows[0].measures:
+            cells = self.cells(key)
+            columns.append([f" {TITLES[key]} ", *(f" {text} " for text, _ in cells)])
+            marked.append([False, *(first for _, first in cells)])
+        widths = [max(map(len, column)) for column in columns]
+        lines = []
+        for i in range(len(columns[0])):
+            line = columns[0][i].ljust(widths[0])
+            for column, marks, width in zip(columns[1:], marked[1:], widths[1:], strict=True):
+                cell = best(column[i]) if marks[i] else column[i]
+                line += " " * (1 + width - len(column[i])) + cell
+            lines.append(line.rstrip())
+        streams = f"{self.streams} stream" + "s" * (self.streams != 1)
+        lines += ["", f"{streams}, {self.steps} steps; reference: {self.reference}."]
+        if any(not np.isnan(m.low) for row in self.rows for m in row.measures.values()):
+            lines[-1] += " ± is half of a 95 % interval."
+        if any(row.smoothed for row in self.rows):
+            lines[-1] += " * looks ahead."
+        if not np.isnan(self.true_switches):
+            lines.append(f"The true class switches {self.true_switches:.1f} times an hour.")
+        elif "agreement" in self.rows[0].measures:
+            lines.append("Hindsight is itself a sticky filter, and leans to its like.")
+        return "\n".join(lines)
+
+
+def _text(measure: str, found: Measure) -> str:
+    """Return a value and half its interval, as text."""
+    scale, digits = {
+        "log_loss": (1, 2), "brier": (1, 2), "switches": (1, 1), "delay": (1, 0)
+    }.get(measure, (100, 1))  # fmt: skip
+    value = f"{scale * found.value:.{digits}f}"
+    if np.isnan(found.low):
+        return value
+    return f"{value} ± {scale * (found.high - found.low) / 2:.{digits}f}"

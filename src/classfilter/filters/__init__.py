@@ -1,0 +1,42 @@
+"""Filters: what turns a stream of class probabilities into a steady one."""
+
+from .._public import public
+from ._bank import Bank
+from ._base import Filter
+from ._baselines import (
+    EmaFilter,
+    EmaState,
+    HoldFilter,
+    HoldState,
+    MeanFilter,
+    RawFilter,
+    RawState,
+    VoteFilter,
+    WindowState,
+)
+from ._dirichlet import DirichletFilter, DirichletState
+from ._smoothing import smooth
+from ._sticky import StickyFilter, StickyState
+
+__all__ = [
+    "Bank",
+    "DirichletFilter",
+    "DirichletState",
+    "EmaFilter",
+    "EmaState",
+    "Filter",
+    "HoldFilter",
+    "HoldState",
+    "MeanFilter",
+    "RawFilter",
+    "RawState",
+    "StickyFilter",
+    "StickyState",
+    "VoteFilter",
+    "WindowState",
+    "smooth",
+]
+
+public(DirichletFilter, DirichletState, StickyFilter, StickyState, Bank, Filter)
+public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
+public(EmaState, HoldState, RawState, WindowState, module=__name__)

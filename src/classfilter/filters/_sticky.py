@@ -1,0 +1,178 @@
+"""The sticky filter: a hidden Markov model whose class tends to stay."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from .. import _core
+from .._typing import Array, Classes
+from .._validation import class_names
+from ._base import BaseFilter, decay, precision
+from ._ctmc import generator, stationary, stochastic
+
+CLOSE = 0.05
+"""How far transitions may be from those of a process in continuous time."""
+
+
+class StickyState(NamedTuple):
+    """What a `StickyFilter` remembers: K numbers.
+
+    Attributes
+    ----------
+    probs : ndarray, shape (K,)
+        The class probabilities, none below 1e-30.
+    """
+
+    probs: Array
+
+
+class StickyFilter(BaseFilter, _core.Sticky):
+    r"""The forward pass of a hidden Markov model, in continuous time.
+
+    Over the time :math:`dt` the class stays with the probability :math:`\rho^{dt}` and is otherwise
+    drawn anew from the prior :math:`\pi`; or it changes by a matrix of transitions to the power
+    :math:`dt`. An observation of weight :math:`\beta` counts as the likelihood
+    :math:`(s_i / \pi_i)^\beta`:
+
+    .. math:: p_i \leftarrow \rho^{dt} p_i + (1 - \rho^{dt}) \pi_i, \qquad
+              p_i \leftarrow p_i (s_i / \pi_i)^\beta / \textstyle\sum_j p_j (s_j / \pi_j)^\beta
+
+    Parameters
+    ----------
+    classes : int or iterable
+        The number of classes, or their names.
+    stay : float, default 0.99
+        Probability that a time unit does not touch the class, 0 to 1.
+    half_life : float, optional
+        Instead of stay: the time that leaves the class untouched with probability one half.
+    prior : array_like, shape (K,), optional
+        How often each class comes, in the eyes of the classifiers too: each entry at least 1e-6.
+        Unless given, all classes are alike; with transitions, it is what they lead to.
+    transitions : array_like, shape (K, K), optional
+        Instead of stay: the probability of each class (column) one time unit after each class
+        (row). A matrix that no process in continuous time has is replaced by a near one; the
+        property `transitions` shows what is used.
+    interval : float, default 1
+        The time that `transitions` are over, in time units.
+    floor : float, default 1e-3
+        Smallest probability believed: observations become ``max(s, floor)``, normalised.
+    dtype : {float64, float32}
+        Precision of the arithmetic. float32 gives the same bits as the C core on a
+        microcontroller.
+
+    Examples
+    --------
+    >>> f = StickyFilter(["walk", "sit", "sleep"], stay=0.9)
+    >>> f.update([0.7, 0.2, 0.1]).round(3)
+    array([0.7, 0.2, 0.1])
+    >>> for _ in range(3):
+    ...     p = f.update([0.3, 0.6, 0.1], beta=0.5)  # a weak classifier disagrees
+    >>> f.label, round(float(p[0]), 3)
+    ('walk', 0.48)
+    """
+
+    _kind = "sticky"
+
+    def __init__(
+        self,
+        classes: Classes,
+        stay: float | None = None,
+        *,
+        half_life: float | None = None,
+        prior: ArrayLike | None = None,
+        transitions: ArrayLike | None = None,
+        interval: float = 1.0,
+        floor: float = 1e-3,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
+        self._classes = class_names(classes)
+        self._dtype = precision(dtype)
+        self._stay: float | None = None
+        K = len(self._classes)
+        rates = None
+        if transitions is None:
+            self._stay = decay(stay, half_life, "stay", 0.99)
+            self._options: dict[str, Any] = {"stay": self._stay}
+        elif stay is not None or half_life is not None:
+            given = "half_life" if stay is None else "stay"
+            raise ValueError(f"transitions and {given} are both given; give one of them")
+        else:
+            if not (interval > 0 and np.isfinite(interval)):
+                raise ValueError(f"interval is {interval!r}; it must be positive and finite")
+            wanted = stochastic(transitions, self._classes)
+            rates = generator(wanted) / interval
+            self._options = {"transitions": np.array(transitions, np.float64), "interval": interval}
+        if prior is None:
+            prior = np.full(K, 1 / K) if rates is None else self._led_to(stationary(rates))
+        prior = np.array(prior, self._dtype)
+        if prior.shape != (K,):
+            raise ValueError(
+                f"prior has shape {prior.shape}; it must have one entry a class, shape ({K},)"
+            )
+        self._options |= {"prior": prior, "floor": floor, "dtype": self._dtype}
+        super().__init__(
+            prior=prior,
+            stay=1.0 if self._stay is None else self._stay,
+            rates=rates,
+            floor=floor,
+            single=self._dtype == np.float32,
+        )
+        if rates is not None:
+            self._require_close(wanted, interval)
+
+    def _led_to(self, prior: Array) -> Array:
+        for name, p in zip(self._classes, prior, strict=True):
+            if not p >= 1e-6:
+                raise ValueError(
+                    f"transitions leads away from {name!r}, for good or nearly so; say by prior "
+                    "how often each class comes"
+                )
+        return prior
+
+    def _require_close(self, wanted: Array, interval: float) -> None:
+        made = self._transitions(interval)
+        off = np.abs(made - wanted)
+        i, j = np.unravel_index(off.argmax(), off.shape)
+        if off[i, j] > CLOSE:
+            raise ValueError(
+                f"transitions[{i}, {j}] is {wanted[i, j]:.3g}, but the nearest process in "
+                f"continuous time has {made[i, j]:.3g}: give the transitions of a "
+                "shorter time, in which most classes stay"
+            )
+
+    @property
+    def stay(self) -> float | None:
+        """Probability that a time unit does not touch the class; None with transitions."""
+        return self._stay
+
+    @property
+    def transitions(self) -> Array:
+        """Probability of each class (column) one time unit after each class (row), (K, K)."""
+        return self._transitions(1.0)
+
+    @property
+    def floor(self) -> float:
+        """Smallest probability believed."""
+        return float(self._options["floor"])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the arithmetic."""
+        return self._dtype
+
+    @property
+    def state(self) -> StickyState:
+        """All that the filter remembers; assign it to restore."""
+        return StickyState(self.probs)
+
+    @state.setter
+    def state(self, state: tuple[ArrayLike]) -> None:
+        (probs,) = state
+        self._restore(probs)
+
+    def __repr__(self) -> str:
+        how = "transitions=..." if self._stay is None else f"stay={self._stay:.6g}"
+        return f"{type(self).__name__}({list(self._classes)}, {how})"

@@ -1,0 +1,108 @@
+"""Recordings to tune on: which source to learn from, and two halves that judge each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data._recording import Recording
+
+Folds = list[tuple[list[Recording], list[Recording]]]
+FEWEST = 40
+"""Reference answers, below which nothing is tuned."""
+
+
+def as_list(
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+) -> list[Recording]:
+    """Return the recordings, of one stream or of several."""
+    if isinstance(recordings, Recording):
+        return [recordings]
+    return list(recordings.values() if isinstance(recordings, Mapping) else recordings)
+
+
+def find_reference(recordings: Sequence[Recording], reference: str | None) -> str:
+    """Return the reference: the one that is named, or the source that answers least often."""
+    for rec in recordings:
+        if not isinstance(rec, Recording):
+            raise TypeError(
+                f"recordings has a {type(rec).__name__}; give recordings: those of a dataframe are "
+                "recordings(df)"
+            )
+    if not recordings:
+        raise ValueError("recordings is empty; give one a stream")
+    classes = recordings[0].classes
+    for i, rec in enumerate(recordings):
+        if rec.classes != classes:
+            raise ValueError(
+                f"recordings[{i}] has the classes {list(rec.classes)}, the first "
+                f"{list(classes)}; give recordings of the same classes, in the same order"
+            )
+    counts = Counter(name for rec in recordings for name in rec.source[rec.observed()].tolist())
+    if not counts:
+        raise ValueError("recordings has no answers; there is nothing to tune on")
+    if reference is None:
+        rarest = sorted(counts, key=lambda name: counts[name])
+        if len(rarest) > 1 and 2 * counts[rarest[0]] > counts[rarest[1]]:
+            raise ValueError(
+                f"reference is not given, and {rarest[0]!r} and {rarest[1]!r} answer about as "
+                "often; name the best source"
+            )
+        return str(rarest[0])
+    if reference not in counts:
+        known = ", ".join(sorted(counts))
+        raise ValueError(f"reference is {reference!r}; the sources with answers are {known}")
+    return reference
+
+
+def two_folds(recordings: Sequence[Recording], reference: str) -> Folds | None:
+    """Return both halves, each with the other; of one stream, early and late; None if too short."""
+    several = [rec for rec in recordings if rec.observed(reference).any()]
+    if len(several) == 1:
+        several = list(_cut(several[0], reference))
+    # By turns, those of the same sources from the longest to the shortest, so that both halves have
+    # the same sources and are about as long.
+    several.sort(key=lambda rec: (sorted(_sources(rec)), len(rec)), reverse=True)
+    return _complete(several[::2], several[1::2], reference)
+
+
+def _complete(first: list[Recording], second: list[Recording], reference: str) -> Folds | None:
+    """Return both halves, each with the other, if they are long enough and have all sources."""
+    sources = [set[str]().union(*map(_sources, half)) for half in (first, second)]
+    for half in (first, second):
+        if answers(half, reference) < FEWEST // 4:
+            return None
+    return [(first, second), (second, first)] if sources[0] == sources[1] else None
+
+
+def folds_within_streams(recordings: Sequence[Recording], reference: str) -> Folds | None:
+    """Return the early halves of all streams and the late ones, each with the other."""
+    cut = [_cut(rec, reference) for rec in recordings if rec.observed(reference).any()]
+    early = [first for first, _ in cut if len(first)]
+    return _complete(early, [second for _, second in cut], reference)
+
+
+def _cut(rec: Recording, reference: str) -> tuple[Recording, Recording]:
+    """Return the early and the late half; rows of one time stay together."""
+    asked = np.flatnonzero(rec.observed(reference))
+    middle = int(np.searchsorted(rec.time, rec.time[asked[len(asked) // 2]]))
+    return rec.part(slice(0, middle)), rec.part(slice(middle, None))
+
+
+def answers(recordings: Sequence[Recording], source: str) -> int:
+    """Return how many answers a source gave."""
+    return sum(int(rec.observed(source).sum()) for rec in recordings)
+
+
+def _sources(rec: Recording) -> set[str]:
+    """Return the sources that answer."""
+    return set(rec.source[rec.observed()].tolist())
+
+
+def median_step(recordings: Sequence[Recording]) -> float:
+    """Return the usual time from row to row."""
+    dt = np.concatenate([rec.dt for rec in recordings])
+    return float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0

@@ -1,0 +1,343 @@
+"""Live loops keep and restore their state, count costs, and refuse what callers do wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import tempfile
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_cascade import FILTERS, NAN, POLICIES, cascade, decay, run, to_builtin
+
+import classfilter as cf
+from classfilter import Cascade
+from classfilter import _checkpoint as checkpoint
+from classfilter._settings import to_builtin as to_the_bit
+from classfilter.policy import Adaptive, Periodic, Policy
+from sensing import BETA, CHANNEL, CLASSES, EACH, RATE, SOURCES, STEP, WINDOW, Floats, signal, weak
+
+Maker = Callable[[], cf.Filter]
+SLOW, HASTY = Adaptive(budget=1 / 5, horizon=20), Adaptive(budget=1 / 5, horizon=21)
+
+# --- state ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    f=st.sampled_from(FILTERS),
+    policy=st.sampled_from(POLICIES),
+    stop=st.integers(0, 60),
+    by_file=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_restored_it_goes_on_as_if_never_stopped(
+    f: Maker, policy: Callable[[], Policy], stop: int, by_file: bool, seed: int
+) -> None:
+    x = signal(60, seed)
+    whole = [to_builtin(step) for step in run(cascade(f(), policy()), x)]
+    first, second = cascade(f(), policy()), cascade(f(), policy())
+    begun = [to_builtin(step) for step in run(first, x[: stop * EACH])]
+    run(second, signal(7, seed + 1))  # another stream, which has to be forgotten
+    if by_file:
+        with tempfile.TemporaryDirectory() as folder:
+            first.save(Path(folder, "state.json"))
+            second.restore(str(Path(folder, "state.json")))
+    else:
+        second.state = first.state
+    assert decay(second)[0] == decay(first)[0]
+    assert begun + [to_builtin(step) for step in run(second, x, stop + 1)] == whole
+
+
+def test_state_is_a_snapshot() -> None:
+    made, x = cascade(), signal(30)
+    steps = run(made, x[: 20 * EACH])
+    kept = made.state
+    before = repr(kept)
+    later = [to_builtin(step) for step in run(made, x, 21)]
+    assert repr(kept) == before
+    made.state = kept
+    assert [to_builtin(step) for step in run(made, x, 21)] == later
+    assert kept.time == steps[-1].time == 100.0
+    assert kept.last == {step.called[0]: step.time for step in steps}
+
+
+def test_reset() -> None:
+    made, x = cascade(cost={"weak": 1}), signal(20)
+    first = [to_builtin(step) for step in run(made, x)]
+    made.step(x[:, 0][:, None][:0], time=1e6)
+    made.reset()
+    assert decay(made) == decay(cascade())
+    assert [to_builtin(step) for step in run(made, x)] == first
+    made.reset()
+    made.step(x[:, 0])  # samples of another shape
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"time": NAN}, "time is nan; it must be a finite number"),
+        ({"time": "5"}, "time is '5'; it must be a finite number"),
+        ({"last": {"weak": None}}, "last['weak'] is None; it must be a finite number"),
+        ({"last": {"other": 1.0}}, "last names 'other', but sources has ['weak', 'strong']"),
+        ({"filter": (1.0, [1.0, -1.0, 1.0])}, "alpha"),
+        ({"policy": (0.0, -1.0, 0, 0.0, 0.0, 0.0)}, "step is -1.0; it must lie in 0 to 1e+30"),
+    ],
+)
+def test_a_state_that_cannot_be(state: dict[str, Any], why: str) -> None:
+    made = cascade()
+    run(made, signal(9))
+    before = decay(made)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        made.state = cf.Cascade(FILTERS[0](), SOURCES, SLOW).state._replace(**state)
+    assert decay(made) == before
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("f", "policy", "why"),
+    [
+        (
+            cf.DirichletFilter(CLASSES, gamma=0.5),
+            SLOW,
+            "was made with gamma 0.9771599684342459, but the filter has 0.5; give the filter the "
+            "same, or move the file away to start anew",
+        ),
+        (cf.StickyFilter(CLASSES), SLOW, "was made with kind 'DirichletFilter', but the filter"),
+        (
+            FILTERS[0](),
+            HASTY,
+            "was made with patience 20.0, but the policy has 21.0; give the policy the same, or "
+            "move the file away to start anew",
+        ),
+        (FILTERS[0](), Periodic(), "was made with kind 'Adaptive', but the policy has 'Periodic'"),
+    ],
+)
+def test_a_file_of_other_settings_is_refused(
+    f: cf.Filter, policy: Policy, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "state.json"
+    first, second = cascade(policy=SLOW), cascade(f, policy)
+    for made in first, second:
+        run(made, signal(9))
+    first.save(path)
+    before = decay(second)
+    with pytest.raises(ValueError, match=re.escape(f"{path} {why}")):
+        second.restore(path)
+    assert decay(second) == before
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    made = cascade()
+    made.save(path)
+    path.write_bytes(path.read_bytes().replace(b'"patience": 20', b'"patience": 30'))
+    with pytest.raises(ValueError, match="is damaged: its check sum is wrong; move the file away"):
+        made.restore(path)
+
+
+def test_files_of_lines_too(tmp_path: Path) -> None:
+    """Files of one stream, with four entries a stream as before there were policies."""
+    f, row = FILTERS[0](), [0.7, 0.2, 0.1]
+    f.update(row)
+    path = tmp_path / "state.json"
+    for streams in 1, 2:
+        saved = [None, 40.0, [7], to_the_bit(f.state)]
+        found = {"filter": checkpoint.settings(f), "columns": CLASSES, "streams": [saved] * streams}
+        body = json.dumps({"version": 1, **found})[:-1].encode()
+        path.write_bytes(body + b', "crc32": %d}\n' % zlib.crc32(body))
+        made = Cascade(FILTERS[0](), {"net": lambda x: row})
+        if streams == 2:
+            with pytest.raises(ValueError, match="has 2 streams; give the file of one"):
+                made.restore(path)
+        else:
+            made.restore(path)
+            assert made.step([1.0], time=45).probs.tobytes() == f.update(row, dt=5.0).tobytes()
+            f = FILTERS[0]()
+            f.update(row)
+
+
+# --- memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [STEP, 120 * STEP])
+def test_memory_does_not_grow(step: float) -> None:
+    def blocks() -> Iterator[Floats]:
+        block = np.zeros((400, 3))
+        for n in range(1500):
+            sizes[n] = tracemalloc.get_traced_memory()[0]
+            block[:, 0] = np.arange(400) * (1 + n % 7)
+            yield block[: 1 + n % 400]
+
+    sizes = np.zeros(1500)
+    made = cascade(sources=SOURCES | {"weak": lambda x: None})
+    logging.disable(logging.WARNING)
+    tracemalloc.start()
+    try:
+        for _ in made.run(blocks(), RATE, step):
+            pass
+    finally:
+        tracemalloc.stop()
+        logging.disable(logging.NOTSET)
+    assert np.ptp(sizes[300:]) < 40_000  # a block has up to 10 kB, all samples 7 MB
+
+
+def test_a_large_block_is_let_go() -> None:
+    def blocks() -> Iterator[Floats]:
+        yield np.ones((100_000, 3))
+        yield np.ones((1, 3))
+        sizes.append(tracemalloc.get_traced_memory()[0])
+
+    sizes: list[int] = []
+    made = Cascade(FILTERS[0](), {"net": lambda x: [0.5, 0.3, 0.2]}, window={"net": 50})
+    tracemalloc.start()
+    try:
+        assert len(list(made.run(blocks(), rate=10, step=5001.0))) == 1
+    finally:
+        tracemalloc.stop()
+    assert sizes[0] < 100_000  # the block has 2.4 MB
+
+
+# --- costs ------------------------------------------------------------------------------------
+
+
+class Priced(Periodic):
+    cost = {"strong": 8.0, "weak": 0.5, "other": 1.0}  # noqa: RUF012
+
+
+@pytest.mark.parametrize(
+    ("policy", "cost", "each"),
+    [
+        (Periodic(every=5), None, {"strong": 0.0, "weak": 0.0}),
+        (Periodic(every=5), {"strong": 3}, {"strong": 3.0, "weak": 0.0}),
+        (Priced(every=5), None, {"strong": 8.0, "weak": 0.5}),
+        (Priced(every=5), {"weak": 1.0}, {"strong": 0.0, "weak": 1.0}),
+    ],
+)
+def test_costs(policy: Policy, cost: Any, each: dict[str, float]) -> None:
+    def broken(x: Floats) -> Any:
+        raise OSError("a call costs, whatever comes of it")
+
+    made = cascade(policy=policy, cost=cost, sources=SOURCES | {"strong": broken})
+    steps = run(made, signal(20))
+    assert [step.cost for step in steps] == [each[step.called[0]] for step in steps]
+    assert made.calls["strong"] == made.errors["strong"] >= 3
+    assert made.total_cost == sum(made.calls[name] * each[name] for name in each)
+
+
+def test_repr() -> None:
+    f = cf.MeanFilter(["rest", "walk"])
+    told = "Cascade(MeanFilter(['rest', 'walk'], window=5), ['weak', 'strong'], Periodic(every=12))"
+    assert repr(Cascade(f, SOURCES, Periodic())) == told
+    assert repr(Cascade(f, {"weak": weak})).endswith("['weak'], only 'weak')")
+
+
+# --- what callers do wrong --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"sources": {}}, "sources is empty; give a callable for each source"),
+        ({"policy": None}, "policy is missing, but sources has ['weak', 'strong']; give one"),
+        ({"beta": {"weak": 0.5}}, "'strong', which has no weight; beta names ['weak']"),
+        ({"beta": 2.0}, "beta is 2.0; it must be a number in [0, 1]"),
+        ({"window": {"week": 5}}, "window names 'week', but sources has ['weak', 'strong']"),
+        ({"window": {"weak": 0}}, "window['weak'] is 0; it counts samples and must be 1 or more"),
+        ({"window": {"weak": 2.5}}, "window['weak'] is 2.5; it counts samples"),
+        ({"cost": {"week": 5}}, "cost names 'week', but sources has ['weak', 'strong']"),
+        ({"cost": {"weak": -1}}, "cost['weak'] is -1; it must be 0 or more, and finite"),
+        ({"channel": {"weak": cf.Channel(np.eye(2))}}, "channel['weak'] does not fit the filter"),
+    ],
+)
+def test_bad_arguments(given: dict[str, Any], why: str) -> None:
+    usual: dict[str, Any] = {"filter": FILTERS[0](), "sources": SOURCES, "policy": Periodic()}
+    with pytest.raises(ValueError, match=re.escape(why)):
+        Cascade(**usual | given)
+
+
+def test_a_source_must_be_callable() -> None:
+    with pytest.raises(TypeError, match=re.escape("sources['net'] is 5; give a callable")):
+        Cascade(FILTERS[0](), {"net": 5})  # type: ignore[dict-item]
+
+
+def test_settings_of_all_sources_do_for_some() -> None:
+    """What `tune` found for three sources serves two of them."""
+    beta, channel = BETA | {"other": 0.5}, CHANNEL | {"strong": None, "other": CHANNEL["weak"]}
+    x = signal(9)
+    more = run(cascade(beta=beta, channel=channel), x)
+    assert [to_builtin(step) for step in more] == [to_builtin(step) for step in run(cascade(), x)]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"dt": -1}, "dt is -1; it must be a number, 0 or more, and finite"),
+        ({"dt": NAN}, "dt is nan; it must be"),
+        ({"dt": "5"}, "dt is '5'; it must be"),
+        ({"time": NAN}, "time is nan; it must be a finite number"),
+        ({"time": True}, "time is True; it must be a finite number"),
+        ({"time": 44}, "time is 44.0, before 45.0, that of the step before; give the steps in"),
+        ({"window": 5.0}, "window is 5.0; give the newest samples, numbers of shape (n, ...)"),
+        ({"window": ["a"]}, "window is ['a']; give the newest samples"),
+        ({"window": [[1.0], [2.0, 3.0]]}, "window is no array: setting an array element"),
+        (
+            {"window": np.zeros((400, 2))},
+            "window has samples of shape (2,), but in the step before",
+        ),
+        ({"name": "wrong"}, "policy called 'wrong' at time 50.0; sources has ['weak', 'strong']"),
+        ({"answer": "wrong"}, "answer has 2 entries, but probs 3; give one a class"),
+    ],
+)
+def test_bad_steps_change_nothing(given: dict[str, Any], why: str) -> None:
+    class Clumsy(Adaptive):
+        name, answer = given.pop("name", None), given.pop("answer", None)
+
+        def choose(self, probs: Any, since: Any) -> str:
+            late = since["weak"] < 100 and made.calls["weak"] + made.calls["strong"] == 9
+            return self.name if self.name and late else super().choose(probs, since)
+
+        def called(self, source: str, answer: Any, probs: Any, dt: float) -> None:
+            late = self.answer and made.calls["weak"] + made.calls["strong"] == 9
+            super().called(source, answer[:2] if late else answer, probs, dt)
+
+    made = cascade(policy=Clumsy(budget=1 / 5))
+    x = signal(10)
+    run(made, x[: 9 * EACH])
+    before = decay(made)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        made.step(**{"window": x, "dt": STEP, **given})
+    assert decay(made) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"rate": 0}, "rate is 0; it must be positive and finite"),
+        ({"step": -5.0}, "step is -5.0; it must be positive and finite"),
+        ({"step": 0.05}, "step is 0.05, less than a sample at rate 10; make it longer"),
+        ({"start": -9.0}, "time is -4.0, before 45.0, that of the step before"),
+    ],
+)
+def test_bad_runs(given: dict[str, Any], why: str) -> None:
+    made = cascade()
+    run(made, signal(9))
+    with pytest.raises(ValueError, match=re.escape(why)):
+        made.run([], **({"rate": 10, "step": STEP, "start": 45.0} | given))
+
+
+def test_blocks_of_unlike_shape() -> None:
+    made = Cascade(FILTERS[0](), {"weak": weak}, window={"weak": WINDOW["weak"]})
+    blocks: list[Any] = [np.zeros((9, 3)), [], np.zeros((9, 2))]
+    with pytest.raises(ValueError, match=re.escape("samples of shape (2,) behind those of shape")):
+        list(made.run(blocks, 10, STEP))

@@ -1,0 +1,237 @@
+"""The commands `tune` and `compare`: files that others take, tables, pictures, clear errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from test_compare import clean
+
+import classfilter as cf
+from classfilter import config
+from conftest import Run
+
+COMMAND = [sys.executable, "-m", "classfilter"]
+
+
+def week(
+    path: str, streams: int = 2, rows: int = 720, without: Sequence[str] = ()
+) -> list[cf.Recording]:
+    """Write some streams, without some columns."""
+    recs = [clean(seed) for seed in range(streams)]
+    parts = [
+        rec.to_table().head(rows).with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)
+    ]
+    cf.write_table(pl.concat(parts).drop(without), path)
+    return recs
+
+
+def refused(run: Run, *arguments: str) -> str:
+    """The one line that a command ends with; nothing is written, and what was there is left."""
+    before = {path.name: path.stat() for path in Path().iterdir()}
+    code, _, err = run(*arguments)
+    assert code == 1, err
+    assert err.startswith("classfilter: ")
+    assert err.count("\n") == 1
+    assert {path.name: path.stat().st_mtime_ns for path in Path().iterdir()} == {
+        name: stat.st_mtime_ns for name, stat in before.items()
+    }
+    return err
+
+
+# --- tune -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["auto", "dirichlet", "sticky"])
+def test_tune_writes_what_the_other_commands_take(run: Run, kind: str) -> None:
+    recs = week("week.parquet")
+    tuned = cf.tune(recs, kind, "strong")  # type: ignore[arg-type]
+    arguments = ["--reference", "strong", "--filter", kind]
+    assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, f"{tuned}\n", "")
+    read = config.read("walk.toml")
+    assert read.beta == tuned.beta
+    assert read.channel == {name: c for name, c in tuned.channel.items() if c is not None}
+    expected = np.concatenate([tuned.run(rec) for rec in recs])
+
+    settings = ["--config", "walk.toml"]
+    assert run("filter", "week.parquet", "-o", "out.parquet", *settings, "--quiet")[0] == 0
+    names = [f"f_{name}" for name in recs[0].classes]
+    got = cf.read_table("out.parquet").select(names).to_numpy()
+    np.testing.assert_array_equal(got, expected)
+
+    rows = cf.read_table("week.parquet").drop("label").head(30).to_dicts()
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    command = [*COMMAND, "stream", *settings]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = [[json.loads(line)[name] for name in names] for line in done.stdout.splitlines()]
+    np.testing.assert_array_equal(answers, expected[:30])
+
+    picture = ["-o", "raw.png", "--stream", "s1", "--to", "600"]
+    assert run("plot", "week.parquet", *picture, *settings) == (0, "", "")
+    picture[1] = "out.png"
+    assert run("plot", "out.parquet", *picture, *settings)[0] == 0
+    assert Path("raw.png").read_bytes() == Path("out.png").read_bytes()
+
+
+def test_tune_by_labels_and_by_any_order(run: Run) -> None:
+    recs = week("week.csv")
+    tuned = cf.tune(recs, "sticky", labels=True)
+    df = cf.read_table("week.csv")
+    cf.write_table(df.sample(fraction=1.0, shuffle=True, seed=1), "mixed.csv")
+    arguments = ["--filter", "sticky", "--labels", "--sort", "--quiet"]
+    code, out, err = run("tune", "mixed.csv", "-o", "walk.toml", *arguments)
+    assert (code, err) == (0, "")
+    assert "It calls the labelled class in" in out
+    assert config.read("walk.toml").beta == tuned.beta
+    assert "time" in refused(run, "tune", "mixed.csv", "-o", "walk.toml")
+
+
+def test_tune_with_too_little(run: Run) -> None:
+    week("week.csv", streams=1, rows=100)
+    code, out, err = run("tune", "week.csv", "-o", "walk.toml")
+    assert (code, out) == (0, "")
+    assert err.startswith("classfilter: there are 9 answers of 'strong'; at least 40 are needed")
+    assert err.count("\n") == 1
+    assert config.read("walk.toml").beta == {"strong": 1.0, "weak": 0.1}
+
+
+def test_tune_that_warns_still_tells_what_it_chose(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    week("week.parquet")
+    monkeypatch.setattr("classfilter.candidate.estimate_transitions", _cannot)
+    code, out, err = run("tune", "week.parquet", "-o", "walk.toml", "--filter", "sticky")
+    assert code == 0
+    assert err.startswith("classfilter: what follows each class could not be learnt")
+    assert err.count("\n") == 1
+    assert out.startswith("A sticky filter, half-life")
+
+
+def _cannot(*_: object) -> None:
+    raise ValueError
+
+
+@pytest.mark.parametrize("command", ["tune", "compare"])
+def test_files_that_cannot_be_used(run: Run, command: str) -> None:
+    out = "walk.toml" if command == "tune" else "out.csv"
+    Path(out).write_text("what was there")
+    week("week.csv", rows=300)
+    week("timeless.csv", rows=300, without=["time"])
+    week("classless.csv", rows=300, without=[f"p_{name}" for name in clean(0).classes])
+    lines = Path("week.csv").read_text().splitlines(keepends=True)
+    Path("bad.csv").write_text("".join([*lines[:7], lines[7].replace("0.", "x.", 1), *lines[8:]]))
+    Path("short.parquet").write_bytes(b"PAR1")
+    for name, message in [
+        ("timeless.csv", "timeless.csv: the table has no column time"),
+        ("classless.csv", "two or more columns p_<class>"),
+        ("bad.csv", "bad.csv: time in row 6 is '3x.0'; give a number"),
+        ("short.parquet", "short.parquet cannot be read as .parquet"),
+        ("nowhere.csv", "nowhere.csv: No such file or directory"),
+        ("week.txt", "week.txt ends in '.txt'; it must be one of .csv"),
+    ]:
+        assert message in refused(run, command, name, "-o", out)
+    message = "week.csv: reference is 'best'; the sources with answers are strong, weak\n"
+    assert refused(run, command, "week.csv", "-o", out, "--reference", "best").endswith(message)
+
+
+def test_tune_by_labels_without_any(run: Run) -> None:
+    week("week.csv", without=["label"])
+    message = "week.csv: labels is True, but no recording with answers of 'strong' has a label"
+    assert message in refused(run, "tune", "week.csv", "-o", "walk.toml", "--labels")
+
+
+@pytest.mark.parametrize(
+    ("command", "out"), [("tune", "walk.toml"), ("compare", "out.png"), ("compare", "out.csv")]
+)
+def test_places_that_cannot_be_written(run: Run, command: str, out: str) -> None:
+    week("week.parquet", rows=480)
+    Path(f"folder.{out}").mkdir()
+    for place, why in [
+        (f"nowhere/{out}", " cannot be written; make its folder first"),
+        (f"folder.{out}", ": Is a directory"),
+    ]:
+        err = refused(run, command, "week.parquet", "-o", place)
+        assert err.endswith(f"{place}{why}\n")
+
+
+@pytest.mark.parametrize("command", ["tune", "compare"])
+def test_the_input_is_not_replaced(run: Run, command: str) -> None:
+    week("week.parquet", rows=480)
+    before = Path("week.parquet").read_bytes()
+    if command == "compare":
+        err = refused(run, command, "week.parquet", "-o", "week.parquet")
+        assert "week.parquet is the input too; write to another file" in err
+    else:
+        err = refused(run, command, "week.parquet", "-o", "week.parquet")
+        assert "week.parquet ends in '.parquet'; it must be one of .toml" in err
+    assert Path("week.parquet").read_bytes() == before
+
+
+def test_no_permission(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    week(str(tmp_path / "week.parquet"), streams=1, rows=100)
+    folder.chmod(0o555)
+    out = folder / "walk.toml"
+    command = [*COMMAND, "tune", str(tmp_path / "week.parquet"), "-o", str(out)]
+    if os.getuid() == 0:  # who may do all, unless that right is taken away
+        command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *command]
+    done = subprocess.run(command, capture_output=True, text=True)
+    folder.chmod(0o777)
+    assert done.returncode == 1
+    assert done.stderr == f"classfilter: {out}: Permission denied\n"
+    assert not list(folder.iterdir())
+
+
+# --- compare --------------------------------------------------------------------------------
+
+
+def test_compare_prints_a_table_and_writes_it(run: Run) -> None:
+    recs = week("week.parquet")
+    expected = cf.compare(recs, "strong")
+    arguments = ["week.parquet", "--reference", "strong"]
+    assert run("compare", *arguments) == (0, f"{expected}\n", "")
+    for out in ("out.csv", "out.parquet"):
+        assert run("compare", *arguments, "-o", out, "--quiet") == (0, f"{expected}\n", "")
+        assert cf.read_table(out).equals(expected.to_table())
+
+
+def test_compare_draws(run: Run) -> None:
+    from matplotlib.image import imread
+
+    week("week.parquet", without=["label"])
+    for ending, start in [("png", b"\x89PNG"), ("PDF", b"%PDF"), ("svg", b"<?xml")]:
+        code, out, err = run("compare", "week.parquet", "-o", f"out.{ending}")
+        assert (code, err) == (0, "")
+        assert "hindsight gives it, %" in out
+        assert "accuracy" not in out
+        assert Path(f"out.{ending}").read_bytes().startswith(start)
+    picture = imread("out.png")
+    assert picture.shape[0] > 500
+    assert picture.shape[1] == 1500
+    assert np.ptp(picture[..., :3]) > 0.9  # from white to black
+
+
+def test_compare_with_little_data(run: Run) -> None:
+    week("week.csv", rows=240)
+    code, out, err = run("compare", "week.csv")
+    assert code == 0
+    assert err.startswith("classfilter: there are 20 answers of 'strong'; at least 40 are needed")
+    assert err.count("\n") == 1  # said once
+    assert out.startswith(" ")
+    week("week.csv", rows=100)
+    message = "week.csv: there are too few answers of 'strong', or a source is in one"
+    assert message in refused(run, "compare", "week.csv", "-o", "out.csv")
+
+
+def test_compare_knows_its_endings_before_it_starts(run: Run) -> None:
+    message = "out.gif ends in '.gif'; it must be one of .png, .pdf, .svg, .csv, .parquet, "
+    assert message in refused(run, "compare", "nowhere.csv", "-o", "out.gif")

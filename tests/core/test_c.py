@@ -1,0 +1,138 @@
+"""The C core by itself: strictly compiled, sanitized, stressed, and the same bits everywhere."""
+
+import itertools
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent / "c"
+CORE = Path(__file__).parents[2] / "src/classfilter/csrc"
+SOURCES = sorted(CORE.glob("*.c"))
+STRICT = [
+    "-std=c99",
+    "-pedantic",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wdouble-promotion",
+    "-Werror",
+]
+SAME_BITS = ["-ffp-contract=off"]
+PRECISIONS = {"double": [], "float": ["-DCF_FLOAT"]}
+COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)] or [os.environ.get("CC", "cc")]
+
+
+def compile_c(compiler: str, program: Path | None, out: Path, *flags: str) -> Path:
+    """Compile the core, with a program or by itself."""
+    what = ["-c"] if program is None else [str(program), "-lm", "-o", str(out)]
+    command = [compiler, *STRICT, *SAME_BITS, *flags, f"-I{CORE}", f"-I{HERE}"]
+    if program is None:
+        for source in SOURCES:
+            object_file = out.with_name(source.stem + ".o")
+            subprocess.run([*command, *what, str(source), "-o", str(object_file)], check=True)
+    else:
+        subprocess.run([*command, *map(str, SOURCES), *what], check=True)
+    return out
+
+
+def run(program: Path, *arguments: str) -> str:
+    result = subprocess.run(
+        [str(program), *arguments], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def supported(level: str) -> bool:
+    """Tell whether this processor runs code of an x86-64 level; the loader knows."""
+    if platform.machine() != "x86_64":
+        return False
+    flags = set(Path("/proc/cpuinfo").read_text().split("flags", 1)[-1].split("\n", 1)[0].split())
+    needs = {
+        "x86-64": "sse2",
+        "x86-64-v3": "avx2 fma bmi2",
+        "x86-64-v4": "avx512f avx512dq avx512vl",
+    }
+    return flags.issuperset(needs[level].split())
+
+
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_compiles_without_a_warning(compiler: str, precision: str, tmp_path: Path) -> None:
+    for ways in (["-O0"], ["-O3"], ["-Os", "-DCF_SMALL"], ["-O2", "-DCF_SMALL", "-DCF_NO_RATES"]):
+        compile_c(compiler, None, tmp_path / "core", *ways, *PRECISIONS[precision])
+
+
+def test_needs_no_library(tmp_path: Path) -> None:
+    """No malloc, no stdio, no libm: the object files ask for memory functions at most."""
+    compile_c(COMPILERS[0], None, tmp_path / "core", "-O2", "-DCF_ONE_TARGET", "-DCF_FLOAT")
+    objects = [str(o) for o in tmp_path.glob("*.o")]
+    table = subprocess.run(["nm", *objects], capture_output=True, text=True, check=True).stdout
+    symbols = [line.split()[-2:] for line in table.splitlines() if len(line.split()) > 1]
+    undefined = {name for kind, name in symbols if kind == "U"}
+    defined = {name for kind, name in symbols if kind == "T"}
+    allowed = {"memcpy", "memmove", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
+    kinds = ("dirichlet_update", "sticky_update", "adaptive_choose")
+    assert {f"cf_{kind}_f32" for kind in kinds} <= defined
+    assert undefined - defined <= allowed
+    assert not [name for kind, name in symbols if kind in "dDbBC"], "global variables"
+
+
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
+    sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    program = compile_c(
+        COMPILERS[0],
+        HERE / "fuzz.c",
+        tmp_path / "fuzz",
+        "-DSTANDALONE",
+        "-DCF_ONE_TARGET",
+        *sanitize,
+        *PRECISIONS[precision],
+    )
+    assert run(program, "9000") == "9000 inputs held\n"
+
+
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_ten_million_updates(precision: str, tmp_path: Path) -> None:
+    # for this processor alone, which compiles in a third of the time
+    way = ["-O3", "-DCF_ONE_TARGET", "-march=native"]
+    program = compile_c(
+        COMPILERS[0], HERE / "stress.c", tmp_path / "stress", *way, *PRECISIONS[precision]
+    )
+    output = run(program)
+    print(precision, output)
+    words = output.split()
+    assert int(words[0]) >= 10_000_000
+    assert int(words[4]) <= 30  # iterations; the core gives up at CF_MAX_ITERATIONS, 64
+
+
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_the_same_bits_everywhere(precision: str, tmp_path: Path) -> None:
+    """Compilers, levels of optimisation, vector widths, and the loader's own choice."""
+    levels = [x for x in ("x86-64", "x86-64-v3", "x86-64-v4") if supported(x)]
+    ways = [["-O3"], ["-O0", "-DCF_ONE_TARGET"], ["-O2", "-DCF_ONE_TARGET", "-DCF_BLOCK=1"]]
+    ways += [[level, "-DCF_SMALL", "-DCF_ONE_TARGET"] for level in ("-Os", "-O2")]
+    ways += [["-O3", "-DCF_ONE_TARGET", f"-march={level}"] for level in levels]
+    cases = [(COMPILERS[0], way) for way in ways]
+    cases += itertools.product(COMPILERS[1:], ways[::3])  # plain, small, and one processor's
+    outputs = {}
+    for number, (compiler, way) in enumerate(cases):
+        program = compile_c(
+            compiler, HERE / "stress.c", tmp_path / f"s{number}", *way, *PRECISIONS[precision]
+        )
+        outputs[(compiler, *way)] = run(program, "200").split()[-1]  # the digest
+    assert len(set(outputs.values())) == 1, outputs
+
+
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_the_decision_alone(precision: str, tmp_path: Path) -> None:
+    way = ["-O1", "-DCF_SMALL", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    program = compile_c(
+        COMPILERS[0], HERE / "single.c", tmp_path / "single", *way, *PRECISIONS[precision]
+    )
+    assert 14_000 < int(run(program)) <= 15_000

@@ -1,0 +1,204 @@
+"""Files in parts: the same as each stream by itself, in little memory, and nothing half done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import classfilter as cf
+from classfilter.data import _batch as bulk
+from classfilter.data._batch import file_classes, file_rows, filter_file
+from example_tables import FILES
+
+BETA = {"weak": 0.1, "strong": 1.0}
+CLASSES = ["walk", "sit", "sleep"]
+
+
+def made() -> cf.DirichletFilter:
+    return cf.DirichletFilter(CLASSES, half_life=60.0)
+
+
+def day(rows: int, streams: int = 7) -> pl.DataFrame:
+    """Interleaved streams of unequal length, two sources, some rows missing, some times equal."""
+    rng = np.random.default_rng(rows)
+    p = rng.dirichlet(np.ones(3), rows)
+    p[rng.random(rows) < 0.05] = np.nan
+    stream = rng.integers(streams, size=rows) ** 2 // streams
+    return pl.DataFrame(
+        {
+            "note": [f"row {i}" for i in range(rows)],
+            "time": rng.integers(0, 3, rows).cumsum() * 2.5,
+            "stream": [f"s{k}" for k in stream],
+            "source": np.where(rng.random(rows) < 0.1, "strong", "weak"),
+            **{f"p_{name}": p[:, k] for k, name in enumerate(CLASSES)},
+        }
+    ).with_columns(pl.col("^p_.*$").fill_nan(None))
+
+
+def expected(df: pl.DataFrame, channel: cf.Channel | None = None) -> np.ndarray:
+    """Filter each stream alone, row by row, without tables; the weak source by a channel."""
+    P = np.empty((len(df), 3))
+    filters: dict[str, cf.DirichletFilter] = {}
+    last: dict[str, float] = {}
+    probs = df.select([f"p_{name}" for name in CLASSES]).fill_null(np.nan).to_numpy()
+    for i, (t, name, source) in enumerate(df.select("time", "stream", "source").iter_rows()):
+        f = filters.setdefault(name, made())
+        p = channel.apply(probs[i]) if channel and source == "weak" else probs[i]
+        P[i] = f.update(p, BETA[source], t - last.get(name, t))
+        last[name] = t
+    return P
+
+
+@pytest.mark.parametrize("at_once", [1, 10, 64, 10_000])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("ending", FILES)
+def test_parts_equal_each_stream_alone(
+    ending: str, threads: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    df = day(300 if at_once > 1 else 30)
+    path, out = tmp_path / f"day{ending}", tmp_path / f"out{ending}"
+    cf.write_table(df, path)
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", at_once)
+    seen: list[int] = []
+    done = filter_file(path, out, made(), BETA, threads=threads, progress=seen.append)
+    assert done == (len(df), df["stream"].n_unique())
+    assert seen[-1] == len(df)
+    assert len(seen) >= (3 if at_once < 100 and ending == ".parquet" else 1)
+    result = cf.read_table(out)
+    P = result.select([f"f_{name}" for name in CLASSES]).to_numpy()
+    np.testing.assert_array_equal(P, expected(df))
+    assert result["class"].to_list() == [CLASSES[k] for k in P.argmax(axis=1)]
+    assert result["note"].to_list() == df["note"].to_list()
+
+
+@pytest.mark.parametrize("at_once", [1, 10, 10_000])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_channel_puts_a_source_right(
+    ending: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    df = day(200 if at_once > 1 else 30)
+    path, out = tmp_path / f"day{ending}", tmp_path / f"out{ending}"
+    cf.write_table(df, path)
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", at_once)
+    channel = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
+    filter_file(path, out, made(), BETA, {"weak": channel, "nobody": cf.Channel(np.eye(3))})
+    P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
+    np.testing.assert_array_equal(P, expected(df, channel))
+    assert not np.array_equal(P, expected(df))
+
+
+@pytest.mark.parametrize("to", FILES)
+@pytest.mark.parametrize("of", FILES)
+def test_any_kind_to_any_kind(of: str, to: str, tmp_path: Path) -> None:
+    df = day(50)
+    path, out = tmp_path / f"day{of}", tmp_path / f"out{to}"
+    cf.write_table(df, path)
+    filter_file(path, out, made(), BETA)
+    result = cf.read_table(out)
+    P = result.select([f"f_{name}" for name in CLASSES]).to_numpy()
+    np.testing.assert_array_equal(P, expected(df))
+    assert result["p_walk"].to_list() == df["p_walk"].to_list()
+
+
+def test_unused_cells_of_a_csv_file_stay_as_they_are(tmp_path: Path) -> None:
+    path, out = tmp_path / "day.csv", tmp_path / "out.csv"
+    path.write_text("time,id,p_walk,p_sit,p_sleep\n 7,007,1,0,0\n08,1e3,0.50,.25,.25\n")
+    filter_file(path, out, made())
+    lines = [line.split(",") for line in out.read_text().splitlines()]
+    assert [line[:5] for line in lines[1:]] == [
+        [" 7", "007", "1", "0", "0"],
+        ["08", "1e3", "0.50", ".25", ".25"],
+    ]
+
+
+def test_times_of_text_and_sorting(tmp_path: Path) -> None:
+    path, out = tmp_path / "day.csv", tmp_path / "out.csv"
+    path.write_text(
+        "time,p_walk,p_sit,p_sleep\n2024-05-01T08:01:00Z,0,1,0\n2024-05-01T08:00:00Z,1,0,0\n"
+    )
+    with pytest.raises(ValueError, match=r"time in row 1 \(line 3\) is .*, before"):
+        filter_file(path, out, made())
+    assert not out.exists()
+    filter_file(path, out, made(), sort=True)
+    f = made()
+    first = f.update([1, 0, 0], dt=0)
+    second = f.update([0, 1, 0], dt=60)
+    result = cf.read_table(out)
+    assert result["time"].to_list() == ["2024-05-01T08:01:00Z", "2024-05-01T08:00:00Z"]
+    np.testing.assert_array_equal(
+        result.select([f"f_{name}" for name in CLASSES]).to_numpy(), [second, first]
+    )
+
+
+@pytest.mark.parametrize("ending", FILES)
+def test_errors_name_the_row_of_the_file(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 4)
+    df = day(12).with_columns(pl.col("^p_.*$").fill_null(1 / 3))
+    df[7, "p_walk"] = -0.5
+    path, out = tmp_path / f"day{ending}", tmp_path / f"out{ending}"
+    out.write_text("what was there")
+    cf.write_table(df, path)
+    line = {".csv": r" \(line 9\)", ".parquet": ""}.get(ending, r" \(line 8\)")
+    with pytest.raises(ValueError, match=rf"probs in row 7{line}, class 'walk', is -0\.5"):
+        filter_file(path, out, made(), BETA)
+    assert out.read_text() == "what was there"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, out.name])
+
+
+def test_a_time_that_goes_back_from_part_to_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 2)
+    path = tmp_path / "day.parquet"
+    rows = {"time": [0.0, 5.0, 4.0], **{f"p_{name}": [1 / 3] * 3 for name in CLASSES}}
+    cf.write_table(pl.DataFrame(rows), path)
+    with pytest.raises(ValueError, match=r"time in row 2 is 4\.0, before 5\.0"):
+        filter_file(path, tmp_path / "out.parquet", made())
+
+
+def test_a_file_without_rows(tmp_path: Path) -> None:
+    path, out = tmp_path / "day.csv", tmp_path / "out.csv"
+    path.write_text("time,p_walk,p_sit,p_sleep\n")
+    assert filter_file(path, out, made()) == (0, 0)
+    assert out.read_text() == "time,p_walk,p_sit,p_sleep,f_walk,f_sit,f_sleep,class\n"
+    assert file_classes(path) == tuple(CLASSES)
+    assert file_rows(path) == 0
+
+
+def test_a_file_may_be_replaced_by_its_result(tmp_path: Path) -> None:
+    path = tmp_path / "day.parquet"
+    df = day(100)
+    cf.write_table(df, path)
+    filter_file(path, path, made(), BETA)
+    P = cf.read_table(path).select([f"f_{name}" for name in CLASSES]).to_numpy()
+    np.testing.assert_array_equal(P, expected(df))
+
+
+PEAK = """
+import resource, sys, classfilter as cf
+f = cf.DirichletFilter(["walk", "sit", "sleep"], half_life=60.0)
+cf.filter_file(sys.argv[1], sys.argv[2], f, {"weak": 0.1, "strong": 1.0})
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """Four times the rows in far less than the memory that they would take."""
+    small = pl.concat([day(100_000, 3)] * 4)
+    small = small.with_columns(time=pl.Series(np.arange(len(small), dtype=np.float64)))
+    large = pl.concat([small] * 4)
+    large = large.with_columns(time=pl.Series(np.arange(len(large), dtype=np.float64)))
+    peaks = []
+    for df in (small, large):
+        df.write_parquet(tmp_path / "day.parquet", row_group_size=50_000)
+        files = [str(tmp_path / name) for name in ("day.parquet", "out.parquet")]
+        command = [sys.executable, "-c", PEAK, *files]
+        peaks.append(1024 * int(subprocess.run(command, capture_output=True, check=True).stdout))
+    assert peaks[1] - peaks[0] < 0.5 * (large.estimated_size() - small.estimated_size()), peaks

@@ -1,0 +1,311 @@
+"""Tables: streams are kept apart, and rows stay in place."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timezone
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.data._batch import filter_table
+from classfilter.data._recording import Recording, recordings
+from example_tables import BETA, KINDS, NAN, column, columns, names_of, tables, walk_sit
+from streams import options
+
+# --- dataframes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_to_table_and_back(kind: str) -> None:
+    probs = [[0.7, 0.3], [NAN, NAN], [0.5, 0.5]]
+    rec = Recording([0, 5, 5], ["a", "b", "a"], probs, ["walk", "sit"], [1, -1, 0])
+    df = rec.to_table(kind)
+    assert type(df) is (pa.Table if kind == "pyarrow" else KINDS[kind])
+    assert names_of(df) == ["time", "source", "label", "p_walk", "p_sit"]
+    assert column(df, "source") == ["a", "b", "a"]
+    label = column(df, "label")
+    assert (label[0], label[2]) == ("sit", "walk")
+    assert pd.isna(label[1])
+    again = Recording.from_table(df)
+    assert again.classes == rec.classes
+    for name in ("time", "source", "probs", "label"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(rec, name))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_without_labels_or_sources(kind: str) -> None:
+    rec = Recording.from_table(KINDS[kind](columns(source=None)))
+    assert rec.label is None
+    assert rec.sources == ("default",)
+    assert "label" not in names_of(rec.to_table(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_knows_the_label(kind: str) -> None:
+    df = Recording([0], "a", [[0.5, 0.5]], 2, [-1]).to_table(kind)
+    found = Recording.from_table(df).label
+    assert found is not None
+    assert found.tolist() == [-1]
+    if isinstance(df, pl.DataFrame):
+        assert df.schema["label"] == pl.String
+
+
+def test_one_stream_in_any_order_of_time() -> None:
+    df = pl.DataFrame(columns(time=[5.0, 0.0, 5.0]))
+    with pytest.raises(ValueError, match=r"time in row 1 is 0\.0, before 5\.0"):
+        Recording.from_table(df)
+    rec = Recording.from_table(df, sort=True)
+    assert rec.source.tolist() == ["strong", "weak", "weak"]
+    assert rec.probs[:, 0].tolist() == [0.1, 0.7, 0.5]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_rows(kind: str) -> None:
+    df = KINDS[kind]({name: [] for name in columns(stream=[])})
+    assert len(Recording.from_table(df)) == 0
+    assert recordings(df) == {}
+    out = filter_table(df, walk_sit(), BETA)
+    assert names_of(out) == [*columns(stream=[]), "f_walk", "f_sit", "class"]
+    assert column(out, "class") == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_recordings_of_streams(kind: str) -> None:
+    df = KINDS[kind](columns(stream=[7, 3, 7], label=["sit", "walk", None]))
+    found = recordings(df)
+    assert list(found) == [7, 3]  # in order of appearance
+    assert found[7].time.tolist() == [0.0, 5.0]
+    assert found[7].source.tolist() == ["weak", "weak"]
+    assert found[7].probs.tolist() == [[0.7, 0.3], [0.5, 0.5]]
+    first, second = found[7].label, found[3].label
+    assert first is not None
+    assert second is not None
+    assert (first.tolist(), second.tolist()) == ([1, -1], [0])
+    assert list(recordings(KINDS[kind](columns()))) == [None]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dates_in_a_table(kind: str) -> None:
+    naive = [datetime(2024, 5, 1, 8, 0, s, 250000) for s in (0, 5, 5)]
+    aware = [moment.replace(tzinfo=timezone.utc) for moment in naive]
+    want = [moment.timestamp() for moment in aware]
+    text = [moment.isoformat() for moment in aware]
+    for time in (naive, aware, text):
+        assert Recording.from_table(KINDS[kind](columns(time=time))).time.tolist() == want
+
+
+def test_dates_of_every_library() -> None:
+    """A zone with summer time; and days."""
+    utc = pd.to_datetime(["2024-03-31T00:59:59", "2024-03-31T01:00:00", "2024-03-31T01:00:01"])
+    berlin = utc.tz_localize("UTC").tz_convert("Europe/Berlin")
+    want = [t.timestamp() for t in utc]
+    as_pandas = pd.DataFrame(columns(time=berlin))
+    as_polars = pl.DataFrame(columns(time=pl.Series(utc.to_list()))).with_columns(
+        pl.col("time").dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin")
+    )
+    ns = pa.timestamp("ns", "Europe/Berlin")
+    as_arrow = pa.table(columns(time=pa.array(berlin.to_list(), ns)))
+    for df in (as_pandas, as_polars, as_arrow, as_pandas.astype({"time": object})):
+        assert Recording.from_table(df).time.tolist() == want
+    days = [date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3)]
+    assert Recording.from_table(pl.DataFrame(columns(time=days))).dt.tolist() == [0, 86400, 86400]
+
+
+@pytest.mark.parametrize(
+    ("classes", "label", "want"),
+    [
+        (("walk", "sit"), ["sit", None, "walk"], [1, -1, 0]),
+        (("walk", "sit"), [1, -1, 0], [1, -1, 0]),
+        (("walk", "sit"), ["1", "-1", "0"], [1, -1, 0]),  # as a CSV file has them
+        (("2", "1"), [1, -1, 2], [1, -1, 0]),  # numbers that are names
+        (("2", "1"), ["1", None, "2"], [1, -1, 0]),
+        (("2", "1"), [1.0, NAN, 2.0], [1, -1, 0]),
+        (("0", "1"), [1, -1, 0], [1, -1, 0]),
+        (("-1", "1"), [1, None, -1], [1, -1, 0]),
+        (("1", "one"), ["one", "1", "0"], [1, 0, 0]),  # a name comes before an index
+    ],
+)
+def test_labels_in_a_table(classes: Any, label: list[Any], want: list[int]) -> None:
+    cells = {"time": [0, 1, 2], "label": label} | {f"p_{name}": [0.5] * 3 for name in classes}
+    for kind in KINDS.values():
+        found = Recording.from_table(kind(cells)).label
+        assert found is not None
+        assert found.tolist() == want
+
+
+@pytest.mark.parametrize(
+    "df",
+    [
+        pl.DataFrame(columns(p_walk=[0.7, None, 0.5], p_sit=[0.3, None, 0.5])),
+        pl.DataFrame(columns(p_walk=[0.7, NAN, 0.5], p_sit=[0.3, None, 0.5])),
+        pd.DataFrame(columns(p_walk=[0.7, None, 0.5], p_sit=[0.3, None, 0.5]), dtype=object),
+        pa.table(columns(p_walk=[0.7, None, 0.5], p_sit=[0.3, None, 0.5])),
+    ],
+)
+def test_all_null_is_a_missing_observation(df: Any) -> None:
+    rec = Recording.from_table(df)
+    assert np.isnan(rec.probs).tolist() == [[False] * 2, [True] * 2, [False] * 2]
+
+
+def test_decimals_are_numbers_and_nanoseconds_are_kept() -> None:
+    df = pl.DataFrame(columns(time=[0, 1500, 2000])).with_columns(
+        pl.col("time").cast(pl.Datetime("ns")), pl.col("p_walk", "p_sit").cast(pl.Decimal(5, 2))
+    )
+    rec = Recording.from_table(df)
+    assert rec.time.tolist() == [0.0, 1.5e-6, 2e-6]
+    assert rec.probs.tolist() == [[0.7, 0.3], [0.1, 0.9], [0.5, 0.5]]
+
+
+def test_columns_of_nothing_but_null() -> None:
+    """A CSV file of missing observations has columns of no type."""
+    nothing = [None] * 3
+    for kind in KINDS.values():
+        rec = Recording.from_table(kind(columns(p_walk=nothing, p_sit=nothing)))
+        assert np.isnan(rec.probs).all()
+
+
+# --- filtering ------------------------------------------------------------------------------
+
+
+def by_hand(cells: dict[str, Any], f: cf.DirichletFilter, beta: dict[str, float]) -> Any:
+    """BaseCascade over the rows, with one filter and one clock a stream."""
+    filters: dict[Any, cf.DirichletFilter] = {}
+    clock: dict[Any, float] = {}
+    out = []
+    for row in range(len(cells["time"])):
+        stream, now = cells["stream"][row], cells["time"][row]
+        if stream not in filters:
+            filters[stream], clock[stream] = f.copy(), now
+        probs = [cells[f"p_{name}"][row] for name in f.classes]
+        weight = beta[cells["source"][row]]
+        out.append(filters[stream].update(probs, beta=weight, dt=now - clock[stream]))
+        clock[stream] = now
+    return np.array(out)
+
+
+def same_cells(a: list[Any], b: list[Any]) -> bool:
+    return all(x == y or (pd.isna(x) and pd.isna(y)) for x, y in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(tables(), options())
+def test_streams_are_apart_and_rows_in_place(
+    kind: str, cells: dict[str, Any], chosen: dict[str, Any]
+) -> None:
+    classes = [name[2:] for name in cells if name.startswith("p_")]
+    f = cf.DirichletFilter(classes, **chosen)
+    df = KINDS[kind](cells)
+    out = filter_table(df, f, BETA)
+    assert type(out) is type(df)
+    assert names_of(out) == [*cells, *(f"f_{name}" for name in classes), "class"]
+    for name in cells:  # and rows in order
+        assert same_cells(column(out, name), cells[name])
+    P = np.stack([np.array(column(out, f"f_{c}"), f.probs.dtype) for c in classes], axis=1)
+    want = by_hand(cells, f, BETA)
+    assert P.tobytes() == want.tobytes()
+    assert column(out, "class") == [classes[k] for k in want.argmax(axis=1)]
+    for stream, rec in recordings(df).items():
+        rows = [row for row, name in enumerate(cells["stream"]) if name == stream]
+        assert rec.run(f, BETA).tobytes() == want[rows].tobytes()
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_rows_in_any_order_of_time(cells: dict[str, Any], random: Any) -> None:
+    """Rows of equal time are interchangeable only in order, so the times are made to differ."""
+    rows = len(cells["time"])
+    cells = cells | {"time": [t + i for i, t in enumerate(cells["time"])]}
+    order = random.sample(range(rows), rows)
+    mixed = {name: [column[i] for i in order] for name, column in cells.items()}
+    classes = [name[2:] for name in cells if name.startswith("p_")]
+    f = cf.DirichletFilter(classes)
+    out = filter_table(pl.DataFrame(mixed), f, BETA, sort=True)
+    assert out["note"].to_list() == mixed["note"]
+    want = by_hand(cells, f, BETA)[order]
+    assert out.select(f"f_{c}" for c in classes).to_numpy().tobytes() == want.tobytes()
+    for stream, rec in recordings(pl.DataFrame(mixed), sort=True).items():
+        kept = [t for t, s in zip(cells["time"], cells["stream"], strict=True) if s == stream]
+        assert rec.time.tolist() == kept
+
+
+def test_the_index_of_pandas_is_kept_and_the_input_left_alone() -> None:
+    df = pd.DataFrame(columns(), index=pd.Index(["x", "y", "x"], name="who"))
+    before = df.copy()
+    out = filter_table(df, walk_sit(), BETA)
+    pd.testing.assert_frame_equal(df, before)
+    pd.testing.assert_frame_equal(out[df.columns], before)
+    assert out["f_walk"].notna().all()
+    plain = filter_table(pd.DataFrame(columns()), walk_sit(), BETA)
+    assert out["f_walk"].tolist() == plain["f_walk"].tolist()
+
+
+def test_types_of_the_original_columns_are_kept() -> None:
+    df = pl.DataFrame(columns(time=[0, 5, 5]) | {"day": [date(2024, 5, 1)] * 3}).with_columns(
+        pl.col("source").cast(pl.Categorical), pl.col("p_sit").cast(pl.Float32)
+    )
+    out = filter_table(df, walk_sit(), BETA)
+    assert out.select(df.columns).schema == df.schema
+    assert out.select(df.columns).equals(df)
+
+
+def test_the_filter_is_left_alone_and_its_state_not_used() -> None:
+    df = pl.DataFrame(columns(stream=["a", "b", "a"]))
+    used = walk_sit()
+    used.run([[0.0, 1.0]] * 20)
+    before = used.alpha
+    assert filter_table(df, used, BETA).equals(filter_table(df, walk_sit(), BETA))
+    assert used.alpha.tobytes() == before.tobytes()
+
+
+def test_classes_in_another_order() -> None:
+    df = pl.DataFrame(columns())
+    want = filter_table(df, cf.DirichletFilter(["walk", "sit"], prior=[3.0, 1.0]), BETA)
+    out = filter_table(df, cf.DirichletFilter(["sit", "walk"], prior=[1.0, 3.0]), BETA)
+    assert out.columns == want.columns
+    assert out["class"].to_list() == want["class"].to_list()
+    np.testing.assert_allclose(out["f_walk"], want["f_walk"], rtol=1e-9)
+    by_number = filter_table(df, cf.DirichletFilter(2, prior=[3.0, 1.0]), BETA)
+    assert by_number.equals(want)
+
+
+def test_one_weight_for_all_and_no_source() -> None:
+    df = pl.DataFrame(columns(source=None))
+    want = walk_sit().run(df.select("p_walk", "p_sit").to_numpy(), beta=0.25, dt=[0, 5, 0])
+    for beta in (0.25, {"default": 0.25}):
+        out = filter_table(df, walk_sit(), beta)
+        assert out.select("f_walk", "f_sit").to_numpy().tobytes() == want.tobytes()
+
+
+def test_labels_do_not_matter_for_filtering() -> None:
+    df = pl.DataFrame(columns(label=["?", "?", "?"]))
+    assert filter_table(df, walk_sit(), BETA)["label"].to_list() == ["?"] * 3
+
+
+@given(tables(), st.booleans())
+def test_a_channel_puts_a_source_right(cells: dict[str, Any], backwards: bool) -> None:
+    """As in a recording of each stream, in the filter's order of classes."""
+    names = [name[2:] for name in cells if name.startswith("p_")][:: -1 if backwards else 1]
+    f = cf.DirichletFilter(names, gamma=0.9, estimate="mean")
+    K = len(names)
+    matrix = np.random.default_rng(K).random((K, K)) + np.eye(K)
+    channel = {"weak": cf.Channel(matrix, np.arange(1.0, K + 1))}
+    df = pl.DataFrame(cells)
+    out = filter_table(df, f, BETA, channel)
+    assert out.drop("class", *(f"f_{name}" for name in names)).equals(df)
+    for stream, rec in recordings(df).items():
+        found = out.filter(stream=stream).select([f"f_{name}" for name in rec.classes]).to_numpy()
+        np.testing.assert_array_equal(found, rec.run(f, BETA, channel))
+
+
+def test_a_channel_that_does_not_fit() -> None:
+    channel = {"weak": cf.Channel(np.eye(3))}
+    with pytest.raises(
+        ValueError, match=r"channel\['weak'\] does not fit the filter: .* 3 classes"
+    ):
+        filter_table(pl.DataFrame(columns()), walk_sit(), BETA, channel)

@@ -1,0 +1,402 @@
+"""Recordings: what goes in comes out, what is wrong is named, and a run is the filter's own."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import classfilter as cf
+from classfilter.data._recording import Recording
+from classfilter.data._timestamps import seconds
+from streams import Stream, options, streams
+
+NAN, INF = float("nan"), float("inf")
+CLASSES = ("walk", "sit", "sleep")
+GOOD = [0.2, 0.3, 0.5]
+
+
+def recording(**changed: Any) -> Recording:
+    """Three good rows, save for what is changed."""
+    given: dict[str, Any] = {
+        "time": [0.0, 5.0, 5.0],
+        "source": ["weak", "strong", "weak"],
+        "probs": [GOOD, [0.8, 0.1, 0.1], GOOD],
+        "classes": CLASSES,
+    }
+    return Recording(**(given | changed))
+
+
+def names(K: int) -> list[str]:
+    return [f"class {k}" for k in range(K)]
+
+
+# --- what it holds --------------------------------------------------------------------------
+
+
+def test_columns() -> None:
+    rec = recording(label=["sit", None, "walk"])
+    assert rec.time.tolist() == [0.0, 5.0, 5.0]
+    assert rec.time.dtype == np.float64
+    assert rec.source.tolist() == ["weak", "strong", "weak"]
+    assert rec.probs.tolist() == [GOOD, [0.8, 0.1, 0.1], GOOD]
+    assert rec.classes == CLASSES
+    assert rec.label is not None
+    assert rec.label.tolist() == [1, -1, 0]
+    assert rec.dt.tolist() == [0.0, 5.0, 0.0]
+    assert rec.sources == ("weak", "strong")
+    assert len(rec) == 3
+    assert repr(rec) == (
+        "Recording(3 rows, classes ['walk', 'sit', 'sleep'], sources ['weak', 'strong'])"
+    )
+
+
+def test_it_cannot_be_changed_and_shares_nothing() -> None:
+    time, probs = np.arange(3.0), np.array([GOOD] * 3)
+    rec = recording(time=time, probs=probs, label=[0, 1, 2])
+    for name in ("time", "source", "probs", "label"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(rec, name)[0] = 0
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(rec, name, None)
+    time[:], probs[:] = 7, 1 / 3
+    assert rec.time.tolist() == [0, 1, 2]
+    assert rec.probs.tolist() == [GOOD] * 3
+
+
+def test_one_made_from_its_own_columns_is_the_same() -> None:
+    rec = recording(classes=["1", "2", "3"], label=["2", None, "3"])  # indices 1 and 2
+    again = dataclasses.replace(rec)
+    for field in dataclasses.fields(rec):
+        np.testing.assert_array_equal(getattr(again, field.name), getattr(rec, field.name))
+
+
+def test_no_rows() -> None:
+    rec = Recording([], [], [], CLASSES, [])
+    assert (len(rec), rec.probs.shape, rec.sources, rec.dt.tolist()) == (0, (0, 3), (), [])
+    assert rec.run(cf.DirichletFilter(CLASSES), {}).shape == (0, 3)
+
+
+def test_classes_and_sources_become_text() -> None:
+    rec = recording(classes=3, source=[1, 2, 1])
+    assert rec.classes == ("0", "1", "2")
+    assert rec.sources == ("1", "2")
+    assert recording(source="weak").source.tolist() == ["weak"] * 3
+
+
+def test_whole_numbers_as_probabilities() -> None:
+    rec = recording(probs=np.eye(3, dtype=int))
+    assert rec.probs.dtype == np.float64
+    assert rec.probs.tolist() == np.eye(3).tolist()
+
+
+def test_labels_by_name_and_by_index() -> None:
+    for label in (
+        ["sleep", None, "walk"],
+        [2, -1, 0],
+        [2.0, NAN, 0.0],
+        ["sleep", NAN, "walk"],
+        np.array([2, -1, 0]),
+    ):
+        found = recording(label=label).label
+        assert found is not None
+        assert found.tolist() == [2, -1, 0]
+        assert found.dtype == np.intp
+    assert recording().label is None
+
+
+@pytest.mark.parametrize("missing", [[NAN] * 3, [None] * 3])
+def test_a_missing_observation(missing: list[Any]) -> None:
+    assert np.isnan(recording(probs=[GOOD, missing, GOOD]).probs[1]).all()
+
+
+@given(st.permutations(list(range(8))))
+def test_sorting_keeps_rows_together_and_equal_times_in_order(order: list[int]) -> None:
+    time = np.array([i // 2 for i in order], dtype=float)  # each time twice
+    probs = np.array([[i / 10, 1 - i / 10] for i in order])
+    rec = Recording(time, [str(i) for i in order], probs, 2, [i % 2 for i in order], sort=True)
+    want = sorted(order, key=lambda i: i // 2)  # Python's sort is stable
+    assert rec.source.tolist() == [str(i) for i in want]
+    assert rec.time.tolist() == [i // 2 for i in want]
+    assert rec.probs[:, 0].tolist() == [i / 10 for i in want]
+    assert rec.label is not None
+    assert rec.label.tolist() == [i % 2 for i in want]
+
+
+# --- times ----------------------------------------------------------------------------------
+
+MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))
+OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda m: timezone(timedelta(minutes=m)))
+
+
+def exact(moment: datetime) -> float:
+    """UNIX seconds of an aware datetime, rounded once: a ratio of two integers."""
+    passed = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return (passed // timedelta(microseconds=1)) / 10**6
+
+
+@given(MOMENTS, OFFSETS)
+def test_dates_become_unix_seconds(moment: datetime, zone: timezone) -> None:
+    aware = moment.replace(tzinfo=zone)
+    utc = moment.replace(tzinfo=timezone.utc)
+    forms: list[tuple[Any, float]] = [
+        ([aware], exact(aware)),
+        ([moment], exact(utc)),  # no zone: UTC
+        ([aware.isoformat()], exact(aware)),
+        ([aware.isoformat(" ")], exact(aware)),
+        ([moment.isoformat() + "Z"], exact(utc)),
+        ([aware.strftime("%Y-%m-%dT%H:%M:%S.%f%z").rjust(31, "0")], exact(aware)),  # +0130
+        (np.array([moment], "datetime64[us]"), exact(utc)),
+        (pl.Series([moment]), exact(utc)),
+        (pd.Series([aware]), exact(aware)),
+    ]
+    for form, want in forms:
+        assert abs(float(seconds(form)[0]) - want) <= 3e-16 * abs(want) + 1e-15, form
+
+
+def test_the_unit_of_a_date_does_not_change_its_bits() -> None:
+    """Nanoseconds of today do not fit into a double; half a second more or less is seen."""
+    rng = np.random.default_rng(0)
+    us = rng.integers(1_600_000_000_000_000, 1_900_000_000_000_000, 1000)
+    dates = us.astype("datetime64[us]")
+    want = [value / 10**6 for value in us.tolist()]
+    assert seconds(dates).tolist() == want
+    assert seconds(dates.astype("datetime64[ns]")).tolist() == want
+    text = [f"{date}Z" for date in dates.astype("datetime64[ns]").astype(str)]
+    assert seconds(text).tolist() == want
+    day = np.array(["2024-05-01", "1960-01-01"], "datetime64[D]")
+    assert seconds(day).tolist() == [1714521600.0, -315619200.0]
+    assert seconds(["2024-05-01T00:00+00", "2024-05-01 00:00:00,25 z"]).tolist() == [
+        1714521600.0,
+        1714521600.25,
+    ]
+
+
+@pytest.mark.parametrize(
+    "parse",
+    [
+        lambda text: pd.to_datetime(text, utc=True).tz_localize(None),
+        lambda text: pl.Series(text).str.to_datetime(time_zone="UTC"),
+    ],
+)
+def test_text_is_read_as_others_read_it(parse: Any) -> None:
+    text = ["2024-03-31T01:59:59.125+01:00", "2024-03-31T03:00:00.5+02:00"]
+    assert seconds(text).tolist() == seconds(np.asarray(parse(text))).tolist()
+    assert np.diff(seconds(text)).tolist() == [1.375]
+
+
+def test_numbers_are_taken_as_they_are() -> None:
+    assert seconds([3, 1, 2]).tolist() == [3.0, 1.0, 2.0]
+    assert seconds(np.array([0.1], np.float32)).tolist() == [float(np.float32(0.1))]
+    assert seconds([1, 2.5, 10**9]).tolist() == [1, 2.5, 1e9]
+
+
+# --- errors ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"time": [0, 5, 4]}, r"time in row 2 is 4\.0, before 5\.0, .*sort=True"),
+        ({"time": [0, NAN, 4]}, "time in row 1 is nan; it must be finite: leave the row out"),
+        ({"time": [0, 1, INF]}, "time in row 2 is inf"),
+        ({"time": [0, 1, None]}, "time in row 2 is nan"),
+        ({"time": np.array(["2024", "NaT", "2025"], "datetime64[s]")}, "time in row 1 is nan"),
+        ({"time": [datetime(2024, 1, 1), pd.NaT, None]}, "time in row 1 is nan"),
+        (
+            {"time": ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00", "x"]},
+            "time in row 1 is '2024-01-01T00:00:00'; .* with a zone, such as 2024-05-01T08:00:00Z",
+        ),
+        ({"time": ["2024-13-01T00:00:00Z"] * 3}, "time in row 0 is '2024-13-01T00:00:00Z'"),
+        ({"time": ["0", "1", "noon"]}, "time in row 2 is 'noon'"),
+        ({"time": ["0", "1", "2"]}, "time in row 0 is '0'; give a number"),
+        ({"time": [True, False, True]}, "time in row 0 is True"),
+        ({"time": [[0, 1, 2]]}, "time has 2 dimensions; it must have 1"),
+        ({"time": [0, 1]}, "source has 3 rows, but time has 2"),
+        ({"source": ["weak", None, "weak"]}, "source in row 1 is None; .* fill it in"),
+        ({"source": ["weak", "weak", NAN]}, "source in row 2 is nan"),
+        ({"probs": [GOOD, GOOD]}, "probs has 2 rows, but time has 3"),
+        ({"source": ["weak"]}, "source has 1 rows, but time has 3"),
+        ({"source": [["weak"] * 3]}, "source has 2 dimensions"),
+        (
+            {"probs": [GOOD, [0.5, 0.5], GOOD]},
+            "probs in row 1 has 2 entries, but there are 3 classes; give one probability a class",
+        ),
+        ({"probs": [[0.5, 0.5]] * 3}, "probs in row 0 has 2 entries, but there are 3"),
+        ({"probs": [0.5, 0.2, 0.3]}, "probs in row 0 has 1 entries"),
+        ({"probs": [GOOD, GOOD, [0.5, "0.5", 0.0]]}, "probs in row 2 has '0.5'; it must hold"),
+        (
+            {"probs": [GOOD, [0.7, -0.2, 0.5], GOOD]},
+            r"probs in row 1, class 'sit', is -0\.2; .* not negative",
+        ),
+        ({"probs": [GOOD, GOOD, [0.5, 0.5, INF]]}, "row 2, class 'sleep', is inf; .* be finite"),
+        ({"probs": [GOOD, GOOD, [0.5, 0.5, -INF]]}, "row 2, class 'sleep', is -inf"),
+        (
+            {"probs": [GOOD, [NAN, 0.5, 0.5], GOOD]},
+            "row 1, class 'walk', is nan; other entries are not; .* row of NaN only",
+        ),
+        ({"probs": [GOOD, [0.5] * 3, [-1] * 3]}, r"row 1 sums to 1\.5; .* 0\.05 of 1: normalise"),
+        ({"probs": [GOOD, GOOD, [0.2, 0.2, 0.54]]}, r"row 2 sums to 0\.94"),
+        ({"label": ["sit", "run", "sit"]}, r"label in row 1 is 'run'; the classes are \['walk'"),
+        ({"label": [0, 1, 3]}, "label in row 2 is 3; .* index from 0 to 2, or -1"),
+        ({"label": [0, 1, -2]}, "label in row 2 is -2"),
+        ({"label": [0.0, 0.5, 1.0]}, r"label in row 1 is 0\.5"),
+        ({"label": [0, 1]}, "label has 2 rows, but time has 3"),
+        ({"label": [[0, 1, 2]]}, "label has 2 dimensions"),
+        ({"classes": []}, "at least two are needed"),
+        ({"classes": ["a", "b", "a"]}, "'a' more than once"),
+        ({"classes": [1, "1", 2]}, "'1' more than once"),
+    ],
+)
+def test_errors_name_the_row_the_value_and_the_remedy(changed: Any, message: str) -> None:
+    recording()  # by itself it is fine
+    with pytest.raises(ValueError, match=message):
+        recording(**changed)
+
+
+@pytest.mark.parametrize("total", [0.951, 1.0, 1.049])
+def test_sums_near_1_are_fine(total: float) -> None:
+    rec = recording(probs=np.array([GOOD] * 3) * total)
+    rec.run(cf.DirichletFilter(CLASSES))
+
+
+@given(st.lists(st.floats(-1, 2) | st.sampled_from([NAN, INF, 0.5, 0.0]), min_size=2, max_size=2))
+@example([0.0, 1.05])
+@example([0.0, 0.95])
+@example([0.05, 0.9])
+def test_it_refuses_what_the_filter_refuses(row: list[float]) -> None:
+    def refuses(call: Any) -> bool:
+        try:
+            call()
+        except ValueError:
+            return True
+        return False
+
+    f = cf.DirichletFilter(2)
+    assert refuses(lambda: f.run([row])) == refuses(lambda: Recording([0], "weak", [row], 2))
+
+
+# --- weights and runs -----------------------------------------------------------------------
+
+
+def test_weights() -> None:
+    rec = recording()
+    assert rec.weights({"weak": 0.25, "strong": 1, "other": 0}).tolist() == [0.25, 1.0, 0.25]
+    assert rec.weights({"weak": 0.25}, default=0.5).tolist() == [0.25, 0.5, 0.25]
+    assert rec.weights(0.75).tolist() == [0.75] * 3
+    halves: dict[str, Any] = dict.fromkeys(rec.sources, np.float32(0.5))
+    assert rec.weights(halves).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("beta", "message"),
+    [
+        ({"weak": 0.1}, r"source in row 1 is 'strong', which has no weight; beta names \['weak'\]"),
+        ({}, r"source in row 0 is 'weak', which has no weight"),
+        ({"weak": 1.5, "strong": 1.0}, r"beta\['weak'\] is 1\.5; it must be a number in \[0, 1\]"),
+        ({"weak": NAN, "strong": 1.0}, r"beta\['weak'\] is nan"),
+        ({"weak": "0.5", "strong": 1.0}, r"beta\['weak'\] is '0\.5'"),
+        ({"weak": True, "strong": 1.0}, r"beta\['weak'\] is True"),
+        (-0.5, r"beta is -0\.5"),
+    ],
+)
+def test_bad_weights(beta: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        recording().weights(beta)
+    with pytest.raises(ValueError, match=message):
+        recording().run(cf.DirichletFilter(CLASSES), beta)
+
+
+def test_bad_default() -> None:
+    with pytest.raises(ValueError, match="default is 2"):
+        recording().weights({}, default=2)
+
+
+def as_recording(s: Stream) -> tuple[Recording, dict[str, float]]:
+    """The stream as a recording with a source for each weight."""
+    beta = {f"source {b}": float(b) for b in np.unique(s.beta)}
+    source = [f"source {b}" for b in s.beta]
+    return Recording(np.cumsum(s.dt), source, s.probs, names(s.probs.shape[1])), beta
+
+
+@given(streams(), options())
+def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None:
+    rec, beta = as_recording(s)
+    f = cf.DirichletFilter(rec.classes, **settings)
+    before = f.state
+    P = rec.run(f, beta)
+    assert f.eta == before.eta
+    assert f.alpha.tobytes() == before.alpha.tobytes()
+    time = np.cumsum(s.dt).tolist()
+    last = time[0]
+    want = []
+    for row, b, now in zip(s.probs, s.beta, time, strict=True):
+        want.append(f.update(row, beta=b, dt=now - last))
+        last = now
+    assert P.dtype == want[0].dtype
+    assert P.tobytes() == np.array(want).tobytes()
+
+
+def test_a_run_starts_without_data() -> None:
+    rec = recording()
+    fresh, used = cf.DirichletFilter(CLASSES), cf.DirichletFilter(CLASSES)
+    used.run([[0.0, 0.0, 1.0]] * 20)
+    before = used.alpha
+    assert rec.run(used).tobytes() == rec.run(fresh).tobytes()
+    assert used.alpha.tobytes() == before.tobytes()
+
+
+def test_columns_are_matched_by_name() -> None:
+    prior: NDArray[np.float64] = np.array([3.0, 1.0, 2.0])
+    rec = recording()
+    want = rec.run(cf.DirichletFilter(CLASSES, prior=prior))
+    to = [2, 0, 1]
+    turned = cf.DirichletFilter([CLASSES[k] for k in to], prior=prior[to])
+    np.testing.assert_allclose(rec.run(turned), want, rtol=1e-9)
+    by_number = cf.DirichletFilter(3, prior=prior)
+    assert rec.run(by_number).tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("classes", [2, 4, ("walk", "sit", "run"), ("walk", "sit"), (1, 2, 3)])
+def test_other_classes(classes: Any) -> None:
+    with pytest.raises(ValueError, match=r"the data has the classes \['walk'.* the filter has \["):
+        recording().run(cf.DirichletFilter(classes))
+
+
+@given(streams(), st.integers(0, 2**32 - 1))
+def test_a_channel_puts_a_source_right(s: Stream, seed: int) -> None:
+    """Row by row, in the filter's order of classes."""
+    rng, K = np.random.default_rng(seed), s.probs.shape[1]
+    source = rng.choice(["weak", "strong"], len(s.dt))
+    channel = {"weak": cf.Channel(rng.random((K, K)), rng.uniform(0.1, 1, K))}
+    names = [f"c{k}" for k in range(K)]
+    rec = Recording(s.dt.cumsum(), source, s.probs, names)
+    beta = {"weak": 0.5, "strong": 1.0}
+    f = cf.DirichletFilter(names[::-1], gamma=0.8, estimate="mean")
+    given = np.array(
+        [
+            channel["weak"].apply(p[::-1]) if name == "weak" else p[::-1]
+            for p, name in zip(s.probs, source.tolist(), strict=True)
+        ]
+    )
+    found, smoothed = rec.run(f, beta, channel), rec.smooth(f, beta, channel, lag=3)
+    weights, dt = [beta[name] for name in source.tolist()], rec.dt
+    np.testing.assert_array_equal(smoothed[:, ::-1], cf.smooth(f.copy(), given, weights, dt, lag=3))
+    for p, row, weight, step in zip(found, given, weights, dt.tolist(), strict=True):
+        np.testing.assert_array_equal(p[::-1], f.update(row, weight, step))
+    assert rec.probs.tobytes() == s.probs.tobytes()
+
+
+def test_a_channel_that_does_not_fit() -> None:
+    rec = Recording([0, 5], ["strong", "weak"], [[0.9, 0.1], [0.4, 0.6]], 2)
+    for run in (rec.run, rec.smooth):
+        with pytest.raises(ValueError, match=r"channel\['weak'\] does not fit .* 3 classes"):
+            run(cf.DirichletFilter(2), channel={"weak": cf.Channel(np.eye(3))})

@@ -1,0 +1,293 @@
+"""Exported firmware on this machine: it compiles strictly, and gives the bits that Python gives."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.config import Config, save
+from classfilter.embedded._export import _number, config_header, export, golden, single
+from conftest import Run
+from firmware import NAMES, configs
+
+STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
+PLAIN = ("sleep", "sit", "walk", "ride", "run", "mixed")
+COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
+needs_make = pytest.mark.skipif(
+    not COMPILERS or shutil.which("make") is None, reason="no make, or no gcc and no clang"
+)
+
+
+class Unknown:
+    """A policy of one's own."""
+
+    state = ()
+
+    def choose(self, probs: Any, since: Any) -> str:
+        return "strong"
+
+    def called(self, source: str, answer: Any, probs: Any, dt: float) -> None:
+        pass
+
+    def reset(self) -> None:
+        pass
+
+    def copy(self) -> Unknown:
+        return Unknown()
+
+
+def make(folder: Path, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        ["make", "-C", str(folder), *arguments], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@needs_make
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("kind", list(configs()))
+def test_the_self_test_holds(kind: str, compiler: str, tmp_path: Path) -> None:
+    export(configs()[kind], tmp_path)
+    code, told = make(tmp_path, "all", "test", f"CC={compiler}", f"CFLAGS={STRICT}")
+    assert code == 0, told
+    assert "3000 rows" in told
+    assert "the same bits as in Python (0)" in told
+    assert subprocess.run([tmp_path / "example"], check=True, capture_output=True).stdout
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("file", "old", "new", "answer"),
+    [
+        ("golden.h", r"(OUTPUTS 0x)\w", r"\g<1>z", None),  # it does not compile
+        ("golden.h", r"(INPUTS 0x).{8}", r"\g<1>00000000", "(-2)"),
+        ("golden.h", r"(OUTPUTS 0x).{8}", r"\g<1>00000000", "(-1)"),
+        ("golden.h", r"(= \{\n.*\n    \{)0x.{8}", r"\g<1>0x00000000", "(2)"),
+        ("cf_config.h", r"(cf_config_beta\[\] = \{)0.1", r"\g<1>0.11", "(1)"),
+        ("core/dirichlet.c", r"keep \* updates", "keep * keep * updates", "(1)"),
+    ],
+)
+def test_the_self_test_sees_a_change(
+    file: str, old: str, new: str, answer: str | None, tmp_path: Path
+) -> None:
+    export(configs()["dirichlet"], tmp_path)
+    text, count = re.subn(old, new, (tmp_path / file).read_text(), count=1)
+    assert count == 1
+    (tmp_path / file).write_text(text)
+    code, told = make(tmp_path, "test", f"CC={COMPILERS[0]}", "CFLAGS=-O1")
+    assert code != 0
+    assert answer is None or f"other bits than in Python {answer}" in told, told
+
+
+@pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is not installed")
+@pytest.mark.parametrize("kind", ["dirichlet-anchored", "sticky-moving"])
+def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
+    export(configs()[kind], tmp_path)
+    kinds = "--enable=warning,performance,portability"
+    units = ("classfilter.c", "selftest.c", "example.c")
+    done = subprocess.run(
+        ["cppcheck", "-q", "--force", "--std=c99", "--error-exitcode=1", kinds, "-I.", *units],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_golden_rows_are_those_of_a_loop(tmp_path: Path) -> None:
+    """And they hold all that can come: missing rows, noughts, pauses, every source."""
+    config = single(configs()["sticky"])
+    made = golden(config, 400)
+    f = cf.StickyFilter(NAMES, stay=0.98, prior=config.filter.prior, dtype=np.float32)  # type: ignore[attr-defined]
+    for source, dt, probs, result in zip(
+        made.source, made.dt, made.probs, made.filtered, strict=True
+    ):
+        s = config.channel[source].apply(probs) if source == "weak" else probs
+        assert s.dtype == np.float32
+        np.testing.assert_array_equal(f.update(s, config.beta[source], dt), result)
+    missing = np.isnan(made.probs).all(axis=1)
+    assert 0 < missing.sum() < 60
+    assert (made.probs == 0).any(axis=1).sum() > 20
+    assert {0.0, 1.0, 5.0, 600.0} < set(made.dt.tolist())
+    assert set(made.source) == {"weak", "strong"}
+    np.testing.assert_allclose(made.probs[~missing].sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["sticky-adaptive", "dirichlet-adaptive", "dirichlet-timed"])
+def test_golden_rows_follow_the_policy(kind: str) -> None:
+    config = single(configs()[kind])
+    made = golden(config, 600)
+    rule: Any = config.policy.copy()  # type: ignore[union-attr]
+    f, names = config.filter.copy(), list(config.beta)
+    last: dict[str, float] = {}
+    now, obeyed = 0.0, 0
+    for i, source in enumerate(made.source):
+        now += float(made.dt[i])  # sixteenths: exact
+        since = {name: now - then for name, then in last.items()}
+        held = f.probs
+        wish = rule.choose(held, since)
+        assert made.wanted[i] == names.index(wish)
+        obeyed += source == wish
+        s = made.probs[i]
+        if source in config.channel:
+            s = config.channel[source].apply(s)
+        f.update(s, config.beta[source], made.dt[i])
+        rule.called(source, s, held, made.dt[i])
+        assert tuple(made.policy[i, 1:]) == tuple(rule.state)
+        last[source] = now
+    assert 400 < obeyed < 600
+    share = float((made.wanted[:, 0] == names.index(rule.strong)).mean())
+    assert 0.05 < share < 0.8
+    assert len(set(made.source)) == len(names)
+
+
+@pytest.mark.parametrize("bits", [0x3F800000, 0x3DCCCCCD, 0x00800000, 0x7F7FFFFF, 0xC61C3C00])
+def test_numbers_come_back_to_the_bit(bits: int) -> None:
+    number = np.uint32(bits).view(np.float32)
+    text = _number(float(number))
+    assert re.fullmatch(r"-?[0-9.e+-]+f", text)
+    assert np.float32(text[:-1]).view(np.uint32) == bits
+
+
+def test_names_are_fit_for_c(tmp_path: Path) -> None:
+    f = cf.StickyFilter(["a b", "a-b", 'x"\n', "*/"], stay=0.9)
+    header = config_header(Config(f, {"*/": 1.0}, {}), "/* a\n*/.toml")
+    assert "enum { CF_CLASS_A_B, CF_CLASS_A_B_1, CF_CLASS_X__, CF_CLASS___ };" in header
+    assert r'{"a b", "a-b", "x\042\012", "*/"}' in header
+    assert header.splitlines()[0].endswith(
+        "from /* a?; do not edit. */".replace("/* a?", "/* a??.toml")
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (Config(cf.EmaFilter(3), {}, {}), "filter is EmaFilter; only a DirichletFilter and a St"),
+        (
+            Config(cf.StickyFilter(2), {"a": 1.0}, {"b": cf.Channel(np.eye(2))}),
+            r"channel.b has no weight; add b to \[beta\]",
+        ),
+        (
+            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, cf.policy.Adaptive()),
+            r"policy calls 'weak', but \[beta\] names \['strong'\]: add it",
+        ),
+        (
+            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, Unknown()),
+            "only Adaptive and Periodic have a C version: leave it out",
+        ),
+        (
+            Config(cf.DirichletFilter(2, max_concentration=1e9), {}, {}),
+            "max_concentration must lie between",
+        ),
+    ],
+)
+def test_what_cannot_be_exported(config: Config, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        export(config, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_only_what_is_used_is_there(tmp_path: Path) -> None:
+    def core(kind: str) -> set[str]:
+        return {p.name for p in export(configs()[kind], tmp_path / kind) if p.parent.name == "core"}
+
+    shared = {"cf.h", "cf_real.h", "check.h", "coefficients.h", "special.h", "status.c"}
+    assert core("dirichlet") == shared | {"climb.h", "dirichlet.c"}
+    assert core("sticky-whole") == shared | {"sticky.c"}
+    assert core("sticky") == shared | {"sticky.c", "channel.c"}
+    assert core("sticky-adaptive") == shared | {"sticky.c", "channel.c", "adaptive.c"}
+    assert core("sticky-periodic") == shared | {"sticky.c"}
+
+
+def device_log(config: Config) -> Any:
+    """What a device would log over some rows, and its dataframe."""
+    import polars as pl
+
+    found = single(config)
+    made = golden(found, 200)
+    made = made._replace(dt=np.append(np.float32(0), made.dt[1:]))
+    f = found.filter.copy()
+    rows = []
+    for source, dt, probs in zip(made.source, made.dt, made.probs, strict=True):
+        s = found.channel[source].apply(probs) if source in found.channel else probs
+        rows.append(f.update(s, found.beta[source], float(dt)))
+    names = [str(name) for name in f.classes]
+    columns: dict[str, Any] = {"time": np.cumsum(made.dt, dtype=np.float64), "dt": made.dt}
+    columns["source"] = made.source
+    columns |= {f"p_{name}": made.probs[:, k] for k, name in enumerate(names)}
+    columns |= {f"f_{name}": np.array(rows)[:, k] for k, name in enumerate(names)}
+    return pl.DataFrame(columns).with_columns(
+        pl.col("^p_.*$").cast(pl.Float64).fill_nan(None), pl.col("^f_.*$").cast(pl.Float64)
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson"])
+@pytest.mark.parametrize("kind", ["dirichlet-anchored", "sticky-moving"])
+def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> None:
+    import polars as pl
+
+    config = configs(PLAIN)[kind]
+    save(config.filter, "walk.toml", config.beta, config.channel)
+    log, path = device_log(config), tmp_path / f"log.{ending}"
+
+    def told(df: pl.DataFrame) -> tuple[int, str]:
+        df.write_csv(path) if ending == "csv" else df.write_ndjson(path)
+        code, out, err = run("verify", path.name, "--config", "walk.toml")
+        return code, out + err
+
+    assert told(log) == (0, f"{path.name}: 200 rows, the same bits\n")
+    at = pl.int_range(pl.len()) == 150
+    off = log.with_columns(
+        pl.when(at).then(pl.col("f_walk") * (1 + 2e-7)).otherwise("f_walk").alias("f_walk")
+    )
+    code, words = told(off)
+    assert code == 1
+    assert "row 150, class 'walk': the device has" in words
+    assert "the 150 rows before agree" in words
+    columns = [f"f_{name}" for name in PLAIN]
+    words32 = log.select(columns).to_numpy().astype(np.float32).view(np.uint32).tolist()
+    bits = ["0x" + "".join(f"{word:08x}" for word in row) for row in words32]
+    as_bits = log.drop(columns).with_columns(pl.Series("bits", bits))
+    assert told(as_bits)[0] == 0
+    bits[7] = bits[7][:-1]
+    code, words = told(as_bits.with_columns(pl.Series("bits", bits)))
+    assert code == 1
+    assert "bits in row 7 is '0x" in words
+    assert "it must be 0x and 48 hexadecimal digits" in words
+    code, words = told(log.drop("f_sit"))
+    assert "the column f_sit is missing; the log must hold what the device answered" in words
+
+
+def test_the_command(run: Run, tmp_path: Path) -> None:
+    save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", {"weak": 0.5})
+    assert run("export", "x.toml", "-o", "fw") == (
+        0,
+        "fw: 17 files; make -C fw test compares bits\n",
+        "",
+    )
+    assert "from x.toml; do not edit" in (tmp_path / "fw/cf_config.h").read_text()
+    save(cf.EmaFilter(["a", "b"]), "y.toml")
+    code, out, err = run("export", "y.toml", "-o", "fw2")
+    assert (code, out) == (1, "")
+    assert err.startswith("classfilter: y.toml: filter is EmaFilter; only")
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_cmake_builds_it_and_runs_the_self_test(tmp_path: Path) -> None:
+    export(configs()["sticky"], tmp_path)
+    for command in (
+        ["cmake", "-S", ".", "-B", "build"],
+        ["cmake", "--build", "build"],
+        ["ctest", "--test-dir", "build", "--output-on-failure"],
+    ):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "100% tests passed" in done.stdout

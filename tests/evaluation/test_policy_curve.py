@@ -1,0 +1,210 @@
+"""Policy curves: each point is what a plain count says, and the command tells the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from test_cli_tune import refused
+
+import classfilter as cf
+from classfilter.evaluation._policy_curve import GAPS, Point, PolicyCurve
+from conftest import Run
+
+BETA = {"strong": 1.0, "weak": 0.1}
+
+
+def both(seed: int, hours: float = 2.0) -> cf.Recording:
+    return cf.simulate(classes=["rest", "walk", "run"], hours=hours, seed=seed).recording(None)
+
+
+def settings(path: str) -> cf.Tuned:
+    cf.StickyFilter(["rest", "walk", "run"], half_life=200.0).save(path, BETA)
+    return cf.Tuned.load(path)
+
+
+def unlabelled(rec: cf.Recording) -> cf.Recording:
+    return cf.Recording(rec.time, rec.source, rec.probs, rec.classes)
+
+
+def test_points_are_counted(tmp_path: object) -> None:
+    tuned = settings(f"{tmp_path}/f.toml")
+    days = [both(1, 4.0), both(2)]
+    curve = cf.policy_curve(days, tuned, gaps=[6, 30])
+    assert (curve.streams, curve.steps, curve.labelled) == (2, 4320, True)
+    policies: dict[str, Callable[[int], cf.policy.Policy]] = {
+        "periodic": cf.policy.Periodic,
+        "adaptive": lambda gap: cf.policy.Adaptive(1 / gap),
+    }
+    for name, made in policies.items():
+        points = getattr(curve, name)
+        assert [point.gap for point in points] == [30, 6]
+        for gap, calls, share in points:
+            right = strong = 0
+            for day in days:
+                done = cf.replay(day, made(gap), tuned.filter(), BETA)
+                right += int((done.probs.argmax(axis=1) == day.label[::2]).sum())  # type: ignore[index]
+                strong += done.calls["strong"]
+            assert calls == pytest.approx(strong / 6.0)  # six hours
+            assert share == pytest.approx(right / 4320)
+    said = np.concatenate([day.probs[day.source == "strong"].argmax(axis=1) for day in days])
+    truth = np.concatenate([day.label[::2] for day in days])  # type: ignore[index]
+    assert curve.strong_accuracy == pytest.approx((said == truth).mean())
+
+
+def test_without_labels_the_strong_one_is_right(tmp_path: object) -> None:
+    tuned = settings(f"{tmp_path}/f.toml")
+    day = both(1)
+    nothing = np.where(np.arange(len(day))[:, None] < 200, np.nan, day.probs)
+    rec = cf.Recording(day.time, day.source, nothing, day.classes)
+    curve = cf.policy_curve(rec, tuned, gaps=[12])
+    assert (curve.labelled, curve.strong_accuracy) == (False, 1.0)
+    done = cf.replay(rec, cf.policy.Periodic(12), tuned.filter(), BETA)
+    said = day.probs[day.source == "strong"].argmax(axis=1)
+    agreed = (done.probs.argmax(axis=1) == said)[100:].mean()
+    assert curve.periodic[0].accuracy == pytest.approx(agreed)
+    assert "agreement" in str(curve)
+    assert "accuracy" not in str(curve)
+
+
+def test_pauses_are_no_hours(tmp_path: object) -> None:
+    tuned = settings(f"{tmp_path}/f.toml")
+    day = both(3, 1.0)
+    late = np.where(np.arange(len(day)) < 720, day.time, day.time + 86400)
+    paused = cf.Recording(late, day.source, day.probs, day.classes, day.label)
+    found = [cf.policy_curve(rec, tuned, gaps=[12]).periodic[0] for rec in (day, paused)]
+    assert found[0].calls == pytest.approx(60.0)
+    assert found[1].calls == pytest.approx(60 / (1 + 45 / 3600))  # the pause counts as ten steps
+
+
+def test_tuned_on_the_other_half() -> None:
+    days = [both(i) for i in range(4)]
+    told: list[float] = []
+    curve = cf.policy_curve(days, gaps=[12, 24], progress=told.append)
+    assert told == [0.25, 0.5, 0.75, 1.0]
+    # The same by hand: the longest first, by turns.
+    right = 0
+    for mine, rest in ((days[::2], days[1::2]), (days[1::2], days[::2])):
+        seen = [cf.replay(rec, cf.policy.Periodic(12), cf.RawFilter(3)).recording for rec in rest]
+        tuned = cf.tune(seen, reference="strong")
+        for rec in mine:
+            done = cf.replay(
+                rec, cf.policy.Adaptive(1 / 24), tuned.filter(), tuned.beta, tuned.channel
+            )
+            right += int((done.probs.argmax(axis=1) == rec.label[::2]).sum())  # type: ignore[index]
+    assert curve.adaptive[0].accuracy == pytest.approx(right / curve.steps)
+
+
+def test_one_stream_is_cut_between_two_steps() -> None:
+    curve = cf.policy_curve(both(5), gaps=[12])
+    assert (curve.streams, curve.steps) == (1, 1440)
+    assert 0.5 < curve.periodic[0].accuracy < curve.adaptive[0].accuracy
+
+
+def test_what_is_saved() -> None:
+    line = [Point(24, 10.0, 0.6), Point(12, 40.0, 0.8)]
+    curve = PolicyCurve([], line, 0.9, True, 1, 1)
+    assert curve.saved(Point(12, 40.0, 0.7)) == pytest.approx(0.5)  # 20 calls, half way in log
+    assert curve.saved(Point(12, 40.0, 0.8)) == pytest.approx(0.0)
+    assert curve.saved(Point(12, 40.0, 0.5)) == pytest.approx(0.75)
+    assert curve.saved(Point(12, 40.0, 0.81)) is None
+    texts = [curve.saving(Point(12, 40.0, right)) for right in (0.7, 0.5, 0.81)]
+    assert texts == ["50%", "> 75%", ""]
+    assert curve.saving(Point(24, 9.0, 0.5)) == ""
+    assert curve.saving(Point(12, 35.0, 0.8)) == "-14%"
+
+
+def test_ahead_at_equal_calls() -> None:
+    line = [Point(24, 10.0, 0.6), Point(12, 40.0, 0.8)]
+    curve = PolicyCurve(line, [], 0.9, True, 1, 1)
+    assert curve.ahead(Point(18, 20.0, 0.75)) == pytest.approx(0.05)
+    assert curve.ahead(Point(12, 40.0, 0.7)) == pytest.approx(-0.1)
+    assert curve.ahead(Point(48, 5.0, 0.6)) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "strong", "message"),
+    [
+        ([12, 1], "strong", "gaps has 1; it counts steps and must be 2 or more"),
+        ([2.5], "strong", "gaps has 2.5; "),
+        ([12], "big", "reference is 'big'; the sources with answers are strong, weak"),
+    ],
+)
+def test_bad_arguments(gaps: list[int], strong: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        cf.policy_curve(both(1, 0.5), gaps=gaps, strong=strong)
+
+
+def test_bad_recordings() -> None:
+    day = both(1, 0.2)
+    three = cf.Recording(day.time, np.where(day.time == 5, "c", day.source), day.probs, 3)
+    with pytest.raises(
+        ValueError, match=r"the sources \['c', 'strong', 'weak'\]; give 'strong' and"
+    ):
+        cf.policy_curve(three)
+    with pytest.raises(ValueError, match="recordings is too short to tune on one half"):
+        cf.policy_curve(day.part(slice(0, 8)))
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def write(path: str, *recs: cf.Recording) -> None:
+    parts = [rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)]
+    cf.write_table(pl.concat(parts), path)
+
+
+def test_command(run: Run) -> None:
+    days = [both(1), both(2)]
+    write("both.csv", *days)
+    expected = cf.policy_curve(days, gaps=[6, 12])
+    gaps = ["--gap", "12", "--gap", "6"]
+    assert run("policy", "both.csv", *gaps, "-o", "curve.csv", "--quiet") == (
+        0,
+        f"{expected}\n",
+        "",
+    )
+    table = cf.read_table("curve.csv")
+    assert table["policy"].to_list() == ["periodic"] * 2 + ["adaptive"] * 2
+    assert table["right"].to_list() == [
+        p.accuracy for p in (*expected.periodic, *expected.adaptive)
+    ]
+
+
+def test_command_with_a_file_of_settings(run: Run) -> None:
+    tuned = settings("f.toml")
+    days = [unlabelled(both(1, 1.0)), unlabelled(both(2, 1.0))]
+    named = [cf.Recording(r.time, np.char.add(r.source, "er"), r.probs, r.classes) for r in days]
+    write("both.parquet", *named)
+    cf.StickyFilter(["rest", "walk", "run"], half_life=200.0).save(
+        "er.toml", {f"{name}er": weight for name, weight in BETA.items()}
+    )
+    arguments = ["--config", "er.toml", "--strong", "stronger", "-o", "curve.svg"]
+    code, out, err = run("policy", "both.parquet", *arguments)
+    assert (code, err) == (0, "")
+    assert out == f"{cf.policy_curve(days, tuned)}\n"
+    assert len(out.splitlines()) == 1 + len(GAPS) + 5
+    assert "<svg" in Path("curve.svg").read_text()
+
+
+def test_command_refuses(run: Run) -> None:
+    write("both.csv", both(1, 0.1))
+    cf.write_table(cf.simulate(hours=1.0).recording().to_table(), "mixed.csv")
+    assert "mixed.csv: rec has no row of 'strong' at time 5.0; a replay" in refused(
+        run, "policy", "mixed.csv"
+    )
+    assert "no-such" in refused(run, "policy", "both.csv", "-o", "no-such/a.png")
+    assert "reference is 'dear'" in refused(run, "policy", "both.csv", "--strong", "dear")
+
+
+def test_figure() -> None:
+    line = [Point(24, 10.0, 0.6), Point(12, 40.0, 0.8)]
+    figure = cf.plot.policy_curve(PolicyCurve(line[:1] * 2, line, 0.9, True, 1, 1))
+    (axes,) = figure.axes
+    drawn = {str(one.get_label()): np.asarray(one.get_xydata()).tolist() for one in axes.lines}
+    assert drawn["Adaptive"] == [[10.0, 60.0], [40.0, 80.0]]
+    assert drawn["Periodic"] == [[10.0, 60.0]] * 2
+    assert axes.lines[2].get_ydata()[0] == 90.0  # type: ignore[index]

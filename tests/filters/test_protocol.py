@@ -1,0 +1,351 @@
+"""What every filter does, whatever its mathematics."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import DTypeLike, NDArray
+from scipy.linalg import expm
+from test_bad_input import BAD_NUMBERS, BAD_ROWS, GOOD
+
+import classfilter as cf
+from classfilter.config import KINDS
+from classfilter.streaming._streams import LiveStreams, resume
+from streams import Stream, random_stream, streams
+
+Order = NDArray[np.intp]
+Make = Callable[[Order], Any]
+
+
+def transitions(K: int) -> NDArray[np.float64]:
+    """Some matrix of transitions that has exact rates."""
+    rates = 0.1 * np.random.default_rng(K).random((K, K)) ** 3
+    np.fill_diagonal(rates, 0)
+    found: NDArray[np.float64] = expm(rates - np.diag(rates.sum(axis=1)))
+    return found
+
+
+def dirichlet(dtype: DTypeLike, anchor: float) -> Make:
+    return lambda order: cf.DirichletFilter(
+        len(order), anchor=anchor, prior=np.linspace(1, 2, len(order))[order], dtype=dtype
+    )
+
+
+def sticky(dtype: DTypeLike) -> Make:
+    def make(order: Order) -> cf.StickyFilter:
+        prior = np.linspace(1, 2, len(order))[order] / np.linspace(1, 2, len(order)).sum()
+        return cf.StickyFilter(len(order), 0.95, prior=prior, dtype=dtype)
+
+    return make
+
+
+def changing(dtype: DTypeLike) -> Make:
+    def make(order: Order) -> cf.StickyFilter:
+        matrix = transitions(len(order))[order][:, order]
+        return cf.StickyFilter(len(order), transitions=matrix, dtype=dtype)
+
+    return make
+
+
+FILTERS: dict[str, Make] = {
+    "dirichlet": dirichlet(np.float64, 0.0),
+    "dirichlet, anchored": dirichlet(np.float64, 0.5),
+    "dirichlet, float32": dirichlet(np.float32, 0.0),
+    "sticky": sticky(np.float64),
+    "sticky, float32": sticky(np.float32),
+    "transitions": changing(np.float64),
+    "transitions, float32": changing(np.float32),
+    "raw": lambda order: cf.RawFilter(len(order)),
+    "mean": lambda order: cf.MeanFilter(len(order), window=3),
+    "ema": lambda order: cf.EmaFilter(len(order), 0.8),
+    "vote": lambda order: cf.VoteFilter(len(order), window=4),
+    "hold": lambda order: cf.HoldFilter(len(order)),
+}
+every_filter = pytest.mark.parametrize("make", FILTERS.values(), ids=list(FILTERS))
+some = settings(max_examples=25, deadline=None)
+
+
+def fresh(make: Make, K: int) -> Any:
+    return make(np.arange(K))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the bit."""
+    a, b = np.asarray(a), np.asarray(b)
+    return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+
+
+def same_state(f: Any, g: Any) -> bool:
+    return all(same(a, b) for a, b in zip(f.state, g.state, strict=True)) and same(f.probs, g.probs)
+
+
+def precise(f: Any) -> bool:
+    return bool(f.probs.dtype == np.float64)
+
+
+def test_every_kind_is_here() -> None:
+    assert {type(fresh(make, 3)) for make in FILTERS.values()} == set(KINDS.values())
+
+
+@every_filter
+@given(stream=streams(12), data=st.data())
+@some
+def test_any_chunking_gives_the_same_bits(make: Make, stream: Stream, data: st.DataObject) -> None:
+    T, K = stream.probs.shape
+    whole, single, chunked = (fresh(make, K) for _ in range(3))
+    P = whole.run(*stream)
+    assert P.shape == (T, K)
+    assert same(P, np.array([single.update(*row) for row in zip(*stream, strict=True)]))
+    assert same_state(whole, single)
+    cuts = sorted(data.draw(st.lists(st.integers(0, T), max_size=5)))
+    parts = [
+        chunked.run(*(a[i:j] for a in stream)) for i, j in zip([0, *cuts], [*cuts, T], strict=True)
+    ]
+    assert same(P, np.concatenate(parts))
+    assert same_state(whole, chunked)
+
+
+@every_filter
+@given(stream=streams(12))
+@some
+def test_simplex(make: Make, stream: Stream) -> None:
+    f = fresh(make, stream.probs.shape[1])
+    P = np.vstack([f.probs[None], f.run(*stream)])
+    assert (P >= 0).all()
+    sums = P.sum(axis=1, dtype=np.float64)
+    np.testing.assert_allclose(sums, 1, rtol=0, atol=1e-12 if precise(f) else 1e-6)
+    assert same(f.probs, P[-1])
+    assert f.probs[f.classes.index(f.label)] == f.probs.max()
+
+
+@every_filter
+@given(stream=streams(12), cut=st.integers(0, 20))
+@some
+def test_restored_filters_continue_with_the_same_bits(make: Make, stream: Stream, cut: int) -> None:
+    K = stream.probs.shape[1]
+    f = fresh(make, K)
+    start = copy.deepcopy(f.state)
+    f.run(*(a[:cut] for a in stream))
+    by_state, by_tuple, by_options = fresh(make, K), fresh(make, K), None
+    by_state.state = f.state
+    by_tuple.state = tuple(f.state)
+    by_options = type(f)(f.classes, **vars(f)["_options"])
+    by_options.state = f.state
+    others = [by_state, by_tuple, by_options, f.copy(), copy.copy(f), copy.deepcopy(f)]
+    others.append(pickle.loads(pickle.dumps(f)))
+    for g in others:
+        assert type(g) is type(f)
+        assert g.classes == f.classes
+        assert same_state(f, g)
+    rest = [a[cut:] for a in stream]
+    before = f.state
+    P = f.run(*rest)
+    for g in others:
+        assert same(P, g.run(*rest))
+        assert same_state(f, g)
+    f.state = before
+    assert same(P, f.run(*rest))
+    f.reset()
+    assert all(same(a, b) for a, b in zip(f.state, start, strict=True))
+
+
+@every_filter
+@given(stream=streams(6), seed=st.integers(0, 2**32 - 1))
+@some
+def test_permuting_classes(make: Make, stream: Stream, seed: int) -> None:
+    K = stream.probs.shape[1]
+    order = np.random.default_rng(seed).permutation(K)
+    f, g = fresh(make, K), make(order)
+    if not precise(f):
+        return  # single precision needs wide limits; it has the same text
+    for s, beta, dt in zip(*stream, strict=True):
+        p, q = f.update(s, beta, dt), g.update(s[order], beta, dt)
+        if isinstance(f, cf.DirichletFilter) and np.abs(f.alpha - 1).min() < 1e-3:
+            continue  # a mode read off alphas just above 1 magnifies their rounding
+        np.testing.assert_allclose(q, p[order], rtol=0, atol=1e-11)
+
+
+@every_filter
+@given(
+    stream=streams(6),
+    a=st.floats(0, 30, allow_subnormal=False),
+    b=st.floats(0, 30, allow_subnormal=False),
+)
+@some
+def test_time_splits(make: Make, stream: Stream, a: float, b: float) -> None:
+    K = stream.probs.shape[1]
+    f = fresh(make, K)
+    f.run(*stream)
+    g = f.copy()
+    f.update([np.nan] * K, dt=a)
+    f.update([np.nan] * K, dt=b)
+    g.update([np.nan] * K, dt=a + b)
+    limit = 1e-8 if isinstance(f, cf.DirichletFilter) else 1e-13
+    for x, y in zip(f.state, g.state, strict=True):
+        np.testing.assert_allclose(x, y, rtol=limit if precise(f) else 1e-3, atol=1e-30)
+
+
+@every_filter
+@given(stream=streams(8))
+@some
+def test_weight_nought_and_nan_are_the_same(make: Make, stream: Stream) -> None:
+    K = stream.probs.shape[1]
+    f, g = fresh(make, K), fresh(make, K)
+    f.run(*stream)
+    g.run(*stream)
+    p, q = f.update(np.eye(K)[1], beta=0, dt=2.5), g.update([np.nan] * K, beta=0.7, dt=2.5)
+    assert same(p, q)
+    assert same_state(f, g)
+    before = f.state
+    f.update([np.nan] * K, dt=0.0)
+    for x, y in zip(before, f.state, strict=True):
+        if "anchor" in vars(f)["_options"]:  # an anchored mode is found anew, to rounding
+            np.testing.assert_allclose(x, y, rtol=1e-9 if precise(f) else 1e-4)
+        else:
+            assert same(x, y)
+
+
+def started(make: Make) -> Any:
+    f = fresh(make, 3)
+    f.run([GOOD, [0.8, 0.1, 0.1]], beta=0.5, dt=1.5)
+    return f
+
+
+def state_bytes(f: Any) -> list[bytes]:
+    return [np.asarray(x).tobytes() for x in f.state] + [f.probs.tobytes()]
+
+
+@every_filter
+@pytest.mark.parametrize(("row", "message", "in_run"), BAD_ROWS)
+def test_bad_rows(make: Make, row: list[float], message: str, in_run: str | None) -> None:
+    f = started(make)
+    before = state_bytes(f)
+    exact = precise(f)
+    for form in (row, tuple(row), np.array(row)):
+        with pytest.raises(ValueError, match=message if exact else "probs"):
+            f.update(form)
+    if in_run is not None:
+        with pytest.raises(ValueError, match=in_run if exact else r"probs.*2"):
+            f.run([GOOD, GOOD, row, GOOD])
+    assert state_bytes(f) == before
+
+
+@every_filter
+@pytest.mark.parametrize("place", [7, 8, 21, 39])
+def test_the_place_of_a_bad_row(make: Make, place: int) -> None:
+    f = started(make)
+    before = state_bytes(f)
+    rows = [GOOD] * 40
+    rows[place] = [0.5, -0.5, 1.0]
+    with pytest.raises(ValueError, match=rf"probs\[{place}, 1\] is -0.5"):
+        f.run(rows, beta=[0.5, 1.0] * 20)
+    assert state_bytes(f) == before
+
+
+@every_filter
+@pytest.mark.parametrize(("bad", "message"), BAD_NUMBERS)
+def test_bad_weights_and_times(make: Make, bad: dict[str, float], message: str) -> None:
+    f = started(make)
+    before = state_bytes(f)
+    (name, value) = next(iter(bad.items()))
+    pattern = message if precise(f) else name
+    with pytest.raises(ValueError, match=pattern):
+        f.update(GOOD, **bad)
+    with pytest.raises(ValueError, match=pattern):
+        f.run([GOOD] * 4, **{name: [1.0, 1.0, value, 1.0]})
+    assert state_bytes(f) == before
+
+
+@every_filter
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda f: f.update("abc"), TypeError, "probs must hold numbers, got 'abc'"),
+        (lambda f: f.update([GOOD] * 3), ValueError, "probs has 2 dimensions; it must have 1"),
+        (lambda f: f.update(GOOD, beta="x"), TypeError, "beta must be a number, got 'x'"),
+        (lambda f: f.update(GOOD, dt=[1.0]), TypeError, "dt must be a number, got"),
+        (lambda f: f.update(), TypeError, "probs"),
+        (lambda f: f.update(GOOD, weight=1), TypeError, "weight"),
+        (lambda f: f.run(GOOD), ValueError, "probs has 1 dimensions; it must have 2"),
+        (lambda f: f.run([[0.5, 0.5]]), ValueError, "probs has 2 entries, but the filter has 3"),
+        (lambda f: f.run([GOOD], beta=[1, 1]), ValueError, "beta has 2 entries, but probs has 1"),
+        (lambda f: f.run([GOOD], dt="x"), TypeError, "dt must hold numbers, got 'x'"),
+        (lambda f: setattr(f, "state", ()), ValueError, "unpack|argument"),
+        (
+            lambda f: setattr(f, "state", [[1.0]] * len(f.state)),
+            (ValueError, TypeError),
+            "shape|entries|real number",
+        ),
+        (lambda f: setattr(f, "state", [x - 9 for x in f.state]), ValueError, "negative|must lie"),
+    ],
+)
+def test_bad_calls(make: Make, call: Any, error: Any, message: str) -> None:
+    f = started(make)
+    before = state_bytes(f)
+    with pytest.raises(error, match=message):
+        call(f)
+    assert state_bytes(f) == before
+
+
+@every_filter
+@pytest.mark.parametrize(
+    ("classes", "error", "message"),
+    [
+        ("abc", TypeError, "classes is the text 'abc'"),
+        (1, ValueError, "at least two"),
+        (["a", "a"], ValueError, "'a' more than once"),
+    ],
+)
+def test_bad_classes(make: Make, classes: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        type(fresh(make, 3))(classes)
+
+
+@every_filter
+def test_results_are_not_views_of_the_filter(make: Make) -> None:
+    f = started(make)
+    before = state_bytes(f)
+    for a in (f.update([0.7, 0.2, 0.1], dt=0.0, beta=0.0), f.probs, *f.state):
+        if np.ndim(a):
+            a[:] = 99
+    assert state_bytes(f) == before
+
+
+@every_filter
+def test_a_run_does_not_change_its_arguments(make: Make) -> None:
+    f = fresh(make, 3)
+    stream = random_stream(3, 30, 5)
+    given = [a.astype(f.probs.dtype) for a in stream]
+    kept = [a.copy() for a in given]
+    f.run(*given)
+    for a, b in zip(given, kept, strict=True):
+        assert same(a, b)
+
+
+@every_filter
+def test_save_and_load(make: Make, tmp_path: Path) -> None:
+    f = fresh(make, 4)
+    f.save(tmp_path / "filter.toml")
+    g = cf.load(tmp_path / "filter.toml")
+    stream = random_stream(4, 30, 6)
+    assert type(g) is type(f)
+    assert same(f.run(*stream), g.run(*stream))
+
+
+@every_filter
+def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, tmp_path: Path) -> None:
+    path, (probs, beta, dt) = tmp_path / "state.json", random_stream(4, 20, 7)
+    probs, time = probs[~np.isnan(probs).any(axis=1)], np.cumsum(dt)
+    before = LiveStreams(fresh(make, 4), ("a", "b", "c", "d"), path)
+    for t, row in enumerate(probs):
+        before.update("x", time[t], b"%d" % t, row.tolist(), beta[t])
+    before.save()
+    after = resume(lambda _: fresh(make, 4), path)
+    rest = ("x", time[-1] + 1.5, b"new", probs[0].tolist(), 0.7)
+    assert same(before.update(*rest), after.update(*rest))

@@ -1,0 +1,360 @@
+"""StickyFilter against every path of the classes, hmmlearn, long numbers and SciPy's expm."""
+
+import itertools
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hmmlearn import _hmmc
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.linalg import expm, fractional_matrix_power, logm
+
+import classfilter as cf
+from classfilter.filters._ctmc import generator, stationary, stochastic
+from streams import Stream, random_stream, streams
+
+Floats = NDArray[np.float64]
+FLOOR = 1e-3
+
+
+def random_prior(K: int, seed: int) -> Floats:
+    p = np.random.default_rng(seed).random(K) + 0.1
+    found: Floats = p / p.sum()
+    return found
+
+
+def random_rates(K: int, seed: int, speed: float = 0.1) -> Floats:
+    rng = np.random.default_rng(seed)
+    rates = speed * rng.random((K, K)) * (rng.random((K, K)) < 0.7)
+    rates[np.arange(K), (np.arange(K) + 1) % K] += speed / 10  # every class is reached
+    np.fill_diagonal(rates, 0)
+    found: Floats = rates - np.diag(rates.sum(axis=1))
+    return found
+
+
+def likelihood(s: Floats, prior: Floats, beta: float) -> Floats:
+    """What an observation says of each class."""
+    if np.isnan(s).all():
+        return np.ones(len(s))
+    s = np.maximum(s, FLOOR)
+    found: Floats = (s / s.sum() / prior) ** beta
+    return found
+
+
+# ---- the posterior ----
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("learnt", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_path_of_the_classes(K: int, learnt: bool, seed: int) -> None:
+    """Bayes' rule by brute force: the sum over all K^(T + 1) paths of their joint probability."""
+    T, prior, rho = 6, random_prior(K, seed), 0.8
+    stream = random_stream(K, T, seed)
+    rates = random_rates(K, seed)
+    if learnt:
+        f = cf.StickyFilter(K, transitions=expm(rates), prior=prior)
+        steps = [expm(rates * dt) for dt in stream.dt]
+    else:
+        f = cf.StickyFilter(K, rho, prior=prior)
+        # either untouched, or drawn anew: two ways to be the same class
+        steps = [rho**dt * np.eye(K) + (1 - rho**dt) * np.tile(prior, (K, 1)) for dt in stream.dt]
+    out = f.run(*stream)
+    says = [likelihood(s, prior, b) for s, b in zip(stream.probs, stream.beta, strict=True)]
+    for t in range(T):
+        total = np.zeros(K)
+        for path in itertools.product(range(K), repeat=t + 2):
+            joint = prior[path[0]]
+            for n in range(t + 1):
+                joint *= steps[n][path[n], path[n + 1]] * says[n][path[n + 1]]
+            total[path[-1]] += joint
+        np.testing.assert_allclose(out[t], total / total.sum(), rtol=1e-11)
+
+
+@pytest.mark.parametrize("K", [2, 6, 20])
+def test_hmmlearn_s_forward_pass(K: int) -> None:
+    T, rho, prior = 500, 0.97, random_prior(K, 1)
+    probs = np.random.default_rng(K).dirichlet(np.ones(K), T)
+    matrix = rho * np.eye(K) + (1 - rho) * prior
+    seen = np.maximum(probs, FLOOR) / prior
+    _, theirs, _ = _hmmc.forward_scaling(prior, matrix, seen / seen.sum(axis=1, keepdims=True))
+    # hmmlearn's first row has no step before it; from the prior, a step changes nothing
+    np.testing.assert_allclose(cf.StickyFilter(K, rho, prior=prior).run(probs), theirs, rtol=1e-10)
+    f = cf.StickyFilter(K, transitions=matrix)
+    np.testing.assert_allclose(f.prior, prior, rtol=1e-11)
+    np.testing.assert_allclose(f.run(probs), theirs, rtol=1e-9)
+
+
+@given(streams(most_rows=12), st.sampled_from([0.0, 0.3, 0.99, 1.0]), st.integers(0, 99))
+@settings(deadline=None)
+def test_fifty_digits(stream: Stream, stay: float, seed: int) -> None:
+    K = stream.probs.shape[1]
+    prior = random_prior(K, seed)
+    f = cf.StickyFilter(K, stay, prior=prior)
+    with mpmath.workdps(50):
+        exact_prior = [mpmath.mpf(x) for x in prior.tolist()]
+        exact_prior = [x / mpmath.fsum(exact_prior) for x in exact_prior]
+        p = exact_prior
+        for s, beta, dt in zip(*stream, strict=True):
+            f.update(s, beta, dt)
+            keep = mpmath.mpf(stay) ** mpmath.mpf(float(dt))
+            p = [keep * a + (1 - keep) * b for a, b in zip(p, exact_prior, strict=True)]
+            if not np.isnan(s).all():
+                floored = [max(mpmath.mpf(x), mpmath.mpf(FLOOR)) for x in s.tolist()]
+                power = mpmath.mpf(float(beta))
+                p = [a * (x / b) ** power for a, x, b in zip(p, floored, exact_prior, strict=True)]
+            p = [a / mpmath.fsum(p) for a in p]
+            for ours, exact in zip(f.probs.tolist(), p, strict=True):
+                assert abs(float(ours / exact) - 1) < 1e-12 or exact < 1e-28
+
+
+@given(streams(6, 12), st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_transitions_over_irregular_times(stream: Stream, seed: int) -> None:
+    K = stream.probs.shape[1]
+    rates = random_rates(K, seed)
+    f = cf.StickyFilter(K, transitions=expm(rates))
+    np.testing.assert_allclose(f.prior @ rates, 0, atol=1e-13)
+    p = f.prior
+    for s, beta, dt in zip(*stream, strict=True):
+        p = (p @ expm(rates * dt)) * likelihood(s, f.prior, beta)
+        p /= p.sum()
+        np.testing.assert_allclose(f.update(s, beta, dt), p, rtol=1e-10)
+
+
+def test_beta_is_a_power() -> None:
+    """Two halves make one, and any order of them."""
+    s, r = [0.7, 0.2, 0.1], [0.1, 0.6, 0.3]
+    a, b, c = (cf.StickyFilter(3, 0.9, prior=[0.5, 0.3, 0.2]) for _ in range(3))
+    a.update(s)
+    b.update(s, beta=0.5)
+    b.update(s, beta=0.5, dt=0)
+    np.testing.assert_allclose(a.probs, b.probs, rtol=1e-14)
+    for x, beta, y in ((a, 0.3, s), (a, 0.8, r), (c, 1.0, s), (c, 0.8, r), (c, 0.3, s)):
+        x.update(y, beta=beta, dt=0)
+    np.testing.assert_allclose(a.probs, c.probs, rtol=1e-14)
+
+
+def test_what_the_prior_says_is_no_news() -> None:
+    prior = [0.6, 0.3, 0.1]
+    f = cf.StickyFilter(3, 0.9, prior=prior)
+    for beta in (0.2, 1.0):
+        np.testing.assert_allclose(f.update(prior, beta), prior, rtol=1e-14)
+
+
+def test_half_life() -> None:
+    f = cf.StickyFilter(2, half_life=6.0)
+    f.state = ([1.0, 0.0],)
+    np.testing.assert_allclose(f.update([np.nan, np.nan], dt=6.0), [0.75, 0.25], rtol=1e-14)
+    assert f.stay == 0.5 ** (1 / 6)
+
+
+def test_silence_leads_to_the_prior() -> None:
+    prior = [0.6, 0.3, 0.1]
+    for f in (
+        cf.StickyFilter(3, 0.9, prior=prior),
+        cf.StickyFilter(3, transitions=0.9 * np.eye(3) + 0.1 * np.array(prior)),
+    ):
+        f.update([0.0, 0.0, 1.0])
+        assert f.label == 2
+        np.testing.assert_allclose(f.update([np.nan] * 3, dt=1e4), prior, rtol=1e-11)
+
+
+def test_stay_and_its_transitions_are_one() -> None:
+    stream = random_stream(5, 200, 3)
+    f = cf.StickyFilter(5, 0.9, prior=random_prior(5, 3))
+    g = cf.StickyFilter(5, transitions=f.transitions, prior=f.prior)
+    np.testing.assert_allclose(f.run(*stream), g.run(*stream), rtol=1e-9)
+
+
+def test_a_short_time_takes_its_share() -> None:
+    """1 - stay**dt must not cancel."""
+    f = cf.StickyFilter(2, 0.9)
+    f.state = ([1.0, 0.0],)
+    f.update([np.nan] * 2, dt=1e-9)
+    expected = float(-mpmath.expm1(mpmath.log(0.9) * mpmath.mpf(1e-9))) / 2
+    assert f.probs[1] == pytest.approx(expected, rel=1e-13, abs=0)
+
+
+# ---- extremes ----
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("beta", [1.0, 0.9, 1e-3])
+@pytest.mark.parametrize("K", [2, 5, 300])
+def test_the_hardest_evidence(K: int, beta: float, dtype: Any) -> None:
+    """No stay, the smallest floor and prior: never NaN, never nought, and it can still turn."""
+    prior = np.full(K, 1e-6)
+    prior[0] = 1 - 1e-6 * (K - 1)
+    f = cf.StickyFilter(K, 1.0, prior=prior, floor=1e-30, dtype=dtype)
+    for k in (1, 0, 1):
+        P = f.run(np.tile(np.eye(K)[k], (3000, 1)), beta)
+        assert np.isfinite(P).all()
+        assert (np.float32(1e-30) * 0.999 <= P).all()
+        np.testing.assert_allclose(P.sum(axis=1, dtype=np.float64), 1, atol=1e-5)
+        assert f.label == k
+
+
+@given(streams(), st.sampled_from([0.0, 0.5, 0.99, 1.0]), st.booleans(), st.integers(0, 99))
+@settings(deadline=None)
+def test_single_precision(stream: Stream, stay: float, learnt: bool, seed: int) -> None:
+    K = stream.probs.shape[1]
+    given_settings: dict[str, Any] = {"stay": stay}
+    if learnt:
+        given_settings = {"transitions": expm(random_rates(K, seed))}
+    prior = random_prior(K, seed)
+    double, single = (
+        cf.StickyFilter(K, prior=prior, dtype=dtype, **given_settings)
+        for dtype in (np.float64, np.float32)
+    )
+    np.testing.assert_allclose(single.run(*stream), double.run(*stream), rtol=1e-4, atol=1e-12)
+
+
+# ---- rates ----
+
+
+@pytest.mark.parametrize("K", [2, 3, 6, 9, 20])
+@pytest.mark.parametrize("dt", [0.0, 1e-9, 0.01, 1.0, 3.7, 100.0, 1e4, 1e9])
+def test_powers_are_exponentials(K: int, dt: float) -> None:
+    rates = random_rates(K, K)
+    f = cf.StickyFilter(K, transitions=expm(rates))
+    with mpmath.workdps(40):
+        # the rates that the filter found; that they are right is the next test
+        exact = mpmath.expm(mpmath.matrix(generator(expm(rates)).tolist()) * dt, method="taylor")
+        found = np.array(exact.tolist(), float) if dt < 1e3 else None
+    if found is None:
+        found = np.tile(stationary(rates), (K, 1)) if dt == 1e9 else expm(rates * dt)
+    np.testing.assert_allclose(f._transitions(dt), found, rtol=1e-11, atol=1e-15)
+
+
+@given(st.integers(2, 8), st.integers(0, 999), st.floats(0, 1e4), st.floats(0, 1e4))
+@settings(deadline=None)
+def test_powers_multiply(K: int, seed: int, a: float, b: float) -> None:
+    f = cf.StickyFilter(K, transitions=expm(random_rates(K, seed)))
+    product = f._transitions(a) @ f._transitions(b)
+    np.testing.assert_allclose(product, f._transitions(a + b), rtol=1e-11, atol=1e-16)
+
+
+@given(st.integers(2, 10), st.integers(0, 999), st.sampled_from([1e-3, 0.1, 0.5]))
+@settings(deadline=None)
+def test_rates_come_back(K: int, seed: int, speed: float) -> None:
+    rates = random_rates(K, seed, speed)
+    np.testing.assert_allclose(
+        generator(expm(rates)), rates, rtol=0, atol=1e-12 * max(1, K * speed)
+    )
+
+
+def test_rates_of_a_matrix_without_eigenvectors() -> None:
+    """A fixed order of classes, the last for good: SciPy's logarithm, and the powers."""
+    matrix = np.array([[0.9, 0.1, 0.0], [0.0, 0.9, 0.1], [0.0, 0.0, 1.0]])
+    log = np.real(logm(matrix))
+    clipped = np.maximum(log - np.diag(np.diag(log)), 0)
+    found = generator(matrix)
+    np.testing.assert_allclose(found - np.diag(np.diag(found)), clipped, atol=1e-13)
+    np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-16)
+    f = cf.StickyFilter(3, transitions=matrix, prior=[1 / 3] * 3)
+    assert np.abs(f.transitions - matrix).max() < 0.01  # a process in continuous time may skip
+    np.testing.assert_allclose(f.transitions, expm(found), rtol=1e-13, atol=1e-16)
+
+
+@given(st.integers(2, 6), st.integers(0, 999))
+@settings(deadline=None)
+def test_near_rates_where_there_are_none(K: int, seed: int) -> None:
+    """Most random matrices have no exact rates: the ones used are valid, and time still splits."""
+    rng = np.random.default_rng(seed)
+    matrix = stochastic(0.8 * np.eye(K) + 0.2 * rng.dirichlet(np.full(K, 0.3), K), tuple(range(K)))
+    rates = generator(matrix)
+    assert (rates - np.diag(np.diag(rates)) >= 0).all()
+    np.testing.assert_allclose(rates.sum(axis=1), 0, atol=1e-15)
+    assume(np.abs(expm(rates) - matrix).max() < 0.05)
+    f = cf.StickyFilter(K, transitions=matrix, prior=np.full(K, 1 / K))
+    half = f._transitions(0.5)
+    np.testing.assert_allclose(half @ half, f.transitions, rtol=1e-13, atol=1e-16)
+    np.testing.assert_allclose(f.transitions, expm(rates), rtol=1e-12, atol=1e-16)
+
+
+def test_no_change_at_all() -> None:
+    f = cf.StickyFilter(2, transitions=np.eye(2), prior=[0.5, 0.5])
+    g = cf.StickyFilter(2, 1.0)
+    stream = random_stream(2, 50, 0)
+    np.testing.assert_allclose(f.run(*stream), g.run(*stream), rtol=1e-12)
+
+
+# ---- settings ----
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stay": 1.1}, r"stay must lie in \[0, 1\]"),
+        ({"stay": float("nan")}, "stay must lie in"),
+        ({"stay": 0.9, "half_life": 6.0}, "stay and half_life are both given"),
+        ({"stay": 0.9, "transitions": np.eye(3)}, "transitions and stay are both given"),
+        ({"half_life": 2.0, "transitions": np.eye(3)}, "transitions and half_life are both"),
+        ({"floor": 0.0}, "floor must lie in"),
+        ({"prior": [0.5, 0.5]}, r"prior has shape \(2,\); it must have one entry a class"),
+        ({"prior": [0.5, 0.5, 0.0]}, "each entry of prior must be at least 1e-6"),
+        ({"prior": [0.5, 0.5, 0.5]}, "their sum within 0.05 of 1"),
+        ({"dtype": np.int32}, "dtype is int32; it must be float64 or float32"),
+        ({"transitions": np.eye(2)}, r"transitions has shape \(2, 2\); .* shape \(3, 3\)"),
+        ({"transitions": np.eye(3) * 0.9}, r"transitions\[0\] sums to 0.9; each row must sum to 1"),
+        (
+            {"transitions": [[1.1, -0.1, 0], [0, 1, 0], [0, 0, 1]]},
+            r"transitions\[0, 1\] is -0.1; a probability must be finite and not negative",
+        ),
+        ({"transitions": np.eye(3)}, "more than one distribution as it is; say by prior"),
+        (
+            {"transitions": [[0.9, 0.1, 0], [0.1, 0.9, 0], [0.1, 0, 0.9]]},
+            "transitions leads away from 2",
+        ),
+        ({"transitions": np.full((3, 3), 1 / 3)}, "has the eigenvalue .* of a shorter time"),
+        (
+            {"transitions": [[0.1, 0.9, 0], [0, 0.1, 0.9], [0.9, 0, 0.1]]},
+            r"transitions\[\d, \d\] is .*, but the nearest process in continuous time has",
+        ),
+    ],
+)
+def test_bad_settings(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        cf.StickyFilter(3, **options)
+
+
+def test_properties() -> None:
+    f = cf.StickyFilter(["a", "b"], prior=[0.2, 0.8])
+    assert (f.stay, f.floor, f.dtype, f.label) == (0.99, 1e-3, np.dtype(np.float64), "b")
+    np.testing.assert_allclose(f.transitions, [[0.992, 0.008], [0.002, 0.998]], rtol=1e-13)
+    assert repr(f) == "StickyFilter(['a', 'b'], stay=0.99)"
+    assert f.state._fields == ("probs",)
+    g = cf.StickyFilter(2, transitions=f.transitions)
+    assert g.stay is None
+    assert repr(g) == "StickyFilter([0, 1], transitions=...)"
+
+
+def test_a_state_is_kept_to_the_bit_and_noughts_are_lifted() -> None:
+    f = cf.StickyFilter(3)
+    f.state = ([1.0, 0.0, 0.0],)
+    assert f.probs.tolist() == [1.0, 1e-30, 1e-30]
+    with pytest.raises(ValueError, match="sum must be within 1e-4 of 1"):
+        f.state = ([0.5, 0.4, 0.0],)
+    assert f.probs.tolist() == [1.0, 1e-30, 1e-30]
+
+
+@pytest.mark.parametrize("interval", [0.25, 60.0])
+def test_transitions_of_an_interval(interval: float) -> None:
+    """The same class changes, told of another time."""
+    P = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.05, 0.05, 0.9]])
+    rng = np.random.default_rng(1)
+    s, dt = rng.dirichlet(np.ones(3), 50), rng.exponential(2.0, 50)
+    one = cf.StickyFilter(3, transitions=P).run(s, dt=dt)
+    other = cf.StickyFilter(3, transitions=P, interval=interval)
+    np.testing.assert_allclose(other.run(s, dt=dt * interval), one, rtol=0, atol=1e-9)
+    expected = fractional_matrix_power(P, 1 / interval)
+    np.testing.assert_allclose(other.transitions, expected, rtol=0, atol=1e-9)
+    again = other.copy()
+    assert again.transitions.tobytes() == other.transitions.tobytes()
+    for bad in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"interval is .*; it must be positive and finite"):
+            cf.StickyFilter(3, transitions=P, interval=bad)

@@ -1,0 +1,297 @@
+"""Live streams that are killed, stopped and restarted go on as if nothing had been."""
+
+import json
+import os
+import random
+import re
+import signal
+import threading
+import time
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from classfilter import DirichletFilter
+from classfilter import _checkpoint as checkpoint
+from classfilter.streaming._ndjson import Served, serve
+from classfilter.streaming._pipes import CHUNK
+from serving import BETA, GOOD, as_line, child, many_rows, read_line, run, serve_here, wait_for
+
+
+def covered(state: Path, rows: list[Any]) -> set[int]:
+    """The rows that a file has, worked out from its contents alone."""
+    if not state.exists():
+        return set()
+    kept = {repr(s.id): (s.time, s.ties) for s in checkpoint.read(state).streams}
+    found = set()
+    for row in rows:
+        at, ties = kept.get(repr(row.get("stream")), (-1.0, []))
+        if row["time"] < at or (row["time"] == at and zlib.crc32(as_line(row)[:-1]) in ties):
+            found.add(row["n"])
+    return found
+
+
+def killed_run(lines: bytes, state: Path, rng: random.Random) -> bytes:
+    """Feed lines to a process, kill it at some moment, and return what it had answered."""
+    answers = bytearray()
+    before = state.stat().st_ino if state.exists() else None
+    moment = rng.choice(["answers", "draft", "saved"])
+    wanted = rng.randrange(40_000)
+    for draft in state.parent.glob(".*.tmp"):  # of one that was killed
+        draft.unlink()
+
+    def reached() -> bool:
+        if moment == "answers":
+            return len(answers) > wanted
+        if moment == "draft":
+            return any(state.parent.glob(".*.tmp"))
+        return state.exists() and state.stat().st_ino != before
+
+    with child(state=str(state), every=0.0, beta=BETA) as process:
+
+        def feed() -> None:
+            at = 0
+            while at < len(lines) and process.poll() is None:
+                size = rng.choice([1, 50, 700, 3000, 9000])
+                with suppress(BrokenPipeError):
+                    process.stdin.write(lines[at : at + size])
+                at += size
+
+        def collect() -> None:
+            while chunk := process.stdout.read(CHUNK):
+                answers.extend(chunk)
+
+        threads = [threading.Thread(target=feed), threading.Thread(target=collect)]
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: answers or reached())
+        end = time.monotonic() + 0.3
+        while not reached() and time.monotonic() < end:
+            time.sleep(1e-4)
+        process.kill()
+        for thread in threads:
+            thread.join(20)
+        assert not process.stderr.read()
+    return bytes(answers)
+
+
+def test_killed_at_any_moment_and_replayed_nothing_is_lost_or_answered_twice(
+    tmp_path: Path,
+) -> None:
+    rng = random.Random(5)
+    rows = many_rows(5600, seed=3)
+    lines = [as_line(row) for row in rows]
+    whole, _ = run(b"".join(lines), beta=BETA)
+    state = tmp_path / "state.json"
+    answered: set[int] = set()
+    sizes = set()
+    for stop in range(200, len(rows), 200):  # 27 kills, each with some lines that are new
+        has = covered(state, rows)  # reads it, so it is never half-written
+        assert has <= answered, "the checkpoint is ahead of the answers"
+        found = killed_run(b"".join(lines[:stop]), state, rng).splitlines(keepends=True)
+        numbers = [int(json.loads(line)["n"]) for line in found]
+        assert [whole[n] for n in numbers] == found
+        assert not has & set(numbers), "answered again"
+        answered |= set(numbers)
+        sizes.add(len(has))
+    assert len(sizes) > 8, "hardly any checkpoint was written"
+    has = covered(state, rows)
+    rest, told = run(b"".join(lines), beta=BETA, state=str(state))
+    assert rest == [whole[n] for n in range(len(rows)) if n not in has]
+    assert json.loads(told)[3] == len(has)
+
+
+def test_going_on_without_a_replay_is_as_if_never_stopped(tmp_path: Path) -> None:
+    lines = [as_line(row) for row in many_rows(400, seed=9)]
+    whole, _ = run(b"".join(lines), beta=BETA)
+    state, found = tmp_path / "state.json", []
+    for start, stop in ((0, 1), (1, 150), (150, 151), (151, 400)):
+        answers, told = run(b"".join(lines[start:stop]), beta=BETA, state=str(state))
+        assert json.loads(told) == [stop - start, stop - start, 0, 0, "end"]
+        found += answers
+    assert found == whole
+
+
+@pytest.mark.parametrize(
+    ("names", "start"),
+    [("abttctd", start) for start in range(5)] + [("abtttcd", start) for start in range(3)],
+)
+def test_lines_of_equal_time_are_known_again(tmp_path: Path, names: str, start: int) -> None:
+    """Those named t are twins: they count as often as they came."""
+    times = [1, 2, 2, 2, 2, 2, 3]
+    lines = [as_line(GOOD | {"time": t, "x": x}) for t, x in zip(times, names, strict=True)]
+    whole, state = serve_here(lines), tmp_path / "state.json"
+    assert serve_here(lines[:4], state=state) == whole[:4]
+    assert serve_here(lines[start:], state=state) == whole[4:]
+
+
+def test_time_may_not_go_back_after_the_replay(tmp_path: Path) -> None:
+    def at(*times: float) -> bytes:
+        return b"".join(as_line(GOOD | {"time": t, "stream": s}) for t in times for s in (1, "1"))
+
+    given = {"state": str(tmp_path / "state.json")}
+    run(at(1, 2, 3), **given)
+    answers, told = run(at(1, 0, 4, 3), **given)
+    assert [json.loads(line)["time"] for line in answers] == [4, 4]
+    *errors, served = told.splitlines()
+    assert [error.partition(";")[0] for error in errors] == [
+        f"line {n}: time is 3.0, before 4.0, that of the stream's last line" for n in (7, 8)
+    ]
+    assert json.loads(served) == [8, 2, 2, 4, "end"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_after_the_line_and_saves(tmp_path: Path, number: signal.Signals) -> None:
+    rows = many_rows(40, seed=2)
+    lines = [as_line(row) for row in rows]
+    whole, _ = run(b"".join(lines), beta=BETA)
+    state = tmp_path / "state.json"
+    source, feed = os.pipe()
+    with child(source, state=str(state), beta=BETA) as process:
+        os.write(feed, b"".join(lines[:10]) + lines[10][:30])
+        found = [read_line(process.stdout.fileno()) for _ in range(10)]
+        process.send_signal(number)
+        time.sleep(0.05)
+        os.write(feed, lines[10][30:] + lines[11])
+        found.append(read_line(process.stdout.fileno()))
+        assert process.wait(20) == 0
+        assert not process.stdout.read()
+        assert json.loads(process.stderr.read()) == [11, 11, 0, 0, "signal"]
+    os.close(feed)
+    assert os.read(source, CHUNK) == lines[11], "it is for the next process"
+    os.close(source)
+    assert covered(state, rows) == set(range(11))
+    assert found + run(b"".join(lines[11:]), beta=BETA, state=str(state))[0] == whole
+
+
+def test_a_signal_wakes_it_while_it_waits_and_half_a_line_is_told() -> None:
+    with child() as process:
+        process.stdin.write(as_line(GOOD) + b'{"time": 1')
+        read_line(process.stdout.fileno())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        error, served = process.stderr.read().decode().splitlines()
+    assert error.startswith("line 2: b'{\"time\": 1' is not JSON")
+    assert json.loads(served) == [2, 1, 1, 0, "signal"]
+
+
+def test_it_saves_while_the_input_is_idle(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    with child(state=str(state), every=0.05) as process:
+        process.stdin.write(as_line(GOOD))
+        read_line(process.stdout.fileno())
+        wait_for(state.exists)
+        assert [s.time for s in checkpoint.read(state).streams] == [0.0]
+
+
+def test_it_goes_on_where_it_cannot_save(tmp_path: Path) -> None:
+    state = tmp_path / "folder" / "state.json"
+    state.parent.mkdir()
+    with child(state=str(state), every=0.0) as process:
+        process.stdin.write(as_line(GOOD))
+        wait_for(state.exists)
+        state.unlink()
+        wait_for(lambda: not any(state.parent.iterdir()))
+        state.parent.rmdir()
+        process.stdin.write(as_line(GOOD))
+        assert b"state.json was not saved, going on" in read_line(process.stderr.fileno())
+        state.parent.mkdir()
+        wait_for(state.exists)
+        assert len(checkpoint.read(state).streams[0].ties) == 2
+
+
+def test_nothing_is_saved_when_the_reader_is_gone(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    with child(state=str(state)) as process:
+        process.stdin.write(as_line(GOOD))
+        read_line(process.stdout.fileno())
+        process.stdout.close()
+        process.stdin.write(as_line(GOOD))
+        assert process.wait(20) == 3
+    assert not state.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"options": {"gamma": 0.8}}, "was made with gamma 0.9, but the filter has 0.8; give the"),
+        ({"options": {"dtype": "float32"}}, "was made with dtype 'float64', but the filter has"),
+        ({"options": {"prior": [1.0, 2.0]}}, "was made with prior [1.0, 1.0], but the filter has"),
+        ({"classes": ["sit", "walk"]}, "was made with classes ['walk', 'sit'], but the filter"),
+        ({"classes": ["sit", "run"]}, "was made with classes ['walk', 'sit'], but the filter"),
+        ({"line": {"time": 1, "p_a": 1, "p_b": 0}}, "classes ['walk', 'sit'], but the first line"),
+        ({"damage": lambda text: text[:-40]}, "is damaged, or no checkpoint; move the file away"),
+        ({"damage": lambda text: b""}, "is damaged, or no checkpoint; move the file away"),
+        ({"damage": lambda text: b"[1]"}, "is damaged, or no checkpoint; move the file away"),
+        ({"damage": lambda text: b"\xff"}, "is damaged, or no checkpoint; move the file away"),
+        ({"damage": lambda text: text.replace(b"1000000.0", b"1000001.0")}, "check sum is wrong"),
+        ({"damage": lambda text: text.replace(b'n": 1', b'n": 2')}, "has version 2 of the format"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(tmp_path: Path, given: Any, why: str) -> None:
+    state = tmp_path / "state.json"
+    source, sink = tmp_path / "in", os.open(os.devnull, os.O_WRONLY)
+
+    def run_here(row: Any, classes: Any = None, options: Any = None) -> Served:
+        source.write_bytes(as_line(row))
+        fd = os.open(source, os.O_RDONLY)
+        try:
+            return serve(
+                lambda names: DirichletFilter(classes or names, **(options or {})),
+                source=fd,
+                sink=sink,
+                state=state,
+            )
+        finally:
+            os.close(fd)
+
+    run_here(GOOD)
+    damage = given.pop("damage", lambda text: text)
+    state.write_bytes(damage(state.read_bytes()))
+    before = state.read_bytes()
+    with pytest.raises(ValueError, match=re.escape(why)) as error:
+        run_here(given.pop("line", GOOD), **given)
+    assert str(state) in str(error.value)
+    assert state.read_bytes() == before
+    os.close(sink)
+
+
+def test_a_file_that_cannot_be_written_is_told_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="make its folder first"):
+        serve(DirichletFilter, state=tmp_path / "none" / "state.json")
+    with pytest.raises(ValueError, match="every is -1"):
+        serve(DirichletFilter, every=-1)
+
+
+def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "write", lambda *_: time.sleep(0.05))
+    streams = checkpoint.Streams(DirichletFilter(2), ("a", "b"), tmp_path / "state.json", 0.1)
+    assert streams.wait() is None
+    streams.update("ann", 0.0, b"", [0.5, 0.5], 1.0)
+    assert 0 < (streams.wait() or 0) <= 0.1
+    streams.save()
+    assert streams.wait() is None
+    streams.update("ann", 0.0, b"", [0.5, 0.5], 1.0)
+    assert 1.3 < (streams.wait() or 0) < 10
+
+
+def test_handlers_are_as_before_and_other_threads_have_none() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    served = []
+
+    def work() -> None:
+        source, sink = os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
+        served.append(serve(DirichletFilter, source=source, sink=sink))
+        os.close(source)
+        os.close(sink)
+
+    work()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert served == [Served(0, 0, 0, 0, "end")] * 2
+    assert before == [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    assert signal.set_wakeup_fd(-1) == -1

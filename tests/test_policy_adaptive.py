@@ -1,0 +1,339 @@
+"""The adaptive policy: its formula, its limits, and the budget that it keeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.policy import Adaptive, AdaptiveState, Periodic, Policy
+from classfilter.simulation._simulate import Simulation
+from policies import BETA, SURE, TORN, drive, random_steps, strong_gaps
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+# --- by hand ------------------------------------------------------------------------
+
+
+class ByTheBook:
+    """The formula of `Adaptive` in plain Python, one step after the other."""
+
+    def __init__(self, policy: Adaptive) -> None:
+        self.of = policy
+        self.unit, self.cheap = 1.0, 0.0
+        if policy.cost is not None:
+            self.unit = policy.cost["strong"] - policy.cost["weak"]
+            self.cheap = policy.cost["weak"]
+        every = 12.0 if policy.cost is not None else 1 / policy.budget
+        self.theta = math.log(0.3) + math.log(every) / 4
+        self.raised = self.step = self.surprise = self.left = self.due = 0.0
+        self.gap = 0
+
+    def margin(self, probs: Any, since: float) -> float:
+        """By how much it is for the strong one; infinite where a limit decides."""
+        of, doubt = self.of, 1 - max(probs)
+        if 1 <= self.gap < of.min_gap:
+            return -math.inf
+        if self.gap == 0 or self.gap >= of.max_gap:
+            return math.inf
+        if self.step > 0 and since >= of.max_gap * self.step * (1 - 1e-6):
+            return math.inf
+        if self.step == 0:
+            return -math.inf
+        t = min(max(since / self.step, 1e-3), 1e6)
+        left = doubt if self.gap == 1 else self.left
+        fresh = max(0.0, doubt - left * 6 / (6 + since / self.step))
+        eager = math.log(of.floor + fresh + of.disagreement * self.surprise) + math.log(t) / 4
+        return eager - self.theta - self.raised
+
+    def called(self, strong: bool, answer: Any, probs: Any, dt: float) -> None:
+        of = self.of
+        if self.gap:
+            spent = of.cost["strong" if strong else "weak"] if of.cost else float(strong)
+            time = min(dt, of.max_gap * self.step) if self.step else dt
+            brought = of.budget * time if of.cost else of.budget
+            raised = self.raised + (spent - brought) / self.unit / (1 + self.due)
+            highest = math.log(of.floor + 1 + of.disagreement) + math.log(of.max_gap) / 4
+            low, high = math.log(of.floor) - self.theta, highest - self.theta
+            self.raised = min(max(raised, low), high)
+            self.due = min(self.due + brought / self.unit, of.horizon - 1)
+        if self.gap and dt > 0:
+            slow, fast = self.step * 1.1, self.step / 1.1
+            followed = slow if dt > slow else fast if dt < fast else self.step
+            self.step = followed if self.step else dt
+        if self.gap == 1:
+            self.left = 1 - max(probs)
+        k = int(np.argmax(probs))
+        self.surprise = 0.0 if strong or math.isnan(answer[0]) else max(0.0, 1 - answer[k])
+        self.gap = 1 if strong else self.gap + (self.gap > 0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"budget": 0.3, "shortest": 1, "longest": 9, "disagreement": 1.0, "patience": 3},
+        {"budget": 0.4, "cost": {"weak": 1.0, "strong": 40.0}},
+        {"budget": 9.0, "longest": 20, "cost": {"weak": 0.0, "strong": 3.0}, "floor": 0.2},
+    ],
+)
+@pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-9), (np.float32, 1e-3)])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_formula(options: dict[str, Any], dtype: Any, close: float, seed: int) -> None:
+    policy = Adaptive(**options, dtype=dtype)
+    book = ByTheBook(policy)
+    probs, answers, dt = (x.astype(dtype).astype(float) for x in random_steps(seed, 3000))
+    since, told = math.inf, 0
+    for p, answer, step in zip(probs, answers, dt.tolist(), strict=True):
+        since += step
+        margin = book.margin(p, since)
+        source = policy.choose(p, {"strong": since})
+        if abs(margin) > close:
+            assert (source == "strong") == (margin > 0)
+            told += math.isfinite(margin)
+        policy.called(source, answer, p, step)
+        book.called(source == "strong", answer, p, step)
+        since = 0.0 if source == "strong" else since
+        state = (book.raised, book.step, book.gap, book.surprise, book.left, book.due)
+        assert policy.state == pytest.approx(state, rel=close, abs=close)
+        if dtype == np.float32:  # what is rounded differently stays small, but adds up
+            book.raised, book.step, *_, book.due = policy.state
+    assert told > 200
+
+
+def test_a_step_by_hand() -> None:
+    # Budget 1/16, so the threshold is log(0.3) + log(2); 16 steps on, a doubt of 0.3 reaches it.
+    policy = Adaptive(budget=1 / 16, floor=0.3, disagreement=0.0)
+    policy.state = AdaptiveState(0.0, 2.0, 3, 0.0, 0.5, 0.0)
+    assert policy.choose(TORN, {"strong": 1e-6}) == "weak"
+    assert policy.choose(SURE, {"strong": 32.01}) == "strong"
+    assert policy.choose(SURE, {"strong": 31.99}) == "weak"
+    policy.state = AdaptiveState(math.log(2), 2.0, 3, 0.0, 0.5, 0.0)  # the threshold is doubled
+    assert policy.choose(SURE, {"strong": 40.0}) == "weak"
+    # Of a doubt of 1/2 after 6 steps, half of the 0.4 that was left counts: 0.3 + 0.3.
+    equal = math.log(0.6 / 0.6) + math.log(6) / 4
+    policy.state = AdaptiveState(equal - 1e-6, 2.0, 3, 0.0, 0.4, 5.0)
+    assert policy.choose(TORN, {"strong": 12.0}) == "strong"
+    policy.state = policy.state._replace(raised=equal + 1e-6)
+    assert policy.choose(TORN, {"strong": 12.0}) == "weak"
+    policy.state = AdaptiveState(0.0, 2.0, 3, 0.0, 0.4, 5.0)
+    policy.called("strong", SURE, TORN, 2.0)
+    assert policy.state == pytest.approx((15 / 16 / 6, 2.0, 1, 0.0, 0.4, 5 + 1 / 16))
+
+
+def test_usual_step() -> None:
+    policy = Adaptive()
+    policy.called("strong", SURE, SURE, 99.0)
+    seen = []
+    for dt in (600.0, 600.0 + 1e-9, 600.0 - 1e-9, 5.0, 0.0, 900.0):
+        policy.called("weak", SURE, SURE, dt)
+        seen.append(policy.state.step)
+    assert seen == [600.0, 600.0, 600.0, 600.0 / 1.1, 600.0 / 1.1, 600.0 / 1.1 * 1.1]
+    for dt in [5.0] * 9 + [600.0] + [5.0] * 90:
+        policy.called("weak", SURE, SURE, dt)
+    assert policy.state.step == pytest.approx(5.0, rel=0.1)
+
+
+def test_a_pause_is_followed_by_a_strong_call() -> None:
+    probs, dt = np.tile([0.9, 0.1], (2000, 1)), np.full(2000, 5.0)
+    plain = drive(Adaptive(), probs, probs, dt)
+    after = next(t for t in range(1000, 2000) if plain[t - 3 : t + 1] == ["strong"] + ["weak"] * 3)
+    dt[after] = 3600.0
+    paused = drive(Adaptive(), probs, probs, dt)
+    assert paused[:after] == plain[:after]
+    assert paused[after] == "strong"
+    assert plain[after] == "weak"
+
+
+@pytest.mark.parametrize(
+    ("answer", "held", "surprise"),
+    [
+        ([0.75, 0.25], [0.6, 0.4], 0.25),
+        ([0.75, 0.25], [0.4, 0.6], 0.75),
+        ([0.25, 0.75], [0.5, 0.5], 0.25),  # of two classes held alike, the nearer
+        ([math.nan, math.nan], [0.6, 0.4], 0.0),
+    ],
+)
+def test_surprise(answer: list[float], held: list[float], surprise: float) -> None:
+    policy = Adaptive()
+    policy.state = (1.0, 1.0, 3, 0.125, 0.0, 0.0)
+    policy.called("weak", answer, held, 1.0)
+    assert policy.state.surprise == surprise
+    assert policy.state.gap == 4
+
+
+def test_limits_beat_doubt() -> None:
+    policy = Adaptive(budget=1 / 5, min_gap=3, max_gap=8)
+    for gap, most, least in ((2, "weak", "weak"), (3, "strong", "weak"), (8, "strong", "strong")):
+        policy.state = (0.0, 1.0, gap, 0.0, 0.0, 0.0)
+        assert policy.choose(TORN, {"strong": 7.9}) == most
+        assert policy.choose(SURE, {"strong": 1e-9}) == least
+        assert policy.choose(SURE, {"strong": 8.0}) == most
+
+
+def test_doubt_brings_the_call_forward() -> None:
+    T = 3000
+    probs = np.tile([0.99, 0.01], (T, 1))
+    torn = np.arange(T) % 100 < 5
+    probs[torn] = TORN
+    same = np.tile([0.9, 0.1], (T, 1))
+    chosen = np.array(drive(Adaptive(), probs, same, np.full(T, 5.0))) == "strong"
+    assert chosen[torn].mean() > 3 * chosen[~torn].mean()
+
+
+# --- always -------------------------------------------------------------------------
+
+
+@given(
+    SEEDS,
+    st.floats(0.02, 0.9),
+    st.integers(1, 6),
+    st.integers(0, 30),
+    st.sampled_from([2.0, 30.0, 300.0]),
+)
+@settings(max_examples=60, deadline=None)
+def test_limits_are_never_broken(
+    seed: int, budget: float, shortest: int, more: int, patience: float
+) -> None:
+    shortest = min(shortest, math.floor(1 / budget))
+    longest = math.ceil(1 / budget) + more
+    policy = Adaptive(budget, shortest, longest, horizon=patience)
+    chosen = drive(policy, *random_steps(seed, 300))
+    assert chosen[0] == "strong"
+    gaps = strong_gaps([*chosen, "strong"])  # the last one is cut short by the end
+    assert (gaps <= longest).all()
+    assert (gaps[:-1] >= shortest).all()
+
+
+@given(SEEDS, st.integers(2, 40), st.sampled_from([0.0, 0.05, 1.0]))
+@settings(max_examples=40, deadline=None)
+def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement: float) -> None:
+    """Above the highest doubt no gap is below 1 / budget, below the lowest none is above it."""
+    T, patience = 1500, 4.0
+    policy = Adaptive(1 / every, disagreement=disagreement, horizon=patience)
+    probs, answers, _ = random_steps(seed, T)
+    regime = np.repeat(np.random.default_rng(seed).integers(0, 3, 3), T // 3)
+    probs[regime == 0] = [1.0, 0.0, 0.0]
+    probs[regime == 1] = 1 / 3
+    strong = drive(policy, probs, answers, np.full(T, 3.0)).count("strong")
+    highest, lowest = 1.02 + disagreement, 0.02
+    assert strong - T / every < patience * math.log(highest / 0.3) + 3
+    assert strong - T / every > -patience * math.log(0.3 / lowest) - 6
+    # From when the patience is reached, what was called beyond the budget is in the threshold.
+    assert policy.state.due == patience - 1
+    before = policy.state.raised
+    more = drive(policy, probs, answers, np.full(T, 3.0)).count("strong")
+    beyond = patience * (policy.state.raised - before)
+    assert more - T / every == pytest.approx(beyond, abs=1e-6)
+
+
+@pytest.mark.parametrize(("budget", "step"), [(1.0, 5.0), (2.0, 5.0), (0.1, 60.0)])
+@pytest.mark.parametrize("kind", ["calm", "frantic", "by turns"])
+def test_budget_of_cost_is_kept(budget: float, step: float, kind: str) -> None:
+    parts = STREAMS[kind]()
+    cost = {"weak": 1.0, "strong": 40.0}
+    f = cf.StickyFilter(parts[0].classes, half_life=40 * step)
+    policy = Adaptive(budget, max_gap=100, cost=cost)
+    done = cf.replay(joined(*parts, step=step), policy, f, BETA)
+    spent = sum(cost[name] * done.calls[name] for name in cost)
+    assert spent / (len(done.probs) * step) == pytest.approx(budget, rel=0.05)
+
+
+def test_a_budget_that_cannot_be_kept_leaves_the_limits() -> None:
+    same = np.tile([0.6, 0.4], (5000, 1))
+    for budget, gaps in ((1e-3, {30}), (1e3, {4})):
+        policy = Adaptive(budget, 4, 30, cost={"weak": 1.0, "strong": 5.0})
+        found = strong_gaps(drive(policy, same, same, np.full(5000, 2.0)))
+        assert set(found[200:].tolist() or found[-20:].tolist()) == gaps
+
+
+def joined(*parts: Simulation, step: float = 5.0) -> cf.Recording:
+    """Put streams one behind the other, in equal steps."""
+    probs = {name: np.concatenate([part.probs[name] for part in parts]) for name in BETA}
+    truth = np.concatenate([part.truth for part in parts])
+    whole = Simulation(np.arange(0.0, truth.size) * step, truth, parts[0].classes, probs)
+    return whole.recording(every=None)
+
+
+STREAMS: dict[str, Callable[[], list[Simulation]]] = {
+    "calm": lambda: [cf.simulate(dwell=14400, weak=0.95, strong=0.99, seed=1)],
+    "frantic": lambda: [cf.simulate(dwell=15, weak=0.5, seed=2)],
+    "usual": lambda: [cf.simulate("capture24", seed=3)],
+    "calm, then frantic": lambda: [
+        cf.simulate(dwell=7200, weak=0.95, hours=12.0, seed=4),
+        cf.simulate(dwell=15, hours=12.0, seed=5),
+    ],
+    "frantic, then calm": lambda: [
+        cf.simulate(dwell=15, hours=12.0, seed=6),
+        cf.simulate(dwell=7200, weak=0.95, hours=12.0, seed=7),
+    ],
+    "by turns": lambda: [
+        cf.simulate(dwell=(20, 3600)[i % 2], hours=1.0, seed=i) for i in range(24)
+    ],
+}
+
+
+@pytest.mark.parametrize("every", [6, 12, 24])
+@pytest.mark.parametrize("kind", STREAMS)
+def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
+    parts = STREAMS[kind]()
+    rec = joined(*parts)
+    for f in (
+        cf.StickyFilter(parts[0].classes, half_life=200.0),
+        cf.DirichletFilter(parts[0].classes, half_life=60.0),
+    ):
+        calls = cf.replay(rec, Adaptive(1 / every), f, BETA).calls
+        assert calls["strong"] + calls["weak"] == len(rec) / 2
+        assert calls["strong"] == pytest.approx(len(rec) / 2 / every, rel=0.05)
+
+
+@pytest.mark.parametrize("every", [12, 24])
+def test_budget_is_nearly_kept_on_short_streams(every: int) -> None:
+    """Twelve minutes, and the next one starts anew: the threshold finds its level fast."""
+    calls = steps = 0
+    for seed in range(20):
+        rec = cf.simulate(hours=0.2, dwell=120, weak=0.6, seed=seed).recording(every=None)
+        f = cf.StickyFilter(rec.classes, half_life=100.0)
+        done = cf.replay(rec, Adaptive(1 / every), f, BETA).calls
+        calls, steps = calls + done["strong"] - 1, steps + len(rec) // 2
+    assert calls == pytest.approx(steps / every, rel=0.2)
+
+
+def test_budget_is_kept_at_uneven_steps() -> None:
+    day = cf.simulate("capture24", seed=8)
+    rng = np.random.default_rng(8)
+    shares = [0.04, 0.05, 0.2, 0.5, 0.2, 0.01]
+    steps = rng.choice([0.0005, 0.001, 3.0, 5.0, 8.0, 600.0], day.time.size, p=shares)
+    for first in (1e-3, 600.0):
+        steps[1] = first
+        f = cf.StickyFilter(day.classes, half_life=200.0)
+        uneven = Simulation(np.cumsum(steps), day.truth, day.classes, day.probs)
+        done = cf.replay(uneven.recording(every=None), Adaptive(), f, BETA)
+        assert done.calls["strong"] == pytest.approx(day.time.size / 12, rel=0.05)
+
+
+def test_as_accurate_as_periodic_with_no_more_calls() -> None:
+    tuned = cf.tune(
+        [cf.simulate("capture24", seed=i).recording() for i in (101, 102)],
+        filter="sticky",
+        reference="strong",
+    )
+    right: dict[str, list[float]] = {"periodic": [], "adaptive": []}
+    calls = dict.fromkeys(right, 0)
+    policies: dict[str, Policy] = {"periodic": Periodic(12), "adaptive": Adaptive(1 / 12.5)}
+    for seed in range(10, 14):
+        day = cf.simulate("capture24", seed=seed)
+        for name, policy in policies.items():
+            both = day.recording(every=None)
+            done = cf.replay(both, policy, tuned.filter(), tuned.beta, tuned.channel)
+            right[name].append(cf.metrics.accuracy(day.truth, done.probs))
+            calls[name] += done.calls["strong"]
+    assert calls["adaptive"] <= calls["periodic"]
+    assert np.mean(right["adaptive"]) > np.mean(right["periodic"]) + 0.005
