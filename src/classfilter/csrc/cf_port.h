@@ -54,7 +54,7 @@
 
 /* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
 #if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
-#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define CF_TARGETS
 #endif

@@ -210,12 +210,6 @@ CF_TARGETS cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *f, cf_real *
                                            const cf_real *dt, size_t dt_stride, cf_real *probs, cf_real *scratch,
                                            size_t *row) {
     const size_t rows = CF_DIRICHLET_ROWS(f->classes);
-#if CF_BLOCK > 1
-    /* A number of rows that the compiler knows makes straight code of the common case. */
-    if (rows == CF_BLOCK)
-        return CF_(steps)(f, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                          CF_(carve)(f->classes, CF_BLOCK, 1, scratch), row);
-#endif
     return CF_(steps)(f, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
                       CF_(carve)(f->classes, rows, 1, scratch), row);
 }
