@@ -237,7 +237,7 @@ class Channel:
         if rows.ndim == 1:
             single: Floats = self.apply(rows[None])[0]
             return single
-        return _core.put_right(*self.logarithms, rows)
+        return _core.apply_channel(*self.logarithms, rows)
 
     @property
     def logarithms(self) -> tuple[Floats, Floats]:

@@ -298,11 +298,11 @@ class Adaptive(_core.Adaptive):
         super().__init__(
             budget=self.budget / unit,
             weak=cheap / unit,
-            shortest=self.min_gap,
-            longest=self.max_gap,
+            min_gap=self.min_gap,
+            max_gap=self.max_gap,
             disagreement=self.disagreement,
             floor=self.floor,
-            patience=self.horizon,
+            horizon=self.horizon,
             timed=self.cost is not None,
             single=self.dtype == np.float32,
         )

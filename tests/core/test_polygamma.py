@@ -59,10 +59,10 @@ def test_accuracy(name: str, dtype: DTypeLike) -> None:
 
 
 def test_coefficients_are_those_of_the_script() -> None:
-    script = ROOT / "tests/c/fit_coefficients.py"
+    script = ROOT / "tests/core/c/fit_coefficients.py"
     made = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert made.stdout == (ROOT / "src/classfilter/csrc/coefficients.h").read_text()
 
 
-def test_exp_of_far_arguments_is_nought() -> None:
+def test_exp_of_far_arguments_is_zero() -> None:
     assert _core.exp(np.array([-0.0, -1e3, -1e300])).tolist() == [1.0, 0.0, 0.0]

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The build switches. None changes a bit of the results; define them for the whole build, or not at all.
 
-   CF_FLOAT        float instead of double (see cf_real.h).
    CF_SMALL        for microcontrollers: little code and memory, without the functions of several rows or streams.
    CF_CLASSES      the number of classes, where a program has only one: shorter code.
-   CF_WHOLE        every weight is 0 or 1: what fractional weights need is left out.
+   CF_UNIT_WEIGHTS every weight is 0 or 1: what fractional weights need is left out.
    CF_NO_RATES     no sticky filter has rates: what they need is left out.
    CF_ONE_TARGET   code for one processor only, not for several of which the loader chooses.
    CF_BLOCK        numbers per row of work are rounded up to a multiple of this, so that vector registers fill.
@@ -15,17 +14,13 @@
 #include <stddef.h>
 #include <stdint.h> /* which also says whether the library is glibc */
 
-/* With CF_SMALL defined, for microcontrollers: little code and memory, the same bits. The functions that take several
-   rows or streams are left out. */
 #if defined(CF_SMALL) && !defined(CF_BLOCK)
 #define CF_BLOCK 1
 #define CF_LANES 1
 #endif
-/* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
 #ifndef CF_BLOCK
 #define CF_BLOCK 8
 #endif
-/* Streams that cf_dirichlet_many takes at a time; nor does this. */
 #ifndef CF_LANES
 #define CF_LANES (2 * CF_BLOCK)
 #endif
@@ -45,7 +40,6 @@
 #define CF_PART CF_INLINE
 #endif
 
-/* A program for one number of classes may say so, and gets shorter code. */
 #ifdef CF_CLASSES
 #define CF_COUNT(classes) ((void)(classes), (size_t)CF_CLASSES)
 #else
@@ -64,20 +58,6 @@
 #define CF_KERNEL CF_TARGETS static __attribute__((noinline, unused))
 #else
 #define CF_KERNEL static
-#endif
-
-/* A program whose weights are all 0 or 1 need not hold what others need. */
-#ifdef CF_WHOLE
-#define CF_PARTIAL(beta) ((void)(beta), 0)
-#else
-#define CF_PARTIAL(beta) ((beta) > 0 && (beta) < 1)
-#endif
-
-/* A program whose settings have no rates need not hold what they need. */
-#ifdef CF_NO_RATES
-#define CF_RATES_OF(f) ((void)(f), (const cf_real *)NULL)
-#else
-#define CF_RATES_OF(f) ((f)->rates)
 #endif
 
 #endif

@@ -4,9 +4,7 @@
 #ifndef CF_POLYGAMMA_H
 #define CF_POLYGAMMA_H
 
-#include "cf_port.h"
 #include "cf_real.h"
-
 #include "coefficients.h"
 
 #ifdef CF_FLOAT
@@ -93,13 +91,13 @@ CF_PART cf_real cf_exp_negative(cf_real x) {
 typedef struct {
     cf_real h, rest; /* digamma(x) = log(h) + rest */
     cf_real trigamma, tetragamma;
-} CF_(cf_polygamma);
+} cf_polygamma;
 
 /* digamma, trigamma and tetragamma of x > 0, fused: the argument is shifted up by CF_SHIFT, there a polynomial in
    1 / h^2 follows. The shift's fractions go in pairs: x + k and x + CF_SHIFT - 1 - k have one sum, `sum`, and
    the product q + const, so that one division serves them all. */
-CF_INLINE CF_(cf_polygamma) CF_(cf_polygamma_of)(cf_real x) {
-    CF_(cf_polygamma) out;
+CF_INLINE cf_polygamma cf_polygamma_of(cf_real x) {
+    cf_polygamma out;
     cf_real sum = x + x + (CF_SHIFT - 1), q = x * (x + (CF_SHIFT - 1)), h = x + (CF_SHIFT - CF_R(0.5));
     cf_real inverse, over_h, w, p0, p1, p2, s1, s2, s3; /* sN: the sum of the pairs' 1 / product^N */
 #if CF_SHIFT == 6

@@ -22,7 +22,8 @@ from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic, Policy
 
 Singles = NDArray[np.float32]
-PACKAGE = Path(__file__).parent
+FIRMWARE = Path(__file__).parent / "firmware"
+CORE = Path(__file__).parents[1] / "csrc"
 HEADERS = (
     "cf.h",
     "cf_port.h",
@@ -89,8 +90,8 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
             )
     if config.policy is not None:
         _check_policy(config.policy, list(config.beta))
-    texts = {f"core/{f}": (PACKAGE / "csrc" / f).read_text() for f in core_files(config)}
-    for path in (PACKAGE / "firmware").iterdir():
+    texts = {f"core/{f}": (CORE / f).read_text() for f in core_files(config)}
+    for path in FIRMWARE.iterdir():
         texts[path.name] = path.read_text()
     texts["cf_config.h"] = config_header(config, name)
     texts["golden.h"] = golden_header(config)
@@ -117,9 +118,11 @@ def _check_policy(policy: Policy, sources: list[str]) -> None:
 def core_files(config: Config) -> list[str]:
     """Return the files of the core that the settings need."""
     dirichlet = isinstance(config.filter, DirichletFilter)
-    files = [*HEADERS, *(("dirichlet_mode.h", "dirichlet.c") if dirichlet else ("sticky.c",))]
-    files += ["channel.c"] if config.channel else []
-    return [*files, "policy_adaptive.c"] if isinstance(config.policy, Adaptive) else files
+    parts = ["dirichlet" if dirichlet else "sticky"]
+    parts += ["channel"] if config.channel else []
+    parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
+    files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
+    return [*files, "dirichlet_mode.h"] if dirichlet else files
 
 
 def config_header(config: Config, name: str) -> str:
@@ -131,8 +134,6 @@ def config_header(config: Config, name: str) -> str:
         "#ifndef CF_CONFIG_H",
         "#define CF_CONFIG_H",
         "",
-        "#undef CF_FLOAT",
-        "#define CF_FLOAT",
         "#undef CF_SMALL",
         "#define CF_SMALL",
         f"#define CF_CLASSES {K}",
@@ -142,7 +143,7 @@ def config_header(config: Config, name: str) -> str:
         f"enum {{ {', '.join(_names('CF_SOURCE', sources))} }};",
     ]
     if set(config.beta.values()) <= {0.0, 1.0}:
-        lines += ["#define CF_WHOLE"]
+        lines += ["#define CF_UNIT_WEIGHTS"]
     lines += _dirichlet(f) if isinstance(f, DirichletFilter) else _sticky(f)  # type: ignore[arg-type]
     lines += [_table("beta", list(config.beta.values()))]
     macros = []

@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cf.h"
+/* The precision: with -DSINGLE float, else double. */
+#ifdef SINGLE
+#define CF_FLOAT
+#define CF_(name) name##_f32
+#else
+#define CF_(name) name##_f64
+#endif
+#include "cf_real.h"
 
-#ifdef CF_FLOAT
+#ifdef SINGLE
 #define SUM_TOLERANCE 1e-5
 #else
 #define SUM_TOLERANCE 1e-12
@@ -42,7 +49,7 @@ static void require_distribution(size_t classes, const cf_real *probs) {
     double sum = 0;
     size_t k;
     for (k = 0; k < classes; k++) {
-        REQUIRE(probs[k] >= CF_STICKY_SMALLEST && probs[k] <= 1 + (cf_real)SUM_TOLERANCE, "probs[%zu] %g", k,
+        REQUIRE(probs[k] >= (cf_real)CF_STICKY_SMALLEST && probs[k] <= 1 + (cf_real)SUM_TOLERANCE, "probs[%zu] %g", k,
                 (double)probs[k]);
         sum += (double)probs[k];
     }

@@ -22,7 +22,7 @@ typedef struct {
     float state[CF_CLASSES]; /* the class probabilities */
 #endif
 #ifdef CF_RATES
-    float passage[CF_STICKY_PASSAGE(CF_CLASSES)]; /* what the last dt does */
+    float transition_cache[CF_STICKY_CACHE(CF_CLASSES)]; /* what the last dt does */
 #endif
 #ifdef CF_POLICY
     float since; /* the last strong call */
