@@ -24,7 +24,7 @@
 
 static void read_estimate(const cf_stream_f32 *stream, float *probs) {
 #ifdef CF_DIRICHLET
-    cf_dirichlet_read_estimate(&cf_config_filter, stream->state, probs);
+    cf_dirichlet_read_f32(&cf_config_filter, stream->state, probs);
 #else
     size_t k;
     for (k = 0; k < CF_CLASSES; k++) probs[k] = stream->state[k];
