@@ -44,7 +44,8 @@ static PyObject *raise_policy(cf_status status, PyObject *probs, PyObject *obser
     if (status == CF_BAD_DT)
         return raise_number("%s is %R; it must be finite and not negative: put the steps in order of time", name, time);
     if (status == CF_BAD_STATE)
-        PyErr_Format(PyExc_ValueError, "probs is %R; give the filter's estimate, the probabilities of K classes", probs);
+        PyErr_Format(PyExc_ValueError, "probs is %R; give the filter's estimate, the probabilities of K classes",
+                     probs);
     else
         PyErr_Format(PyExc_ValueError, "observation is %R, but %s; give probabilities, or NaN only", observation,
                      cf_strerror(status));
@@ -61,11 +62,11 @@ static PyObject *adaptive_choose(PyObject *object, PyObject *args) {
     if (!ready(self) || !PyArg_ParseTuple(args, "Od:_choose", &probs, &since)) return NULL;
     if (take_estimate(self, probs, NULL, &estimate) < 0) return NULL;
     if (self->single)
-        status = cf_adaptive_choose_f32(adaptive_settings(self), self->state, estimate.classes, PyArray_DATA(estimate.probs),
-                                        (float)since, &strong);
+        status = cf_adaptive_choose_f32(adaptive_settings(self), self->state, estimate.classes,
+                                        PyArray_DATA(estimate.probs), (float)since, &strong);
     else
-        status = cf_adaptive_choose_f64(adaptive_settings(self), self->state, estimate.classes, PyArray_DATA(estimate.probs),
-                                        since, &strong);
+        status = cf_adaptive_choose_f64(adaptive_settings(self), self->state, estimate.classes,
+                                        PyArray_DATA(estimate.probs), since, &strong);
     release_estimate(&estimate);
     if (status != CF_OK) return raise_policy(status, probs, NULL, "since", since);
     return PyBool_FromLong(strong);
@@ -103,9 +104,8 @@ static PyObject *adaptive_restore(PyObject *object, PyObject *args) {
     Core *self = (Core *)object;
     double values[CF_ADAPTIVE_STATE];
     size_t i;
-    if (!ready(self) ||
-        !PyArg_ParseTuple(args, "dddddd:_restore", &values[0], &values[1], &values[2], &values[3], &values[4],
-                          &values[5]))
+    if (!ready(self) || !PyArg_ParseTuple(args, "dddddd:_restore", &values[0], &values[1], &values[2], &values[3],
+                                          &values[4], &values[5]))
         return NULL;
     for (i = 0; i < CF_ADAPTIVE_STATE; i++) set_number(self, self->state, i, values[i]);
     Py_RETURN_NONE;
@@ -115,8 +115,9 @@ static PyObject *adaptive_numbers(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
-    return Py_BuildValue("dddddd", get_number(self, self->state, 0), get_number(self, self->state, 1), get_number(self, self->state, 2),
-                         get_number(self, self->state, 3), get_number(self, self->state, 4), get_number(self, self->state, 5));
+    return Py_BuildValue("dddddd", get_number(self, self->state, 0), get_number(self, self->state, 1),
+                         get_number(self, self->state, 2), get_number(self, self->state, 3),
+                         get_number(self, self->state, 4), get_number(self, self->state, 5));
 }
 
 static PyObject *adaptive_prepared(PyObject *object, void *nothing) {
@@ -134,8 +135,8 @@ static PyObject *adaptive_prepared(PyObject *object, void *nothing) {
 }
 
 static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"budget",       "weak",  "min_gap", "max_gap", "disagreement",
-                            "floor",        "horizon", "timed", "single", NULL};
+    static char *names[] = {"budget", "weak",    "min_gap", "max_gap", "disagreement",
+                            "floor",  "horizon", "timed",   "single",  NULL};
     Adaptive fresh;
     double budget, weak, min_gap, max_gap, disagreement, floor, horizon;
     int timed;
@@ -177,12 +178,14 @@ static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
 }
 
 static PyMethodDef adaptive_methods[] = {
-    {"_choose", adaptive_choose, METH_VARARGS, "_choose($self, probs, since, /)\n--\n\nWhether to call the strong classifier."},
+    {"_choose", adaptive_choose, METH_VARARGS,
+     "_choose($self, probs, since, /)\n--\n\nWhether to call the strong classifier."},
     {"_called", adaptive_called, METH_VARARGS,
      "_called($self, strong, observation, probs, dt, /)\n--\n\nUpdate the state after a call."},
     {"reset", adaptive_reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any call."},
     {"_restore", adaptive_restore, METH_VARARGS,
-     "_restore($self, threshold_offset, median_step, steps_since_strong, disagreement, residual_uncertainty, accrued_budget, /)\n--\n\nSet the state."},
+     "_restore($self, threshold_offset, median_step, steps_since_strong, disagreement, residual_uncertainty, "
+     "accrued_budget, /)\n--\n\nSet the state."},
     {"_numbers", adaptive_numbers, METH_NOARGS, "_numbers($self, /)\n--\n\nThe state, six numbers."},
     {NULL, NULL, 0, NULL},
 };
@@ -202,4 +205,4 @@ static PyType_Slot adaptive_slots[] = {
 };
 
 PyType_Spec adaptive_spec = {"classfilter._core.Adaptive", sizeof(Adaptive), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, adaptive_slots};
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, adaptive_slots};

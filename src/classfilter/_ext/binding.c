@@ -32,8 +32,7 @@ PyObject *raise_number(const char *format, const char *place, double value) {
 
 /* The error of a failed update, in words that name the argument, its value, its place and the remedy. `row` is negative
    for a single update. */
-PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta,
-                              double dt) {
+PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta, double dt) {
     char place[64];
     double sum = 0;
     size_t k;
@@ -106,8 +105,9 @@ PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, in
 }
 
 int wrong_length(const Core *self, Py_ssize_t length) {
-    PyErr_Format(PyExc_ValueError, "probs has %zd entries, but the filter has %zd classes; give one probability per class",
-                 length, (Py_ssize_t)self->classes);
+    PyErr_Format(PyExc_ValueError,
+                 "probs has %zd entries, but the filter has %zd classes; give one probability per class", length,
+                 (Py_ssize_t)self->classes);
     return -1;
 }
 
@@ -211,8 +211,8 @@ static PyArrayObject *take_numbers(const Core *self, PyObject *object, const cha
     if (array == NULL) return NULL;
     *stride = (size_t)PyArray_NDIM(array);
     if (*stride == 1 && PyArray_DIM(array, 0) != rows) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd entries, but probs has %zd rows; give one number, or one per row", name,
-                     (Py_ssize_t)PyArray_DIM(array, 0), rows);
+        PyErr_Format(PyExc_ValueError, "%s has %zd entries, but probs has %zd rows; give one number, or one per row",
+                     name, (Py_ssize_t)PyArray_DIM(array, 0), rows);
         Py_DECREF(array);
         return NULL;
     }
@@ -255,8 +255,8 @@ void *dt_at(const Core *self, const Rows *rows, size_t i) {
 }
 
 PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t i) {
-    return raise_status(self, status, (Py_ssize_t)i, probs_at(self, rows, i), get_number(self, beta_at(self, rows, i), 0),
-                        get_number(self, dt_at(self, rows, i), 0));
+    return raise_status(self, status, (Py_ssize_t)i, probs_at(self, rows, i),
+                        get_number(self, beta_at(self, rows, i), 0), get_number(self, dt_at(self, rows, i), 0));
 }
 
 /* ---- what the types share ---- */
@@ -281,14 +281,14 @@ void dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-const char update_doc[] =
-    "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
-    "Let `dt` time units pass, then take one observation.\n\n"
-    "Parameters\n----------\n"
-    "probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: nothing seen, only time passes.\n"
-    "beta : float\n    Weight of the classifier, 0 (ignore) to 1 (trust fully).\n"
-    "dt : float\n    Time since the last update.\n\n"
-    "Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n";
+const char update_doc[] = "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
+                          "Let `dt` time units pass, then take one observation.\n\n"
+                          "Parameters\n----------\n"
+                          "probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: "
+                          "nothing seen, only time passes.\n"
+                          "beta : float\n    Weight of the classifier, 0 (ignore) to 1 (trust fully).\n"
+                          "dt : float\n    Time since the last update.\n\n"
+                          "Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n";
 
 const char run_doc[] =
     "run($self, probs, beta=1.0, dt=1.0)\n--\n\n"

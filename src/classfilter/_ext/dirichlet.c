@@ -19,7 +19,8 @@ static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t narg
     double beta = 1, dt = 1;
     cf_status status;
     if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
-    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 || take_number(inputs[2], "dt", &dt) < 0)
+    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 ||
+        take_number(inputs[2], "dt", &dt) < 0)
         return NULL;
     out = new_row(self);
     if (out == NULL) return NULL;
@@ -82,8 +83,8 @@ static PyObject *update_many(PyObject *object, PyObject *args) {
     size_t first, count, row = 0;
     void *scratch;
     cf_status status;
-    if (!ready(self) || !PyArg_ParseTuple(args, "OOOOOOnn:_update_many", &states, &which, &probs, &beta, &dt, &out, &start,
-                                          &stop))
+    if (!ready(self) ||
+        !PyArg_ParseTuple(args, "OOOOOOnn:_update_many", &states, &which, &probs, &beta, &dt, &out, &start, &stop))
         return NULL;
     scratch = PyMem_Malloc(CF_DIRICHLET_SCRATCH_MANY(self->classes) * size_of(self));
     if (scratch == NULL) return PyErr_NoMemory();
@@ -101,7 +102,7 @@ static PyObject *update_many(PyObject *object, PyObject *args) {
     } else {
         const size_t *numbers = which == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)which) + first;
         void *block = element(self, PyArray_DATA((PyArrayObject *)states),
-                         numbers == NULL ? first * CF_DIRICHLET_STATE(self->classes) : 0);
+                              numbers == NULL ? first * CF_DIRICHLET_STATE(self->classes) : 0);
         status = CALL(self, cf_dirichlet_many,
                       (settings_of(self), block, numbers, count, probs_at(self, &rows, first),
                        beta_at(self, &rows, first), rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride,
@@ -157,8 +158,7 @@ static PyObject *get_nu(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
-    if (out != NULL)
-        CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
+    if (out != NULL) CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
     return out;
 }
 
@@ -179,8 +179,8 @@ static PyObject *get_eta(PyObject *object, void *nothing) {
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Dirichlet *filter = (Dirichlet *)object;
-    static char *names[] = {"prior", "prior_weight", "gamma", "floor", "anchor", "max_concentration", "mean", "tolerance",
-                             "single", NULL};
+    static char *names[] = {"prior", "prior_weight", "gamma",  "floor", "anchor", "max_concentration",
+                            "mean",  "tolerance",    "single", NULL};
     PyObject *prior;
     double prior_weight, gamma, floor, anchor, max_concentration, tolerance;
     int mean, single;
@@ -256,7 +256,8 @@ static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_update_many", update_many, METH_VARARGS,
-     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see filters/_bank.py."},
+     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
+     "filters/_bank.py."},
     {"_restore", restore, METH_VARARGS, "_restore($self, eta, alpha, /)\n--\n\nSet the state."},
     {NULL, NULL, 0, NULL},
 };
@@ -278,5 +279,5 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec dirichlet_spec = {"classfilter._core.Dirichlet", sizeof(Dirichlet), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                           slots};
+PyType_Spec dirichlet_spec = {"classfilter._core.Dirichlet", sizeof(Dirichlet), 0,
+                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

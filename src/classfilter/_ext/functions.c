@@ -114,7 +114,8 @@ static PyObject *apply_channel(PyObject *m, PyObject *args) {
     for (i = 0; i < rows; i++) {
         const void *from = element(&of, PyArray_DATA(probs), i * of.classes);
         void *to = element(&of, PyArray_DATA(out), i * of.classes);
-        const cf_status status = of.single ? cf_channel_apply_f32(&f32, from, to) : cf_channel_apply_f64(&f64, from, to);
+        const cf_status status =
+            of.single ? cf_channel_apply_f32(&f32, from, to) : cf_channel_apply_f64(&f64, from, to);
         if (status != CF_OK) {
             raise_status(&of, status, (Py_ssize_t)i, from, 1, 1);
             Py_CLEAR(out);
@@ -130,14 +131,18 @@ done:
 
 PyMethodDef functions[] = {
     {"apply_channel", apply_channel, METH_VARARGS,
-     "apply_channel($module, log_matrix, log_prior, probs, /)\n--\n\nOutputs of a classifier corrected by a channel, in the precision of probs."},
+     "apply_channel($module, log_matrix, log_prior, probs, /)\n--\n\nOutputs of a classifier corrected by a channel, "
+     "in the precision of probs."},
     {"check_row", check_row, METH_VARARGS,
-     "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad ones."},
+     "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad "
+     "ones."},
     {"check_rows", check_rows, METH_VARARGS,
-     "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad ones."},
+     "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad "
+     "ones."},
     {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
     {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
     {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},
-    {"trigamma", trigamma, METH_O, "trigamma($module, x, /)\n--\n\nThe core's trigamma function, in the precision of x."},
+    {"trigamma", trigamma, METH_O,
+     "trigamma($module, x, /)\n--\n\nThe core's trigamma function, in the precision of x."},
     {NULL, NULL, 0, NULL},
 };

@@ -28,7 +28,8 @@ static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize
     double beta = 1, dt = 1;
     cf_status status;
     if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
-    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 || take_number(inputs[2], "dt", &dt) < 0)
+    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 ||
+        take_number(inputs[2], "dt", &dt) < 0)
         return NULL;
     out = new_row(self);
     if (out == NULL) return NULL;
@@ -290,4 +291,4 @@ static PyType_Slot sticky_slots[] = {
 };
 
 PyType_Spec sticky_spec = {"classfilter._core.Sticky", sizeof(Sticky), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                                  sticky_slots};
+                           sticky_slots};

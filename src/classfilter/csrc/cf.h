@@ -33,7 +33,7 @@ typedef enum {
     CF_BAD_STAY,          /* stay outside [0, 1] */
     CF_BAD_CLASS_PRIOR,   /* an entry of the classes' prior outside [1e-6, 1], or their sum off 1 */
     CF_BAD_RATES,         /* a rate of change outside [0, 1e6] */
-    CF_BAD_STATE,         /* a state, or a reading, that is no distribution over the classes */
+    CF_BAD_STATE,         /* a state, or an estimate, that is no distribution over the classes */
     CF_BAD_TOLERANCE,     /* tolerance outside [0, 0.1] */
     CF_BAD_POLICY         /* a setting of a policy outside its range */
 } cf_status;
@@ -47,7 +47,7 @@ const char *cf_strerror(cf_status status);
    filters are made of. */
 float cf_log_f32(float x);
 double cf_log_f64(double x);
-float cf_exp_f32(float x); /* x <= 0 */
+float cf_exp_f32(float x);   /* x <= 0 */
 double cf_exp_f64(double x); /* x <= 0 */
 float cf_digamma_f32(float x);
 double cf_digamma_f64(double x);
@@ -57,33 +57,33 @@ double cf_trigamma_f64(double x);
 /* Tells whether any filter would take these rows: row i has K probabilities (or NaN only), weight beta[i * beta_stride]
    and comes dt[i * dt_stride] after the row before. *row is the first that it would not. */
 cf_status cf_check_f32(size_t classes, size_t rows, const float *observed, const float *beta, size_t beta_stride,
-                        const float *dt, size_t dt_stride, size_t *row);
+                       const float *dt, size_t dt_stride, size_t *row);
 cf_status cf_check_f64(size_t classes, size_t rows, const double *observed, const double *beta, size_t beta_stride,
-                        const double *dt, size_t dt_stride, size_t *row);
+                       const double *dt, size_t dt_stride, size_t *row);
 
 /* ---- the Dirichlet filter ---- */
 
 /* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first seven members, then
    let cf_dirichlet_prepare compute the rest and check them all. */
 typedef struct {
-    size_t classes;            /* K >= 2 */
+    size_t classes;          /* K >= 2 */
     float gamma;             /* what a time unit leaves of the memory */
     float floor;             /* smallest probability believed */
     float anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
     float max_concentration; /* largest sum of alpha */
-    int mean;                  /* read the mean of Dir(alpha) instead of its mode */
+    int mean;                /* read the mean of Dir(alpha) instead of its mode */
     float tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
     float log_gamma;
     const float *prior_nu; /* K numbers, or NULL where anchor is 0 */
 } cf_dirichlet_f32;
 
 typedef struct {
-    size_t classes;            /* K >= 2 */
+    size_t classes;           /* K >= 2 */
     double gamma;             /* what a time unit leaves of the memory */
     double floor;             /* smallest probability believed */
     double anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
     double max_concentration; /* largest sum of alpha */
-    int mean;                  /* read the mean of Dir(alpha) instead of its mode */
+    int mean;                 /* read the mean of Dir(alpha) instead of its mode */
     double tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
     double log_gamma;
     const double *prior_nu; /* K numbers, or NULL where anchor is 0 */
@@ -101,7 +101,7 @@ typedef struct {
 cf_status cf_dirichlet_prepare_f32(cf_dirichlet_f32 *settings, const float *prior, float *prior_nu);
 cf_status cf_dirichlet_prepare_f64(cf_dirichlet_f64 *settings, const double *prior, double *prior_nu);
 
-/* Starts a stream: eta and alpha as given. */
+/* Starts a stream with these eta and alpha. */
 cf_status cf_dirichlet_start_f32(const cf_dirichlet_f32 *settings, const float *alpha, float eta, float *state);
 cf_status cf_dirichlet_start_f64(const cf_dirichlet_f64 *settings, const double *alpha, double eta, double *state);
 
@@ -114,45 +114,45 @@ void cf_dirichlet_nu_f32(const cf_dirichlet_f32 *settings, const float *state, f
 void cf_dirichlet_nu_f64(const cf_dirichlet_f64 *settings, const double *state, double *nu);
 
 /* One step: dt time units pass, then a classifier of weight beta reports the K probabilities at `observed` (all NaN:
-   nothing seen). The new reading goes to `probs`, which may be NULL or `observed`. */
+   nothing seen). The new estimate goes to `probs`, which may be NULL or `observed`. */
 cf_status cf_dirichlet_update_f32(const cf_dirichlet_f32 *settings, float *state, const float *observed, float beta,
-                                   float dt, float *probs, float *scratch);
+                                  float dt, float *probs, float *scratch);
 cf_status cf_dirichlet_update_f64(const cf_dirichlet_f64 *settings, double *state, const double *observed, double beta,
-                                   double dt, double *probs, double *scratch);
+                                  double dt, double *probs, double *scratch);
 
 /* `steps` updates in a row, exactly as a loop of cf_dirichlet_update. Row i has weight beta[i * beta_stride] and comes
    dt[i * dt_stride] after the row before. At a failure, *row tells where and the state is as before the call.
    *iterations, where it is not NULL, becomes the largest number of iterations that a step took. */
 cf_status cf_dirichlet_run_f32(const cf_dirichlet_f32 *settings, float *state, size_t steps, const float *observed,
-                                const float *beta, size_t beta_stride, const float *dt, size_t dt_stride,
-                                float *probs, float *scratch, size_t *row, size_t *iterations);
+                               const float *beta, size_t beta_stride, const float *dt, size_t dt_stride, float *probs,
+                               float *scratch, size_t *row, size_t *iterations);
 cf_status cf_dirichlet_run_f64(const cf_dirichlet_f64 *settings, double *state, size_t steps, const double *observed,
-                                const double *beta, size_t beta_stride, const double *dt, size_t dt_stride,
-                                double *probs, double *scratch, size_t *row, size_t *iterations);
+                               const double *beta, size_t beta_stride, const double *dt, size_t dt_stride,
+                               double *probs, double *scratch, size_t *row, size_t *iterations);
 
 /* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_LANES of them at a time through
    the vector registers. The states lie one after the other at `states`; row i is for number which[i], or i where
    `which` is NULL, and no stream may come twice. All rows are checked before any state changes; at a failure,
    *row tells where. Needs CF_DIRICHLET_SCRATCH_MANY numbers of scratch memory. */
 cf_status cf_dirichlet_many_f32(const cf_dirichlet_f32 *settings, float *states, const size_t *which, size_t streams,
-                                 const float *observed, const float *beta, size_t beta_stride, const float *dt,
-                                 size_t dt_stride, float *probs, float *scratch, size_t *row);
+                                const float *observed, const float *beta, size_t beta_stride, const float *dt,
+                                size_t dt_stride, float *probs, float *scratch, size_t *row);
 cf_status cf_dirichlet_many_f64(const cf_dirichlet_f64 *settings, double *states, const size_t *which, size_t streams,
-                                 const double *observed, const double *beta, size_t beta_stride, const double *dt,
-                                 size_t dt_stride, double *probs, double *scratch, size_t *row);
+                                const double *observed, const double *beta, size_t beta_stride, const double *dt,
+                                size_t dt_stride, double *probs, double *scratch, size_t *row);
 
 /* The decision alone, of a filter without anchor whose observations all have the weight 1: there nu <- gamma^dt nu - log s,
    and the class of the largest alpha is that of the least nu. Only differences of nu count, so the state of a stream
    is K numbers, zeros at the start where the prior is even, and the least stays 0. */
 cf_status cf_single_update_f32(const cf_dirichlet_f32 *settings, float *nu, const float *observed, float dt,
-                                size_t *decision);
+                               size_t *decision);
 cf_status cf_single_update_f64(const cf_dirichlet_f64 *settings, double *nu, const double *observed, double dt,
-                                size_t *decision);
+                               size_t *decision);
 
 /* ---- the channel ---- */
 
-/* What puts a classifier's answers right by its confusions: with M_kj the mean answer j in class k and pi the classes'
-   shares, the answer w becomes p_k ~ pi_k exp(sum_j w_j log M_kj), normalised. */
+/* Corrects a classifier's outputs by its confusions: with M_kj the mean output j in class k and pi the classes' shares,
+   the output w becomes p_k ~ pi_k exp(sum_j w_j log M_kj), normalised. */
 typedef struct {
     size_t classes;
     const float *log_prior;  /* K numbers: log pi */
@@ -165,20 +165,20 @@ typedef struct {
     const double *log_matrix; /* K x K: log M_kj is number j K + k */
 } cf_channel_f64;
 
-/* Puts one answer right, from K numbers to K others. NaN only stays so: nothing was seen. */
+/* Corrects one output, from K numbers to K others. NaN only stays so: nothing was seen. */
 cf_status cf_channel_apply_f32(const cf_channel_f32 *channel, const float *observed, float *probs);
 cf_status cf_channel_apply_f64(const cf_channel_f64 *channel, const double *observed, double *probs);
 
 /* ---- the sticky filter ---- */
 
 /* The forward pass of a hidden Markov model in continuous time. Over dt the class stays with probability stay^dt and is
-   otherwise drawn again from the prior; or, where `rates` is given, it changes from i to j at rates[i K + j]. An
+   otherwise drawn from the prior; or, where `rates` is given, it changes from i to j at rates[i K + j]. An
    observation s of weight beta counts as the likelihood (max(s, floor) / prior)^beta.
 
    Settings are constant, shared by any number of streams. Fill the first four members, then let cf_sticky_prepare
    compute the rest and check them all. */
 typedef struct {
-    size_t classes;       /* K >= 2 */
+    size_t classes;     /* K >= 2 */
     float stay;         /* probability that a time unit does not touch the class; not used with rates */
     float floor;        /* smallest probability believed */
     const float *rates; /* K x K, row after row, the diagonal not read; or NULL */
@@ -187,7 +187,7 @@ typedef struct {
 } cf_sticky_f32;
 
 typedef struct {
-    size_t classes;       /* K >= 2 */
+    size_t classes;      /* K >= 2 */
     double stay;         /* probability that a time unit does not touch the class; not used with rates */
     double floor;        /* smallest probability believed */
     const double *rates; /* K x K, row after row, the diagonal not read; or NULL */
@@ -218,25 +218,25 @@ cf_status cf_sticky_start_f64(const cf_sticky_f64 *settings, const double *probs
 
 /* Probability of each class (column) dt after each class (row): K x K numbers. */
 cf_status cf_sticky_transitions_f32(const cf_sticky_f32 *settings, float dt, float *matrix, float *transition_cache,
-                                     float *scratch);
+                                    float *scratch);
 cf_status cf_sticky_transitions_f64(const cf_sticky_f64 *settings, double dt, double *matrix, double *transition_cache,
-                                     double *scratch);
+                                    double *scratch);
 
 /* One step: dt time units pass, then a classifier of weight beta reports the K probabilities at `observed` (all NaN:
-   nothing seen). The state is the new reading. `transition_cache` may be NULL without rates. */
-cf_status cf_sticky_update_f32(const cf_sticky_f32 *settings, float *state, const float *observed, float beta,
-                                float dt, float *transition_cache, float *scratch);
+   nothing seen). The state is the new estimate. `transition_cache` may be NULL without rates. */
+cf_status cf_sticky_update_f32(const cf_sticky_f32 *settings, float *state, const float *observed, float beta, float dt,
+                               float *transition_cache, float *scratch);
 cf_status cf_sticky_update_f64(const cf_sticky_f64 *settings, double *state, const double *observed, double beta,
-                                double dt, double *transition_cache, double *scratch);
+                               double dt, double *transition_cache, double *scratch);
 
-/* `steps` updates in a row, exactly as a loop of cf_sticky_update; arguments as for cf_dirichlet_run. The readings go to
+/* `steps` updates in a row, exactly as a loop of cf_sticky_update; arguments as for cf_dirichlet_run. The estimates go to
    `probs`, which may be NULL or `observed`. At a failure, *row tells where and the state is as before the call. */
 cf_status cf_sticky_run_f32(const cf_sticky_f32 *settings, float *state, size_t steps, const float *observed,
-                             const float *beta, size_t beta_stride, const float *dt, size_t dt_stride, float *probs,
-                             float *transition_cache, float *scratch, size_t *row);
+                            const float *beta, size_t beta_stride, const float *dt, size_t dt_stride, float *probs,
+                            float *transition_cache, float *scratch, size_t *row);
 cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, double *state, size_t steps, const double *observed,
-                             const double *beta, size_t beta_stride, const double *dt, size_t dt_stride, double *probs,
-                             double *transition_cache, double *scratch, size_t *row);
+                            const double *beta, size_t beta_stride, const double *dt, size_t dt_stride, double *probs,
+                            double *transition_cache, double *scratch, size_t *row);
 
 /* ---- the adaptive policy ---- */
 
@@ -244,32 +244,32 @@ cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, double *state, size_t
    constant. Fill all but the last three members, then let cf_adaptive_prepare compute those and check them all. Costs count in
    units of what a strong call costs more than a weak one. */
 typedef struct {
-    float budget;       /* strong calls a step, below 1; or, if timed, cost a time unit */
+    float budget;       /* strong calls per step, below 1; or, if timed, cost per time unit */
     float weak;         /* what a weak call costs; 0 where the budget counts strong calls */
-    float min_gap;     /* least steps from one strong call to the next, 1 or more */
-    float max_gap;      /* most steps, or as many usual steps' worth of time; at most 1e6 */
-    float disagreement; /* weight of what the last weak answer denies, 0 to 1e3 */
-    float floor;        /* doubt that always remains, 1e-4 to 1 */
-    float horizon;     /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
-    int timed;            /* the budget is a cost a time unit */
+    float min_gap;      /* least steps from one strong call to the next, 1 or more */
+    float max_gap;      /* most steps, or as many median steps' worth of time; at most 1e6 */
+    float disagreement; /* weight of the disagreement of the last weak output, 0 to 1e3 */
+    float floor;        /* uncertainty that always remains, 1e-4 to 1 */
+    float horizon;      /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
+    int timed;          /* the budget is a cost per time unit */
     float start, least, most;
 } cf_adaptive_f32;
 
 typedef struct {
-    double budget;       /* strong calls a step, below 1; or, if timed, cost a time unit */
+    double budget;       /* strong calls per step, below 1; or, if timed, cost per time unit */
     double weak;         /* what a weak call costs; 0 where the budget counts strong calls */
-    double min_gap;     /* least steps from one strong call to the next, 1 or more */
-    double max_gap;      /* most steps, or as many usual steps' worth of time; at most 1e6 */
-    double disagreement; /* weight of what the last weak answer denies, 0 to 1e3 */
-    double floor;        /* doubt that always remains, 1e-4 to 1 */
-    double horizon;     /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
-    int timed;            /* the budget is a cost a time unit */
+    double min_gap;      /* least steps from one strong call to the next, 1 or more */
+    double max_gap;      /* most steps, or as many median steps' worth of time; at most 1e6 */
+    double disagreement; /* weight of the disagreement of the last weak output, 0 to 1e3 */
+    double floor;        /* uncertainty that always remains, 1e-4 to 1 */
+    double horizon;      /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
+    int timed;           /* the budget is a cost per time unit */
     double start, least, most;
 } cf_adaptive_f64;
 
-/* The state of one stream: how far the threshold was raised; the usual time from step to step, 0 while it is not known; steps
-   since the last strong call, 0 before the first; what the last weak answer denied; the doubt that the last strong answer
-   left; what the budget allowed so far, up to the horizon. */
+/* The state of one stream: the offset of the threshold; the median time from step to step, 0 while it is not known;
+   steps since the last strong call, 0 before the first; the disagreement of the last weak output; the uncertainty that
+   remained after the last strong output; the budget accrued so far, up to the horizon. */
 #define CF_ADAPTIVE_STATE 6
 
 cf_status cf_adaptive_prepare_f32(cf_adaptive_f32 *settings);
@@ -279,18 +279,18 @@ cf_status cf_adaptive_prepare_f64(cf_adaptive_f64 *settings);
 void cf_adaptive_start_f32(float *state);
 void cf_adaptive_start_f64(double *state);
 
-/* Before a step: *strong tells whom to call, given the filter's reading (K numbers) and the time since the last strong call
+/* Before a step: *strong tells whom to call, given the filter's estimate (K numbers) and the time since the last strong call
    (anything before the first). Nothing changes. */
 cf_status cf_adaptive_choose_f32(const cf_adaptive_f32 *settings, const float *state, size_t classes,
-                                  const float *probs, float since, int *strong);
+                                 const float *probs, float since, int *strong);
 cf_status cf_adaptive_choose_f64(const cf_adaptive_f64 *settings, const double *state, size_t classes,
-                                  const double *probs, double since, int *strong);
+                                 const double *probs, double since, int *strong);
 
-/* After it: who was called, the chosen one or not, what it answered (all NaN: nothing), the reading before that answer, and
+/* After it: who was called, the chosen one or not, its output (all NaN: nothing), the estimate before that output, and
    the time since the step before. */
 cf_status cf_adaptive_called_f32(const cf_adaptive_f32 *settings, float *state, int strong, size_t classes,
-                                  const float *observed, const float *probs, float dt);
+                                 const float *observed, const float *probs, float dt);
 cf_status cf_adaptive_called_f64(const cf_adaptive_f64 *settings, double *state, int strong, size_t classes,
-                                  const double *observed, const double *probs, double dt);
+                                 const double *observed, const double *probs, double dt);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The channel: a classifier's answers put right by its confusions. */
+/* The channel: a classifier's outputs corrected by its confusions. */
 #include "validate.h"
 
 cf_status cf_channel_apply(const cf_channel *c, const cf_real *observed, cf_real *probs) {

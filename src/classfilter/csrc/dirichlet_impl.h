@@ -14,7 +14,8 @@ typedef struct {
 } cf_update;
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
-CF_PART void load_lanes(const cf_workspace *w, CF_LANES_GIVEN, cf_real floor, const cf_update *updates, const int *seen) {
+CF_PART void load_lanes(const cf_workspace *w, CF_LANES_GIVEN, cf_real floor, const cf_update *updates,
+                        const int *seen) {
     CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
@@ -33,7 +34,7 @@ CF_PART void load_lanes(const cf_workspace *w, CF_LANES_GIVEN, cf_real floor, co
 
 /* Updates one stream a lane; all were checked. *max_iterations is raised to the most that a lane took. */
 CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, const cf_update *updates,
-                              const int *seen, size_t *max_iterations) {
+                             const int *seen, size_t *max_iterations) {
     CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
@@ -42,8 +43,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
     int fractional_beta = 0, silent = 1, searching = 0;
     for (l = 0; l < lanes; l++) {
         const cf_real dt = updates[l].dt;
-        const cf_real keep =
-            dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
+        const cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
         weight[l] = seen[l] ? updates[l].beta : 0;
         pull[l] = (1 - keep) * f->anchor;
         c[l] = keep * updates[l].state[0];
@@ -154,23 +154,22 @@ cf_status cf_dirichlet_start(const cf_dirichlet *f, const cf_real *alpha, cf_rea
     for (k = 0; k < f->classes; k++)
         if (!(alpha[k] >= CF_SMALLEST_ALPHA && alpha[k] <= f->max_concentration)) return CF_BAD_PRIOR;
     /* an update's own sum may exceed the limit by rounding and by the smallest alphas */
-    if (!(sum <= f->max_concentration * (1 + 16 * CF_EPSILON) + (cf_real)f->classes * CF_SMALLEST_ALPHA)) return CF_BAD_PRIOR;
+    if (!(sum <= f->max_concentration * (1 + 16 * CF_EPSILON) + (cf_real)f->classes * CF_SMALLEST_ALPHA))
+        return CF_BAD_PRIOR;
     for (k = 0; k < f->classes; k++) state[k + 1] = alpha[k];
     state[0] = eta;
     return CF_OK;
 }
 
-void cf_dirichlet_read(const cf_dirichlet *f, const cf_real *state, cf_real *probs) {
-    read_alpha(f, state + 1, probs);
-}
+void cf_dirichlet_read(const cf_dirichlet *f, const cf_real *state, cf_real *probs) { read_alpha(f, state + 1, probs); }
 
 void cf_dirichlet_nu(const cf_dirichlet *f, const cf_real *state, cf_real *nu) {
     nu_of(f->classes, state + 1, state[0], nu);
 }
 
 #ifdef CF_SMALL
-cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta,
-                                   cf_real dt, cf_real *probs, cf_real *scratch) {
+cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                              cf_real *probs, cf_real *scratch) {
     const size_t classes = CF_COUNT(f->classes);
     const cf_workspace w = make_workspace(classes, CF_DIRICHLET_ROWS(classes), 1, scratch);
     const cf_update update = {observed, state, beta, dt};
@@ -183,8 +182,8 @@ cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_re
 }
 #else
 CF_INLINE cf_status run_steps(const cf_dirichlet *f, cf_real *state, size_t steps, const cf_real *observed,
-                               const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                               cf_real *probs, const cf_workspace w, size_t *row, size_t *iterations) {
+                              const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                              cf_real *probs, const cf_workspace w, size_t *row, size_t *iterations) {
     const size_t classes = w.classes;
     size_t max_iterations = 0, i, k;
     for (k = 0; k <= classes; k++) w.state[k] = state[k];
@@ -192,7 +191,7 @@ CF_INLINE cf_status run_steps(const cf_dirichlet *f, cf_real *state, size_t step
         const cf_update update = {observed + i * classes, w.state, beta[i * beta_stride], dt[i * dt_stride]};
         int seen = 0;
         cf_status status = check_update(classes, update.observed, is_valid_row(classes, update.observed), update.beta,
-                                      update.dt, &seen);
+                                        update.dt, &seen);
         if (status == CF_OK) status = step_lanes(f, &w, 1, &update, &seen, &max_iterations);
         if (status != CF_OK) {
             *row = i;
@@ -205,18 +204,17 @@ CF_INLINE cf_status run_steps(const cf_dirichlet *f, cf_real *state, size_t step
     return CF_OK;
 }
 
-CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, cf_real *state, size_t steps,
-                                           const cf_real *observed, const cf_real *beta, size_t beta_stride,
-                                           const cf_real *dt, size_t dt_stride, cf_real *probs, cf_real *scratch,
-                                           size_t *row, size_t *iterations) {
+CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, cf_real *state, size_t steps, const cf_real *observed,
+                                      const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                      cf_real *probs, cf_real *scratch, size_t *row, size_t *iterations) {
     const size_t rows = CF_DIRICHLET_ROWS(f->classes);
     return run_steps(f, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                      make_workspace(f->classes, rows, 1, scratch), row, iterations);
+                     make_workspace(f->classes, rows, 1, scratch), row, iterations);
 }
 
 /* Updates `count` <= lanes streams that were checked. */
 CF_INLINE cf_status update_group(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, size_t count,
-                               const cf_update *updates, const int *seen, cf_real *const *probs) {
+                                 const cf_update *updates, const int *seen, cf_real *const *probs) {
     size_t max_iterations = 0, l;
     cf_status status = step_lanes(f, w, lanes, updates, seen, &max_iterations);
     for (l = 0; l < count && status == CF_OK; l++)
@@ -224,10 +222,10 @@ CF_INLINE cf_status update_group(const cf_dirichlet *f, const cf_workspace *w, C
     return status;
 }
 
-CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, const size_t *which,
-                                            size_t streams, const cf_real *observed, const cf_real *beta,
-                                            size_t beta_stride, const cf_real *dt, size_t dt_stride, cf_real *probs,
-                                            cf_real *scratch, size_t *row) {
+CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, const size_t *which, size_t streams,
+                                       const cf_real *observed, const cf_real *beta, size_t beta_stride,
+                                       const cf_real *dt, size_t dt_stride, cf_real *probs, cf_real *scratch,
+                                       size_t *row) {
     const size_t classes = f->classes, size = CF_DIRICHLET_STATE(classes);
     const cf_workspace w = make_workspace(classes, classes + 1, CF_LANES, scratch);
     size_t i, l;
@@ -252,8 +250,8 @@ CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, c
             updates[l].beta = beta[j * beta_stride];
             updates[l].dt = dt[j * dt_stride];
             results[l] = probs == NULL ? NULL : probs + j * classes;
-            (void)check_update(classes, updates[l].observed, is_valid_row(classes, updates[l].observed), updates[l].beta,
-                             updates[l].dt, seen + l);
+            (void)check_update(classes, updates[l].observed, is_valid_row(classes, updates[l].observed),
+                               updates[l].beta, updates[l].dt, seen + l);
         }
         status = update_group(f, &w, CF_LANES, count, updates, seen, results);
         if (status != CF_OK) {
@@ -264,8 +262,8 @@ CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, c
     return CF_OK;
 }
 
-cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta,
-                                   cf_real dt, cf_real *probs, cf_real *scratch) {
+cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                              cf_real *probs, cf_real *scratch) {
     size_t row;
     return cf_dirichlet_run(f, state, 1, observed, &beta, 0, &dt, 0, probs, scratch, &row, NULL);
 }

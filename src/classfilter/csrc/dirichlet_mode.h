@@ -41,7 +41,8 @@ typedef struct {
     cf_real *x, *digamma_diff, *first, *second;       /* the new alpha and its polygamma functions */
     cf_real *b, *digamma_diff_b, *first_b, *second_b; /* the same for beta x + 1 - beta */
     cf_real *m, *log_s;                      /* what was remembered, and what is observed */
-    cf_real *gradient, *inverse, *third_derivative, *over_x, *newton, *gain, *base, *change, *product, *ratio; /* of a step */
+    cf_real *gradient, *inverse, *third_derivative, *over_x, *newton, *gain, *base, *change, *product,
+        *ratio; /* of a step */
     cf_real *state;
 } cf_workspace;
 
@@ -79,9 +80,9 @@ CF_INLINE cf_workspace make_workspace(size_t classes, size_t rows, CF_LANES_GIVE
 #ifndef CF_SMALL
 #define CF_VIEWS(w) (void)0
 #else
-#define CF_VIEWS(w)                                                                                              \
-    const size_t count = CF_COUNT((w)->classes);                                                                 \
-    const cf_workspace views = make_workspace(count, CF_DIRICHLET_ROWS(count), 1, (w)->x);                              \
+#define CF_VIEWS(w)                                                                                                    \
+    const size_t count = CF_COUNT((w)->classes);                                                                       \
+    const cf_workspace views = make_workspace(count, CF_DIRICHLET_ROWS(count), 1, (w)->x);                             \
     (w) = &views
 #endif
 
@@ -94,16 +95,12 @@ CF_INLINE cf_workspace make_workspace(size_t classes, size_t rows, CF_LANES_GIVE
 #else
 #define CF_INDEPENDENT
 #endif
-#define CF_EACH_NUMBER(k, l)                              \
-    CF_INDEPENDENT for (k = 0; k < rows; k++)             \
-        CF_INDEPENDENT for (l = 0; l < lanes; l++)
+#define CF_EACH_NUMBER(k, l) CF_INDEPENDENT for (k = 0; k < rows; k++) CF_INDEPENDENT for (l = 0; l < lanes; l++)
 /* The same where only the classes' numbers count: a full last block is quicker, but not without vector registers. */
 #if CF_BLOCK > 1
 #define CF_EACH_CLASS(k, l) CF_EACH_NUMBER(k, l)
 #else
-#define CF_EACH_CLASS(k, l)                               \
-    CF_INDEPENDENT for (k = 0; k + 1 < rows; k++)         \
-        CF_INDEPENDENT for (l = 0; l < lanes; l++)
+#define CF_EACH_CLASS(k, l) CF_INDEPENDENT for (k = 0; k + 1 < rows; k++) CF_INDEPENDENT for (l = 0; l < lanes; l++)
 #endif
 
 /* A number of row k, or 0 where the row belongs to no class. */
@@ -123,8 +120,7 @@ CF_INLINE void sum_rows(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_re
     for (k = 0; k < whole; k += 4)
         for (l = 0; l < width; l++) part[l] += CF_CLASS(k + l / lanes, a[k * lanes + l]);
     for (l = 0; l < (rows - whole) * lanes; l++) part[l] += CF_CLASS(whole + l / lanes, a[whole * lanes + l]);
-    for (l = 0; l < lanes; l++)
-        sum[l] = (part[l] + part[lanes + l]) + (part[2 * lanes + l] + part[3 * lanes + l]);
+    for (l = 0; l < lanes; l++) sum[l] = (part[l] + part[lanes + l]) + (part[2 * lanes + l] + part[3 * lanes + l]);
 }
 
 CF_PART void max_rows(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *a, cf_real *most) {
@@ -170,7 +166,7 @@ CF_PART void fill_sum(const cf_workspace *w, CF_LANES_GIVEN) {
 /* Polygamma functions. `digamma_diff` becomes log of the sum's h over the row's, less `rest`, so that
    digamma_diff[k] - digamma_diff[classes] = digamma(sum) - digamma(row). */
 CF_PART void polygamma_rows(size_t classes, size_t rows, CF_LANES_GIVEN, const cf_real *restrict x,
-                             cf_real *restrict digamma_diff, cf_real *restrict first, cf_real *restrict second) {
+                            cf_real *restrict digamma_diff, cf_real *restrict first, cf_real *restrict second) {
     cf_real top_h[CF_LANES];
     size_t k, l;
     for (l = 0; l < lanes; l++) top_h[l] = x[classes * lanes + l] + (CF_SHIFT - CF_R(0.5));
@@ -189,8 +185,8 @@ CF_PART void polygamma_rows(size_t classes, size_t rows, CF_LANES_GIVEN, const c
 #define CF_POLYGAMMA_ROWS polygamma_rows
 #else
 #define CF_POLYGAMMA_ROWS polygamma_rows_lanes
-CF_KERNEL void polygamma_rows_one(size_t classes, size_t rows, const cf_real *restrict x, cf_real *restrict digamma_diff,
-                                      cf_real *restrict first, cf_real *restrict second) {
+CF_KERNEL void polygamma_rows_one(size_t classes, size_t rows, const cf_real *restrict x,
+                                  cf_real *restrict digamma_diff, cf_real *restrict first, cf_real *restrict second) {
     /* A number of rows that the compiler knows makes straight code of the common case. */
     if (rows == CF_BLOCK)
         polygamma_rows(classes, CF_BLOCK, 1, x, digamma_diff, first, second);
@@ -198,13 +194,13 @@ CF_KERNEL void polygamma_rows_one(size_t classes, size_t rows, const cf_real *re
         polygamma_rows(classes, rows, 1, x, digamma_diff, first, second);
 }
 
-CF_KERNEL void polygamma_rows_many(size_t classes, size_t rows, const cf_real *restrict x, cf_real *restrict digamma_diff,
-                                       cf_real *restrict first, cf_real *restrict second) {
+CF_KERNEL void polygamma_rows_many(size_t classes, size_t rows, const cf_real *restrict x,
+                                   cf_real *restrict digamma_diff, cf_real *restrict first, cf_real *restrict second) {
     polygamma_rows(classes, rows, CF_LANES, x, digamma_diff, first, second);
 }
 
 CF_INLINE void polygamma_rows_lanes(size_t classes, size_t rows, size_t lanes, const cf_real *restrict x,
-                                        cf_real *restrict digamma_diff, cf_real *restrict first, cf_real *restrict second) {
+                                    cf_real *restrict digamma_diff, cf_real *restrict first, cf_real *restrict second) {
     if (lanes == 1)
         polygamma_rows_one(classes, rows, x, digamma_diff, first, second);
     else
@@ -231,22 +227,25 @@ CF_PART void evaluate_polygamma(const cf_workspace *w, CF_LANES_GIVEN, int fract
 
 /* Derivatives of L by class: the first; 1 / the second, which stands alone but for a part that all classes share; and
    the third, likewise. Also the first one's products with the last change, and with 1 / the second. */
-CF_PART void derivatives(const cf_workspace *w, CF_LANES_GIVEN, int fractional_beta, const cf_real *c, const cf_real *share,
-                           const cf_real *beta) {
+CF_PART void derivatives(const cf_workspace *w, CF_LANES_GIVEN, int fractional_beta, const cf_real *c,
+                         const cf_real *share, const cf_real *beta) {
     CF_VIEWS(w);
     const size_t rows = w->rows, top = w->classes * lanes;
-    const cf_real *restrict x = w->x, *restrict digamma_diff = w->digamma_diff, *restrict digamma_diff_b = fractional_beta ? w->digamma_diff_b : w->digamma_diff;
+    const cf_real *restrict x = w->x, *restrict digamma_diff = w->digamma_diff,
+                            *restrict digamma_diff_b = fractional_beta ? w->digamma_diff_b : w->digamma_diff;
     const cf_real *restrict first = w->first, *restrict first_b = fractional_beta ? w->first_b : w->first;
     const cf_real *restrict second = w->second, *restrict second_b = fractional_beta ? w->second_b : w->second;
     const cf_real *restrict m = w->m, *restrict log_s = w->log_s, *restrict change = w->change;
-    cf_real *restrict gradient = w->gradient, *restrict inverse = w->inverse, *restrict third_derivative = w->third_derivative;
+    cf_real *restrict gradient = w->gradient, *restrict inverse = w->inverse,
+                      *restrict third_derivative = w->third_derivative;
     cf_real *restrict over_x = w->over_x, *restrict product = w->product, *restrict newton = w->newton;
     cf_real *restrict gain = w->gain;
     size_t k, l;
     CF_EACH_CLASS(k, l) {
         const size_t i = k * lanes + l;
         const cf_real share2 = share[l] * beta[l], share3 = share2 * beta[l];
-        const cf_real g = c[l] * ((digamma_diff[i] - digamma_diff[top + l]) - m[i]) + share[l] * ((digamma_diff_b[i] - digamma_diff_b[top + l]) + log_s[i]);
+        const cf_real g = c[l] * ((digamma_diff[i] - digamma_diff[top + l]) - m[i]) +
+                          share[l] * ((digamma_diff_b[i] - digamma_diff_b[top + l]) + log_s[i]);
         const cf_real d = 1 / (c[l] * first[i] + share2 * first_b[i]);
         gradient[i] = g;
         inverse[i] = d;
@@ -260,10 +259,11 @@ CF_PART void derivatives(const cf_workspace *w, CF_LANES_GIVEN, int fractional_b
 
 /* What the third derivatives add to the sum of the Newton step (g + rise) / d. Remembers where the step starts. */
 CF_PART void third_order_term(const cf_workspace *w, CF_LANES_GIVEN, const int *mask, const cf_real *rise,
-                            const cf_real *top_third) {
+                              const cf_real *top_third) {
     CF_VIEWS(w);
     const size_t rows = w->rows;
-    const cf_real *restrict inverse = w->inverse, *restrict third_derivative = w->third_derivative, *restrict gradient = w->gradient;
+    const cf_real *restrict inverse = w->inverse, *restrict third_derivative = w->third_derivative,
+                            *restrict gradient = w->gradient;
     const cf_real *restrict x = w->x;
     cf_real *restrict product = w->product, *restrict base = w->base;
     size_t k, l;
@@ -281,7 +281,8 @@ CF_PART void third_order_term(const cf_workspace *w, CF_LANES_GIVEN, const int *
 CF_PART void take_step(const cf_workspace *w, CF_LANES_GIVEN, const int *mask, const cf_real *rise) {
     CF_VIEWS(w);
     const size_t rows = w->rows;
-    const cf_real *restrict inverse = w->inverse, *restrict gradient = w->gradient, *restrict third_derivative = w->third_derivative;
+    const cf_real *restrict inverse = w->inverse, *restrict gradient = w->gradient,
+                            *restrict third_derivative = w->third_derivative;
     const cf_real *restrict base = w->base, *restrict over_x = w->over_x;
     cf_real *restrict x = w->x, *restrict change = w->change, *restrict product = w->product;
     cf_real *restrict distance = w->ratio;
@@ -336,8 +337,8 @@ CF_PART cf_real rise_of_sum(cf_real sum, cf_real more, cf_real x, cf_real shared
 /* Moves x of the lanes with iterations[l] = 0 to their modes, from the x at which `evaluate_polygamma` was last called; iterations[l] becomes
    the number of iterations, and stays 0 where they were not enough. `fractional_beta`: some beta is neither 0 nor 1, so that b
    is not x. A step of at most `close`, relative to x, is the last. c is overwritten: L is divided by c + beta. */
-CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_beta, cf_real close, cf_real *c, const cf_real *beta,
-                      size_t *iterations) {
+CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_beta, cf_real close, cf_real *c,
+                       const cf_real *beta, size_t *iterations) {
     CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
     const cf_real zero[CF_LANES] = {0};
@@ -369,7 +370,8 @@ CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_bet
             for (l = 0; l < lanes; l++) promised[l] = back[l] ? CF_R(0.5) * promised[l] : promised[l];
         }
         if (any_on) {
-            const cf_real *first_b = fractional_beta ? w->first_b : w->first, *second_b = fractional_beta ? w->second_b : w->second;
+            const cf_real *first_b = fractional_beta ? w->first_b : w->first,
+                          *second_b = fractional_beta ? w->second_b : w->second;
             sum_rows(classes, rows, lanes, w->inverse, per_space);
             sum_rows(classes, rows, lanes, w->newton, sum);
             sum_rows(classes, rows, lanes, w->gain, alone);
@@ -387,7 +389,7 @@ CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_bet
             sum_rows(classes, rows, lanes, w->product, more);
             for (l = 0; l < lanes; l++)
                 rise[l] = rise_of_sum(sum[l], more[l] * (CF_R(0.5) * per_space[l]), w->x[top + l], shared[l],
-                                           shared_third[l]);
+                                      shared_third[l]);
             take_step(w, lanes, on, rise);
             sum_rows(classes, rows, lanes, w->product, more);
             for (l = 0; l < lanes; l++) {
@@ -407,7 +409,8 @@ CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_bet
         for (l = 0; l < lanes; l++) {
             const cf_real noise = 16 * CF_EPSILON * w->x[top + l]; /* what rounding leaves open of the sum */
             const int near = distance[l] < close || (distance[l] < noise && distance[l] < CF_R(0.03));
-            const int lost = iteration >= CF_MIN_ITERATIONS && (promised[l] < CF_ROUNDING || (on[l] && distance[l] < noise));
+            const int lost =
+                iteration >= CF_MIN_ITERATIONS && (promised[l] < CF_ROUNDING || (on[l] && distance[l] < noise));
             if (iterations[l] == 0 && ((on[l] && near) || lost)) iterations[l] = iteration;
             searching |= iterations[l] == 0;
         }

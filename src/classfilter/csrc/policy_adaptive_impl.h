@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* The adaptive policy: when to call the strong classifier.
 
-   It is called when log(uncertainty) + log(t) / 4 reaches a threshold. t is the time since its last call, in usual steps, and
-   uncertainty what its observed could take away: that of the filter, less what the last observed left, which the next one will
-   hardly do better. The threshold rises with the calls beyond the budget, and falls with those below: fast at first, to
+   It is called when log(uncertainty) + log(t) / 4 reaches a threshold. t is the time since its last call, in median steps, and
+   uncertainty what its output could take away: that of the filter, less what remained after the last output, since the
+   next one will hardly do better. The threshold rises with the calls beyond the budget, and falls with those below: fast at first, to
    find its level, and then by 1 / horizon a call. */
 #include "validate.h"
 
-#define CF_START CF_R(0.3)       /* the first threshold: this uncertainty, after as many steps as the budget allows a call */
-#define CF_MEDIAN_GAP CF_R(12.0)  /* ... or so many, where the budget is one of time */
-#define CF_FORGET CF_R(6.0)      /* after so many steps, half of what the last observed left counts as new */
-#define CF_PACE CF_R(1.1)        /* by how much a step changes the usual time from step to step */
-#define CF_LOST CF_R(1e-6)   /* share of a time that may be lost to rounding */
+#define CF_START CF_R(0.3) /* the first threshold: this uncertainty, after as many steps as the budget allows a call */
+#define CF_MEDIAN_GAP CF_R(12.0) /* ... or so many, where the budget is one of time */
+#define CF_FORGET CF_R(6.0) /* after so many steps, half of what remained after the last output counts as new */
+#define CF_PACE CF_R(1.1) /* by how much a step changes the median time from step to step */
+#define CF_LOST CF_R(1e-6) /* share of a time that may be lost to rounding */
 #define CF_MOST_STEPS CF_R(1e6)
 #define CF_SHORTEST_TIME CF_R(1e-3) /* of t */
 
 /* What a state is made of. */
-enum { CF_THRESHOLD_OFFSET, CF_MEDIAN_STEP, CF_STEPS_SINCE_STRONG, CF_DISAGREEMENT, CF_RESIDUAL_UNCERTAINTY, CF_ACCRUED_BUDGET };
+enum {
+    CF_THRESHOLD_OFFSET,
+    CF_MEDIAN_STEP,
+    CF_STEPS_SINCE_STRONG,
+    CF_DISAGREEMENT,
+    CF_RESIDUAL_UNCERTAINTY,
+    CF_ACCRUED_BUDGET
+};
 
 /* log(uncertainty) + log(t) / 4. */
 static cf_real query_score(cf_real uncertainty, cf_real t) {
@@ -26,7 +33,7 @@ static cf_real query_score(cf_real uncertainty, cf_real t) {
     return CF_R(0.25) * cf_log_ratio(square * square * t, 1);
 }
 
-/* How sure the filter is not: 1 less the largest probability; negative where probs is no reading. */
+/* How sure the filter is not: 1 less the largest probability; negative where probs is no estimate. */
 static cf_real uncertainty_of(size_t classes, const cf_real *probs) {
     cf_real top = 0;
     size_t k;
@@ -35,7 +42,7 @@ static cf_real uncertainty_of(size_t classes, const cf_real *probs) {
     return top < 1 ? 1 - top : 0;
 }
 
-/* How much an observed denies the class that the reading held for the most probable; of several, the one it denies least. */
+/* 1 less the observed probability of the estimate's most probable class; of several such classes, the largest. */
 static cf_real disagreement_of(size_t classes, const cf_real *probs, const cf_real *observed) {
     cf_real top = 0, agreed = 0;
     size_t k;
@@ -66,8 +73,9 @@ void cf_adaptive_start(cf_real *state) {
 }
 
 cf_status cf_adaptive_choose(const cf_adaptive *f, const cf_real *state, size_t classes, const cf_real *probs,
-                                  cf_real since, int *strong) {
-    const cf_real uncertainty = uncertainty_of(classes, probs), step = state[CF_MEDIAN_STEP], gap = state[CF_STEPS_SINCE_STRONG];
+                             cf_real since, int *strong) {
+    const cf_real uncertainty = uncertainty_of(classes, probs), step = state[CF_MEDIAN_STEP],
+                  gap = state[CF_STEPS_SINCE_STRONG];
     cf_real fresh, t;
     if (uncertainty < 0) return CF_BAD_STATE;
     if (!(since >= 0)) return CF_BAD_DT;
@@ -87,15 +95,16 @@ cf_status cf_adaptive_choose(const cf_adaptive *f, const cf_real *state, size_t 
     return CF_OK;
 }
 
-/* Follows the median time from step to step; a pause hardly moves it. */
+/* Follows the median time from step to step; a long gap hardly moves it. */
 static cf_real follow_median(cf_real step, cf_real dt) {
     if (!(step > 0)) return dt;
     return dt > step * CF_PACE ? step * CF_PACE : dt < step / CF_PACE ? step / CF_PACE : step;
 }
 
-cf_status cf_adaptive_called(const cf_adaptive *f, cf_real *state, int strong, size_t classes,
-                                  const cf_real *observed, const cf_real *probs, cf_real dt) {
-    const cf_real uncertainty = uncertainty_of(classes, probs), gap = state[CF_STEPS_SINCE_STRONG], step = state[CF_MEDIAN_STEP];
+cf_status cf_adaptive_called(const cf_adaptive *f, cf_real *state, int strong, size_t classes, const cf_real *observed,
+                             const cf_real *probs, cf_real dt) {
+    const cf_real uncertainty = uncertainty_of(classes, probs), gap = state[CF_STEPS_SINCE_STRONG],
+                  step = state[CF_MEDIAN_STEP];
     const cf_real pause = f->max_gap * step; /* no time brings more than this one */
     cf_real allowed, offset;
     int seen = 0;
@@ -108,7 +117,8 @@ cf_status cf_adaptive_called(const cf_adaptive *f, cf_real *state, int strong, s
         offset = state[CF_THRESHOLD_OFFSET] + (f->weak + (strong ? 1 : 0) - allowed) / (1 + state[CF_ACCRUED_BUDGET]);
         offset = offset > f->least ? offset : f->least;
         state[CF_THRESHOLD_OFFSET] = offset < f->most ? offset : f->most;
-        state[CF_ACCRUED_BUDGET] = state[CF_ACCRUED_BUDGET] + allowed < f->horizon - 1 ? state[CF_ACCRUED_BUDGET] + allowed : f->horizon - 1;
+        state[CF_ACCRUED_BUDGET] =
+            state[CF_ACCRUED_BUDGET] + allowed < f->horizon - 1 ? state[CF_ACCRUED_BUDGET] + allowed : f->horizon - 1;
     }
     if (gap >= 1 && dt > 0) state[CF_MEDIAN_STEP] = follow_median(step, dt); /* the first step has no step before it */
     if (gap >= 1 && gap < 2) state[CF_RESIDUAL_UNCERTAINTY] = uncertainty;

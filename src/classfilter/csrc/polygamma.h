@@ -48,16 +48,16 @@ CF_INLINE cf_real cf_from_bits(cf_bits b) {
 }
 
 /* c[0] + c[1] x + ...: the even and the odd powers by Horner's rule, side by side. */
-#define CF_POLYNOMIAL(result, x, ...)                                               \
-    do {                                                                            \
-        static const cf_real c_[] = __VA_ARGS__;                                    \
-        enum { last_ = (int)(sizeof c_ / sizeof c_[0]) - 1 };                       \
-        cf_real even_ = c_[last_ - last_ % 2], odd_ = c_[last_ - 1 + last_ % 2];    \
-        cf_real x2_ = (x) * (x);                                                    \
-        int i_;                                                                     \
-        for (i_ = last_ - last_ % 2 - 2; i_ >= 0; i_ -= 2) even_ = even_ * x2_ + c_[i_];     \
-        for (i_ = last_ - 3 + last_ % 2; i_ >= 1; i_ -= 2) odd_ = odd_ * x2_ + c_[i_];       \
-        (result) = even_ + (x) * odd_;                                              \
+#define CF_POLYNOMIAL(result, x, ...)                                                                                  \
+    do {                                                                                                               \
+        static const cf_real c_[] = __VA_ARGS__;                                                                       \
+        enum { last_ = (int)(sizeof c_ / sizeof c_[0]) - 1 };                                                          \
+        cf_real even_ = c_[last_ - last_ % 2], odd_ = c_[last_ - 1 + last_ % 2];                                       \
+        cf_real x2_ = (x) * (x);                                                                                       \
+        int i_;                                                                                                        \
+        for (i_ = last_ - last_ % 2 - 2; i_ >= 0; i_ -= 2) even_ = even_ * x2_ + c_[i_];                               \
+        for (i_ = last_ - 3 + last_ % 2; i_ >= 1; i_ -= 2) odd_ = odd_ * x2_ + c_[i_];                                 \
+        (result) = even_ + (x) * odd_;                                                                                 \
     } while (0)
 
 /* log(a / b) for normal a, b > 0 below half of the largest. The bits of a number, read as an integer, are about its

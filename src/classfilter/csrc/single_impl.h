@@ -2,8 +2,7 @@
 /* The decision alone, where every weight is 1. */
 #include "validate.h"
 
-cf_status cf_single_update(const cf_dirichlet *f, cf_real *nu, const cf_real *observed, cf_real dt,
-                                size_t *decision) {
+cf_status cf_single_update(const cf_dirichlet *f, cf_real *nu, const cf_real *observed, cf_real dt, size_t *decision) {
     const size_t classes = CF_COUNT(f->classes);
     const cf_real floor = f->floor;
     cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : 0, least;

@@ -79,7 +79,8 @@ CF_INLINE void exponentiate(const cf_sticky *f, size_t width, cf_real dt, cf_rea
     }
 }
 
-CF_TARGETS static void fill_transition_cache(const cf_sticky *f, cf_real dt, cf_real *transition_cache, cf_real *scratch) {
+CF_TARGETS static void fill_transition_cache(const cf_sticky *f, cf_real dt, cf_real *transition_cache,
+                                             cf_real *scratch) {
     const size_t width = CF_STICKY_ROW(f->classes);
     transition_cache[0] = dt;
 #if CF_BLOCK > 1
@@ -115,7 +116,7 @@ enum { PRIOR, OVER_PRIOR, SHIFT, LEAST };
 
 /* Lets time pass, then takes one observation if there is one; p becomes the new estimate. */
 CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay *decay, cf_real *transition_cache,
-                            const cf_real *likelihood, cf_real *restrict p, cf_real *scratch) {
+                       const cf_real *likelihood, cf_real *restrict p, cf_real *scratch) {
     const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
     cf_real sum;
     size_t k;
@@ -144,7 +145,7 @@ CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay *d
 
 #ifdef CF_SMALL
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
-                                cf_real *transition_cache, cf_real *scratch) {
+                           cf_real *transition_cache, cf_real *scratch) {
     const size_t classes = CF_COUNT(f->classes);
     const cf_real *const over_prior = f->table + OVER_PRIOR * classes, *const shift = f->table + SHIFT * classes;
     const cf_real floor = f->floor;
@@ -159,8 +160,7 @@ cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *ob
             scratch[k] = cf_exp_negative(beta * (cf_log_ratio(s, 1) - shift[k]));
         }
     else
-        for (k = 0; seen && k < classes; k++)
-            scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
+        for (k = 0; seen && k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
     advance(f, classes, dt, &decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
     return CF_OK;
 }
@@ -194,12 +194,12 @@ CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, 
         cf_real powers[CF_BLOCK];
         size_t tempered = 0, whole = CF_BLOCK;
         for (j = 0; j < count; j++) {
-            const cf_real *const given = observed + (i + j) * classes, weight = beta[(i + j) * beta_stride];
+            const cf_real *const input = observed + (i + j) * classes, weight = beta[(i + j) * beta_stride];
             cf_real *restrict s = all + (weight < 1 ? tempered : whole - 1) * width;
             int seen = 0;
             cf_status status;
-            for (k = 0; k < width; k++) s[k] = k < classes ? given[k] : 0;
-            status = check_update(classes, given, is_valid_row(width, s), weight, dt[(i + j) * dt_stride], &seen);
+            for (k = 0; k < width; k++) s[k] = k < classes ? input[k] : 0;
+            status = check_update(classes, input, is_valid_row(width, s), weight, dt[(i + j) * dt_stride], &seen);
             if (status != CF_OK) {
                 *row = i + j;
                 return status;
@@ -226,23 +226,24 @@ CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, 
 }
 
 CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, cf_real *state, size_t steps, const cf_real *observed,
-                                        const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                                        cf_real *probs, cf_real *transition_cache, cf_real *scratch, size_t *row) {
+                                   const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                   cf_real *probs, cf_real *transition_cache, cf_real *scratch, size_t *row) {
     const size_t width = CF_STICKY_ROW(f->classes);
 #if CF_BLOCK > 1
     /* A width that the compiler knows makes straight code of the common cases. */
     if (width == CF_STICKY_PART)
-        return run_block(f, CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
-                         scratch, row);
+        return run_block(f, CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
+                         transition_cache, scratch, row);
     if (width == 2 * CF_STICKY_PART)
-        return run_block(f, 2 * CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
-                         scratch, row);
+        return run_block(f, 2 * CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
+                         transition_cache, scratch, row);
 #endif
-    return run_block(f, width, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache, scratch, row);
+    return run_block(f, width, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
+                     scratch, row);
 }
 
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
-                                cf_real *transition_cache, cf_real *scratch) {
+                           cf_real *transition_cache, cf_real *scratch) {
     size_t row;
     return cf_sticky_run(f, state, 1, observed, &beta, 0, &dt, 0, NULL, transition_cache, scratch, &row);
 }
@@ -290,12 +291,13 @@ cf_status cf_sticky_start(const cf_sticky *f, const cf_real *probs, cf_real *sta
     for (k = 0; k < f->classes; k++)
         if (!(probs[k] >= 0)) return CF_BAD_STATE;
     if (!(sum >= 1 - tolerance && sum <= 1 + tolerance)) return CF_BAD_STATE;
-    for (k = 0; k < f->classes; k++) state[k] = probs[k] > (cf_real)CF_STICKY_SMALLEST ? probs[k] : (cf_real)CF_STICKY_SMALLEST;
+    for (k = 0; k < f->classes; k++)
+        state[k] = probs[k] > (cf_real)CF_STICKY_SMALLEST ? probs[k] : (cf_real)CF_STICKY_SMALLEST;
     return CF_OK;
 }
 
 cf_status cf_sticky_transitions(const cf_sticky *f, cf_real dt, cf_real *matrix, cf_real *transition_cache,
-                                     cf_real *scratch) {
+                                cf_real *scratch) {
     const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
     size_t i, j;
     if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;

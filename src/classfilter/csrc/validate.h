@@ -61,7 +61,8 @@ CF_PART int is_valid_row(size_t n, const cf_real *row) {
 }
 
 /* Checks an update of a row that is valid or not; *seen tells whether there is anything to observe. */
-CF_PART cf_status check_update(size_t classes, const cf_real *observed, int is_valid, cf_real beta, cf_real dt, int *seen) {
+CF_PART cf_status check_update(size_t classes, const cf_real *observed, int is_valid, cf_real beta, cf_real dt,
+                               int *seen) {
     int missing = 0;
     cf_status status = CF_OK;
     if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;

@@ -21,6 +21,7 @@ HEADER = """\
      trigamma(x + CF_SHIFT)  = (1 + w CF_PSI1(w)) / h
      tetragamma(x + CF_SHIFT) = -(1 + w CF_PSI2(w)) / h^2
    log((1 + s) / (1 - s)) = 2 s (1 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r). */
+/* clang-format off */
 """
 
 

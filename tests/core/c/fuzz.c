@@ -84,7 +84,8 @@ static void fuzz_dirichlet(source in) {
         memcpy(twin, state, sizeof state);
         status = CF_(cf_dirichlet_update)(&f, state, r.observed, r.beta, r.dt, probs, scratch);
         memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
-        REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, again, scratch, &number, NULL) == status,
+        REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, again, scratch, &number, NULL) ==
+                    status,
                 "status %d", (int)status);
         if (status == CF_OK) {
             require_sound(&f, state, probs);
@@ -99,7 +100,8 @@ static void fuzz_dirichlet(source in) {
 }
 
 static void fuzz_sticky(source in) {
-    static cf_real scratch[CF_STICKY_SCRATCH(MOST)], transition_cache[CF_STICKY_CACHE(MOST)], other[CF_STICKY_CACHE(MOST)];
+    static cf_real scratch[CF_STICKY_SCRATCH(MOST)], transition_cache[CF_STICKY_CACHE(MOST)],
+        other[CF_STICKY_CACHE(MOST)];
     static cf_real rates[MOST * MOST];
     cf_real prior[MOST], table[CF_STICKY_TABLE(MOST)], state[MOST], before[MOST], twin[MOST], probs[MOST], sum = 0;
     CF_(cf_sticky) f;
@@ -128,7 +130,8 @@ static void fuzz_sticky(source in) {
         status = CF_(cf_sticky_update)(&f, state, r.observed, r.beta, r.dt, transition_cache, scratch);
         memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
         other[0] = -1;                                 /* nor what was remembered of the last dt */
-        REQUIRE(CF_(cf_sticky_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, probs, other, scratch, &number) == status,
+        REQUIRE(CF_(cf_sticky_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, probs, other, scratch, &number) ==
+                    status,
                 "status %d", (int)status);
         if (status == CF_OK) {
             require_distribution(f.classes, state);
@@ -158,7 +161,8 @@ static void fuzz_adaptive(source in) {
     while (in.left > 0) {
         const row reading = next_row(&in, classes), answer = next_row(&in, classes);
         int strong = -1;
-        cf_status status = CF_(cf_adaptive_choose)(&f, state, classes, reading.observed, 1000 * next_number(&in), &strong);
+        cf_status status =
+            CF_(cf_adaptive_choose)(&f, state, classes, reading.observed, 1000 * next_number(&in), &strong);
         if (status == CF_OK) {
             REQUIRE(strong == 0 || strong == 1, "strong %d", strong);
             REQUIRE(strong || (state[2] >= 1 && state[2] < f.max_gap), "gap %g", (double)state[2]);

@@ -20,14 +20,14 @@
 #define SUM_TOLERANCE 1e-12
 #endif
 
-#define REQUIRE(condition, ...)                                       \
-    do {                                                              \
-        if (!(condition)) {                                           \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-            fprintf(stderr, __VA_ARGS__);                             \
-            fprintf(stderr, "\n");                                    \
-            abort();                                                  \
-        }                                                             \
+#define REQUIRE(condition, ...)                                                                                        \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                                            \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fprintf(stderr, "\n");                                                                                     \
+            abort();                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 static void require_sound(const CF_(cf_dirichlet) *f, const cf_real *state, const cf_real *probs) {
@@ -41,7 +41,8 @@ static void require_sound(const CF_(cf_dirichlet) *f, const cf_real *state, cons
         sum += (double)probs[k];
     }
     REQUIRE(fabs(sum - 1) <= SUM_TOLERANCE, "sum of probs off by %g", sum - 1);
-    REQUIRE(total <= (double)f->max_concentration * (1 + (double)f->classes * (double)CF_EPSILON) + 1e-6 * (double)f->classes,
+    REQUIRE(total <= (double)f->max_concentration * (1 + (double)f->classes * (double)CF_EPSILON) +
+                         1e-6 * (double)f->classes,
             "sum of alpha %.17g", total);
 }
 

@@ -56,7 +56,8 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
     REQUIRE(CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) == CF_OK, "settings");
     REQUIRE(CF_(cf_dirichlet_start)(&f, prior, 1, state) == CF_OK, "start");
     for (i = 0; i < steps; i++) {
-        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta), dt = (cf_real)(kind == SPARSE ? 3 * uniform() : 1);
+        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta),
+                      dt = (cf_real)(kind == SPARSE ? 3 * uniform() : 1);
         cf_status status;
         fill(kind, classes, i, row);
 #ifdef CF_SMALL
@@ -65,7 +66,8 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
         size_t failed = 0;
         status = CF_(cf_dirichlet_run)(&f, state, 1, row, &weight, 0, &dt, 0, probs, scratch, &failed, &iterations);
 #endif
-        REQUIRE(status == CF_OK, "%s: kind %d, K %zu, gamma %g, step %zu", cf_strerror(status), (int)kind, classes, gamma, i);
+        REQUIRE(status == CF_OK, "%s: kind %d, K %zu, gamma %g, step %zu", cf_strerror(status), (int)kind, classes,
+                gamma, i);
         require_sound(&f, state, probs);
         add_to_digest(probs, classes);
         if (iterations > most_iterations) most_iterations = iterations;
@@ -94,7 +96,8 @@ static void stress_sticky(rows kind, size_t classes, double gamma, double beta, 
     REQUIRE(CF_(cf_sticky_prepare)(&f, prior, table) == CF_OK, "settings");
     REQUIRE(CF_(cf_sticky_start)(&f, table, state) == CF_OK, "start");
     for (i = 0; i < steps; i++) {
-        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta), dt = (cf_real)(kind == SPARSE ? 30 * uniform() : 1);
+        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta),
+                      dt = (cf_real)(kind == SPARSE ? 30 * uniform() : 1);
         cf_status status;
         fill(kind, classes, i, row);
         status = CF_(cf_sticky_update)(&f, state, row, weight, dt, transition_cache, work);

@@ -94,13 +94,15 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
     }
 #endif
 #ifdef CF_DIRICHLET
-    status = cf_dirichlet_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, probs, scratch);
+    status =
+        cf_dirichlet_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, probs, scratch);
 #else
 #ifdef CF_RATES
-    status = cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, stream->transition_cache,
-                                  scratch);
+    status = cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt,
+                                  stream->transition_cache, scratch);
 #else
-    status = cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, NULL, scratch);
+    status =
+        cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, NULL, scratch);
 #endif
     if (status == CF_OK && probs != NULL) {
         size_t k;
@@ -110,8 +112,8 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
 #ifdef CF_POLICY
     if (status == CF_OK) { /* what the filter takes, the policy takes */
 #ifdef CF_ADAPTIVE
-        status = cf_adaptive_called_f32(&cf_config_policy, stream->policy, source == CF_STRONG, CF_CLASSES, observed, estimate,
-                                        dt);
+        status = cf_adaptive_called_f32(&cf_config_policy, stream->policy, source == CF_STRONG, CF_CLASSES, observed,
+                                        estimate, dt);
 #else
         stream->gap = source == CF_STRONG ? 1 : stream->gap > 0 ? stream->gap + 1 : 0;
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Thousands of made-up answers through the filter, against the results that Python had for them: all by a CRC, the
+/* Thousands of made-up outputs through the filter, against the results that Python had for them: all by a CRC, the
    first rows in full. Compile with -DCF_SELFTEST_MAIN for a program of its own. */
 #include "selftest.h"
 
