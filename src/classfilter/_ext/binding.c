@@ -87,8 +87,12 @@ int ready(const Core *self) {
 
 /* An argument as a C array of the filter's precision, of at most `most` dimensions. */
 PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most) {
-    PyArrayObject *array =
-        (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (PyArray_Check(object) && PyArray_TYPE(array) == type_of(self) && PyArray_ISCARRAY_RO(array))
+        Py_INCREF(object); /* as it is: the common case, and much quicker */
+    else
+        array =
+            (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
     if (array == NULL) {
         if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
             PyErr_Clear();
