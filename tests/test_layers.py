@@ -49,9 +49,7 @@ def imports(name: str, text: str, known: set[str]) -> set[str]:
                 full = ".".join([*parts, alias.name])
                 targets.add(full if full in known else ".".join(parts) or "__init__")
         elif isinstance(node, ast.Import):
-            own = [
-                a.name.split(".")[1:] for a in node.names if a.name.split(".")[0] == "classfilter"
-            ]
+            names = [alias.name.split(".") for alias in node.names]
             targets |= {".".join(n[1:]) or "__init__" for n in names if n[0] == "classfilter"}
     return {f"{t}.__init__" if f"{t}.__init__" in known else t for t in targets} - {name}
 

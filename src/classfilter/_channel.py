@@ -247,7 +247,7 @@ class Channel:
                 f"probs has shape {rows.shape}; it must be (T, {K}) or ({K},): the channel has {K} "
                 "classes"
             )
-        return _core.put_right(*self.logarithms, np.atleast_2d(rows)).reshape(rows.shape)
+        return _core.apply_channel(*self.logarithms, np.atleast_2d(rows)).reshape(rows.shape)
 
     @property
     def logarithms(self) -> tuple[Floats, Floats]:

@@ -68,25 +68,27 @@ class Adaptive:
         self,
         budget: float,
         weak: float,
-        shortest: float,
-        longest: float,
+        min_gap: float,
+        max_gap: float,
         disagreement: float,
         floor: float,
-        patience: float,
+        horizon: float,
         timed: bool,
         single: bool,
     ) -> None: ...
     def _choose(self, probs: ArrayLike, since: float, /) -> bool: ...
-    def _called(self, strong: bool, answer: ArrayLike, probs: ArrayLike, dt: float, /) -> None: ...
+    def _called(
+        self, strong: bool, observation: ArrayLike, probs: ArrayLike, dt: float, /
+    ) -> None: ...
     def reset(self) -> None: ...
     def _restore(
         self,
-        raised: float,
-        step: float,
-        gap: float,
-        surprise: float,
-        left: float,
-        due: float,
+        threshold_offset: float,
+        median_step: float,
+        steps_since_strong: float,
+        disagreement: float,
+        residual_uncertainty: float,
+        accrued_budget: float,
         /,
     ) -> None: ...
     def _numbers(self) -> tuple[float, float, float, float, float, float]: ...
@@ -101,7 +103,9 @@ def check_row(
 def check_rows(
     classes: int, probs: ArrayLike, beta: ArrayLike, dt: ArrayLike, /
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
-def put_right(log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /) -> NDArray[Any]: ...
+def apply_channel(
+    log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
+) -> NDArray[Any]: ...
 def log(x: ArrayLike, /) -> NDArray[Any]: ...
 def exp(x: ArrayLike, /) -> NDArray[Any]: ...
 def digamma(x: ArrayLike, /) -> NDArray[Any]: ...

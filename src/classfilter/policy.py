@@ -296,15 +296,15 @@ class Adaptive(_core.Adaptive):
         self.floor, self.horizon = float(floor), float(horizon)
         self.strong, self.weak, self.dtype = strong, weak, check_dtype(dtype)
         super().__init__(
-            self.budget / unit,
-            weak_cost / unit,
-            self.min_gap,
-            self.max_gap,
-            self.disagreement,
-            self.floor,
-            self.horizon,
-            self.cost is not None,
-            self.dtype == np.float32,
+            budget=self.budget / unit,
+            weak=weak_cost / unit,
+            min_gap=self.min_gap,
+            max_gap=self.max_gap,
+            disagreement=self.disagreement,
+            floor=self.floor,
+            horizon=self.horizon,
+            timed=self.cost is not None,
+            single=self.dtype == np.float32,
         )
 
     def _default_max_gap(self, budget: float, max_gap: int | None) -> int:

@@ -11,7 +11,6 @@ import pytest
 
 HERE = Path(__file__).parent / "c"
 CORE = Path(__file__).parents[2] / "src/classfilter/csrc"
-SOURCES = sorted(CORE.glob("*.c"))
 STRICT = [
     "-std=c99",
     "-pedantic",
@@ -22,20 +21,22 @@ STRICT = [
     "-Werror",
 ]
 SAME_BITS = ["-ffp-contract=off"]
-PRECISIONS = {"double": [], "float": ["-DCF_FLOAT"]}
+PRECISIONS = {"double": [], "float": ["-DSINGLE"]}
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)] or [os.environ.get("CC", "cc")]
 
 
 def compile_c(compiler: str, program: Path | None, out: Path, *flags: str) -> Path:
     """Compile the core, with a program or by itself."""
+    ending = "f32" if "-DSINGLE" in flags else "f64"
+    sources = [CORE / "status.c", *sorted(CORE.glob(f"*_{ending}.c"))]
     what = ["-c"] if program is None else [str(program), "-lm", "-o", str(out)]
     command = [compiler, *STRICT, *SAME_BITS, *flags, f"-I{CORE}", f"-I{HERE}"]
     if program is None:
-        for source in SOURCES:
+        for source in sources:
             object_file = out.with_name(source.stem + ".o")
             subprocess.run([*command, *what, str(source), "-o", str(object_file)], check=True)
     else:
-        subprocess.run([*command, *map(str, SOURCES), *what], check=True)
+        subprocess.run([*command, *map(str, sources), *what], check=True)
     return out
 
 
@@ -69,7 +70,7 @@ def test_compiles_without_a_warning(compiler: str, precision: str, tmp_path: Pat
 
 def test_needs_no_library(tmp_path: Path) -> None:
     """No malloc, no stdio, no libm: the object files need memory functions at most."""
-    compile_c(COMPILERS[0], None, tmp_path / "core", "-O2", "-DCF_ONE_TARGET", "-DCF_FLOAT")
+    compile_c(COMPILERS[0], None, tmp_path / "core", "-O2", "-DCF_ONE_TARGET", "-DSINGLE")
     objects = [str(o) for o in tmp_path.glob("*.o")]
     table = subprocess.run(["nm", *objects], capture_output=True, text=True, check=True).stdout
     symbols = [line.split()[-2:] for line in table.splitlines() if len(line.split()) > 1]

@@ -73,7 +73,7 @@ def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
         ("golden.h", r"(OUTPUTS 0x).{8}", r"\g<1>00000000", "(-1)"),
         ("golden.h", r"(= \{\n.*\n    \{)0x.{8}", r"\g<1>0x00000000", "(2)"),
         ("cf_config.h", r"(cf_config_beta\[\] = \{)0.1", r"\g<1>0.11", "(1)"),
-        ("core/dirichlet.c", r"keep \* updates", "keep * keep * updates", "(1)"),
+        ("core/dirichlet_impl.h", r"keep \* updates", "keep * keep * updates", "(1)"),
     ],
 )
 def test_the_self_test_detects_a_change(
@@ -201,12 +201,16 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
     def core(kind: str) -> set[str]:
         return {p.name for p in export(configs()[kind], tmp_path / kind) if p.parent.name == "core"}
 
-    shared = {"cf.h", "cf_real.h", "check.h", "coefficients.h", "special.h", "status.c"}
-    assert core("dirichlet") == shared | {"climb.h", "dirichlet.c"}
-    assert core("sticky-whole") == shared | {"sticky.c"}
-    assert core("sticky") == shared | {"sticky.c", "channel.c"}
-    assert core("sticky-adaptive") == shared | {"sticky.c", "channel.c", "adaptive.c"}
-    assert core("sticky-periodic") == shared | {"sticky.c"}
+    def parts(*names: str) -> set[str]:
+        return {f"{name}{end}" for name in names for end in ("_impl.h", "_f32.c")}
+
+    shared = {"cf.h", "cf_port.h", "cf_real.h", "validate.h", "coefficients.h", "polygamma.h"}
+    shared |= {"status.c"}
+    assert core("dirichlet") == shared | parts("dirichlet") | {"dirichlet_mode.h"}
+    assert core("sticky-whole") == shared | parts("sticky")
+    assert core("sticky") == shared | parts("sticky", "channel")
+    assert core("sticky-adaptive") == shared | parts("sticky", "channel", "policy_adaptive")
+    assert core("sticky-periodic") == shared | parts("sticky")
 
 
 def device_log(config: Config) -> Any:
@@ -272,7 +276,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", {"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
-        "fw: 17 files; make -C fw test compares bits\n",
+        "fw: 19 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/cf_config.h").read_text()

@@ -131,7 +131,7 @@ def limit(target: Target, K: int) -> int:
         config = Config(DirichletFilter(K, 0.95, estimate="mean"), {"a": 0.5}, {})
         export(config, folder)
         (folder / "rows.h").write_text(usual_rows(K))
-        search = folder / "core/climb.h"
+        search = folder / "core/dirichlet_mode.h"
         text = search.read_text()
         for word, value in (("TOLERANCE", "-1.0f"), ("PATIENCE", "1000")):
             text, count = re.subn(rf"#define {word} [^/\n]*", f"#define {word} {value} ", text)

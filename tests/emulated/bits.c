@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The firmware's self-test on the board. */
 #include "board.h"
 #include "selftest.h"

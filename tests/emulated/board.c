@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Start, output and clock of a Cortex-M under QEMU: all that a program needs, without a C library. */
 #include "board.h"
 
@@ -7,9 +8,9 @@ void reset(void);
 static void fault(void);
 
 __attribute__((section(".vectors"), used)) static const uintptr_t vectors[16] = {
-    (uintptr_t)&stack_top, (uintptr_t)reset,  (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault,
-    (uintptr_t)fault,      (uintptr_t)fault,  (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault,
-    (uintptr_t)fault,      (uintptr_t)fault,  (uintptr_t)fault, (uintptr_t)fault,
+    (uintptr_t)&stack_top, (uintptr_t)reset, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault,
+    (uintptr_t)fault,      (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault,
+    (uintptr_t)fault,      (uintptr_t)fault, (uintptr_t)fault, (uintptr_t)fault,
 };
 
 static void semihosting(uint32_t operation, const void *argument) {
@@ -23,8 +24,7 @@ void board_write(const char *text) { semihosting(0x04, text); }
 void board_exit(int code) {
     const uint32_t block[2] = {0x20026, (uint32_t)code}; /* ADP_Stopped_ApplicationExit */
     semihosting(0x20, block);
-    for (;;) {
-    }
+    for (;;) {}
 }
 
 static void fault(void) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program may ask of the emulated board. */
 #ifndef BOARD_H
 #define BOARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instructions an update, and the stack it takes: over a usual stream, rows.h, and over one that is as hard as can be. */
 #include "board.h"
 #include "classfilter.h"
@@ -73,7 +74,7 @@ __attribute__((noinline)) static void window(const float *observed) {
 }
 
 #ifdef SINGLE
-#include "single.c"
+#include "single_f32.c"
 
 static const cf_dirichlet_f32 settings = {CF_CLASSES, 0.95f, 0.001f, 0, 1e6f, 0, 0, -0.0512933061f, NULL};
 #endif

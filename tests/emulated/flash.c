@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The least program that filters; without FILTER, the same without the filter. What it adds is its size. */
 #include "board.h"
 #include "classfilter.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The firmware's self-test as a program of another processor's Linux, without a C library. */
 #include <stddef.h>
 
@@ -31,6 +32,5 @@ void _start(void) {
     register long a7 __asm__("a7") = 93;
     __asm__ volatile("ecall" : : "r"(a0), "r"(a7));
 #endif
-    for (;;) {
-    }
+    for (;;) {}
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* classfilter: the C core.
 
    C99, no malloc, no stdio, no globals, no recursion; every byte it works on is the caller's. It needs only
@@ -5,10 +6,13 @@
    -ffast-math and with -ffp-contract=off). Every function that can fail returns a status; a failed call
    changes nothing.
 
-   Each function exists for float (suffix _f32) and double (_f64): write CF_(cf_dirichlet_update), with CF_FLOAT
-   defined for float, or spell the suffix out. */
+   Each type and function exists for float (suffix _f32) and for double (_f64). */
 #ifndef CF_H
 #define CF_H
+
+#include "cf_port.h"
+
+#define CF_VERSION "0.1.0"
 
 typedef enum {
     CF_OK = 0,
@@ -29,7 +33,7 @@ typedef enum {
     CF_BAD_STAY,          /* stay outside [0, 1] */
     CF_BAD_CLASS_PRIOR,   /* an entry of the classes' prior outside [1e-6, 1], or their sum off 1 */
     CF_BAD_RATES,         /* a rate of change outside [0, 1e6] */
-    CF_BAD_STATE,         /* a state, or a reading, that is no distribution over the classes */
+    CF_BAD_STATE,         /* a state, or an estimate, that is no distribution over the classes */
     CF_BAD_TOLERANCE,     /* tolerance outside [0, 0.1] */
     CF_BAD_POLICY         /* a setting of a policy outside its range */
 } cf_status;
@@ -39,59 +43,51 @@ typedef enum {
 
 const char *cf_strerror(cf_status status);
 
-#endif
-
-#include "cf_real.h"
-
-#if (defined(CF_FLOAT) && !defined(CF_H_F32)) || (!defined(CF_FLOAT) && !defined(CF_H_F64))
-#ifdef CF_FLOAT
-#define CF_H_F32
-#else
-#define CF_H_F64
-#endif
-
 /* Logarithm of x > 0 (normal, below half of the largest); digamma and trigamma of x > 0. The functions that the
    filters are made of. */
-cf_real CF_(cf_log)(cf_real x);
-cf_real CF_(cf_exp)(cf_real x); /* x <= 0 */
-cf_real CF_(cf_digamma)(cf_real x);
-cf_real CF_(cf_trigamma)(cf_real x);
+float cf_log_f32(float x);
+double cf_log_f64(double x);
+float cf_exp_f32(float x);   /* x <= 0 */
+double cf_exp_f64(double x); /* x <= 0 */
+float cf_digamma_f32(float x);
+double cf_digamma_f64(double x);
+float cf_trigamma_f32(float x);
+double cf_trigamma_f64(double x);
 
 /* Tells whether any filter would take these rows: row i has K probabilities (or NaN only), weight beta[i * beta_stride]
    and comes dt[i * dt_stride] after the row before. *row is the first that it would not. */
-cf_status CF_(cf_check)(size_t classes, size_t rows, const cf_real *observed, const cf_real *beta, size_t beta_stride,
-                        const cf_real *dt, size_t dt_stride, size_t *row);
-
-/* With CF_SMALL defined, for microcontrollers: little code and memory, the same bits. The functions that take several
-   rows or streams are left out. */
-#if defined(CF_SMALL) && !defined(CF_BLOCK)
-#define CF_BLOCK 1
-#define CF_LANES 1
-#endif
-/* Rows of work are rounded up to this many numbers, so that vector registers fill; it does not change results. */
-#ifndef CF_BLOCK
-#define CF_BLOCK 8
-#endif
-/* Streams that cf_dirichlet_many takes at a time; nor does this. */
-#ifndef CF_LANES
-#define CF_LANES (2 * CF_BLOCK)
-#endif
+cf_status cf_check_f32(size_t classes, size_t rows, const float *observed, const float *beta, size_t beta_stride,
+                       const float *dt, size_t dt_stride, size_t *row);
+cf_status cf_check_f64(size_t classes, size_t rows, const double *observed, const double *beta, size_t beta_stride,
+                       const double *dt, size_t dt_stride, size_t *row);
 
 /* ---- the Dirichlet filter ---- */
 
 /* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first seven members, then
    let cf_dirichlet_prepare compute the rest and check them all. */
 typedef struct {
-    size_t classes;            /* K >= 2 */
-    cf_real gamma;             /* what a time unit leaves of the memory */
-    cf_real floor;             /* smallest probability believed */
-    cf_real anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
-    cf_real max_concentration; /* largest sum of alpha */
-    int mean;                  /* read the mean of Dir(alpha) instead of its mode */
-    cf_real tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
-    cf_real log_gamma;
-    const cf_real *prior_nu; /* K numbers, or NULL where anchor is 0 */
-} CF_(cf_dirichlet);
+    size_t classes;          /* K >= 2 */
+    float gamma;             /* what a time unit leaves of the memory */
+    float floor;             /* smallest probability believed */
+    float anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
+    float max_concentration; /* largest sum of alpha */
+    int mean;                /* read the mean of Dir(alpha) instead of its mode */
+    float tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
+    float log_gamma;
+    const float *prior_nu; /* K numbers, or NULL where anchor is 0 */
+} cf_dirichlet_f32;
+
+typedef struct {
+    size_t classes;           /* K >= 2 */
+    double gamma;             /* what a time unit leaves of the memory */
+    double floor;             /* smallest probability believed */
+    double anchor;            /* how strongly silence pulls back to the prior; 0: not at all */
+    double max_concentration; /* largest sum of alpha */
+    int mean;                 /* read the mean of Dir(alpha) instead of its mode */
+    double tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
+    double log_gamma;
+    const double *prior_nu; /* K numbers, or NULL where anchor is 0 */
+} cf_dirichlet_f64;
 
 /* The state of one stream is K + 1 numbers: eta, then alpha. */
 #define CF_DIRICHLET_STATE(classes) ((classes) + 1)
@@ -102,106 +98,145 @@ typedef struct {
 
 /* Checks the settings and the prior (K numbers), computes log_gamma and, if anchor > 0, prior_nu into the K numbers
    at `prior_nu`, which must live as long as the settings. */
-cf_status CF_(cf_dirichlet_prepare)(CF_(cf_dirichlet) *settings, const cf_real *prior, cf_real *prior_nu);
+cf_status cf_dirichlet_prepare_f32(cf_dirichlet_f32 *settings, const float *prior, float *prior_nu);
+cf_status cf_dirichlet_prepare_f64(cf_dirichlet_f64 *settings, const double *prior, double *prior_nu);
 
-/* Starts a stream: eta and alpha as given. */
-cf_status CF_(cf_dirichlet_start)(const CF_(cf_dirichlet) *settings, const cf_real *alpha, cf_real eta, cf_real *state);
+/* Starts a stream with these eta and alpha. */
+cf_status cf_dirichlet_start_f32(const cf_dirichlet_f32 *settings, const float *alpha, float eta, float *state);
+cf_status cf_dirichlet_start_f64(const cf_dirichlet_f64 *settings, const double *alpha, double eta, double *state);
 
 /* Reads a state: K class probabilities, the mode or the mean of Dir(alpha). */
-void CF_(cf_dirichlet_read)(const CF_(cf_dirichlet) *settings, const cf_real *state, cf_real *probs);
+void cf_dirichlet_read_f32(const cf_dirichlet_f32 *settings, const float *state, float *probs);
+void cf_dirichlet_read_f64(const cf_dirichlet_f64 *settings, const double *state, double *probs);
 
 /* nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), K numbers. */
-void CF_(cf_dirichlet_nu)(const CF_(cf_dirichlet) *settings, const cf_real *state, cf_real *nu);
+void cf_dirichlet_nu_f32(const cf_dirichlet_f32 *settings, const float *state, float *nu);
+void cf_dirichlet_nu_f64(const cf_dirichlet_f64 *settings, const double *state, double *nu);
 
 /* One step: dt time units pass, then a classifier of weight beta reports the K probabilities at `observed` (all NaN:
-   nothing seen). The new reading goes to `probs`, which may be NULL or `observed`. */
-cf_status CF_(cf_dirichlet_update)(const CF_(cf_dirichlet) *settings, cf_real *state, const cf_real *observed, cf_real beta,
-                                   cf_real dt, cf_real *probs, cf_real *scratch);
+   nothing seen). The new estimate goes to `probs`, which may be NULL or `observed`. */
+cf_status cf_dirichlet_update_f32(const cf_dirichlet_f32 *settings, float *state, const float *observed, float beta,
+                                  float dt, float *probs, float *scratch);
+cf_status cf_dirichlet_update_f64(const cf_dirichlet_f64 *settings, double *state, const double *observed, double beta,
+                                  double dt, double *probs, double *scratch);
 
 /* `steps` updates in a row, exactly as a loop of cf_dirichlet_update. Row i has weight beta[i * beta_stride] and comes
-   dt[i * dt_stride] after the row before. At a failure, *row tells where and the state is as before the call;
-   otherwise *row is the largest number of iterations that a step took. */
-cf_status CF_(cf_dirichlet_run)(const CF_(cf_dirichlet) *settings, cf_real *state, size_t steps, const cf_real *observed,
-                                const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                                cf_real *probs, cf_real *scratch, size_t *row);
+   dt[i * dt_stride] after the row before. At a failure, *row tells where and the state is as before the call.
+   *iterations, where it is not NULL, becomes the largest number of iterations that a step took. */
+cf_status cf_dirichlet_run_f32(const cf_dirichlet_f32 *settings, float *state, size_t steps, const float *observed,
+                               const float *beta, size_t beta_stride, const float *dt, size_t dt_stride, float *probs,
+                               float *scratch, size_t *row, size_t *iterations);
+cf_status cf_dirichlet_run_f64(const cf_dirichlet_f64 *settings, double *state, size_t steps, const double *observed,
+                               const double *beta, size_t beta_stride, const double *dt, size_t dt_stride,
+                               double *probs, double *scratch, size_t *row, size_t *iterations);
 
 /* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_LANES of them at a time through
    the vector registers. The states lie one after the other at `states`; row i is for number which[i], or i where
    `which` is NULL, and no stream may come twice. All rows are checked before any state changes; at a failure,
    *row tells where. Needs CF_DIRICHLET_SCRATCH_MANY numbers of scratch memory. */
-cf_status CF_(cf_dirichlet_many)(const CF_(cf_dirichlet) *settings, cf_real *states, const size_t *which, size_t streams,
-                                 const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
-                                 size_t dt_stride, cf_real *probs, cf_real *scratch, size_t *row);
+cf_status cf_dirichlet_many_f32(const cf_dirichlet_f32 *settings, float *states, const size_t *which, size_t streams,
+                                const float *observed, const float *beta, size_t beta_stride, const float *dt,
+                                size_t dt_stride, float *probs, float *scratch, size_t *row);
+cf_status cf_dirichlet_many_f64(const cf_dirichlet_f64 *settings, double *states, const size_t *which, size_t streams,
+                                const double *observed, const double *beta, size_t beta_stride, const double *dt,
+                                size_t dt_stride, double *probs, double *scratch, size_t *row);
 
 /* The decision alone, of a filter without anchor whose observations all have the weight 1: there nu <- gamma^dt nu - log s,
    and the class of the largest alpha is that of the least nu. Only differences of nu count, so the state of a stream
-   is K numbers, noughts at the start where the prior is even, and the least stays 0. */
-cf_status CF_(cf_single_update)(const CF_(cf_dirichlet) *settings, cf_real *nu, const cf_real *observed, cf_real dt,
-                                size_t *decision);
+   is K numbers, zeros at the start where the prior is even, and the least stays 0. */
+cf_status cf_single_update_f32(const cf_dirichlet_f32 *settings, float *nu, const float *observed, float dt,
+                               size_t *decision);
+cf_status cf_single_update_f64(const cf_dirichlet_f64 *settings, double *nu, const double *observed, double dt,
+                               size_t *decision);
 
 /* ---- the channel ---- */
 
-/* What puts a classifier's answers right by its confusions: with M_kj the mean answer j in class k and pi the classes'
-   shares, the answer w becomes p_k ~ pi_k exp(sum_j w_j log M_kj), normalised. */
+/* Corrects a classifier's outputs by its confusions: with M_kj the mean output j in class k and pi the classes' shares,
+   the output w becomes p_k ~ pi_k exp(sum_j w_j log M_kj), normalised. */
 typedef struct {
     size_t classes;
-    const cf_real *log_prior;  /* K numbers: log pi */
-    const cf_real *log_matrix; /* K x K: log M_kj is number j K + k */
-} CF_(cf_channel);
+    const float *log_prior;  /* K numbers: log pi */
+    const float *log_matrix; /* K x K: log M_kj is number j K + k */
+} cf_channel_f32;
 
-/* Puts one answer right, from K numbers to K others. NaN only stays so: nothing was seen. */
-cf_status CF_(cf_channel_apply)(const CF_(cf_channel) *channel, const cf_real *observed, cf_real *probs);
+typedef struct {
+    size_t classes;
+    const double *log_prior;  /* K numbers: log pi */
+    const double *log_matrix; /* K x K: log M_kj is number j K + k */
+} cf_channel_f64;
+
+/* Corrects one output, from K numbers to K others. NaN only stays so: nothing was seen. */
+cf_status cf_channel_apply_f32(const cf_channel_f32 *channel, const float *observed, float *probs);
+cf_status cf_channel_apply_f64(const cf_channel_f64 *channel, const double *observed, double *probs);
 
 /* ---- the sticky filter ---- */
 
 /* The forward pass of a hidden Markov model in continuous time. Over dt the class stays with probability stay^dt and is
-   otherwise drawn anew from the prior; or, where `rates` is given, it changes from i to j at rates[i K + j]. An
+   otherwise drawn from the prior; or, where `rates` is given, it changes from i to j at rates[i K + j]. An
    observation s of weight beta counts as the likelihood (max(s, floor) / prior)^beta.
 
    Settings are constant, shared by any number of streams. Fill the first four members, then let cf_sticky_prepare
    compute the rest and check them all. */
 typedef struct {
-    size_t classes;       /* K >= 2 */
-    cf_real stay;         /* probability that a time unit does not touch the class; not used with rates */
-    cf_real floor;        /* smallest probability believed */
-    const cf_real *rates; /* K x K, row after row, the diagonal not read; or NULL */
-    cf_real log_stay, fastest;
-    const cf_real *table; /* rows of the prior, and of what follows from it */
-} CF_(cf_sticky);
+    size_t classes;     /* K >= 2 */
+    float stay;         /* probability that a time unit does not touch the class; not used with rates */
+    float floor;        /* smallest probability believed */
+    const float *rates; /* K x K, row after row, the diagonal not read; or NULL */
+    float log_stay, fastest;
+    const float *table; /* rows of the prior, and of what follows from it */
+} cf_sticky_f32;
+
+typedef struct {
+    size_t classes;      /* K >= 2 */
+    double stay;         /* probability that a time unit does not touch the class; not used with rates */
+    double floor;        /* smallest probability believed */
+    const double *rates; /* K x K, row after row, the diagonal not read; or NULL */
+    double log_stay, fastest;
+    const double *table; /* rows of the prior, and of what follows from it */
+} cf_sticky_f64;
 
 /* The state of one stream is its K class probabilities, none below this. */
-#define CF_STICKY_SMALLEST CF_R(1e-30)
+#define CF_STICKY_SMALLEST 1e-30
 #define CF_STICKY_PART ((CF_BLOCK + 1) / 2)
 #define CF_STICKY_ROW(classes) (((classes) + CF_STICKY_PART - 1) / CF_STICKY_PART * CF_STICKY_PART)
 #define CF_STICKY_TABLE(classes) (4 * CF_STICKY_ROW(classes))
 /* With rates: memory for what the last dt does, so that the same dt again costs only K x K. Set its first number to -1
    before the first call; any number of streams may share it, one after the other. */
-#define CF_STICKY_PASSAGE(classes) (1 + (classes) * CF_STICKY_ROW(classes))
+#define CF_STICKY_CACHE(classes) (1 + (classes) * CF_STICKY_ROW(classes))
 /* Scratch memory; what it holds between calls does not matter. Without rates the second is enough. */
 #define CF_STICKY_SCRATCH(classes) ((2 * (classes) + CF_BLOCK + 1) * CF_STICKY_ROW(classes))
 #define CF_STICKY_SCRATCH_STAY(classes) ((CF_BLOCK + 1) * CF_STICKY_ROW(classes))
 
 /* Checks the settings and the prior (K probabilities), and fills the CF_STICKY_TABLE numbers at `table`, which must live
    as long as the settings. A stream starts at the prior: the first K numbers of the table. */
-cf_status CF_(cf_sticky_prepare)(CF_(cf_sticky) *settings, const cf_real *prior, cf_real *table);
+cf_status cf_sticky_prepare_f32(cf_sticky_f32 *settings, const float *prior, float *table);
+cf_status cf_sticky_prepare_f64(cf_sticky_f64 *settings, const double *prior, double *table);
 
 /* Starts a stream, or restores it: K class probabilities. */
-cf_status CF_(cf_sticky_start)(const CF_(cf_sticky) *settings, const cf_real *probs, cf_real *state);
+cf_status cf_sticky_start_f32(const cf_sticky_f32 *settings, const float *probs, float *state);
+cf_status cf_sticky_start_f64(const cf_sticky_f64 *settings, const double *probs, double *state);
 
 /* Probability of each class (column) dt after each class (row): K x K numbers. */
-cf_status CF_(cf_sticky_transitions)(const CF_(cf_sticky) *settings, cf_real dt, cf_real *matrix, cf_real *passage,
-                                     cf_real *scratch);
+cf_status cf_sticky_transitions_f32(const cf_sticky_f32 *settings, float dt, float *matrix, float *transition_cache,
+                                    float *scratch);
+cf_status cf_sticky_transitions_f64(const cf_sticky_f64 *settings, double dt, double *matrix, double *transition_cache,
+                                    double *scratch);
 
 /* One step: dt time units pass, then a classifier of weight beta reports the K probabilities at `observed` (all NaN:
-   nothing seen). The state is the new reading. `passage` may be NULL without rates. */
-cf_status CF_(cf_sticky_update)(const CF_(cf_sticky) *settings, cf_real *state, const cf_real *observed, cf_real beta,
-                                cf_real dt, cf_real *passage, cf_real *scratch);
+   nothing seen). The state is the new estimate. `transition_cache` may be NULL without rates. */
+cf_status cf_sticky_update_f32(const cf_sticky_f32 *settings, float *state, const float *observed, float beta, float dt,
+                               float *transition_cache, float *scratch);
+cf_status cf_sticky_update_f64(const cf_sticky_f64 *settings, double *state, const double *observed, double beta,
+                               double dt, double *transition_cache, double *scratch);
 
-/* `steps` updates in a row, exactly as a loop of cf_sticky_update; arguments as for cf_dirichlet_run. The readings go to
+/* `steps` updates in a row, exactly as a loop of cf_sticky_update; arguments as for cf_dirichlet_run. The estimates go to
    `probs`, which may be NULL or `observed`. At a failure, *row tells where and the state is as before the call. */
-cf_status CF_(cf_sticky_run)(const CF_(cf_sticky) *settings, cf_real *state, size_t steps, const cf_real *observed,
-                             const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride, cf_real *probs,
-                             cf_real *passage, cf_real *scratch, size_t *row);
+cf_status cf_sticky_run_f32(const cf_sticky_f32 *settings, float *state, size_t steps, const float *observed,
+                            const float *beta, size_t beta_stride, const float *dt, size_t dt_stride, float *probs,
+                            float *transition_cache, float *scratch, size_t *row);
+cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, double *state, size_t steps, const double *observed,
+                            const double *beta, size_t beta_stride, const double *dt, size_t dt_stride, double *probs,
+                            double *transition_cache, double *scratch, size_t *row);
 
 /* ---- the adaptive policy ---- */
 
@@ -209,35 +244,53 @@ cf_status CF_(cf_sticky_run)(const CF_(cf_sticky) *settings, cf_real *state, siz
    constant. Fill all but the last three members, then let cf_adaptive_prepare compute those and check them all. Costs count in
    units of what a strong call costs more than a weak one. */
 typedef struct {
-    cf_real budget;       /* strong calls a step, below 1; or, if timed, cost a time unit */
-    cf_real weak;         /* what a weak call costs; 0 where the budget counts strong calls */
-    cf_real shortest;     /* least steps from one strong call to the next, 1 or more */
-    cf_real longest;      /* most steps, or as many usual steps' worth of time; at most 1e6 */
-    cf_real disagreement; /* weight of what the last weak answer denies, 0 to 1e3 */
-    cf_real floor;        /* doubt that always remains, 1e-4 to 1 */
-    cf_real patience;     /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
-    int timed;            /* the budget is a cost a time unit */
-    cf_real start, least, most;
-} CF_(cf_adaptive);
+    float budget;       /* strong calls per step, below 1; or, if timed, cost per time unit */
+    float weak;         /* what a weak call costs; 0 where the budget counts strong calls */
+    float min_gap;      /* least steps from one strong call to the next, 1 or more */
+    float max_gap;      /* most steps, or as many median steps' worth of time; at most 1e6 */
+    float disagreement; /* weight of the disagreement of the last weak output, 0 to 1e3 */
+    float floor;        /* uncertainty that always remains, 1e-4 to 1 */
+    float horizon;      /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
+    int timed;          /* the budget is a cost per time unit */
+    float start, least, most;
+} cf_adaptive_f32;
 
-/* The state of one stream: how far the threshold was raised; the usual time from step to step, 0 while it is not known; steps
-   since the last strong call, 0 before the first; what the last weak answer denied; the doubt that the last strong answer
-   left; what the budget allowed so far, up to the patience. */
+typedef struct {
+    double budget;       /* strong calls per step, below 1; or, if timed, cost per time unit */
+    double weak;         /* what a weak call costs; 0 where the budget counts strong calls */
+    double min_gap;      /* least steps from one strong call to the next, 1 or more */
+    double max_gap;      /* most steps, or as many median steps' worth of time; at most 1e6 */
+    double disagreement; /* weight of the disagreement of the last weak output, 0 to 1e3 */
+    double floor;        /* uncertainty that always remains, 1e-4 to 1 */
+    double horizon;      /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
+    int timed;           /* the budget is a cost per time unit */
+    double start, least, most;
+} cf_adaptive_f64;
+
+/* The state of one stream: the offset of the threshold; the median time from step to step, 0 while it is not known;
+   steps since the last strong call, 0 before the first; the disagreement of the last weak output; the uncertainty that
+   remained after the last strong output; the budget accrued so far, up to the horizon. */
 #define CF_ADAPTIVE_STATE 6
 
-cf_status CF_(cf_adaptive_prepare)(CF_(cf_adaptive) *settings);
+cf_status cf_adaptive_prepare_f32(cf_adaptive_f32 *settings);
+cf_status cf_adaptive_prepare_f64(cf_adaptive_f64 *settings);
 
 /* Starts a stream. */
-void CF_(cf_adaptive_start)(cf_real *state);
+void cf_adaptive_start_f32(float *state);
+void cf_adaptive_start_f64(double *state);
 
-/* Before a step: *strong tells whom to call, given the filter's reading (K numbers) and the time since the last strong call
+/* Before a step: *strong tells whom to call, given the filter's estimate (K numbers) and the time since the last strong call
    (anything before the first). Nothing changes. */
-cf_status CF_(cf_adaptive_choose)(const CF_(cf_adaptive) *settings, const cf_real *state, size_t classes,
-                                  const cf_real *probs, cf_real since, int *strong);
+cf_status cf_adaptive_choose_f32(const cf_adaptive_f32 *settings, const float *state, size_t classes,
+                                 const float *probs, float since, int *strong);
+cf_status cf_adaptive_choose_f64(const cf_adaptive_f64 *settings, const double *state, size_t classes,
+                                 const double *probs, double since, int *strong);
 
-/* After it: who was called, the chosen one or not, what it answered (all NaN: nothing), the reading before that answer, and
+/* After it: who was called, the chosen one or not, its output (all NaN: nothing), the estimate before that output, and
    the time since the step before. */
-cf_status CF_(cf_adaptive_called)(const CF_(cf_adaptive) *settings, cf_real *state, int strong, size_t classes,
-                                  const cf_real *answer, const cf_real *probs, cf_real dt);
+cf_status cf_adaptive_called_f32(const cf_adaptive_f32 *settings, float *state, int strong, size_t classes,
+                                 const float *observed, const float *probs, float dt);
+cf_status cf_adaptive_called_f64(const cf_adaptive_f64 *settings, double *state, int strong, size_t classes,
+                                 const double *observed, const double *probs, double dt);
 
 #endif

@@ -1,26 +1,30 @@
-/* One source, two precisions. Compile with -DCF_FLOAT for float; the default is double.
-   CF_(name) gives a function its precision: CF_(cf_log) is cf_log_f32 or cf_log_f64.
-   This header may be included again after CF_FLOAT has changed. */
+/* SPDX-License-Identifier: MIT */
+/* One source, two precisions: float where CF_FLOAT is defined, else double. A translation unit has one of them; the
+   files *_f32.c and *_f64.c choose it, and name what the text of *_impl.h defines. */
+#ifndef CF_REAL_H
+#define CF_REAL_H
+
+#include "cf.h"
+
 #include <float.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#undef cf_real
-#undef cf_bits
-#undef CF_
-#undef CF_R
-#undef CF_EPSILON
-
 #ifdef CF_FLOAT
-#define cf_real float
-#define cf_bits uint32_t
-#define CF_(name) name##_f32
+typedef float cf_real;
+typedef uint32_t cf_bits;
+typedef cf_dirichlet_f32 cf_dirichlet;
+typedef cf_channel_f32 cf_channel;
+typedef cf_sticky_f32 cf_sticky;
+typedef cf_adaptive_f32 cf_adaptive;
 #define CF_R(literal) literal##f
 #define CF_EPSILON FLT_EPSILON
 #else
-#define cf_real double
-#define cf_bits uint64_t
-#define CF_(name) name##_f64
+typedef double cf_real;
+typedef uint64_t cf_bits;
+typedef cf_dirichlet_f64 cf_dirichlet;
+typedef cf_channel_f64 cf_channel;
+typedef cf_sticky_f64 cf_sticky;
+typedef cf_adaptive_f64 cf_adaptive;
 #define CF_R(literal) literal
 #define CF_EPSILON DBL_EPSILON
 #endif
@@ -31,4 +35,6 @@
 #endif
 #if defined(__FAST_MATH__)
 #error "classfilter must not be compiled with -ffast-math: it changes the bits"
+#endif
+
 #endif

@@ -1,9 +1,11 @@
-/* Polynomial coefficients, lowest power first. Made by tests/c/fit_coefficients.py; do not edit.
+/* SPDX-License-Identifier: MIT */
+/* Polynomial coefficients, lowest power first. Made by tests/core/c/fit_coefficients.py; do not edit.
    With h = x + CF_SHIFT - 1/2 and w = 1 / h^2:
      digamma(x + CF_SHIFT)   = log h + w CF_PSI0(w)
      trigamma(x + CF_SHIFT)  = (1 + w CF_PSI1(w)) / h
      tetragamma(x + CF_SHIFT) = -(1 + w CF_PSI2(w)) / h^2
    log((1 + s) / (1 - s)) = 2 s (1 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r). */
+/* clang-format off */
 
 #ifdef CF_FLOAT
 #define CF_SHIFT 4

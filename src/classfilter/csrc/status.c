@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cf.h"
 
 const char *cf_strerror(cf_status status) {

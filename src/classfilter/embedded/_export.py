@@ -21,7 +21,15 @@ from ._golden import golden_header
 
 FIRMWARE = Path(__file__).parent / "firmware"
 CORE = Path(__file__).parents[1] / "csrc"
-HEADERS = ("cf.h", "cf_real.h", "check.h", "coefficients.h", "special.h", "status.c")
+HEADERS = (
+    "cf.h",
+    "cf_port.h",
+    "cf_real.h",
+    "coefficients.h",
+    "polygamma.h",
+    "status.c",
+    "validate.h",
+)
 
 
 def in_float32(config: Config) -> Config:
@@ -105,9 +113,11 @@ def _check_policy(policy: Policy, sources: list[str]) -> None:
 def core_files(config: Config) -> list[str]:
     """Return the files of the core that the settings need."""
     dirichlet = isinstance(config.filter, DirichletFilter)
-    files = [*HEADERS, *(("climb.h", "dirichlet.c") if dirichlet else ("sticky.c",))]
-    files += ["channel.c"] if config.channel else []
-    return [*files, "adaptive.c"] if isinstance(config.policy, Adaptive) else files
+    parts = ["dirichlet" if dirichlet else "sticky"]
+    parts += ["channel"] if config.channel else []
+    parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
+    files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
+    return [*files, "dirichlet_mode.h"] if dirichlet else files
 
 
 def config_header(config: Config, name: str) -> str:
@@ -119,8 +129,6 @@ def config_header(config: Config, name: str) -> str:
         "#ifndef CF_CONFIG_H",
         "#define CF_CONFIG_H",
         "",
-        "#undef CF_FLOAT",
-        "#define CF_FLOAT",
         "#undef CF_SMALL",
         "#define CF_SMALL",
         f"#define CF_CLASSES {K}",
@@ -130,7 +138,7 @@ def config_header(config: Config, name: str) -> str:
         f"enum {{ {', '.join(_names('CF_SOURCE', sources))} }};",
     ]
     if set(config.beta.values()) <= {0.0, 1.0}:
-        lines += ["#define CF_WHOLE"]
+        lines += ["#define CF_UNIT_WEIGHTS"]
     lines += _dirichlet(f) if isinstance(f, DirichletFilter) else _sticky(f)  # type: ignore[arg-type]
     lines += [_table("beta", list(config.beta.values()))]
     macros = []

@@ -1,6 +1,6 @@
 """Print csrc/coefficients.h: near-minimax polynomials of the core's special functions.
 
-    python tests/c/fit_coefficients.py > src/classfilter/csrc/coefficients.h
+    python tests/core/c/fit_coefficients.py > src/classfilter/csrc/coefficients.h
 
 Each polynomial is fitted in 60 digits by Chebyshev interpolation (mpmath's `chebyfit`) on the
 range in which the core uses it, with as many terms as the precision deserves.
@@ -14,12 +14,14 @@ mp.dps = 60
 TINY = mpf(10) ** -12  # the functions below are 0/0 at the left end
 
 HEADER = """\
-/* Polynomial coefficients, lowest power first. Made by tests/c/fit_coefficients.py; do not edit.
+/* SPDX-License-Identifier: MIT */
+/* Polynomial coefficients, lowest power first. Made by tests/core/c/fit_coefficients.py; do not edit.
    With h = x + CF_SHIFT - 1/2 and w = 1 / h^2:
      digamma(x + CF_SHIFT)   = log h + w CF_PSI0(w)
      trigamma(x + CF_SHIFT)  = (1 + w CF_PSI1(w)) / h
      tetragamma(x + CF_SHIFT) = -(1 + w CF_PSI2(w)) / h^2
    log((1 + s) / (1 - s)) = 2 s (1 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r). */
+/* clang-format off */
 """
 
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: bytes become settings and a stream of updates; whatever they are, the contract of cf.h must hold.
 
    With clang: -fsanitize=fuzzer,address,undefined. Otherwise compile with -DSTANDALONE: the program then feeds itself
@@ -83,7 +84,8 @@ static void fuzz_dirichlet(source in) {
         memcpy(twin, state, sizeof state);
         status = CF_(cf_dirichlet_update)(&f, state, r.observed, r.beta, r.dt, probs, scratch);
         memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
-        REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, again, scratch, &number) == status,
+        REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, again, scratch, &number, NULL) ==
+                    status,
                 "status %d", (int)status);
         if (status == CF_OK) {
             require_sound(&f, state, probs);
@@ -98,7 +100,8 @@ static void fuzz_dirichlet(source in) {
 }
 
 static void fuzz_sticky(source in) {
-    static cf_real scratch[CF_STICKY_SCRATCH(MOST)], passage[CF_STICKY_PASSAGE(MOST)], other[CF_STICKY_PASSAGE(MOST)];
+    static cf_real scratch[CF_STICKY_SCRATCH(MOST)], transition_cache[CF_STICKY_CACHE(MOST)],
+        other[CF_STICKY_CACHE(MOST)];
     static cf_real rates[MOST * MOST];
     cf_real prior[MOST], table[CF_STICKY_TABLE(MOST)], state[MOST], before[MOST], twin[MOST], probs[MOST], sum = 0;
     CF_(cf_sticky) f;
@@ -116,7 +119,7 @@ static void fuzz_sticky(source in) {
     }
     if (CF_(cf_sticky_prepare)(&f, prior, table) != CF_OK) return;
     REQUIRE(CF_(cf_sticky_start)(&f, table, state) == CF_OK, "start");
-    passage[0] = -1;
+    transition_cache[0] = -1;
 
     while (in.left > 0) {
         const row r = next_row(&in, f.classes);
@@ -124,10 +127,11 @@ static void fuzz_sticky(source in) {
         size_t number = 0;
         memcpy(before, state, sizeof state);
         memcpy(twin, state, sizeof state);
-        status = CF_(cf_sticky_update)(&f, state, r.observed, r.beta, r.dt, passage, scratch);
+        status = CF_(cf_sticky_update)(&f, state, r.observed, r.beta, r.dt, transition_cache, scratch);
         memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
         other[0] = -1;                                 /* nor what was remembered of the last dt */
-        REQUIRE(CF_(cf_sticky_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, probs, other, scratch, &number) == status,
+        REQUIRE(CF_(cf_sticky_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, probs, other, scratch, &number) ==
+                    status,
                 "status %d", (int)status);
         if (status == CF_OK) {
             require_distribution(f.classes, state);
@@ -147,21 +151,22 @@ static void fuzz_adaptive(source in) {
     f.timed = (int)(next_byte(&in) & 1);
     f.budget = next_number(&in);
     f.weak = next_number(&in);
-    f.shortest = (cf_real)(next_byte(&in) % 4);
-    f.longest = (cf_real)next_byte(&in);
+    f.min_gap = (cf_real)(next_byte(&in) % 4);
+    f.max_gap = (cf_real)next_byte(&in);
     f.disagreement = next_number(&in);
     f.floor = next_byte(&in) < 200 ? CF_R(0.02) : next_number(&in);
-    f.patience = 1 + 100 * next_number(&in);
+    f.horizon = 1 + 100 * next_number(&in);
     if (CF_(cf_adaptive_prepare)(&f) != CF_OK) return;
     CF_(cf_adaptive_start)(state);
     while (in.left > 0) {
         const row reading = next_row(&in, classes), answer = next_row(&in, classes);
         int strong = -1;
-        cf_status status = CF_(cf_adaptive_choose)(&f, state, classes, reading.observed, 1000 * next_number(&in), &strong);
+        cf_status status =
+            CF_(cf_adaptive_choose)(&f, state, classes, reading.observed, 1000 * next_number(&in), &strong);
         if (status == CF_OK) {
             REQUIRE(strong == 0 || strong == 1, "strong %d", strong);
-            REQUIRE(strong || (state[2] >= 1 && state[2] < f.longest), "gap %g", (double)state[2]);
-            REQUIRE(!strong || state[2] < 1 || state[2] >= f.shortest, "gap %g", (double)state[2]);
+            REQUIRE(strong || (state[2] >= 1 && state[2] < f.max_gap), "gap %g", (double)state[2]);
+            REQUIRE(!strong || state[2] < 1 || state[2] >= f.min_gap, "gap %g", (double)state[2]);
         } else {
             REQUIRE(strong == -1, "a failed call chose");
         }
@@ -176,7 +181,7 @@ static void fuzz_adaptive(source in) {
         REQUIRE(state[1] >= 0 && state[1] <= CF_R(1.1e30), "step %g", (double)state[1]);
         REQUIRE(state[2] == (cf_real)(strong ? 1 : before[2] < 1 ? 0 : before[2] + 1), "gap %g", (double)state[2]);
         REQUIRE(state[3] >= 0 && state[3] <= 1 && state[4] >= 0 && state[4] <= 1, "surprise %g", (double)state[3]);
-        REQUIRE(state[5] >= 0 && state[5] <= f.patience, "due %g", (double)state[5]);
+        REQUIRE(state[5] >= 0 && state[5] <= f.horizon, "due %g", (double)state[5]);
     }
 }
 

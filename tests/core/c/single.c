@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The decision alone against the whole filter, in the same precision: the class of the largest alpha. Prints how many
    decisions were compared; where two alphas are within a millionth of each other, either is right. */
 #include "invariants.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ten million updates that try to break the filters; prints what they took, and a digest of every bit of the results,
    which must be the same for every compiler, option and processor. The argument divides the numbers of updates. */
 #include "invariants.h"
@@ -44,7 +45,7 @@ static void fill(rows kind, size_t classes, size_t step, cf_real *row) {
 static void stress(rows kind, size_t classes, double gamma, double beta, double anchor, size_t steps) {
     static cf_real prior[MOST], prior_nu[MOST], state[MOST + 1], row[MOST], probs[MOST];
     CF_(cf_dirichlet) f;
-    size_t i, k, taken = 0;
+    size_t i, k, iterations = 0;
     memset(&f, 0, sizeof f);
     f.classes = classes;
     f.gamma = (cf_real)gamma;
@@ -55,18 +56,21 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
     REQUIRE(CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) == CF_OK, "settings");
     REQUIRE(CF_(cf_dirichlet_start)(&f, prior, 1, state) == CF_OK, "start");
     for (i = 0; i < steps; i++) {
-        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta), dt = (cf_real)(kind == SPARSE ? 3 * uniform() : 1);
+        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta),
+                      dt = (cf_real)(kind == SPARSE ? 3 * uniform() : 1);
         cf_status status;
         fill(kind, classes, i, row);
 #ifdef CF_SMALL
         status = CF_(cf_dirichlet_update)(&f, state, row, weight, dt, probs, scratch);
 #else
-        status = CF_(cf_dirichlet_run)(&f, state, 1, row, &weight, 0, &dt, 0, probs, scratch, &taken);
+        size_t failed = 0;
+        status = CF_(cf_dirichlet_run)(&f, state, 1, row, &weight, 0, &dt, 0, probs, scratch, &failed, &iterations);
 #endif
-        REQUIRE(status == CF_OK, "%s: kind %d, K %zu, gamma %g, step %zu", cf_strerror(status), (int)kind, classes, gamma, i);
+        REQUIRE(status == CF_OK, "%s: kind %d, K %zu, gamma %g, step %zu", cf_strerror(status), (int)kind, classes,
+                gamma, i);
         require_sound(&f, state, probs);
         add_to_digest(probs, classes);
-        if (taken > most_iterations) most_iterations = taken;
+        if (iterations > most_iterations) most_iterations = iterations;
     }
     add_to_digest(state, classes + 1);
     updates += steps;
@@ -75,7 +79,7 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
 /* `rates` 0: it stays with probability gamma, else rates up to `rates`. */
 static void stress_sticky(rows kind, size_t classes, double gamma, double beta, double rates, size_t steps) {
     enum { FEW = 40 };
-    static cf_real matrix[FEW * FEW], table[CF_STICKY_TABLE(FEW)], passage[CF_STICKY_PASSAGE(FEW)];
+    static cf_real matrix[FEW * FEW], table[CF_STICKY_TABLE(FEW)], transition_cache[CF_STICKY_CACHE(FEW)];
     static cf_real prior[FEW], state[FEW], row[FEW], work[CF_STICKY_SCRATCH(FEW)];
     CF_(cf_sticky) f;
     size_t i, k;
@@ -88,14 +92,15 @@ static void stress_sticky(rows kind, size_t classes, double gamma, double beta, 
     for (k = 0; k < classes * classes; k++) matrix[k] = (cf_real)(rates * uniform() * uniform());
     for (k = 0; k < classes; k++) sum += (double)(prior[k] = (cf_real)(0.1 + uniform()));
     for (k = 0; k < classes; k++) prior[k] /= (cf_real)sum;
-    passage[0] = -1;
+    transition_cache[0] = -1;
     REQUIRE(CF_(cf_sticky_prepare)(&f, prior, table) == CF_OK, "settings");
     REQUIRE(CF_(cf_sticky_start)(&f, table, state) == CF_OK, "start");
     for (i = 0; i < steps; i++) {
-        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta), dt = (cf_real)(kind == SPARSE ? 30 * uniform() : 1);
+        const cf_real weight = (cf_real)(beta < 0 ? uniform() : beta),
+                      dt = (cf_real)(kind == SPARSE ? 30 * uniform() : 1);
         cf_status status;
         fill(kind, classes, i, row);
-        status = CF_(cf_sticky_update)(&f, state, row, weight, dt, passage, work);
+        status = CF_(cf_sticky_update)(&f, state, row, weight, dt, transition_cache, work);
         REQUIRE(status == CF_OK, "%s: kind %d, K %zu, step %zu", cf_strerror(status), (int)kind, classes, i);
         require_distribution(classes, state);
         add_to_digest(state, classes);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The core for this configuration, in one translation unit: compile this file, no option is needed. */
 
 /* The same bits on every machine: a product and a sum are rounded each. */
@@ -11,17 +12,17 @@
 #include "classfilter.h"
 
 #ifdef CF_DIRICHLET
-#include "core/dirichlet.c"
+#include "core/dirichlet_f32.c"
 #else
-#include "core/sticky.c"
+#include "core/sticky_f32.c"
 #endif
 #ifdef CF_CHANNELS
-#include "core/channel.c"
+#include "core/channel_f32.c"
 #endif
 #ifdef CF_ADAPTIVE
-#include "core/adaptive.c"
+#include "core/policy_adaptive_f32.c"
 
-static void read_f32(const cf_stream_f32 *stream, float *probs) {
+static void read_estimate(const cf_stream_f32 *stream, float *probs) {
 #ifdef CF_DIRICHLET
     cf_dirichlet_read_f32(&cf_config_filter, stream->state, probs);
 #else
@@ -36,10 +37,10 @@ cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source) {
     const float since = stream->since + dt;
     int strong;
 #ifdef CF_ADAPTIVE
-    float held[CF_CLASSES];
+    float estimate[CF_CLASSES];
     cf_status status;
-    read_f32(stream, held);
-    status = cf_adaptive_choose_f32(&cf_config_policy, stream->policy, CF_CLASSES, held, since, &strong);
+    read_estimate(stream, estimate);
+    status = cf_adaptive_choose_f32(&cf_config_policy, stream->policy, CF_CLASSES, estimate, since, &strong);
     if (status != CF_OK) return status;
 #elif defined(CF_EVERY)
     (void)since;
@@ -56,7 +57,7 @@ void cf_start_f32(cf_stream_f32 *stream) {
     size_t i;
     for (i = 0; i < sizeof stream->state / sizeof stream->state[0]; i++) stream->state[i] = cf_config_start[i];
 #ifdef CF_RATES
-    stream->passage[0] = -1;
+    stream->transition_cache[0] = -1;
 #endif
 #ifdef CF_POLICY
     stream->since = 0;
@@ -71,7 +72,7 @@ void cf_start_f32(cf_stream_f32 *stream) {
 cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed, float dt, float *probs) {
     cf_status status;
 #ifdef CF_CHANNELS
-    float right[CF_CLASSES];
+    float corrected[CF_CLASSES];
 #endif
 #ifdef CF_DIRICHLET
     float scratch[CF_DIRICHLET_SCRATCH(CF_CLASSES)];
@@ -81,25 +82,27 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
     float scratch[CF_STICKY_SCRATCH_STAY(CF_CLASSES)];
 #endif
 #ifdef CF_ADAPTIVE
-    float held[CF_CLASSES];
-    read_f32(stream, held);
+    float estimate[CF_CLASSES];
+    read_estimate(stream, estimate);
 #endif
     if (source < 0 || source >= CF_SOURCES) return CF_BAD_BETA;
 #ifdef CF_CHANNELS
     if (cf_config_channel[source].classes > 0) {
-        status = cf_channel_apply_f32(&cf_config_channel[source], observed, right);
+        status = cf_channel_apply_f32(&cf_config_channel[source], observed, corrected);
         if (status != CF_OK) return status;
-        observed = right;
+        observed = corrected;
     }
 #endif
 #ifdef CF_DIRICHLET
-    status = cf_dirichlet_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, probs, scratch);
+    status =
+        cf_dirichlet_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, probs, scratch);
 #else
 #ifdef CF_RATES
-    status = cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, stream->passage,
-                                  scratch);
+    status = cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt,
+                                  stream->transition_cache, scratch);
 #else
-    status = cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, NULL, scratch);
+    status =
+        cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, NULL, scratch);
 #endif
     if (status == CF_OK && probs != NULL) {
         size_t k;
@@ -109,8 +112,8 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
 #ifdef CF_POLICY
     if (status == CF_OK) { /* what the filter takes, the policy takes */
 #ifdef CF_ADAPTIVE
-        status = cf_adaptive_called_f32(&cf_config_policy, stream->policy, source == CF_STRONG, CF_CLASSES, observed, held,
-                                        dt);
+        status = cf_adaptive_called_f32(&cf_config_policy, stream->policy, source == CF_STRONG, CF_CLASSES, observed,
+                                        estimate, dt);
 #else
         stream->gap = source == CF_STRONG ? 1 : stream->gap > 0 ? stream->gap + 1 : 0;
 #endif
@@ -122,12 +125,12 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
 
 int cf_label_f32(const cf_stream_f32 *stream) {
 #ifdef CF_DIRICHLET
-    const float *const certain = stream->state + 1;
+    const float *const belief = stream->state + 1;
 #else
-    const float *const certain = stream->state;
+    const float *const belief = stream->state;
 #endif
     int label = 0, k;
     for (k = 1; k < CF_CLASSES; k++)
-        if (certain[k] > certain[label]) label = k;
+        if (belief[k] > belief[label]) label = k;
     return label;
 }

@@ -1,4 +1,5 @@
-/* Thousands of made-up answers through the filter, against the results that Python had for them: all by a CRC, the
+/* SPDX-License-Identifier: MIT */
+/* Thousands of made-up outputs through the filter, against the results that Python had for them: all by a CRC, the
    first rows in full. Compile with -DCF_SELFTEST_MAIN for a program of its own. */
 #include "selftest.h"
 
@@ -40,7 +41,7 @@ static void make_row(uint32_t *seed, int *source, float *dt, float *observed) {
     *dt = step == 6 ? (float)next(seed, 1000) / 16 : steps[step];
     for (k = 0; k < CF_CLASSES; k++) {
         parts[k] = next(seed, 256);
-        if (kind == 1) parts[k] = 0;                         /* sure of a class: the rest are noughts */
+        if (kind == 1) parts[k] = 0;                         /* sure of a class: the rest are zeros */
         if (kind > 3) parts[k] = parts[k] * parts[k] / 1024; /* rather sure */
         if ((uint32_t)k == sure) parts[k] += 64;
         total += parts[k];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether this machine gives the bits that Python gave: run it once on a new board or compiler. */
 #ifndef CF_SELFTEST_H
 #define CF_SELFTEST_H

@@ -1,8 +1,6 @@
-/* The binding of StickyFilter. */
-#ifndef CLASSFILTER_STICKY_H
-#define CLASSFILTER_STICKY_H
-
-#include "_binding.h"
+/* SPDX-License-Identifier: MIT */
+/* The compiled part of StickyFilter. */
+#include "binding.h"
 
 typedef struct {
     Core core;
@@ -10,15 +8,15 @@ typedef struct {
         cf_sticky_f32 f32;
         cf_sticky_f64 f64;
     } settings;
-    void *table, *rates, *passage;
+    void *table, *rates, *cache;
 } Sticky;
 
 static void *sticky_settings(Core *self) { return &((Sticky *)self)->settings; }
 
-static void *sticky_passage(Core *self) { return ((Sticky *)self)->passage; }
+static void *sticky_cache(Core *self) { return ((Sticky *)self)->cache; }
 
 /* Without rates the K x K parts are left out. */
-static size_t sticky_passage_size(size_t classes, int rates) { return rates ? CF_STICKY_PASSAGE(classes) : 1; }
+static size_t sticky_cache_size(size_t classes, int rates) { return rates ? CF_STICKY_CACHE(classes) : 1; }
 
 static size_t sticky_scratch_size(size_t classes, int rates) {
     return rates ? CF_STICKY_SCRATCH(classes) : CF_STICKY_SCRATCH_STAY(classes);
@@ -26,19 +24,20 @@ static size_t sticky_scratch_size(size_t classes, int rates) {
 
 static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
-    PyObject *given[3], *out;
+    PyObject *inputs[3], *out;
     double beta = 1, dt = 1;
     cf_status status;
-    if (!ready(self) || three_arguments("update", args, nargs, names, given) < 0) return NULL;
-    if (take_row(self, given[0]) < 0 || take_number(given[1], "beta", &beta) < 0 || take_number(given[2], "dt", &dt) < 0)
+    if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
+    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 ||
+        take_number(inputs[2], "dt", &dt) < 0)
         return NULL;
     out = new_row(self);
     if (out == NULL) return NULL;
     if (self->single)
         status = cf_sticky_update_f32(sticky_settings(self), self->state, self->observed, (float)beta, (float)dt,
-                                      sticky_passage(self), self->scratch);
+                                      sticky_cache(self), self->scratch);
     else
-        status = cf_sticky_update_f64(sticky_settings(self), self->state, self->observed, beta, dt, sticky_passage(self),
+        status = cf_sticky_update_f64(sticky_settings(self), self->state, self->observed, beta, dt, sticky_cache(self),
                                       self->scratch);
     if (status == CF_OK) {
         memcpy(PyArray_DATA((PyArrayObject *)out), self->state, self->classes * size_of(self));
@@ -50,31 +49,31 @@ static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize
 
 static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
-    PyObject *given[3], *result = NULL;
+    PyObject *inputs[3], *result = NULL;
     PyArrayObject *out;
     Rows rows;
-    void *scratch, *state, *passage;
-    size_t row = 0, passage_size, scratch_size;
+    void *scratch, *state, *cache;
+    size_t row = 0, cache_size, scratch_size;
     cf_status status;
-    if (!ready(self) || three_arguments("run", args, nargs, names, given) < 0) return NULL;
-    if (take_rows(self, given[0], given[1], given[2], &rows) < 0) return NULL;
+    if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
+    if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
     out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
     /* Its own memory: while the GIL is free, others may use the filter. */
-    passage_size = sticky_passage_size(self->classes, ((Sticky *)self)->rates != NULL);
+    cache_size = sticky_cache_size(self->classes, ((Sticky *)self)->rates != NULL);
     scratch_size = sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL);
-    scratch = PyMem_Malloc((scratch_size + self->classes + passage_size) * size_of(self));
+    scratch = PyMem_Malloc((scratch_size + self->classes + cache_size) * size_of(self));
     if (out == NULL || scratch == NULL) {
         if (out != NULL) PyErr_NoMemory();
         goto done;
     }
-    state = at(self, scratch, scratch_size);
-    passage = at(self, state, self->classes);
+    state = element(self, scratch, scratch_size);
+    cache = element(self, state, self->classes);
     memcpy(state, self->state, self->classes * size_of(self));
-    memcpy(passage, sticky_passage(self), passage_size * size_of(self));
+    memcpy(cache, sticky_cache(self), cache_size * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_sticky_run,
                   (sticky_settings(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
-                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), passage, scratch, &row));
+                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), cache, scratch, &row));
     Py_END_ALLOW_THREADS
     if (status == CF_OK) {
         memcpy(self->state, state, self->classes * size_of(self));
@@ -108,28 +107,28 @@ static PyObject *sticky_restore(PyObject *object, PyObject *probs) {
     status = CALL(self, cf_sticky_start, (sticky_settings(self), PyArray_DATA(array), self->state));
     Py_DECREF(array);
     if (status != CF_OK) {
-        raise_plain(status);
+        raise_settings_error(status);
         return NULL;
     }
     Py_RETURN_NONE;
 }
 
-static PyObject *sticky_transitions(PyObject *object, PyObject *given) {
+static PyObject *sticky_transitions(PyObject *object, PyObject *dt_object) {
     Core *self = (Core *)object;
     double dt = 1;
     npy_intp shape[2];
     PyObject *out;
     void *matrix;
     cf_status status;
-    if (!ready(self) || take_number(given, "dt", &dt) < 0) return NULL;
+    if (!ready(self) || take_number(dt_object, "dt", &dt) < 0) return NULL;
     shape[0] = shape[1] = (npy_intp)self->classes;
     out = PyArray_SimpleNew(2, shape, type_of(self));
     if (out == NULL) return NULL;
     matrix = PyArray_DATA((PyArrayObject *)out);
     if (self->single)
-        status = cf_sticky_transitions_f32(sticky_settings(self), (float)dt, matrix, sticky_passage(self), self->scratch);
+        status = cf_sticky_transitions_f32(sticky_settings(self), (float)dt, matrix, sticky_cache(self), self->scratch);
     else
-        status = cf_sticky_transitions_f64(sticky_settings(self), dt, matrix, sticky_passage(self), self->scratch);
+        status = cf_sticky_transitions_f64(sticky_settings(self), dt, matrix, sticky_cache(self), self->scratch);
     if (status == CF_OK) return out;
     Py_DECREF(out);
     return raise_status(self, status, -1, NULL, 1, dt);
@@ -151,7 +150,7 @@ static PyObject *sticky_prior(PyObject *object, void *nothing) {
     return ready((Core *)object) ? sticky_row((Core *)object, ((Sticky *)object)->table) : NULL;
 }
 
-/* What cf_sticky_prepare made: log_stay, fastest, the table (4, K), and the rates (K, K) or None. */
+/* What cf_sticky_prepare computed: log_stay, fastest, the table (4, K), and the rates (K, K) or None. */
 static PyObject *sticky_prepared(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     Sticky *of = (Sticky *)object;
@@ -173,7 +172,7 @@ static PyObject *sticky_prepared(PyObject *object, void *nothing) {
     row = self->classes * size_of(self);
     for (i = 0; i < 4; i++)
         memcpy((char *)PyArray_DATA((PyArrayObject *)table) + i * row,
-               at(self, of->table, i * CF_STICKY_ROW(self->classes)), row);
+               element(self, of->table, i * CF_STICKY_ROW(self->classes)), row);
     if (of->rates == NULL)
         Py_INCREF(rates);
     else
@@ -184,27 +183,27 @@ static PyObject *sticky_prepared(PyObject *object, void *nothing) {
 
 static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"prior", "stay", "rates", "floor", "single", NULL};
-    Sticky made;
-    Core *const self = &made.core;
-    PyObject *prior_given, *rates_given;
+    Sticky fresh;
+    Core *const self = &fresh.core;
+    PyObject *prior_object, *rates_object;
     PyArrayObject *prior, *rates = NULL;
     double stay, floor;
     int single;
-    size_t classes, table, passage, scratch;
+    size_t classes, table, cache, scratch;
     cf_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdOdp:Sticky", names, &prior_given, &stay, &rates_given, &floor,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdOdp:Sticky", names, &prior_object, &stay, &rates_object, &floor,
                                      &single))
         return -1;
-    memset(&made, 0, sizeof made);
+    memset(&fresh, 0, sizeof fresh);
     self->single = single;
-    prior = as_array(self, prior_given, "prior", 1, 1);
+    prior = as_array(self, prior_object, "prior", 1, 1);
     if (prior == NULL) return -1;
     classes = self->classes = (size_t)PyArray_DIM(prior, 0);
-    if (rates_given != Py_None) {
-        rates = as_array(self, rates_given, "rates", 2, 2);
+    if (rates_object != Py_None) {
+        rates = as_array(self, rates_object, "rates", 2, 2);
         if (rates != NULL &&
             (PyArray_DIM(rates, 0) != (npy_intp)classes || PyArray_DIM(rates, 1) != (npy_intp)classes)) {
-            PyErr_SetString(PyExc_ValueError, "rates must have one row and one column a class");
+            PyErr_SetString(PyExc_ValueError, "rates must have one row and one column per class");
             Py_DECREF(rates);
             rates = NULL;
         }
@@ -214,10 +213,10 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         }
     }
     table = CF_STICKY_TABLE(classes);
-    passage = sticky_passage_size(classes, rates != NULL);
+    cache = sticky_cache_size(classes, rates != NULL);
     scratch = sticky_scratch_size(classes, rates != NULL);
     self->memory =
-        PyMem_Malloc((3 * classes + table + passage + scratch + (rates != NULL ? classes * classes : 0)) * size_of(self));
+        PyMem_Malloc((3 * classes + table + cache + scratch + (rates != NULL ? classes * classes : 0)) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(prior);
         Py_XDECREF(rates);
@@ -225,43 +224,43 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         return -1;
     }
     self->state = self->memory;
-    self->start = at(self, self->state, classes);
-    self->observed = at(self, self->start, classes);
-    made.table = at(self, self->observed, classes);
-    made.passage = at(self, made.table, table);
-    self->scratch = at(self, made.passage, passage);
-    set(self, made.passage, 0, -1.0);
+    self->start = element(self, self->state, classes);
+    self->observed = element(self, self->start, classes);
+    fresh.table = element(self, self->observed, classes);
+    fresh.cache = element(self, fresh.table, table);
+    self->scratch = element(self, fresh.cache, cache);
+    set_number(self, fresh.cache, 0, -1.0);
     if (rates != NULL) {
-        made.rates = at(self, self->scratch, scratch);
-        memcpy(made.rates, PyArray_DATA(rates), classes * classes * size_of(self));
+        fresh.rates = element(self, self->scratch, scratch);
+        memcpy(fresh.rates, PyArray_DATA(rates), classes * classes * size_of(self));
     }
     /* The settings point into the memory, never into the object, so both may be moved together. */
     if (single) {
-        made.settings.f32.classes = classes;
-        made.settings.f32.stay = (float)stay;
-        made.settings.f32.floor = (float)floor;
-        made.settings.f32.rates = made.rates;
+        fresh.settings.f32.classes = classes;
+        fresh.settings.f32.stay = (float)stay;
+        fresh.settings.f32.floor = (float)floor;
+        fresh.settings.f32.rates = fresh.rates;
     } else {
-        made.settings.f64.classes = classes;
-        made.settings.f64.stay = stay;
-        made.settings.f64.floor = floor;
-        made.settings.f64.rates = made.rates;
+        fresh.settings.f64.classes = classes;
+        fresh.settings.f64.stay = stay;
+        fresh.settings.f64.floor = floor;
+        fresh.settings.f64.rates = fresh.rates;
     }
-    status = CALL(self, cf_sticky_prepare, ((void *)&made.settings, PyArray_DATA(prior), made.table));
-    if (status == CF_OK) status = CALL(self, cf_sticky_start, ((void *)&made.settings, made.table, self->start));
+    status = CALL(self, cf_sticky_prepare, ((void *)&fresh.settings, PyArray_DATA(prior), fresh.table));
+    if (status == CF_OK) status = CALL(self, cf_sticky_start, ((void *)&fresh.settings, fresh.table, self->start));
     Py_DECREF(prior);
     Py_XDECREF(rates);
     if (status != CF_OK) {
         PyMem_Free(self->memory);
-        raise_plain(status);
+        raise_settings_error(status);
         return -1;
     }
     memcpy(self->state, self->start, classes * size_of(self));
     take_over((Core *)object, self);
-    ((Sticky *)object)->settings = made.settings;
-    ((Sticky *)object)->table = made.table;
-    ((Sticky *)object)->rates = made.rates;
-    ((Sticky *)object)->passage = made.passage;
+    ((Sticky *)object)->settings = fresh.settings;
+    ((Sticky *)object)->table = fresh.table;
+    ((Sticky *)object)->rates = fresh.rates;
+    ((Sticky *)object)->cache = fresh.cache;
     return 0;
 }
 
@@ -278,7 +277,7 @@ static PyMethodDef sticky_methods[] = {
 static PyGetSetDef sticky_properties[] = {
     {"probs", sticky_probs, NULL, "The current class probabilities, shape (K,).", NULL},
     {"prior", sticky_prior, NULL, "The classes' probabilities without any data, shape (K,).", NULL},
-    {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see export.py.", NULL},
+    {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see embedded/_export.py.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -291,7 +290,5 @@ static PyType_Slot sticky_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec sticky_spec = {"classfilter._core.Sticky", sizeof(Sticky), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                                  sticky_slots};
-
-#endif
+PyType_Spec sticky_spec = {"classfilter._core.Sticky", sizeof(Sticky), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                           sticky_slots};

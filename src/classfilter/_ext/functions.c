@@ -1,8 +1,6 @@
-/* The binding of what is no type: special functions, the check of rows, the channel. */
-#ifndef CLASSFILTER_FUNCTIONS_H
-#define CLASSFILTER_FUNCTIONS_H
-
-#include "_binding.h"
+/* SPDX-License-Identifier: MIT */
+/* The functions of the module: special functions, the check of rows, the channel. */
+#include "binding.h"
 
 /* ---- the special functions, for tests ---- */
 
@@ -36,14 +34,14 @@ static PyObject *trigamma(PyObject *m, PyObject *x) { return (void)m, special(x,
 static PyObject *check_row(PyObject *m, PyObject *args) {
     Core of;
     Py_ssize_t classes;
-    PyObject *probs, *beta_given, *dt_given, *out;
+    PyObject *probs, *beta_object, *dt_object, *out;
     double beta, dt;
     size_t row;
     cf_status status;
     (void)m;
     memset(&of, 0, sizeof of);
-    if (!PyArg_ParseTuple(args, "nOOO:check_row", &classes, &probs, &beta_given, &dt_given)) return NULL;
-    if (take_number(beta_given, "beta", &beta) < 0 || take_number(dt_given, "dt", &dt) < 0) return NULL;
+    if (!PyArg_ParseTuple(args, "nOOO:check_row", &classes, &probs, &beta_object, &dt_object)) return NULL;
+    if (take_number(beta_object, "beta", &beta) < 0 || take_number(dt_object, "dt", &dt) < 0) return NULL;
     of.classes = (size_t)classes;
     out = new_row(&of);
     if (out == NULL) return NULL;
@@ -81,25 +79,25 @@ static PyObject *check_rows(PyObject *m, PyObject *args) {
 
 /* ---- the channel ---- */
 
-static PyObject *put_right(PyObject *m, PyObject *args) {
+static PyObject *apply_channel(PyObject *m, PyObject *args) {
     Core of;
-    PyObject *matrix_given, *prior_given, *probs_given;
+    PyObject *matrix_object, *prior_object, *probs_object;
     PyArrayObject *matrix = NULL, *prior = NULL, *probs = NULL, *out = NULL;
     cf_channel_f32 f32;
     cf_channel_f64 f64;
     size_t i, rows = 0;
     (void)m;
     memset(&of, 0, sizeof of);
-    if (!PyArg_ParseTuple(args, "OOO:put_right", &matrix_given, &prior_given, &probs_given)) return NULL;
-    of.single = PyArray_Check(probs_given) && PyArray_TYPE((PyArrayObject *)probs_given) == NPY_FLOAT;
-    prior = as_array(&of, prior_given, "log_prior", 1, 1);
+    if (!PyArg_ParseTuple(args, "OOO:apply_channel", &matrix_object, &prior_object, &probs_object)) return NULL;
+    of.single = PyArray_Check(probs_object) && PyArray_TYPE((PyArrayObject *)probs_object) == NPY_FLOAT;
+    prior = as_array(&of, prior_object, "log_prior", 1, 1);
     if (prior == NULL) return NULL;
     of.classes = (size_t)PyArray_DIM(prior, 0);
-    matrix = as_array(&of, matrix_given, "log_matrix", 2, 2);
-    probs = matrix == NULL ? NULL : as_array(&of, probs_given, "probs", 2, 2);
+    matrix = as_array(&of, matrix_object, "log_matrix", 2, 2);
+    probs = matrix == NULL ? NULL : as_array(&of, probs_object, "probs", 2, 2);
     if (probs == NULL) goto done;
     if (PyArray_SIZE(matrix) != (npy_intp)(of.classes * of.classes)) {
-        PyErr_SetString(PyExc_ValueError, "log_matrix must have one row and one column a class");
+        PyErr_SetString(PyExc_ValueError, "log_matrix must have one row and one column per class");
         goto done;
     }
     if (PyArray_DIM(probs, 1) != (npy_intp)of.classes) {
@@ -114,9 +112,10 @@ static PyObject *put_right(PyObject *m, PyObject *args) {
     f32.log_matrix = PyArray_DATA(matrix);
     f64.log_matrix = PyArray_DATA(matrix);
     for (i = 0; i < rows; i++) {
-        const void *from = at(&of, PyArray_DATA(probs), i * of.classes);
-        void *to = at(&of, PyArray_DATA(out), i * of.classes);
-        const cf_status status = of.single ? cf_channel_apply_f32(&f32, from, to) : cf_channel_apply_f64(&f64, from, to);
+        const void *from = element(&of, PyArray_DATA(probs), i * of.classes);
+        void *to = element(&of, PyArray_DATA(out), i * of.classes);
+        const cf_status status =
+            of.single ? cf_channel_apply_f32(&f32, from, to) : cf_channel_apply_f64(&f64, from, to);
         if (status != CF_OK) {
             raise_status(&of, status, (Py_ssize_t)i, from, 1, 1);
             Py_CLEAR(out);
@@ -130,18 +129,20 @@ done:
     return (PyObject *)out;
 }
 
-static PyMethodDef functions[] = {
-    {"put_right", put_right, METH_VARARGS,
-     "put_right($module, log_matrix, log_prior, probs, /)\n--\n\nAnswers put right by a channel, in the precision of probs."},
+PyMethodDef functions[] = {
+    {"apply_channel", apply_channel, METH_VARARGS,
+     "apply_channel($module, log_matrix, log_prior, probs, /)\n--\n\nOutputs of a classifier corrected by a channel, "
+     "in the precision of probs."},
     {"check_row", check_row, METH_VARARGS,
-     "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad ones."},
+     "check_row($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `update` as numbers, or the error of bad "
+     "ones."},
     {"check_rows", check_rows, METH_VARARGS,
-     "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad ones."},
+     "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad "
+     "ones."},
     {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
     {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
     {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},
-    {"trigamma", trigamma, METH_O, "trigamma($module, x, /)\n--\n\nThe core's trigamma function, in the precision of x."},
+    {"trigamma", trigamma, METH_O,
+     "trigamma($module, x, /)\n--\n\nThe core's trigamma function, in the precision of x."},
     {NULL, NULL, 0, NULL},
 };
-
-#endif

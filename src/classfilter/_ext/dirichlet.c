@@ -1,9 +1,6 @@
-/* The binding: argument checks, conversions and messages; no mathematics. */
-#include "_adaptive.h"
-#include "_functions.h"
-#include "_sticky.h"
-
-/* ---- DirichletFilter ---- */
+/* SPDX-License-Identifier: MIT */
+/* The compiled part of DirichletFilter. */
+#include "binding.h"
 
 typedef struct {
     Core core;
@@ -18,11 +15,12 @@ static void *settings_of(Core *self) { return &((Dirichlet *)self)->settings; }
 
 static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
-    PyObject *given[3], *out;
+    PyObject *inputs[3], *out;
     double beta = 1, dt = 1;
     cf_status status;
-    if (!ready(self) || three_arguments("update", args, nargs, names, given) < 0) return NULL;
-    if (take_row(self, given[0]) < 0 || take_number(given[1], "beta", &beta) < 0 || take_number(given[2], "dt", &dt) < 0)
+    if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
+    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 ||
+        take_number(inputs[2], "dt", &dt) < 0)
         return NULL;
     out = new_row(self);
     if (out == NULL) return NULL;
@@ -39,14 +37,14 @@ static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t narg
 
 static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
-    PyObject *given[3], *result = NULL;
+    PyObject *inputs[3], *result = NULL;
     PyArrayObject *out;
     Rows rows;
     void *scratch, *state;
     size_t row = 0;
     cf_status status;
-    if (!ready(self) || three_arguments("run", args, nargs, names, given) < 0) return NULL;
-    if (take_rows(self, given[0], given[1], given[2], &rows) < 0) return NULL;
+    if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
+    if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
     out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
     /* Its own memory: while the GIL is free, others may use the filter. */
     scratch = PyMem_Malloc((CF_DIRICHLET_STATE(self->classes) + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
@@ -54,12 +52,12 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
         if (out != NULL) PyErr_NoMemory();
         goto done;
     }
-    state = at(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
+    state = element(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
     memcpy(state, self->state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_dirichlet_run,
                   (settings_of(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
-                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), scratch, &row));
+                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), scratch, &row, NULL));
     Py_END_ALLOW_THREADS
     if (status == CF_OK) {
         memcpy(self->state, state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
@@ -85,8 +83,8 @@ static PyObject *update_many(PyObject *object, PyObject *args) {
     size_t first, count, row = 0;
     void *scratch;
     cf_status status;
-    if (!ready(self) || !PyArg_ParseTuple(args, "OOOOOOnn:_update_many", &states, &which, &probs, &beta, &dt, &out, &start,
-                                          &stop))
+    if (!ready(self) ||
+        !PyArg_ParseTuple(args, "OOOOOOnn:_update_many", &states, &which, &probs, &beta, &dt, &out, &start, &stop))
         return NULL;
     scratch = PyMem_Malloc(CF_DIRICHLET_SCRATCH_MANY(self->classes) * size_of(self));
     if (scratch == NULL) return PyErr_NoMemory();
@@ -103,12 +101,12 @@ static PyObject *update_many(PyObject *object, PyObject *args) {
                        rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride, &row));
     } else {
         const size_t *numbers = which == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)which) + first;
-        void *block = at(self, PyArray_DATA((PyArrayObject *)states),
-                         numbers == NULL ? first * CF_DIRICHLET_STATE(self->classes) : 0);
+        void *block = element(self, PyArray_DATA((PyArrayObject *)states),
+                              numbers == NULL ? first * CF_DIRICHLET_STATE(self->classes) : 0);
         status = CALL(self, cf_dirichlet_many,
                       (settings_of(self), block, numbers, count, probs_at(self, &rows, first),
                        beta_at(self, &rows, first), rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride,
-                       at(self, PyArray_DATA((PyArrayObject *)out), first * self->classes), scratch, &row));
+                       element(self, PyArray_DATA((PyArrayObject *)out), first * self->classes), scratch, &row));
     }
     Py_END_ALLOW_THREADS
     if (status != CF_OK) raise_row(self, status, &rows, first + row);
@@ -141,7 +139,7 @@ static PyObject *restore(PyObject *object, PyObject *args) {
         status = cf_dirichlet_start_f64(settings_of(self), PyArray_DATA(array), eta, self->state);
     Py_DECREF(array);
     if (status != CF_OK) {
-        raise_plain(status);
+        raise_settings_error(status);
         return NULL;
     }
     Py_RETURN_NONE;
@@ -160,8 +158,7 @@ static PyObject *get_nu(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
-    if (out != NULL)
-        CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
+    if (out != NULL) CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
     return out;
 }
 
@@ -170,34 +167,32 @@ static PyObject *get_alpha(PyObject *object, void *nothing) {
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
     if (out != NULL)
-        memcpy(PyArray_DATA((PyArrayObject *)out), at(self, self->state, 1), self->classes * size_of(self));
+        memcpy(PyArray_DATA((PyArrayObject *)out), element(self, self->state, 1), self->classes * size_of(self));
     return out;
 }
 
 static PyObject *get_eta(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
-    return ready(self) ? PyFloat_FromDouble(get(self, self->state, 0)) : NULL;
+    return ready(self) ? PyFloat_FromDouble(get_number(self, self->state, 0)) : NULL;
 }
-
-/* ---- the type ---- */
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Dirichlet *filter = (Dirichlet *)object;
-    static char *names[] = {"prior", "prior_weight", "gamma", "floor", "anchor", "max_concentration", "mean", "tolerance",
-                             "single", NULL};
+    static char *names[] = {"prior", "prior_weight", "gamma",  "floor", "anchor", "max_concentration",
+                            "mean",  "tolerance",    "single", NULL};
     PyObject *prior;
     double prior_weight, gamma, floor, anchor, max_concentration, tolerance;
     int mean, single;
-    Dirichlet made;
-    Core *const self = &made.core;
+    Dirichlet fresh;
+    Core *const self = &fresh.core;
     PyArrayObject *array;
     size_t state, scratch;
     cf_status status;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
                                      &anchor, &max_concentration, &mean, &tolerance, &single))
         return -1;
-    made = *filter;
+    fresh = *filter;
     self->single = single;
     array = as_array(self, prior, "prior", 1, 1);
     if (array == NULL) return -1;
@@ -211,14 +206,14 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         return -1;
     }
     self->state = self->memory;
-    self->start = at(self, self->state, state);
-    made.prior_nu = at(self, self->start, state);
-    self->observed = at(self, made.prior_nu, self->classes);
-    self->scratch = at(self, self->observed, self->classes);
+    self->start = element(self, self->state, state);
+    fresh.prior_nu = element(self, self->start, state);
+    self->observed = element(self, fresh.prior_nu, self->classes);
+    self->scratch = element(self, self->observed, self->classes);
     /* The settings point into the memory, never into the object, so both may be moved together. */
-    memset(&made.settings, 0, sizeof made.settings);
+    memset(&fresh.settings, 0, sizeof fresh.settings);
     if (single) {
-        cf_dirichlet_f32 *f = &made.settings.f32;
+        cf_dirichlet_f32 *f = &fresh.settings.f32;
         f->classes = self->classes;
         f->gamma = (float)gamma;
         f->floor = (float)floor;
@@ -227,7 +222,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->mean = mean;
         f->tolerance = (float)tolerance;
     } else {
-        cf_dirichlet_f64 *f = &made.settings.f64;
+        cf_dirichlet_f64 *f = &fresh.settings.f64;
         f->classes = self->classes;
         f->gamma = gamma;
         f->floor = floor;
@@ -236,23 +231,23 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->mean = mean;
         f->tolerance = tolerance;
     }
-    status = CALL(self, cf_dirichlet_prepare, ((void *)&made.settings, PyArray_DATA(array), made.prior_nu));
+    status = CALL(self, cf_dirichlet_prepare, ((void *)&fresh.settings, PyArray_DATA(array), fresh.prior_nu));
     if (status == CF_OK) {
         if (single)
-            status = cf_dirichlet_start_f32(&made.settings.f32, PyArray_DATA(array), (float)prior_weight, self->start);
+            status = cf_dirichlet_start_f32(&fresh.settings.f32, PyArray_DATA(array), (float)prior_weight, self->start);
         else
-            status = cf_dirichlet_start_f64(&made.settings.f64, PyArray_DATA(array), prior_weight, self->start);
+            status = cf_dirichlet_start_f64(&fresh.settings.f64, PyArray_DATA(array), prior_weight, self->start);
     }
     Py_DECREF(array);
     if (status != CF_OK) {
         PyMem_Free(self->memory);
-        raise_plain(status);
+        raise_settings_error(status);
         return -1;
     }
     memcpy(self->state, self->start, state * size_of(self));
     take_over(&filter->core, self);
-    filter->settings = made.settings;
-    filter->prior_nu = made.prior_nu;
+    filter->settings = fresh.settings;
+    filter->prior_nu = fresh.prior_nu;
     return 0;
 }
 
@@ -261,7 +256,8 @@ static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_update_many", update_many, METH_VARARGS,
-     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see bank.py."},
+     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
+     "filters/_bank.py."},
     {"_restore", restore, METH_VARARGS, "_restore($self, eta, alpha, /)\n--\n\nSet the state."},
     {NULL, NULL, 0, NULL},
 };
@@ -283,30 +279,5 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {"classfilter._core.Dirichlet", sizeof(Dirichlet), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                           slots};
-
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_core", "The compiled core of classfilter.", -1, functions, NULL, NULL, NULL, NULL};
-
-static int add_type(PyObject *to, PyType_Spec *of, const char *name) {
-    PyObject *type = PyType_FromSpec(of);
-    if (type == NULL || PyModule_AddObject(to, name, type) < 0) {
-        Py_XDECREF(type);
-        return -1;
-    }
-    return 0;
-}
-
-PyMODINIT_FUNC PyInit__core(void) {
-    PyObject *made;
-    import_array();
-    made = PyModule_Create(&module);
-    if (made == NULL) return NULL;
-    if (add_type(made, &spec, "Dirichlet") < 0 || add_type(made, &sticky_spec, "Sticky") < 0 ||
-        add_type(made, &adaptive_spec, "Adaptive") < 0) {
-        Py_DECREF(made);
-        return NULL;
-    }
-    return made;
-}
+PyType_Spec dirichlet_spec = {"classfilter._core.Dirichlet", sizeof(Dirichlet), 0,
+                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

@@ -1,14 +1,14 @@
+/* SPDX-License-Identifier: MIT */
 /* The decision alone, where every weight is 1. */
-#include "check.h"
+#include "validate.h"
 
-cf_status CF_(cf_single_update)(const CF_(cf_dirichlet) *f, cf_real *nu, const cf_real *observed, cf_real dt,
-                                size_t *decision) {
+cf_status cf_single_update(const cf_dirichlet *f, cf_real *nu, const cf_real *observed, cf_real dt, size_t *decision) {
     const size_t classes = CF_COUNT(f->classes);
     const cf_real floor = f->floor;
     cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : 0, least;
     int seen = 0;
     size_t k;
-    const cf_status status = CF_(check)(classes, observed, CF_(plain)(classes, observed), 1, dt, &seen);
+    const cf_status status = check_update(classes, observed, is_valid_row(classes, observed), 1, dt, &seen);
     if (status != CF_OK) return status;
     if (dt != 1 && dt != 0 && f->gamma > 0) keep = cf_exp_negative(dt * f->log_gamma);
     *decision = 0;

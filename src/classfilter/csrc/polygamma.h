@@ -1,40 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* The special functions, from +, -, *, / and the bits of IEEE numbers alone. Without branches, so that a
    compiler turns loops over them into vector code; an element's result never depends on its neighbours. */
-#ifndef CF_SPECIAL_H
-#define CF_SPECIAL_H
+#ifndef CF_POLYGAMMA_H
+#define CF_POLYGAMMA_H
 
 #include "cf_real.h"
-
 #include "coefficients.h"
-
-/* CF_INLINE makes straight code. CF_PART does so too where speed counts; with CF_SMALL it makes a function, which is in
-   memory once. */
-#if defined(__GNUC__)
-#define CF_UNUSED __attribute__((unused))
-#define CF_INLINE static inline __attribute__((always_inline, unused))
-#else
-#define CF_UNUSED
-#define CF_INLINE static inline
-#endif
-#if defined(__GNUC__) && defined(CF_SMALL)
-#define CF_PART static __attribute__((noinline, unused))
-#else
-#define CF_PART CF_INLINE
-#endif
-
-/* A program for one number of classes may say so, and gets shorter code. */
-#ifdef CF_CLASSES
-#define CF_COUNT(classes) ((void)(classes), (size_t)CF_CLASSES)
-#else
-#define CF_COUNT(classes) (classes)
-#endif
-
-/* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
-#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
-#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CF_TARGETS
-#endif
 
 #ifdef CF_FLOAT
 enum { CF_MANTISSA_BITS = 23 };
@@ -77,16 +48,16 @@ CF_INLINE cf_real cf_from_bits(cf_bits b) {
 }
 
 /* c[0] + c[1] x + ...: the even and the odd powers by Horner's rule, side by side. */
-#define CF_POLYNOMIAL(result, x, ...)                                               \
-    do {                                                                            \
-        static const cf_real c_[] = __VA_ARGS__;                                    \
-        enum { last_ = (int)(sizeof c_ / sizeof c_[0]) - 1 };                       \
-        cf_real even_ = c_[last_ - last_ % 2], odd_ = c_[last_ - 1 + last_ % 2];    \
-        cf_real x2_ = (x) * (x);                                                    \
-        int i_;                                                                     \
-        for (i_ = last_ - last_ % 2 - 2; i_ >= 0; i_ -= 2) even_ = even_ * x2_ + c_[i_];     \
-        for (i_ = last_ - 3 + last_ % 2; i_ >= 1; i_ -= 2) odd_ = odd_ * x2_ + c_[i_];       \
-        (result) = even_ + (x) * odd_;                                              \
+#define CF_POLYNOMIAL(result, x, ...)                                                                                  \
+    do {                                                                                                               \
+        static const cf_real c_[] = __VA_ARGS__;                                                                       \
+        enum { last_ = (int)(sizeof c_ / sizeof c_[0]) - 1 };                                                          \
+        cf_real even_ = c_[last_ - last_ % 2], odd_ = c_[last_ - 1 + last_ % 2];                                       \
+        cf_real x2_ = (x) * (x);                                                                                       \
+        int i_;                                                                                                        \
+        for (i_ = last_ - last_ % 2 - 2; i_ >= 0; i_ -= 2) even_ = even_ * x2_ + c_[i_];                               \
+        for (i_ = last_ - 3 + last_ % 2; i_ >= 1; i_ -= 2) odd_ = odd_ * x2_ + c_[i_];                                 \
+        (result) = even_ + (x) * odd_;                                                                                 \
     } while (0)
 
 /* log(a / b) for normal a, b > 0 below half of the largest. The bits of a number, read as an integer, are about its
@@ -105,7 +76,7 @@ CF_INLINE cf_real cf_log_ratio(cf_real a, cf_real b) {
     return exponent * CF_LN2_HIGH + (s + (s * (v * p) + exponent * CF_LN2_LOW));
 }
 
-/* exp(x) for x <= 0; nought where the result would be denormal. */
+/* exp(x) for x <= 0; zero where the result would be denormal. */
 CF_PART cf_real cf_exp_negative(cf_real x) {
     cf_real y = x > CF_EXP_MIN ? x : CF_EXP_MIN;
     cf_real shifted = y * CF_R(1.44269504088896341) + CF_ROUND;
@@ -120,13 +91,13 @@ CF_PART cf_real cf_exp_negative(cf_real x) {
 typedef struct {
     cf_real h, rest; /* digamma(x) = log(h) + rest */
     cf_real trigamma, tetragamma;
-} CF_(cf_polygamma);
+} cf_polygamma;
 
 /* digamma, trigamma and tetragamma of x > 0, fused: the argument is shifted up by CF_SHIFT, there a polynomial in
    1 / h^2 follows. The shift's fractions go in pairs: x + k and x + CF_SHIFT - 1 - k have one sum, `sum`, and
    the product q + const, so that one division serves them all. */
-CF_INLINE CF_(cf_polygamma) CF_(cf_polygamma_of)(cf_real x) {
-    CF_(cf_polygamma) out;
+CF_INLINE cf_polygamma cf_polygamma_of(cf_real x) {
+    cf_polygamma out;
     cf_real sum = x + x + (CF_SHIFT - 1), q = x * (x + (CF_SHIFT - 1)), h = x + (CF_SHIFT - CF_R(0.5));
     cf_real inverse, over_h, w, p0, p1, p2, s1, s2, s3; /* sN: the sum of the pairs' 1 / product^N */
 #if CF_SHIFT == 6

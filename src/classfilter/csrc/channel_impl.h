@@ -1,18 +1,19 @@
-/* The channel: a classifier's answers put right by its confusions. */
-#include "check.h"
+/* SPDX-License-Identifier: MIT */
+/* The channel: a classifier's outputs corrected by its confusions. */
+#include "validate.h"
 
-cf_status CF_(cf_channel_apply)(const CF_(cf_channel) *c, const cf_real *observed, cf_real *probs) {
+cf_status cf_channel_apply(const cf_channel *c, const cf_real *observed, cf_real *probs) {
     const size_t classes = CF_COUNT(c->classes);
     const cf_real *seen = c->log_matrix;
     cf_real sum, most;
     int missing = 0;
     size_t j, k;
-    if (!CF_(plain)(classes, observed)) {
-        const cf_status status = CF_(judge)(classes, observed, &missing);
+    if (!is_valid_row(classes, observed)) {
+        const cf_status status = diagnose_row(classes, observed, &missing);
         for (k = 0; missing && k < classes; k++) probs[k] = observed[k];
         return status;
     }
-    sum = CF_(sum)(classes, observed);
+    sum = cf_sum(classes, observed);
     for (k = 0; k < classes; k++) probs[k] = c->log_prior[k];
     for (j = 0; j < classes; j++) {
         const cf_real weight = observed[j] / sum;
@@ -21,7 +22,7 @@ cf_status CF_(cf_channel_apply)(const CF_(cf_channel) *c, const cf_real *observe
     most = probs[0];
     for (k = 1; k < classes; k++) most = probs[k] > most ? probs[k] : most;
     for (k = 0; k < classes; k++) probs[k] = cf_exp_negative(probs[k] - most);
-    sum = CF_(sum)(classes, probs);
+    sum = cf_sum(classes, probs);
     for (k = 0; k < classes; k++) probs[k] /= sum;
     return CF_OK;
 }

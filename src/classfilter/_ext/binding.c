@@ -1,48 +1,27 @@
-/* What the binding's methods share: the object, its numbers in either precision, arguments, and messages. */
-#ifndef CLASSFILTER_BINDING_H
-#define CLASSFILTER_BINDING_H
+/* SPDX-License-Identifier: MIT */
+/* What the methods share: numbers in either precision, arguments, and messages. */
+#include "binding.h"
 
-#include <Python.h>
-#include <numpy/arrayobject.h>
-#include <string.h>
-
-#include "cf.h"
-#define CF_FLOAT
-#include "cf.h"
-#undef CF_FLOAT
-
-/* A call of either precision: what points to numbers is void here, so one text serves both. */
-#define CALL(self, name, arguments) ((self)->single ? name##_f32 arguments : name##_f64 arguments)
-
-/* What the compiled part of every filter begins with. */
-typedef struct {
-    PyObject_HEAD
-    int single; /* float, not double */
-    size_t classes;
-    void *memory; /* one block, for all the rest */
-    void *state, *start, *observed, *scratch;
-} Core;
-
-static double get(const Core *self, const void *numbers, size_t i) {
+double get_number(const Core *self, const void *numbers, size_t i) {
     return self->single ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
 }
 
-static void set(const Core *self, void *numbers, size_t i, double value) {
+void set_number(const Core *self, void *numbers, size_t i, double value) {
     if (self->single)
         ((float *)numbers)[i] = (float)value;
     else
         ((double *)numbers)[i] = value;
 }
 
-static size_t size_of(const Core *self) { return self->single ? sizeof(float) : sizeof(double); }
+size_t size_of(const Core *self) { return self->single ? sizeof(float) : sizeof(double); }
 
-static int type_of(const Core *self) { return self->single ? NPY_FLOAT : NPY_DOUBLE; }
+int type_of(const Core *self) { return self->single ? NPY_FLOAT : NPY_DOUBLE; }
 
-static void *at(const Core *self, void *numbers, size_t i) { return (char *)numbers + i * size_of(self); }
+void *element(const Core *self, void *numbers, size_t i) { return (char *)numbers + i * size_of(self); }
 
 /* ---- messages ---- */
 
-static PyObject *raise_number(const char *format, const char *place, double value) {
+PyObject *raise_number(const char *format, const char *place, double value) {
     PyObject *number = PyFloat_FromDouble(value);
     if (number != NULL) {
         PyErr_Format(PyExc_ValueError, format, place, number);
@@ -53,8 +32,7 @@ static PyObject *raise_number(const char *format, const char *place, double valu
 
 /* The error of a failed update, in words that name the argument, its value, its place and the remedy. `row` is negative
    for a single update. */
-static PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta,
-                              double dt) {
+PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta, double dt) {
     char place[64];
     double sum = 0;
     size_t k;
@@ -70,7 +48,7 @@ static PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row
         return raise_number("dt%s is %R; it must be finite and not negative: put the observations in order of time",
                             place, dt);
     case CF_PROBS_SUM:
-        for (k = 0; k < self->classes; k++) sum += get(self, probs, k);
+        for (k = 0; k < self->classes; k++) sum += get_number(self, probs, k);
         return raise_number("probs%s sums to %R; it must be within 0.05 of 1: normalise it (scores and logits need a "
                             "softmax first)",
                             place, sum);
@@ -78,7 +56,7 @@ static PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row
     case CF_PROBS_INFINITE:
     case CF_PROBS_SOME_NAN:
         for (k = 0; k < self->classes; k++) {
-            double p = get(self, probs, k);
+            double p = get_number(self, probs, k);
             if (status == CF_PROBS_NEGATIVE ? p < 0 : status == CF_PROBS_SOME_NAN ? p != p : p > 1e30) break;
         }
         if (row < 0)
@@ -89,7 +67,7 @@ static PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row
                                 ? "probs%s is %R while other entries of the row are not; a missing observation is a "
                                   "row of NaN only"
                                 : "probs%s is %R; a probability must be finite and not negative",
-                            place, get(self, probs, k));
+                            place, get_number(self, probs, k));
     default:
         PyErr_Format(status == CF_NOT_CONVERGED ? PyExc_ArithmeticError : PyExc_ValueError, "%s%s", cf_strerror(status),
                      place);
@@ -97,9 +75,9 @@ static PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row
     }
 }
 
-static void raise_plain(cf_status status) { PyErr_SetString(PyExc_ValueError, cf_strerror(status)); }
+void raise_settings_error(cf_status status) { PyErr_SetString(PyExc_ValueError, cf_strerror(status)); }
 
-static int ready(const Core *self) {
+int ready(const Core *self) {
     if (self->memory != NULL) return 1;
     PyErr_SetString(PyExc_RuntimeError, "the filter was not initialised: call __init__ first");
     return 0;
@@ -108,9 +86,13 @@ static int ready(const Core *self) {
 /* ---- arguments ---- */
 
 /* An argument as a C array of the filter's precision, of at most `most` dimensions. */
-static PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most) {
-    PyArrayObject *array =
-        (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (PyArray_Check(object) && PyArray_TYPE(array) == type_of(self) && PyArray_ISCARRAY_RO(array))
+        Py_INCREF(object); /* as it is: the common case, and much quicker */
+    else
+        array =
+            (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
     if (array == NULL) {
         if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
             PyErr_Clear();
@@ -126,14 +108,15 @@ static PyArrayObject *as_array(const Core *self, PyObject *object, const char *n
     return array;
 }
 
-static int wrong_length(const Core *self, Py_ssize_t length) {
-    PyErr_Format(PyExc_ValueError, "probs has %zd entries, but the filter has %zd classes; give one probability a class",
-                 length, (Py_ssize_t)self->classes);
+int wrong_length(const Core *self, Py_ssize_t length) {
+    PyErr_Format(PyExc_ValueError,
+                 "probs has %zd entries, but the filter has %zd classes; give one probability per class", length,
+                 (Py_ssize_t)self->classes);
     return -1;
 }
 
-/* One number a class, as an array. */
-static PyArrayObject *take_vector(const Core *self, PyObject *object, const char *name) {
+/* One number per class, as an array. */
+PyArrayObject *take_vector(const Core *self, PyObject *object, const char *name) {
     PyArrayObject *array = as_array(self, object, name, 1, 1);
     if (array != NULL && PyArray_DIM(array, 0) != (npy_intp)self->classes) {
         PyErr_Format(PyExc_ValueError, "%s has %zd entries, but the filter has %zd classes", name,
@@ -144,13 +127,13 @@ static PyArrayObject *take_vector(const Core *self, PyObject *object, const char
     return array;
 }
 
-static PyObject *new_row(const Core *self) {
+PyObject *new_row(const Core *self) {
     npy_intp size = (npy_intp)self->classes;
     return PyArray_SimpleNew(1, &size, type_of(self));
 }
 
 /* Copies one row of probabilities into self->observed. */
-static int take_row(Core *self, PyObject *object) {
+int take_row(Core *self, PyObject *object) {
     const Py_ssize_t classes = (Py_ssize_t)self->classes;
     PyArrayObject *array;
     Py_ssize_t k;
@@ -162,7 +145,7 @@ static int take_row(Core *self, PyObject *object) {
                 PyErr_Clear();
                 break; /* nested or odd contents: the general way has the words for it */
             }
-            set(self, self->observed, (size_t)k, value);
+            set_number(self, self->observed, (size_t)k, value);
         }
         if (k == classes) return 0;
     }
@@ -179,9 +162,9 @@ static int take_row(Core *self, PyObject *object) {
 }
 
 /* Sorts probs, beta and dt out of a vectorcall; beta and dt stay NULL where not given. */
-static int three_arguments(const char *method, PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *out[3]) {
+int three_arguments(const char *method, PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *out[3]) {
     static const char *const expected[3] = {"probs", "beta", "dt"};
-    Py_ssize_t given = names == NULL ? 0 : PyTuple_Size(names), i;
+    Py_ssize_t named = names == NULL ? 0 : PyTuple_Size(names), i;
     int j;
     out[0] = out[1] = out[2] = NULL;
     if (nargs > 3) {
@@ -189,7 +172,7 @@ static int three_arguments(const char *method, PyObject *const *args, Py_ssize_t
         return -1;
     }
     for (i = 0; i < nargs; i++) out[i] = args[i];
-    for (i = 0; i < given; i++) {
+    for (i = 0; i < named; i++) {
         PyObject *name = PyTuple_GetItem(names, i);
         for (j = 0; j < 3; j++)
             if (PyUnicode_CompareWithASCIIString(name, expected[j]) == 0) break;
@@ -210,7 +193,7 @@ static int three_arguments(const char *method, PyObject *const *args, Py_ssize_t
     return 0;
 }
 
-static int take_number(PyObject *object, const char *name, double *value) {
+int take_number(PyObject *object, const char *name, double *value) {
     if (object == NULL) return 0;
     *value = PyFloat_AsDouble(object);
     if (*value == -1.0 && PyErr_Occurred()) {
@@ -221,7 +204,7 @@ static int take_number(PyObject *object, const char *name, double *value) {
     return 0;
 }
 
-/* A number for all rows (stride 0) or one a row (stride 1). */
+/* A number for all rows (stride 0) or one per row (stride 1). */
 static PyArrayObject *take_numbers(const Core *self, PyObject *object, const char *name, Py_ssize_t rows,
                                    size_t *stride) {
     PyObject *one = object == NULL ? PyFloat_FromDouble(1.0) : object;
@@ -232,27 +215,21 @@ static PyArrayObject *take_numbers(const Core *self, PyObject *object, const cha
     if (array == NULL) return NULL;
     *stride = (size_t)PyArray_NDIM(array);
     if (*stride == 1 && PyArray_DIM(array, 0) != rows) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd entries, but probs has %zd rows; give one number, or one a row", name,
-                     (Py_ssize_t)PyArray_DIM(array, 0), rows);
+        PyErr_Format(PyExc_ValueError, "%s has %zd entries, but probs has %zd rows; give one number, or one per row",
+                     name, (Py_ssize_t)PyArray_DIM(array, 0), rows);
         Py_DECREF(array);
         return NULL;
     }
     return array;
 }
 
-/* The arguments of a call that takes many observations. */
-typedef struct {
-    PyArrayObject *probs, *beta, *dt;
-    size_t count, beta_stride, dt_stride;
-} Rows;
-
-static void release_rows(Rows *rows) {
+void release_rows(Rows *rows) {
     Py_XDECREF(rows->probs);
     Py_XDECREF(rows->beta);
     Py_XDECREF(rows->dt);
 }
 
-static int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows) {
+int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows) {
     memset(rows, 0, sizeof *rows);
     rows->probs = as_array(self, probs, "probs", 2, 2);
     if (rows->probs == NULL) return -1;
@@ -269,38 +246,38 @@ static int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject
 }
 
 /* Pointers to row i, and the error of a call that failed there. */
-static void *probs_at(const Core *self, const Rows *rows, size_t i) {
-    return at(self, PyArray_DATA(rows->probs), i * self->classes);
+void *probs_at(const Core *self, const Rows *rows, size_t i) {
+    return element(self, PyArray_DATA(rows->probs), i * self->classes);
 }
 
-static void *beta_at(const Core *self, const Rows *rows, size_t i) {
-    return at(self, PyArray_DATA(rows->beta), i * rows->beta_stride);
+void *beta_at(const Core *self, const Rows *rows, size_t i) {
+    return element(self, PyArray_DATA(rows->beta), i * rows->beta_stride);
 }
 
-static void *dt_at(const Core *self, const Rows *rows, size_t i) {
-    return at(self, PyArray_DATA(rows->dt), i * rows->dt_stride);
+void *dt_at(const Core *self, const Rows *rows, size_t i) {
+    return element(self, PyArray_DATA(rows->dt), i * rows->dt_stride);
 }
 
-static PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t i) {
-    return raise_status(self, status, (Py_ssize_t)i, probs_at(self, rows, i), get(self, beta_at(self, rows, i), 0),
-                        get(self, dt_at(self, rows, i), 0));
+PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t i) {
+    return raise_status(self, status, (Py_ssize_t)i, probs_at(self, rows, i),
+                        get_number(self, beta_at(self, rows, i), 0), get_number(self, dt_at(self, rows, i), 0));
 }
 
 /* ---- what the types share ---- */
 
-/* Takes over what was made, and frees what was there. */
-static void take_over(Core *self, const Core *made) {
+/* Takes over the memory of a fresh object, and frees what was there. */
+void take_over(Core *self, const Core *fresh) {
     PyMem_Free(self->memory);
-    self->single = made->single;
-    self->classes = made->classes;
-    self->memory = made->memory;
-    self->state = made->state;
-    self->start = made->start;
-    self->observed = made->observed;
-    self->scratch = made->scratch;
+    self->single = fresh->single;
+    self->classes = fresh->classes;
+    self->memory = fresh->memory;
+    self->state = fresh->state;
+    self->start = fresh->start;
+    self->observed = fresh->observed;
+    self->scratch = fresh->scratch;
 }
 
-static void dealloc(PyObject *object) {
+void dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     PyMem_Free(((Core *)object)->memory);
@@ -308,19 +285,19 @@ static void dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(update_doc, "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
-"Let `dt` time units pass, then take one observation.\n\n"
-"Parameters\n----------\n"
-"probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: nothing seen, only time passes.\n"
-"beta : float\n    Weight of the classifier, 0 (ignore) to 1 (trust fully).\n"
-"dt : float\n    Time since the last update.\n\n"
-"Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n");
+const char update_doc[] = "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
+                          "Let `dt` time units pass, then take one observation.\n\n"
+                          "Parameters\n----------\n"
+                          "probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: "
+                          "nothing seen, only time passes.\n"
+                          "beta : float\n    Weight of the classifier, 0 (ignore) to 1 (trust fully).\n"
+                          "dt : float\n    Time since the last update.\n\n"
+                          "Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n";
 
-PyDoc_STRVAR(run_doc, "run($self, probs, beta=1.0, dt=1.0)\n--\n\n"
-"Update with every row in turn: exactly a loop of `update`, to the bit.\n\n"
-"Parameters\n----------\n"
-"probs : array_like, shape (T, K)\n    One observation a row.\n"
-"beta, dt : float or array_like, shape (T,)\n    For all rows, or one a row; as in `update`.\n\n"
-"Returns\n-------\nndarray, shape (T, K)\n    The filtered class probabilities after each row.\n");
-
-#endif
+const char run_doc[] =
+    "run($self, probs, beta=1.0, dt=1.0)\n--\n\n"
+    "Update with every row in turn: exactly a loop of `update`, to the bit.\n\n"
+    "Parameters\n----------\n"
+    "probs : array_like, shape (T, K)\n    One observation per row.\n"
+    "beta, dt : float or array_like, shape (T,)\n    For all rows, or one per row; as in `update`.\n\n"
+    "Returns\n-------\nndarray, shape (T, K)\n    The filtered class probabilities after each row.\n";

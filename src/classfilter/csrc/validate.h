@@ -1,19 +1,21 @@
+/* SPDX-License-Identifier: MIT */
 /* What every filter asks of an observation. */
-#ifndef CF_CHECK_H
-#define CF_CHECK_H
+#ifndef CF_VALIDATE_H
+#define CF_VALIDATE_H
 
-#include "cf.h"
-#include "special.h"
+#include "polygamma.h"
 
-/* A program whose weights are all 0 or 1 need not hold what others need. */
-#ifdef CF_WHOLE
-#define CF_PARTIAL(beta) ((void)(beta), 0)
+CF_INLINE int is_fractional(cf_real beta) {
+#ifdef CF_UNIT_WEIGHTS
+    (void)beta;
+    return 0;
 #else
-#define CF_PARTIAL(beta) ((beta) > 0 && (beta) < 1)
+    return beta > 0 && beta < 1;
 #endif
+}
 
-/* Sum in an order that depends on nothing else: four interleaved partial sums. Noughts at the end do not change it. */
-CF_PART cf_real CF_(sum)(size_t n, const cf_real *a) {
+/* Sum in an order that depends on nothing else: four interleaved partial sums. Zeros at the end do not change it. */
+CF_PART cf_real cf_sum(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
     cf_real p = 0, q = 0, r = 0, s = 0;
     size_t left = CF_COUNT(n);
@@ -38,7 +40,7 @@ CF_PART cf_real CF_(sum)(size_t n, const cf_real *a) {
 }
 
 /* What is wrong with a row that is not simply a row of probabilities; *missing: it is all NaN. */
-static cf_status CF_(judge)(size_t classes, const cf_real *observed, int *missing) {
+static cf_status diagnose_row(size_t classes, const cf_real *observed, int *missing) {
     size_t nans = 0, k;
     for (k = 0; k < classes; k++) {
         if (observed[k] < 0) return CF_PROBS_NEGATIVE;
@@ -49,22 +51,23 @@ static cf_status CF_(judge)(size_t classes, const cf_real *observed, int *missin
     return *missing ? CF_OK : nans > 0 ? CF_PROBS_SOME_NAN : CF_PROBS_SUM;
 }
 
-/* Whether a row holds probabilities. Noughts at its end do not matter. */
-CF_PART int CF_(plain)(size_t n, const cf_real *row) {
-    const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = CF_(sum)(n, row);
+/* Whether a row holds probabilities. Zeros at its end do not matter. */
+CF_PART int is_valid_row(size_t n, const cf_real *row) {
+    const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = cf_sum(n, row);
     int good = sum >= 1 - tolerance && sum <= 1 + tolerance;
     size_t k;
     for (k = 0; k < n; k++) good &= row[k] >= 0;
     return good;
 }
 
-/* Checks an update of a row that is plain or not; *seen tells whether there is anything to observe. */
-CF_PART cf_status CF_(check)(size_t classes, const cf_real *observed, int plain, cf_real beta, cf_real dt, int *seen) {
+/* Checks an update of a row that is valid or not; *seen tells whether there is anything to observe. */
+CF_PART cf_status check_update(size_t classes, const cf_real *observed, int is_valid, cf_real beta, cf_real dt,
+                               int *seen) {
     int missing = 0;
     cf_status status = CF_OK;
     if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;
     if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
-    if (!plain) status = CF_(judge)(classes, observed, &missing);
+    if (!is_valid) status = diagnose_row(classes, observed, &missing);
     *seen = !missing && beta > 0;
     return status;
 }

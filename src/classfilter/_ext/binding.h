@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the binding share. The binding checks arguments, converts, and writes messages; no mathematics. */
+#ifndef CLASSFILTER_BINDING_H
+#define CLASSFILTER_BINDING_H
+
+#include <Python.h>
+
+/* One table of NumPy's functions for all files; module.c fills it. */
+#define PY_ARRAY_UNIQUE_SYMBOL classfilter_array_api
+#ifndef CF_MODULE
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <string.h>
+
+#include "cf.h"
+
+/* A call of either precision: what points to numbers is void here, so one text serves both. */
+#define CALL(self, name, arguments) ((self)->single ? name##_f32 arguments : name##_f64 arguments)
+
+/* What the compiled part of every filter begins with. */
+typedef struct {
+    PyObject_HEAD
+    int single; /* float, not double */
+    size_t classes;
+    void *memory; /* one block, for all the rest */
+    void *state, *start, *observed, *scratch;
+} Core;
+
+/* Numbers of the filter's precision: read one, write one, their size and NumPy's type, a pointer to the one at i. */
+double get_number(const Core *self, const void *numbers, size_t i);
+void set_number(const Core *self, void *numbers, size_t i, double value);
+size_t size_of(const Core *self);
+int type_of(const Core *self);
+void *element(const Core *self, void *numbers, size_t i);
+
+/* The arguments of a call that takes many observations. */
+typedef struct {
+    PyArrayObject *probs, *beta, *dt;
+    size_t count, beta_stride, dt_stride;
+} Rows;
+
+/* Messages. `row` is negative for a single update. They return NULL where they return anything. */
+PyObject *raise_number(const char *format, const char *place, double value);
+PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta, double dt);
+PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t i);
+void raise_settings_error(cf_status status);
+
+/* Arguments. An int is 1 or 0 from `ready`, 0 or -1 from the others; after a failure an exception is set. */
+int ready(const Core *self);
+PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most);
+int wrong_length(const Core *self, Py_ssize_t length);
+PyArrayObject *take_vector(const Core *self, PyObject *object, const char *name);
+PyObject *new_row(const Core *self);
+int take_row(Core *self, PyObject *object);
+int three_arguments(const char *method, PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *out[3]);
+int take_number(PyObject *object, const char *name, double *value);
+int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows);
+void release_rows(Rows *rows);
+
+/* Row i of the arguments. */
+void *probs_at(const Core *self, const Rows *rows, size_t i);
+void *beta_at(const Core *self, const Rows *rows, size_t i);
+void *dt_at(const Core *self, const Rows *rows, size_t i);
+
+/* What the types share. */
+void take_over(Core *self, const Core *fresh);
+void dealloc(PyObject *object);
+extern const char update_doc[], run_doc[];
+
+/* The types, and the functions of the module. */
+extern PyType_Spec dirichlet_spec, sticky_spec, adaptive_spec;
+extern PyMethodDef functions[];
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The build switches. None changes a bit of the results; define them for the whole build, or not at all.
+
+   CF_SMALL        for microcontrollers: little code and memory, without the functions of several rows or streams.
+   CF_CLASSES      the number of classes, where a program has only one: shorter code.
+   CF_UNIT_WEIGHTS every weight is 0 or 1: what fractional weights need is left out.
+   CF_NO_RATES     no sticky filter has rates: what they need is left out.
+   CF_ONE_TARGET   code for one processor only, not for several of which the loader chooses.
+   CF_BLOCK        numbers per row of work are rounded up to a multiple of this, so that vector registers fill.
+   CF_LANES        streams that cf_dirichlet_many takes at a time. */
+#ifndef CF_PORT_H
+#define CF_PORT_H
+
+#include <stddef.h>
+#include <stdint.h> /* which also says whether the library is glibc */
+
+#if defined(CF_SMALL) && !defined(CF_BLOCK)
+#define CF_BLOCK 1
+#define CF_LANES 1
+#endif
+#ifndef CF_BLOCK
+#define CF_BLOCK 8
+#endif
+#ifndef CF_LANES
+#define CF_LANES (2 * CF_BLOCK)
+#endif
+
+/* CF_INLINE makes straight code. CF_PART does so too where speed counts; with CF_SMALL it makes a function, which is in
+   memory once. */
+#if defined(__GNUC__)
+#define CF_UNUSED __attribute__((unused))
+#define CF_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define CF_UNUSED
+#define CF_INLINE static inline
+#endif
+#if defined(__GNUC__) && defined(CF_SMALL)
+#define CF_PART static __attribute__((noinline, unused))
+#else
+#define CF_PART CF_INLINE
+#endif
+
+#ifdef CF_CLASSES
+#define CF_COUNT(classes) ((void)(classes), (size_t)CF_CLASSES)
+#else
+#define CF_COUNT(classes) (classes)
+#endif
+
+/* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
+#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
+#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define CF_TARGETS
+#endif
+
+/* A function of its own, for each of those processors. */
+#if defined(__GNUC__)
+#define CF_KERNEL CF_TARGETS static __attribute__((noinline, unused))
+#else
+#define CF_KERNEL static
+#endif
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
+#include "validate.h"
+#include "dirichlet_mode.h"
+
+#define CF_SMALLEST_ALPHA CF_R(1e-6)
+#define CF_SMALLEST_WEIGHT CF_R(1e-30)
+#define CF_LARGEST_WEIGHT CF_R(1e9)
+
+/* One update of one stream: what is given, and what becomes of it. */
+typedef struct {
+    const cf_real *observed;
+    cf_real *state, beta, dt;
+} cf_update;
+
+/* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
+CF_PART void load_lanes(const cf_workspace *w, CF_LANES_GIVEN, cf_real floor, const cf_update *updates,
+                        const int *seen) {
+    CF_VIEWS(w);
+    const size_t classes = w->classes, rows = w->rows;
+    cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
+    size_t k, l;
+    for (l = 0; l < lanes; l++)
+        for (k = 0; k < classes; k++) {
+            s[k * lanes + l] = seen[l] && updates[l].observed[k] > floor ? updates[l].observed[k] : floor;
+            x[k * lanes + l] = updates[l].state[k + 1];
+        }
+    sum_rows(classes, classes, lanes, s, sum);
+    for (k = 0; k < rows - (CF_BLOCK == 1); k++)
+        for (l = 0; l < lanes; l++)
+            s[k * lanes + l] = cf_log_ratio((cf_bits)k < (cf_bits)classes ? s[k * lanes + l] : sum[l], sum[l]);
+    fill_sum(w, lanes);
+}
+
+/* Updates one stream a lane; all were checked. *max_iterations is raised to the most that a lane took. */
+CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, const cf_update *updates,
+                             const int *seen, size_t *max_iterations) {
+    CF_VIEWS(w);
+    const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
+    cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
+    const cf_real close = f->tolerance > CF_STEP_TOLERANCE ? f->tolerance : CF_STEP_TOLERANCE;
+    size_t iterations[CF_LANES], k, l;
+    int fractional_beta = 0, silent = 1, searching = 0;
+    for (l = 0; l < lanes; l++) {
+        const cf_real dt = updates[l].dt;
+        const cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
+        weight[l] = seen[l] ? updates[l].beta : 0;
+        pull[l] = (1 - keep) * f->anchor;
+        c[l] = keep * updates[l].state[0];
+        eta[l] = c[l] + pull[l];
+        fractional_beta |= is_fractional(weight[l]);
+        silent &= !seen[l];
+    }
+    if (silent && !(f->anchor > 0)) {
+        for (l = 0; l < lanes; l++) updates[l].state[0] = eta[l];
+        return CF_OK;
+    }
+
+    load_lanes(w, lanes, f->floor, updates, seen);
+    evaluate_polygamma(w, lanes, fractional_beta, weight);
+    for (k = 0; k < rows; k++)
+        for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->digamma_diff[k * lanes + l] - w->digamma_diff[top + l];
+    for (l = 0; l < lanes; l++) {
+        if (f->anchor > 0 && eta[l] > 0)
+            for (k = 0; k < classes; k++)
+                w->m[k * lanes + l] = (c[l] * w->m[k * lanes + l] + pull[l] * f->prior_nu[k]) / eta[l];
+        c[l] = eta[l];
+        eta[l] += weight[l];
+        iterations[l] = 0;
+        if (!seen[l] && !(f->anchor > 0)) iterations[l] = 1;
+        if (c[l] <= CF_EPSILON * weight[l] || c[l] < CF_SMALLEST_WEIGHT) {
+            /* Nothing is remembered, so nothing bounds alpha: all there is to know is the observation. */
+            iterations[l] = 1;
+            for (k = 0; seen[l] && k < classes; k++)
+                w->x[k * lanes + l] = f->max_concentration * cf_exp_negative(w->log_s[k * lanes + l]);
+        }
+        if (iterations[l] != 0) {
+            c[l] = 1;
+            weight[l] = 0;
+        }
+        searching |= iterations[l] == 0;
+    }
+    fill_sum(w, lanes);
+    if (searching) find_mode(w, lanes, fractional_beta, close, c, weight, iterations);
+
+    for (l = 0; l < lanes; l++)
+        if (iterations[l] == 0) return CF_NOT_CONVERGED;
+    for (l = 0; l < lanes; l++) {
+        const cf_real sum = w->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
+        if (iterations[l] > *max_iterations) *max_iterations = iterations[l];
+        updates[l].state[0] = eta[l];
+        for (k = 0; k < classes && (seen[l] || f->anchor > 0); k++) {
+            const cf_real alpha = w->x[k * lanes + l] * excess;
+            updates[l].state[k + 1] = alpha > CF_SMALLEST_ALPHA ? alpha : CF_SMALLEST_ALPHA;
+        }
+    }
+    return CF_OK;
+}
+
+/* Where no alpha exceeds 1 by more than rounding, there is no mode to speak of: the mean stands in. */
+CF_PART void read_alpha(const cf_dirichlet *f, const cf_real *alpha, cf_real *probs) {
+    const size_t classes = CF_COUNT(f->classes);
+    cf_real sum = 0;
+    size_t k;
+    if (!f->mean) {
+        for (k = 0; k < classes; k++) probs[k] = alpha[k] > 1 ? alpha[k] - 1 : 0;
+        sum = cf_sum(classes, probs);
+    }
+    if (!(sum > CF_ROUNDING)) {
+        for (k = 0; k < classes; k++) probs[k] = alpha[k];
+        sum = cf_sum(classes, probs);
+    }
+    for (k = 0; k < classes; k++) probs[k] /= sum;
+}
+
+/* nu of a weight: weight (digamma(sum alpha) - digamma(alpha_i)). */
+static void nu_of(size_t classes, const cf_real *alpha, cf_real weight, cf_real *nu) {
+    const cf_polygamma top = cf_polygamma_of(cf_sum(classes, alpha));
+    size_t k;
+    for (k = 0; k < classes; k++) {
+        const cf_polygamma one = cf_polygamma_of(alpha[k]);
+        nu[k] = weight * (cf_log_ratio(top.h, one.h) + (top.rest - one.rest));
+    }
+}
+
+cf_status cf_dirichlet_prepare(cf_dirichlet *f, const cf_real *prior, cf_real *prior_nu) {
+#ifdef CF_FLOAT
+    const cf_real largest = 1e6f;
+#else
+    const cf_real largest = 1e12;
+#endif
+    cf_real sum;
+    size_t k;
+    if (f->classes < 2) return CF_BAD_CLASSES;
+    if (!(f->gamma >= 0 && f->gamma <= 1)) return CF_BAD_GAMMA;
+    if (!(f->floor >= CF_R(1e-30) && f->floor < 1)) return CF_BAD_FLOOR;
+    if (!(f->anchor >= 0 && f->anchor <= CF_LARGEST_WEIGHT)) return CF_BAD_ANCHOR;
+    if (!(f->max_concentration >= (cf_real)f->classes && f->max_concentration <= largest)) return CF_BAD_CONCENTRATION;
+    if (!(f->tolerance >= 0 && f->tolerance <= CF_R(0.1))) return CF_BAD_TOLERANCE;
+    for (k = 0; k < f->classes; k++)
+        if (!(prior[k] >= CF_SMALLEST_ALPHA && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
+    sum = cf_sum(f->classes, prior);
+    if (!(sum <= f->max_concentration)) return CF_BAD_PRIOR;
+    f->log_gamma = f->gamma > 0 ? cf_log_ratio(f->gamma, 1) : 0;
+    f->prior_nu = f->anchor > 0 ? prior_nu : NULL;
+    if (f->anchor > 0) nu_of(f->classes, prior, 1, prior_nu);
+    return CF_OK;
+}
+
+cf_status cf_dirichlet_start(const cf_dirichlet *f, const cf_real *alpha, cf_real eta, cf_real *state) {
+    cf_real sum = cf_sum(f->classes, alpha);
+    size_t k;
+    if (!(eta >= 0 && eta <= CF_LARGEST_WEIGHT)) return CF_BAD_WEIGHT;
+    for (k = 0; k < f->classes; k++)
+        if (!(alpha[k] >= CF_SMALLEST_ALPHA && alpha[k] <= f->max_concentration)) return CF_BAD_PRIOR;
+    /* an update's own sum may exceed the limit by rounding and by the smallest alphas */
+    if (!(sum <= f->max_concentration * (1 + 16 * CF_EPSILON) + (cf_real)f->classes * CF_SMALLEST_ALPHA))
+        return CF_BAD_PRIOR;
+    for (k = 0; k < f->classes; k++) state[k + 1] = alpha[k];
+    state[0] = eta;
+    return CF_OK;
+}
+
+void cf_dirichlet_read(const cf_dirichlet *f, const cf_real *state, cf_real *probs) { read_alpha(f, state + 1, probs); }
+
+void cf_dirichlet_nu(const cf_dirichlet *f, const cf_real *state, cf_real *nu) {
+    nu_of(f->classes, state + 1, state[0], nu);
+}
+
+#ifdef CF_SMALL
+cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                              cf_real *probs, cf_real *scratch) {
+    const size_t classes = CF_COUNT(f->classes);
+    const cf_workspace w = make_workspace(classes, CF_DIRICHLET_ROWS(classes), 1, scratch);
+    const cf_update update = {observed, state, beta, dt};
+    size_t max_iterations = 0;
+    int seen = 0;
+    cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
+    if (status == CF_OK) status = step_lanes(f, &w, 1, &update, &seen, &max_iterations);
+    if (status == CF_OK && probs != NULL) read_alpha(f, state + 1, probs);
+    return status;
+}
+#else
+CF_INLINE cf_status run_steps(const cf_dirichlet *f, cf_real *state, size_t steps, const cf_real *observed,
+                              const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                              cf_real *probs, const cf_workspace w, size_t *row, size_t *iterations) {
+    const size_t classes = w.classes;
+    size_t max_iterations = 0, i, k;
+    for (k = 0; k <= classes; k++) w.state[k] = state[k];
+    for (i = 0; i < steps; i++) {
+        const cf_update update = {observed + i * classes, w.state, beta[i * beta_stride], dt[i * dt_stride]};
+        int seen = 0;
+        cf_status status = check_update(classes, update.observed, is_valid_row(classes, update.observed), update.beta,
+                                        update.dt, &seen);
+        if (status == CF_OK) status = step_lanes(f, &w, 1, &update, &seen, &max_iterations);
+        if (status != CF_OK) {
+            *row = i;
+            return status;
+        }
+        if (probs != NULL) read_alpha(f, w.state + 1, probs + i * classes);
+    }
+    for (k = 0; k <= classes; k++) state[k] = w.state[k];
+    if (iterations != NULL) *iterations = max_iterations;
+    return CF_OK;
+}
+
+CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, cf_real *state, size_t steps, const cf_real *observed,
+                                      const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                      cf_real *probs, cf_real *scratch, size_t *row, size_t *iterations) {
+    const size_t rows = CF_DIRICHLET_ROWS(f->classes);
+    return run_steps(f, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
+                     make_workspace(f->classes, rows, 1, scratch), row, iterations);
+}
+
+/* Updates `count` <= lanes streams that were checked. */
+CF_INLINE cf_status update_group(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, size_t count,
+                                 const cf_update *updates, const int *seen, cf_real *const *probs) {
+    size_t max_iterations = 0, l;
+    cf_status status = step_lanes(f, w, lanes, updates, seen, &max_iterations);
+    for (l = 0; l < count && status == CF_OK; l++)
+        if (probs[l] != NULL) read_alpha(f, updates[l].state + 1, probs[l]);
+    return status;
+}
+
+CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, const size_t *which, size_t streams,
+                                       const cf_real *observed, const cf_real *beta, size_t beta_stride,
+                                       const cf_real *dt, size_t dt_stride, cf_real *probs, cf_real *scratch,
+                                       size_t *row) {
+    const size_t classes = f->classes, size = CF_DIRICHLET_STATE(classes);
+    const cf_workspace w = make_workspace(classes, classes + 1, CF_LANES, scratch);
+    size_t i, l;
+    int seen[CF_LANES] = {0};
+    cf_status status = cf_check(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
+    if (status != CF_OK) return status;
+    for (i = 0; i < streams; i += CF_LANES) {
+        const size_t count = streams - i < CF_LANES ? streams - i : CF_LANES;
+        cf_update updates[CF_LANES];
+        cf_real *results[CF_LANES];
+        for (l = 0; l < CF_LANES; l++) {
+            /* lanes to spare repeat the last stream on a copy of its state */
+            const size_t j = i + (l < count ? l : count - 1);
+            cf_real *state = states + (which == NULL ? j : which[j]) * size;
+            size_t k;
+            if (l >= count) {
+                for (k = 0; k < size; k++) w.state[k] = state[k];
+                state = w.state;
+            }
+            updates[l].observed = observed + j * classes;
+            updates[l].state = state;
+            updates[l].beta = beta[j * beta_stride];
+            updates[l].dt = dt[j * dt_stride];
+            results[l] = probs == NULL ? NULL : probs + j * classes;
+            (void)check_update(classes, updates[l].observed, is_valid_row(classes, updates[l].observed),
+                               updates[l].beta, updates[l].dt, seen + l);
+        }
+        status = update_group(f, &w, CF_LANES, count, updates, seen, results);
+        if (status != CF_OK) {
+            *row = i;
+            return status;
+        }
+    }
+    return CF_OK;
+}
+
+cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                              cf_real *probs, cf_real *scratch) {
+    size_t row;
+    return cf_dirichlet_run(f, state, 1, observed, &beta, 0, &dt, 0, probs, scratch, &row, NULL);
+}
+#endif

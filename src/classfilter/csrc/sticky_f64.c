@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The sticky filter in double precision. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(CF_SMALL)
+#pragma GCC optimize("O3") /* straight code for rows of few classes; a third of the time of -O2 */
+#endif
+#define cf_sticky_update cf_sticky_update_f64
+#define cf_sticky_run cf_sticky_run_f64
+#define cf_sticky_prepare cf_sticky_prepare_f64
+#define cf_sticky_start cf_sticky_start_f64
+#define cf_sticky_transitions cf_sticky_transitions_f64
+#include "sticky_impl.h"
