@@ -13,7 +13,7 @@ FLAGS = (
     else [
         "-O2",
         "-ftree-vectorize",
-        "-fpeel-loops",  # -O3 takes three times as long to compile; the files that gain by it ask for it
+        "-fpeel-loops",  # -O3 compiles three times as long; files that gain by it ask for it
         "-fvisibility=hidden",
         "-std=c99",
         "-ffp-contract=off",

@@ -6,10 +6,8 @@ package, so they are run here.
 
 from __future__ import annotations
 
-import asyncio
 import doctest
 
-import numpy as np
 import pytest
 
 import classfilter as cf
@@ -20,7 +18,7 @@ CLASSES = sorted(name for name in cf.__all__ if isinstance(getattr(cf, name), ty
 @pytest.mark.parametrize("name", CLASSES)
 def test_examples(name: str) -> None:
     cls = getattr(cf, name)
-    names = {"np": np, "asyncio": asyncio, **{n: getattr(cf, n) for n in cf.__all__}}
+    names = {n: getattr(cf, n) for n in cf.__all__}
     runner = doctest.DocTestRunner()
     for test in doctest.DocTestFinder(exclude_empty=True).find(cls, name, globs=names):
         runner.run(test)

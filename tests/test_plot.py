@@ -223,6 +223,7 @@ def test_matplotlib_is_imported_only_for_a_figure() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_demo_prints_the_table_and_writes_the_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +253,7 @@ def test_progress_is_drawn_on_a_terminal_only(
     assert capsys.readouterr().err == f"\r{' ' * 15}\r"  # it disappears
 
 
+@pytest.mark.slow
 def test_demo_methods_by_hand() -> None:
     day = simulate("capture24", hours=3.0, seed=1)
     source, raw = day.mixed()

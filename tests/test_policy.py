@@ -170,18 +170,23 @@ def test_invalid_steps_change_nothing() -> None:
     policy.called("weak", SURE, TORN, 5.0)
     before = policy.state
     nan = math.nan
-    with pytest.raises(ValueError, match=r"probs is .*nan.*; give the filter's reading"):
+    with pytest.raises(ValueError, match=r"probs is .*nan.*; give the filter's estimate"):
         policy.choose([0.5, nan], {})
-    with pytest.raises(ValueError, match=r"probs is .*; give the filter's reading"):
+    with pytest.raises(ValueError, match=r"probs is .*; give the filter's estimate"):
         policy.choose([], {})
     with pytest.raises(ValueError, match="since is nan; it must be finite and not negative"):
         policy.choose(TORN, {"strong": nan})
     invalid: list[tuple[Any, Any, float, str]] = [
         (SURE, [nan, nan], 1.0, "probs is"),
         (SURE, [3.0, -2.0], 1.0, "probs is"),
-        ([1.0], TORN, 1.0, "answer has 1 entries, but probs 2; give one a class"),
-        ([0.9, nan], TORN, 1.0, "answer is .*, but some probabilities are NaN, but not all; give"),
-        ([0.9, 0.3], TORN, 1.0, "answer is .*, but the probabilities do not sum to 1; give"),
+        ([1.0], TORN, 1.0, "observation has 1 entries, but probs 2; give one per class"),
+        (
+            [0.9, nan],
+            TORN,
+            1.0,
+            "observation is .*, but some probabilities are NaN, but not all; give",
+        ),
+        ([0.9, 0.3], TORN, 1.0, "observation is .*, but the probabilities do not sum to 1; give"),
         (SURE, TORN, -1.0, "dt is -1.0; it must be finite and not negative"),
         (SURE, TORN, nan, "dt is nan"),
     ]

@@ -332,6 +332,7 @@ def test_budget_is_kept_at_uneven_steps() -> None:
         assert done.calls["strong"] == pytest.approx(day.time.size / 12, rel=0.05)
 
 
+@pytest.mark.slow
 def test_as_accurate_as_periodic_with_no_more_calls() -> None:
     tuned = cf.tune(
         [cf.simulate("capture24", seed=i).recording() for i in (101, 102)],

@@ -323,7 +323,7 @@ def test_settings_of_more_sources_are_fine() -> None:
             "window has samples of shape (2,), but in the step before",
         ),
         ({"name": "wrong"}, "policy chose 'wrong' at time 50.0; sources has ['weak', 'strong']"),
-        ({"short": True}, "answer has 2 entries, but probs 3; give one a class"),
+        ({"short": True}, "observation has 2 entries, but probs 3; give one per class"),
     ],
 )
 def test_invalid_steps_change_nothing(arguments: dict[str, Any], why: str) -> None:

@@ -305,6 +305,7 @@ def test_plot_one_stream_of_several(run: Run) -> None:
     assert run("plot", "day.csv", "-o", "out.png", "--stream", "bob")[0] == 0
 
 
+@pytest.mark.slow
 def test_demo(run: Run) -> None:
     code, out, _ = run("demo", "-o", "demo.png", "--days", "1")
     assert code == 0

@@ -197,6 +197,7 @@ def test_compare_prints_a_table_and_writes_it(run: Run) -> None:
         assert cf.read_table(out).equals(expected.to_table())
 
 
+@pytest.mark.slow
 def test_compare_draws(run: Run) -> None:
     from matplotlib.image import imread
 

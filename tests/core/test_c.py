@@ -61,6 +61,7 @@ def supported(level: str) -> bool:
     return flags.issuperset(needs[level].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_compiles_without_a_warning(compiler: str, precision: str, tmp_path: Path) -> None:
@@ -83,6 +84,7 @@ def test_needs_no_library(tmp_path: Path) -> None:
     assert not [name for kind, name in symbols if kind in "dDbBC"], "global variables"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
     sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -98,6 +100,7 @@ def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
     assert run(program, "9000") == "9000 inputs held\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_ten_million_updates(precision: str, tmp_path: Path) -> None:
     # for this processor alone, which compiles in a third of the time
@@ -112,6 +115,7 @@ def test_ten_million_updates(precision: str, tmp_path: Path) -> None:
     assert int(words[4]) <= 30  # iterations; the core gives up at CF_MAX_ITERATIONS, 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_the_same_bits_everywhere(precision: str, tmp_path: Path) -> None:
     """Compilers, levels of optimisation, vector widths, and the loader's own choice."""

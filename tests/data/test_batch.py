@@ -235,6 +235,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Four times the rows need far less than the memory of these rows."""
     small = pl.concat([day(100_000, 3)] * 4)

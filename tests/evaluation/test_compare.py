@@ -71,6 +71,7 @@ def test_the_methods_that_are_compared() -> None:
     assert result().reference == "strong"
 
 
+@pytest.mark.slow
 def test_tuned_on_the_other_fold() -> None:
     folds = two_folds(some(), "strong")
     assert folds is not None
@@ -132,6 +133,7 @@ def test_few_streams_have_no_intervals() -> None:
     assert all(np.isnan([m.low, m.high]).all() for m in result().rows[0].measures.values())
 
 
+@pytest.mark.slow
 def test_the_intervals_equal_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["classfilter.evaluation._compare"], "MIN_STREAMS", 2)
     again = result.__wrapped__()
@@ -203,6 +205,7 @@ def test_without_labels() -> None:
     )
 
 
+@pytest.mark.slow
 def test_labels_change_the_measures_only() -> None:
     recs = [clean(0), clean(1)]
     rng = np.random.default_rng(0)

@@ -163,6 +163,7 @@ def test_probabilities_may_be_lists_and_of_smoothers() -> None:
 # --- what must not matter, and errors -------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_seed() -> None:
     recs = [part(clean(seed), slice(0, 180)) for seed in range(6)]
     first, again, other = (compare(recs, "strong", seed=seed) for seed in (1, 1, 2))

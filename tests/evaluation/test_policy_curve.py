@@ -80,6 +80,7 @@ def test_pauses_do_not_count_as_hours(tmp_path: object) -> None:
     assert points[1].calls == pytest.approx(60 / (1 + 45 / 3600))  # the pause counts as ten steps
 
 
+@pytest.mark.slow
 def test_tuned_on_the_other_fold() -> None:
     days = [both(i) for i in range(4)]
     shares: list[float] = []

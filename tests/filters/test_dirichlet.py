@@ -128,6 +128,7 @@ def exact_gradient(
 # ---- the paper ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.1, 0.5, 1.0])
 def test_algorithm_1_converges_to_the_same(beta: float) -> None:
     rng = np.random.default_rng(1)

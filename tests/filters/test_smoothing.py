@@ -353,6 +353,7 @@ def test_any_order_of_the_classes(lag: int | None) -> None:
         np.testing.assert_allclose(Q, P[:, order], rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(streams(5, 15), st.integers(0, 99))
 def test_time_may_run_backwards(stream: Stream, seed: int) -> None:
     """Where the prior is as strong at either end, and the chain is reversible."""

@@ -89,6 +89,7 @@ def killed_run(lines: bytes, state: Path, rng: random.Random) -> bytes:
     return bytes(results)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_and_replayed_nothing_is_lost_or_filtered_twice(
     tmp_path: Path,
 ) -> None:

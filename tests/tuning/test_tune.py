@@ -69,6 +69,7 @@ def tuned_short(kind: Any) -> Tuned:
 FRESH = [200, 201, 202]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(4), range(10, 14)])
 def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     """Tuned on some days, measured on others; the paper's weights get the best half-life there."""
@@ -92,6 +93,7 @@ def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     assert accuracy(tuned.smooth, fresh) > unlabelled
 
 
+@pytest.mark.slow
 def test_three_sources() -> None:
     seeds = range(2)
     tuned = tune([three(day(seed, 6.0)) for seed in seeds])

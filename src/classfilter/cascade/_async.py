@@ -51,6 +51,8 @@ class AsyncCascade(BaseCascade):
     The first output comes after the deadline, the second in time; at the second step the filter has
     both.
 
+    >>> import asyncio
+    >>> import numpy as np
     >>> from classfilter import DirichletFilter
     >>> f = DirichletFilter(["rest", "move"], estimate="mean")
     >>> async def main():

@@ -43,6 +43,7 @@ class Cascade(BaseCascade):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from classfilter import DirichletFilter, policy
     >>> def weak(x):
     ...     return [0.75, 0.25] if x.std() < 1 else [0.25, 0.75]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Polynomial coefficients, lowest power first. Made by tests/core/c/fit_coefficients.py; do not edit.
+/* Polynomial coefficients, lowest power first, by tests/core/c/fit_coefficients.py; do not edit.
    With h = x + CF_SHIFT - 1/2 and w = 1 / h^2:
      digamma(x + CF_SHIFT)   = log h + w CF_PSI0(w)
      trigamma(x + CF_SHIFT)  = (1 + w CF_PSI1(w)) / h
