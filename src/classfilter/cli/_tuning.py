@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,24 +61,17 @@ def tune(
     from ..tuning._tune import tune as run
 
     _check_out(table, out, (".toml",))
-    console = Console(stderr=True, quiet=quiet)
-    streams = _streams(table, sort)
-    try:
-        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            tuned = run(
-                streams,
-                kind,  # type: ignore[arg-type]
-                reference,
-                labels=labels,
-                progress=progress,
-            )
-    except ValueError as error:
-        raise ValueError(about(table, error)) from error
+    with _work_on(table, sort, quiet) as (streams, progress):
+        tuned = run(
+            streams,
+            kind,  # type: ignore[arg-type]
+            reference,
+            labels=labels,
+            progress=progress,
+        )
     if tuned.criterion != "nothing":  # then the warning says it all
         click.echo(tuned.explanation)
     tuned.save(out)
-    _show(caught)
 
 
 @click.command(
@@ -102,15 +95,8 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
 
     if out is not None:
         _check_out(table, out, (*PICTURES, *SUFFIXES))
-    console = Console(stderr=True, quiet=quiet)
-    streams = _streams(table, sort)
-    try:
-        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            result = run(streams, reference, progress=progress)
-    except ValueError as error:
-        raise ValueError(about(table, error)) from error
-    _show(caught)
+    with _work_on(table, sort, quiet) as (streams, progress):
+        result = run(streams, reference, progress=progress)
     bold = sys.stdout.isatty()
     click.echo(result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result))
     _write(out, lambda: comparison(result), result.to_table)
@@ -155,17 +141,8 @@ def policy(
     if out is not None:
         _check_out(table, out, (*PICTURES, *SUFFIXES))
     tuned = None if config is None else Tuned.load(config)
-    console = Console(stderr=True, quiet=quiet)
-    streams = _streams(table, sort)
-    try:
-        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            curve = policy_curve(
-                streams, tuned, strong=strong, gaps=gaps or GAPS, progress=progress
-            )
-    except ValueError as error:
-        raise ValueError(about(table, error)) from error
-    _show(caught)
+    with _work_on(table, sort, quiet) as (streams, progress):
+        curve = policy_curve(streams, tuned, strong=strong, gaps=gaps or GAPS, progress=progress)
     click.echo(str(curve))
     _write(out, lambda: draw(curve), curve.to_table)
 
@@ -179,12 +156,6 @@ def _write(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) 
         write_table(table(), out)
 
 
-def _show(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Print each warning once, in one line."""
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        click.echo(f"classfilter: {message}", err=True)
-
-
 def _check_out(table: Path, out: Path, suffixes: tuple[str, ...]) -> None:
     """Raise, before the work, if the result could not be written, or would replace the data."""
     file_suffix(out, suffixes)
@@ -194,11 +165,21 @@ def _check_out(table: Path, out: Path, suffixes: tuple[str, ...]) -> None:
         raise ValueError(f"{out} is the input too; write to another file")
 
 
-def _streams(table: Path, sort: bool) -> list[Recording]:
+@contextmanager
+def _work_on(
+    table: Path, sort: bool, quiet: bool
+) -> Iterator[tuple[list[Recording], Callable[[float], None]]]:
+    """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
+    console = Console(stderr=True, quiet=quiet)
     try:
-        return list(recordings(read_table(table), sort=sort).values())
+        streams = list(recordings(read_table(table), sort=sort).values())
+        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield streams, progress
     except ValueError as error:
         raise ValueError(about(table, error)) from error
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        click.echo(f"classfilter: {message}", err=True)
 
 
 @contextmanager
