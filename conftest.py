@@ -13,7 +13,7 @@ HEAVY = ("tests/experiments", "tests/examples", "tests/emulated", "experiments",
 
 # No test may depend on the clock: machines are slow, shared and noisy.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=200)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
