@@ -21,11 +21,12 @@ def lines(source: int, signals: Signals, timeout: Timeout) -> Iterator[list[byte
     rest = b""
     while not signals.received:
         ready = select.select([source, signals.wake], [], [], timeout())[0]
-        if signals.wake in ready:
-            signals.poll()
-        elif not ready:
+        signals.poll()  # also where it came when the wait was over
+        if signals.received:
+            break
+        if not ready:
             yield []
-        if ready != [source]:
+        if source not in ready:
             continue
         try:
             chunk = os.read(source, CHUNK)
