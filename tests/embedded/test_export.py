@@ -88,6 +88,7 @@ def test_the_self_test_detects_a_change(
     assert code_shown is None or f"other bits than in Python {code_shown}" in output, output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is not installed")
 @pytest.mark.parametrize("kind", ["dirichlet-anchored", "sticky-moving"])
 def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
@@ -286,6 +287,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     assert err.startswith("classfilter: y.toml: filter is EmaFilter; only")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 def test_cmake_builds_it_and_runs_the_self_test(tmp_path: Path) -> None:
     export(configs()["sticky"], tmp_path)
