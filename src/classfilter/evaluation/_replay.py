@@ -9,7 +9,7 @@ import numpy as np
 
 from .._channel import Channels, correct
 from .._typing import Array, Ints, Weights
-from .._validation import class_order, factorize
+from .._validation import class_order
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..policy import Adaptive, Policy
@@ -76,8 +76,7 @@ def replay(
     policy, filter_ = policy.copy(), filter.copy()
     policy.reset()
     filter_.reset()
-    sources = factorize(rec.source.tolist())
-    probs = correct(rec.probs[:, to], sources, channel, filter_.probs.dtype)
+    probs = correct(rec.probs[:, to], rec._factorized, channel, filter_.probs.dtype)
     weights = rec.weights(beta)
     times = rec.time[next(iter(rows.values()))] if rows else rec.time
     # Python's own lists: to index an array takes as long as an update of the filter.
@@ -170,7 +169,8 @@ def steps(rec: Recording) -> dict[str, Ints]:
     >>> {name: rows.tolist() for name, rows in steps(rec).items()}
     {'a': [0, 3], 'b': [1, 2]}
     """
-    rows = {name: np.flatnonzero(rec.source == name) for name in rec.sources}
+    codes, names = rec._factorized
+    rows = {name: np.flatnonzero(codes == i) for i, name in enumerate(names)}
     times = np.unique(rec.time)
     for name, indices in rows.items():
         here, count = np.unique(rec.time[indices], return_counts=True)
