@@ -190,9 +190,13 @@ def class_indices(
 
     `known` maps labels to indices; by default, names and indices.
     """
+    K = len(classes)
+    if known is None and isinstance(label, np.ndarray) and label.dtype.kind == "i":
+        require_1d("label", label)
+        if label.min(initial=0) >= -1 and label.max(initial=0) < K:
+            return label.astype(np.intp)
     column = np.asarray(label, dtype=np.object_)
     require_1d("label", column)
-    K = len(classes)
     if known is None:
         known = {k: k for k in range(-1, K)} | {c: k for k, c in enumerate(classes)}
     indices: Ints = np.full(column.size, -1, dtype=np.intp)

@@ -98,6 +98,81 @@ def test_evidence_that_would_underflow() -> None:
         assert P[0].argmax() == 0
 
 
+# ---- sticky: the backward messages ----
+
+
+def some_chains(K: int, seed: int, dtype: Any = np.float64) -> list[cf.StickyFilter]:
+    prior = random_prior(K, seed)
+    return [
+        cf.StickyFilter(K, 0.9, prior=prior, dtype=dtype),
+        cf.StickyFilter(K, transitions=expm(random_rates(K, seed)), prior=prior, dtype=dtype),
+    ]
+
+
+def some_likelihoods(K: int, T: int, seed: int) -> tuple[Floats, Floats]:
+    """Likelihoods and times: rows of any size, impossible classes, missing rows, equal times."""
+    rng = np.random.default_rng(seed)
+    rows = rng.random((T, K)) ** 3 * 10 ** rng.uniform(-20, 20, (T, 1))
+    rows[rng.random(T) < 0.2, 0] = 0.0
+    rows[rng.random(T) < 0.2] = np.nan
+    return rows, rng.choice([0.0, 1.0, 1.0, 2.5, 40.0], T)
+
+
+def messages_by_matrices(f: cf.StickyFilter, rows: Floats, dt: Floats) -> Floats:
+    """The recursion as it is written, a matrix of transitions per row."""
+    messages = np.full(rows.shape, 1 / rows.shape[1])
+    for t in range(len(rows) - 1, 0, -1):
+        seen = np.ones(rows.shape[1]) if np.isnan(rows[t]).all() else rows[t]
+        message = f._transitions(dt[t]) @ (seen * messages[t])
+        messages[t - 1] = message / message.sum()
+    return messages
+
+
+@pytest.mark.parametrize("K", [2, 3, 4, 5, 6, 9, 20])
+@pytest.mark.parametrize("which", range(2))
+def test_backward_messages(which: int, K: int) -> None:
+    f, (rows, dt) = some_chains(K, K)[which], some_likelihoods(K, 200, K)
+    before = f.probs
+    messages, expected = f._backward(rows, dt), messages_by_matrices(f, rows, dt)
+    np.testing.assert_allclose(messages, expected, rtol=1e-12, atol=1e-29)
+    np.testing.assert_array_equal(f.probs, before)
+    dt[0] = np.nan  # the time before the first row does not matter
+    np.testing.assert_array_equal(f._backward(rows, dt), messages)
+    np.testing.assert_array_equal(f._backward(rows, 1.0), f._backward(rows, np.ones(len(rows))))
+    missing = np.isnan(rows)
+    np.testing.assert_array_equal(f._backward(np.where(missing, 1.0, rows), dt), messages)
+    # a row is known up to a factor; a power of two does not even round
+    np.testing.assert_array_equal(f._backward(rows * 2.0**20, dt), messages)
+    single = some_chains(K, K, np.float32)[which]._backward(rows, dt)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, rtol=1e-3, atol=1e-29)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_messages_of_evidence_that_would_underflow(dtype: Any) -> None:
+    """Each row excludes the class of the row before it, and no class ever changes."""
+    for f in (cf.StickyFilter(2, 1.0, dtype=dtype), cf.StickyFilter(2, 0.5, dtype=dtype)):
+        messages = f._backward(np.tile(np.eye(2), (50, 1)), 0.0)
+        assert (messages >= np.float32(1e-30) * (1 - 1e-6)).all()
+        np.testing.assert_allclose(messages.sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("which", range(2))
+def test_short_messages(which: int) -> None:
+    f = some_chains(3, 1)[which]
+    assert f._backward(np.empty((0, 3)), 1.0).shape == (0, 3)
+    np.testing.assert_allclose(f._backward([[0.2, 0.5, 7.0]], 1.0), [[1 / 3] * 3], rtol=1e-15)
+
+
+@pytest.mark.parametrize("row", [[-0.1, 1.0], [np.inf, 1.0], [0.0, 0.0], [np.nan, 1.0]])
+def test_invalid_likelihoods_are_named(row: list[float]) -> None:
+    for f in some_chains(2, 1):
+        with pytest.raises(ValueError, match=r"each likelihood must lie in .* in row 1"):
+            f._backward([[0.5, 0.5], row, [0.5, 0.5]], 1.0)
+        with pytest.raises(ValueError, match=r"dt in row 2 is -1"):
+            f._backward([[0.5, 0.5]] * 3, [1.0, 1.0, -1.0])
+
+
 # ---- Dirichlet: the two-sided kernel ----
 
 

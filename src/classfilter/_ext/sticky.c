@@ -89,6 +89,45 @@ done:
     return result;
 }
 
+static PyObject *sticky_backward(PyObject *object, PyObject *args) {
+    Core *self = (Core *)object;
+    PyObject *likelihood, *dt, *result = NULL;
+    PyArrayObject *out;
+    Rows rows;
+    void *scratch, *cache;
+    size_t row = 0, scratch_size;
+    const int rates = ((Sticky *)self)->rates != NULL;
+    cf_status status;
+    if (!ready(self) || !PyArg_ParseTuple(args, "OO:_backward", &likelihood, &dt)) return NULL;
+    if (take_rows(self, likelihood, NULL, dt, &rows) < 0) return NULL;
+    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
+    /* Its own memory: while the GIL is free, others may use the filter. */
+    scratch_size = sticky_scratch_size(self->classes, rates);
+    scratch = PyMem_Malloc((scratch_size + sticky_cache_size(self->classes, rates)) * size_of(self));
+    if (out == NULL || scratch == NULL) {
+        if (out != NULL) PyErr_NoMemory();
+        goto done;
+    }
+    cache = element(self, scratch, scratch_size);
+    set_number(self, cache, 0, -1.0);
+    Py_BEGIN_ALLOW_THREADS
+    status = CALL(self, cf_sticky_backward,
+                  (sticky_settings(self), rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.dt), rows.dt_stride,
+                   PyArray_DATA(out), cache, scratch, &row));
+    Py_END_ALLOW_THREADS
+    if (status == CF_OK) {
+        result = (PyObject *)out;
+        Py_INCREF(result);
+    } else {
+        raise_row(self, status, &rows, row);
+    }
+done:
+    PyMem_Free(scratch);
+    Py_XDECREF(out);
+    release_rows(&rows);
+    return result;
+}
+
 static PyObject *sticky_reset(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
@@ -267,6 +306,8 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
 static PyMethodDef sticky_methods[] = {
     {"update", (PyCFunction)(void (*)(void))sticky_update, METH_FASTCALL | METH_KEYWORDS, update_doc},
     {"run", (PyCFunction)(void (*)(void))sticky_run, METH_FASTCALL | METH_KEYWORDS, run_doc},
+    {"_backward", sticky_backward, METH_VARARGS,
+     "_backward($self, likelihood, dt, /)\n--\n\nWhat the later rows say of the class at each row, shape (T, K)."},
     {"reset", sticky_reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_transitions", sticky_transitions, METH_O,
      "_transitions($self, dt, /)\n--\n\nProbability of each class (column) dt after each class (row)."},

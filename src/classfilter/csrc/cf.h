@@ -35,7 +35,8 @@ typedef enum {
     CF_BAD_RATES,         /* a rate of change outside [0, 1e6] */
     CF_BAD_STATE,         /* a state, or an estimate, that is no distribution over the classes */
     CF_BAD_TOLERANCE,     /* tolerance outside [0, 0.1] */
-    CF_BAD_POLICY         /* a setting of a policy outside its range */
+    CF_BAD_POLICY,        /* a setting of a policy outside its range */
+    CF_BAD_LIKELIHOOD     /* a row with an entry below 0 or above 1e30, without one above 0, or partly NaN */
 } cf_status;
 
 #define CF_SUM_TOLERANCE 0.05
@@ -237,6 +238,20 @@ cf_status cf_sticky_run_f32(const cf_sticky_f32 *settings, float *state, size_t 
 cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, double *state, size_t steps, const double *observed,
                             const double *beta, size_t beta_stride, const double *dt, size_t dt_stride, double *probs,
                             double *transition_cache, double *scratch, size_t *row);
+
+/* What the later rows say of the class at each row, up to a factor, to multiply the estimates of cf_sticky_run by:
+
+     b_t = transitions(dt_{t+1}) (l_{t+1} b_{t+1}), and ones at the last row; then b_t / sum b_t.
+
+   `likelihood` holds `steps` rows of K numbers l_t, each row up to a factor; NaN only: nothing seen. dt_0 is not used.
+   The messages go to `messages`, `steps` rows of K numbers, none below CF_STICKY_SMALLEST; it may be `likelihood`. At a
+   failure, *row tells where and nothing was written. Not with CF_SMALL. */
+cf_status cf_sticky_backward_f32(const cf_sticky_f32 *settings, size_t steps, const float *likelihood, const float *dt,
+                                 size_t dt_stride, float *messages, float *transition_cache, float *scratch,
+                                 size_t *row);
+cf_status cf_sticky_backward_f64(const cf_sticky_f64 *settings, size_t steps, const double *likelihood,
+                                 const double *dt, size_t dt_stride, double *messages, double *transition_cache,
+                                 double *scratch, size_t *row);
 
 /* ---- the adaptive policy ---- */
 

@@ -24,6 +24,8 @@ const char *cf_strerror(cf_status status) {
     case CF_BAD_TOLERANCE: return "tolerance must lie in [0, 0.1]";
     case CF_BAD_STATE: return "probs of a state must not be negative, and their sum must be within 1e-4 of 1";
     case CF_BAD_POLICY: return "a setting of a policy is outside its range";
+    case CF_BAD_LIKELIHOOD:
+        return "each likelihood must lie in [0, 1e30], one per row above 0; a row without an observation is NaN only";
     }
     return "unknown status";
 }

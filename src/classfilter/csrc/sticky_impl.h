@@ -247,6 +247,72 @@ cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *ob
     size_t row;
     return cf_sticky_run(f, state, 1, observed, &beta, 0, &dt, 0, NULL, transition_cache, scratch, &row);
 }
+
+/* Divides by the sum; no number stays below CF_STICKY_SMALLEST. */
+CF_INLINE void normalize_message(size_t width, const cf_real *restrict least, cf_real *restrict row) {
+    size_t k;
+    normalize_row(width, row);
+    for (k = 0; k < width; k++) row[k] = row[k] > least[k] ? row[k] : least[k];
+}
+
+static cf_status check_likelihood(size_t classes, const cf_real *likelihood) {
+    size_t nans = 0, positive = 0, k;
+    for (k = 0; k < classes; k++) {
+        nans += likelihood[k] != likelihood[k];
+        positive += likelihood[k] > 0;
+        if (likelihood[k] < 0 || likelihood[k] > CF_R(1e30)) return CF_BAD_LIKELIHOOD;
+    }
+    return nans == classes || (nans == 0 && positive > 0) ? CF_OK : CF_BAD_LIKELIHOOD;
+}
+
+CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t steps, const cf_real *likelihood, const cf_real *dt,
+                                        size_t dt_stride, cf_real *messages, cf_real *transition_cache,
+                                        cf_real *scratch, size_t *row) {
+    const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
+    const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
+    /* With rates, the first 2 K rows of the scratch memory are for the transitions: those of `last`, transposed. */
+    cf_real *const transposed = scratch, *const message = scratch + (rates_of(f) != NULL ? 2 * classes * width : 0);
+    cf_real *const product = message + width, last = -1;
+    cf_decay decay = make_decay(f, 1);
+    size_t i, k, t;
+    for (t = 0; t < steps; t++) {
+        const cf_real pause = t > 0 ? dt[t * dt_stride] : 0;
+        cf_status status = pause >= 0 && pause <= CF_R(1e30) ? CF_OK : CF_BAD_DT;
+        if (status == CF_OK) status = check_likelihood(classes, likelihood + t * classes);
+        if (status != CF_OK) {
+            *row = t;
+            return status;
+        }
+    }
+    for (k = 0; k < width; k++) message[k] = k < classes ? 1 / (cf_real)classes : 0;
+    for (t = steps; t > 0; t--) {
+        const cf_real *const seen = likelihood + (t - 1) * classes;
+        const cf_real pause = t > 1 ? dt[(t - 1) * dt_stride] : 0;
+        cf_real largest = 0, sum = 0;
+        for (k = 0; k < width; k++) product[k] = message[k];
+        for (k = 0; k < classes; k++) largest = seen[k] > largest ? seen[k] : largest;
+        if (largest > 0) /* else NaN: nothing seen */
+            for (k = 0; k < classes; k++) product[k] *= seen[k] / largest;
+        for (k = 0; k < classes; k++) messages[(t - 1) * classes + k] = message[k];
+        normalize_message(width, least, product);
+        if (rates_of(f) == NULL) {
+            if (decay.dt != pause) decay = make_decay(f, pause);
+            for (k = 0; k < classes; k++) sum += prior[k] * product[k];
+            for (k = 0; k < classes; k++) message[k] = decay.keep * product[k] + decay.leave * sum;
+        } else if (pause > 0) {
+            if (transition_cache[0] != pause) fill_transition_cache(f, pause, transition_cache, scratch);
+            for (i = 0; last != pause && i < classes; i++)
+                for (k = 0; k < width; k++)
+                    transposed[i * width + k] = k < classes ? transition_cache[1 + k * width + i] : 0;
+            last = pause;
+            vecmat(classes, width, product, transposed, message);
+        } else {
+            for (k = 0; k < width; k++) message[k] = product[k];
+        }
+        normalize_message(width, least, message);
+    }
+    return CF_OK;
+}
 #endif
 
 cf_status cf_sticky_prepare(cf_sticky *f, const cf_real *prior, cf_real *table) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._channel import Channels, correct
 from .._typing import Array, Bools, Floats, Ints, Names, Weights
 from .._validation import (
+    Factorized,
     class_indices,
     class_order,
     factorize,
@@ -128,7 +130,12 @@ class Recording:
     @property
     def sources(self) -> tuple[str, ...]:
         """The classifiers, in order of appearance."""
-        return tuple(dict.fromkeys(self.source.tolist()))
+        return tuple(self._factorized.categories)
+
+    @cached_property
+    def _factorized(self) -> Factorized:
+        """The column `source` as codes."""
+        return factorize(self.source.tolist())
 
     def observed(self, source: str | None = None) -> Bools:
         """Return for each row (T,) whether it is an observation, of a source if given, not NaN.
@@ -167,7 +174,7 @@ class Recording:
         >>> rec.weights({"strong": 1.0, "weak": 0.1}).tolist()
         [1.0, 0.1]
         """
-        return row_weights(factorize(self.source.tolist()), beta, default)
+        return row_weights(self._factorized, beta, default)
 
     def run(
         self,
@@ -231,9 +238,7 @@ class Recording:
         columns = class_order(filter, self.classes)
         fresh = filter.copy()
         fresh.reset()
-        probs = correct(
-            self.probs[:, columns], factorize(self.source.tolist()), channel, fresh.probs.dtype
-        )
+        probs = correct(self.probs[:, columns], self._factorized, channel, fresh.probs.dtype)
         return fresh, np.argsort(columns), (probs, self.weights(beta), self.dt)
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import index
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,8 @@ MIN_PROB = 1e-30  # as in the sticky filter: no class becomes impossible
 MIN_ALPHA = 1e-6  # as in the Dirichlet filter
 MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
 MAX_ITERATIONS = 100
+
+SmoothingFilter = TypeVar("SmoothingFilter", DirichletFilter, StickyFilter)
 
 
 def smooth(
@@ -80,7 +83,7 @@ def smooth(
     weights = np.where(np.isnan(s[:, 0]), 0.0, np.asarray(beta, np.float64))
     times = np.broadcast_to(np.asarray(dt, np.float64), T)
     if isinstance(filter, StickyFilter):
-        smoothed = _sticky(filter, forward, s, weights, times, ahead)
+        smoothed = _sticky(_double(filter), forward, s, weights, times, ahead)
     else:
         smoothed = _dirichlet(_double(filter), s, weights, times, ahead)
     return smoothed.astype(filter.dtype)
@@ -96,6 +99,15 @@ def _rows_ahead(lag: int | None) -> int | None:
     return ahead
 
 
+def _double(f: SmoothingFilter) -> SmoothingFilter:
+    """Return the filter in double precision."""
+    if f.dtype == np.float64:
+        return f
+    double = type(f)(f.classes, **{**f._options, "dtype": np.float64})
+    double.state = f.state
+    return double
+
+
 # ---- sticky ----
 
 
@@ -103,34 +115,34 @@ def _sticky(
     f: StickyFilter, forward: Array, s: Floats, beta: Floats, dt: Floats, ahead: int
 ) -> Floats:
     """Multiply p(class | past) by p(rows after | class), up to factors."""
-    T = len(s)
     likelihood = (np.maximum(np.nan_to_num(s), f.floor) / f.prior) ** beta[:, None]
-    future = np.ones_like(s)
+    if ahead == len(s) - 1:
+        messages = f._backward(likelihood, dt)
+    else:
+        messages = _lagged_messages(f, likelihood, dt, ahead)
+    posterior: Floats = forward * messages
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    np.maximum(posterior, MIN_PROB, out=posterior)
+    return posterior
+
+
+def _lagged_messages(f: StickyFilter, likelihood: Floats, dt: Floats, ahead: int) -> Floats:
+    """Return p(the `ahead` rows after | class) of each row, up to factors."""
+    messages = np.ones_like(likelihood)
     last = None
-    for t in range(T - 1, 0, -1):
+    for t in range(len(likelihood) - 1, 0, -1):
         if dt[t] != last:
             last = dt[t]
             backward = f._transitions(last).T
-        # Without a lag, row t - 1 continues from row t. With one, every row whose lag reaches row t
-        # multiplies by its likelihood separately, the farthest row first.
-        new = slice(t - 1 if ahead == T - 1 else max(t - ahead, 0), t)
-        old = slice(t, t + 1) if ahead == T - 1 else new
-        message = (future[old] * likelihood[t]) @ backward
+        # Every row whose lag reaches row t multiplies by its likelihood, the farthest row first.
+        reached = messages[max(t - ahead, 0) : t]
+        message = (reached * likelihood[t]) @ backward
         message /= message.sum(axis=1, keepdims=True)
-        np.maximum(message, MIN_PROB, out=future[new])
-    posterior = forward * future
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    return np.maximum(posterior, MIN_PROB)
+        np.maximum(message, MIN_PROB, out=reached)
+    return messages
 
 
 # ---- Dirichlet ----
-
-
-def _double(f: DirichletFilter) -> DirichletFilter:
-    """Return the filter in double precision."""
-    double = type(f)(f.classes, **{**f._options, "dtype": np.float64})
-    double.state = f.state
-    return double
 
 
 def _dirichlet(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int) -> Floats:

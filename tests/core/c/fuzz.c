@@ -99,6 +99,28 @@ static void fuzz_dirichlet(source in) {
     }
 }
 
+/* Two equal rows: the message of the last is flat, that of the first a distribution, in the input's place too. */
+static void fuzz_backward(const CF_(cf_sticky) *f, const row *r, cf_real *transition_cache, cf_real *scratch) {
+    cf_real likelihood[2 * MOST], messages[2 * MOST];
+    const size_t size = f->classes * sizeof *likelihood;
+    size_t number = 2;
+    cf_status status;
+    memcpy(likelihood, r->observed, size);
+    memcpy(likelihood + f->classes, r->observed, size);
+    status = CF_(cf_sticky_backward)(f, 2, likelihood, &r->dt, 0, messages, transition_cache, scratch, &number);
+    if (status != CF_OK) {
+        REQUIRE(number < 2, "row %d", (int)number);
+        return;
+    }
+    require_distribution(f->classes, messages);
+    REQUIRE(messages[f->classes] == messages[2 * f->classes - 1], "the last message");
+    transition_cache[0] = -1;
+    REQUIRE(CF_(cf_sticky_backward)(f, 2, likelihood, &r->dt, 0, likelihood, transition_cache, scratch, &number) ==
+                CF_OK,
+            "in place");
+    REQUIRE(memcmp(likelihood, messages, 2 * size) == 0, "in place, other messages");
+}
+
 static void fuzz_sticky(source in) {
     static cf_real scratch[CF_STICKY_SCRATCH(MOST)], transition_cache[CF_STICKY_CACHE(MOST)],
         other[CF_STICKY_CACHE(MOST)];
@@ -140,6 +162,7 @@ static void fuzz_sticky(source in) {
         } else {
             REQUIRE(memcmp(state, before, f.classes * sizeof *state) == 0, "a failed call changed the state");
         }
+        fuzz_backward(&f, &r, other, scratch);
     }
 }
 
