@@ -36,7 +36,7 @@ def same_state(f: cf.DirichletFilter, g: cf.DirichletFilter) -> bool:
 # state, since the smallest entries of alpha can amplify a rounding error tenfold in two steps. The
 # scale of alpha, which no decision depends on, is lost to rounding in proportion to itself.
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 1e-9), (np.float32, 1e-4)])
-@pytest.mark.parametrize("K", [2, 3, 6, 20, 100])
+@pytest.mark.parametrize("K", [2, 3, 6, 20, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("gamma", [0.5, 0.9, 0.999])
 @pytest.mark.parametrize("anchor", [0.0, 0.5])
 def test_alpha_to_fifty_digits(
