@@ -290,6 +290,8 @@ def test_numbers_do_not_change() -> None:
         ({"label": ["sit", "run", "sit"]}, r"label in row 1 is 'run'; the classes are \['walk'"),
         ({"label": [0, 1, 3]}, "label in row 2 is 3; .* index from 0 to 2, or -1"),
         ({"label": [0, 1, -2]}, "label in row 2 is -2"),
+        ({"label": np.array([0, 1, 3])}, "label in row 2 is 3; .* index from 0 to 2, or -1"),
+        ({"label": np.array([0, -2, -2])}, "label in row 1 is -2"),
         ({"label": [0.0, 0.5, 1.0]}, r"label in row 1 is 0\.5"),
         ({"label": [0, 1]}, "label has 2 rows, but time has 3"),
         ({"label": [[0, 1, 2]]}, "label has 2 dimensions"),

@@ -63,6 +63,27 @@ def test_adaptive_replay_is_the_run_of_its_recording() -> None:
     assert 0 < replayed.calls["strong"] < replayed.calls["weak"]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_adaptive_replay_is_that_of_any_policy(dtype: Any) -> None:
+    """To the bit: a subclass is called by name, as every policy but Adaptive."""
+
+    class Renamed(Adaptive):
+        pass
+
+    day = cf.simulate("capture24", hours=3.0, gaps=0.1, gap_length=60.0)
+    both, channel = day.recording(every=None), fitted_channel(day)
+    for f in (
+        cf.StickyFilter(day.classes, half_life=300.0, dtype=dtype),
+        cf.DirichletFilter(day.classes[::-1], half_life=60.0, dtype=dtype),
+    ):
+        quick = cf.replay(both, Adaptive(1 / 7, dtype=dtype), f, BETA, channel)
+        other = cf.replay(both, Renamed(1 / 7, dtype=dtype), f, BETA, channel)
+        assert quick.calls == other.calls
+        assert np.array_equal(quick.recording.source, other.recording.source)
+        assert quick.probs.dtype == other.probs.dtype == dtype
+        assert np.array_equal(quick.probs, other.probs)
+
+
 def test_what_the_policy_is_called_with() -> None:
     """Three sources in turn: times since, estimates before, observations and steps, by hand."""
     notes: list[Any] = []

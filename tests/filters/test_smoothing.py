@@ -157,6 +157,17 @@ def test_messages_of_evidence_that_would_underflow(dtype: Any) -> None:
         np.testing.assert_allclose(messages.sum(axis=1), 1, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("k", range(3))
+def test_messages_of_evidence_that_the_transitions_exclude(k: int, dtype: Any) -> None:
+    """In time the second class becomes the first; nothing enters or leaves the third."""
+    transitions = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    f = cf.StickyFilter(3, transitions=transitions, prior=[0.3, 0.3, 0.4], dtype=dtype)
+    messages = f._backward(np.eye(3)[[0, k]], 2000.0)
+    expected = [[0.5, 0.5, 1e-30], [1 / 3, 1 / 3, 1 / 3], [1e-30, 1e-30, 1.0]][k]
+    np.testing.assert_allclose(messages[0], expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("which", range(2))
 def test_short_messages(which: int) -> None:
     f = some_chains(3, 1)[which]
