@@ -63,7 +63,7 @@ cf_status cf_check_f64(size_t classes, size_t rows, const double *observed, cons
 
 /* ---- the Dirichlet filter ---- */
 
-/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first seven members, then
+/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first eight members, then
    let cf_dirichlet_prepare compute the rest and check them all. */
 typedef struct {
     size_t classes;          /* K >= 2 */
@@ -73,7 +73,9 @@ typedef struct {
     float max_concentration; /* largest sum of alpha */
     int mean;                /* read the mean of Dir(alpha) instead of its mode */
     float tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
+    int bounded; /* no class is more surprising on average than the most surprising prediction; 0: as in the paper */
     float log_gamma;
+    float smallest; /* probability that a floored prediction can have */
     const float *prior_nu; /* K numbers, or NULL where anchor is 0 */
 } cf_dirichlet_f32;
 
@@ -85,7 +87,9 @@ typedef struct {
     double max_concentration; /* largest sum of alpha */
     int mean;                 /* read the mean of Dir(alpha) instead of its mode */
     double tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
+    int bounded; /* no class is more surprising on average than the most surprising prediction; 0: as in the paper */
     double log_gamma;
+    double smallest; /* probability that a floored prediction can have */
     const double *prior_nu; /* K numbers, or NULL where anchor is 0 */
 } cf_dirichlet_f64;
 

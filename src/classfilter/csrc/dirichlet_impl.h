@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
 #include "validate.h"
-#include "dirichlet_mode.h"
+#include "dirichlet_bound.h"
 
 #define CF_SMALLEST_ALPHA CF_R(1e-6)
 #define CF_SMALLEST_WEIGHT CF_R(1e-30)
@@ -40,7 +40,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
     const cf_real close = f->tolerance > CF_STEP_TOLERANCE ? f->tolerance : CF_STEP_TOLERANCE;
     size_t iterations[CF_LANES], k, l;
-    int fractional_beta = 0, silent = 1, searching = 0;
+    int below_one[CF_LANES], moved[CF_LANES], fractional_beta = 0, silent = 1, searching = 0, bounded = !f->bounded;
     for (l = 0; l < lanes; l++) {
         const cf_real dt = updates[l].dt;
         const cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
@@ -48,7 +48,9 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
         pull[l] = (1 - keep) * f->anchor;
         c[l] = keep * updates[l].state[0];
         eta[l] = c[l] + pull[l];
-        fractional_beta |= is_fractional(weight[l]);
+        below_one[l] = is_fractional(weight[l]);
+        fractional_beta |= below_one[l];
+        moved[l] = seen[l] || f->anchor > 0;
         silent &= !seen[l];
     }
     if (silent && !(f->anchor > 0)) {
@@ -81,18 +83,33 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
         searching |= iterations[l] == 0;
     }
     fill_sum(w, lanes);
-    if (searching) find_mode(w, lanes, fractional_beta, close, c, weight, iterations);
-
-    for (l = 0; l < lanes; l++)
-        if (iterations[l] == 0) return CF_NOT_CONVERGED;
-    for (l = 0; l < lanes; l++) {
-        const cf_real sum = w->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
-        if (iterations[l] > *max_iterations) *max_iterations = iterations[l];
-        updates[l].state[0] = eta[l];
-        for (k = 0; k < classes && (seen[l] || f->anchor > 0); k++) {
-            const cf_real alpha = w->x[k * lanes + l] * excess;
-            updates[l].state[k + 1] = alpha > CF_SMALLEST_ALPHA ? alpha : CF_SMALLEST_ALPHA;
+    bounded |= !fractional_beta;
+    for (;;) { /* once for the mode, and again where it exceeds the bound */
+        if (searching) find_mode(w, lanes, fractional_beta, close, c, weight, iterations);
+        for (l = 0; l < lanes; l++)
+            if (iterations[l] == 0) return CF_NOT_CONVERGED;
+        for (l = 0; l < lanes; l++) {
+            const cf_real sum = w->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
+            if (iterations[l] > *max_iterations) *max_iterations = iterations[l];
+            for (k = 0; k < classes && moved[l]; k++) {
+                const cf_real alpha = w->x[k * lanes + l] * excess;
+                w->x[k * lanes + l] = alpha > CF_SMALLEST_ALPHA ? alpha : CF_SMALLEST_ALPHA;
+            }
         }
+        if (bounded) break;
+        bounded = 1;
+        searching = bound_lanes(f, w, lanes, below_one, iterations);
+        if (!searching) break;
+        fractional_beta = 0;
+        for (l = 0; l < lanes; l++) {
+            c[l] = 1;
+            weight[l] = 0;
+            moved[l] = iterations[l] == 0;
+        }
+    }
+    for (l = 0; l < lanes; l++) {
+        updates[l].state[0] = eta[l];
+        for (k = 0; k < classes; k++) updates[l].state[k + 1] = w->x[k * lanes + l];
     }
     return CF_OK;
 }
@@ -141,6 +158,7 @@ cf_status cf_dirichlet_prepare(cf_dirichlet *f, const cf_real *prior, cf_real *p
         if (!(prior[k] >= CF_SMALLEST_ALPHA && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
     sum = cf_sum(f->classes, prior);
     if (!(sum <= f->max_concentration)) return CF_BAD_PRIOR;
+    f->smallest = f->floor / ((1 + (cf_real)CF_SUM_TOLERANCE) + (cf_real)(f->classes - 1) * f->floor);
     f->log_gamma = f->gamma > 0 ? cf_log_ratio(f->gamma, 1) : 0;
     f->prior_nu = f->anchor > 0 ? prior_nu : NULL;
     if (f->anchor > 0) nu_of(f->classes, prior, 1, prior_nu);

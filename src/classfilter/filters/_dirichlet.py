@@ -96,6 +96,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         prior_weight: float = 1.0,
         max_concentration: float | None = None,
         tolerance: float = 0.0,
+        bounded: bool = True,
         dtype: DTypeLike = np.float64,
     ) -> None:
         self._classes = class_names(classes)
@@ -129,6 +130,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             "prior_weight": prior_weight,
             "max_concentration": max_concentration,
             "tolerance": tolerance,
+            "bounded": bounded,
             "dtype": self._dtype,
         }
         super().__init__(
@@ -140,6 +142,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             max_concentration=max_concentration,
             mean=estimate == "mean",
             tolerance=tolerance,
+            bounded=bounded,
             single=single,
         )
 
