@@ -177,17 +177,17 @@ static PyObject *get_eta(PyObject *object, void *nothing) {
     return ready(self) ? PyFloat_FromDouble(get_number(self, self->state, 0)) : NULL;
 }
 
-static PyObject *get_smallest(PyObject *object, void *nothing) {
+static PyObject *get_bound(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     const Dirichlet *filter = (const Dirichlet *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
-    return PyFloat_FromDouble(self->single ? (double)filter->settings.f32.smallest : filter->settings.f64.smallest);
+    return PyFloat_FromDouble(self->single ? (double)filter->settings.f32.bound : filter->settings.f64.bound);
 }
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Dirichlet *filter = (Dirichlet *)object;
-    static char *names[] = {"prior", "prior_weight", "gamma",  "floor", "anchor", "max_concentration",
+    static char *names[] = {"prior", "prior_weight", "gamma",   "floor",  "anchor", "max_concentration",
                             "mean",  "tolerance",    "bounded", "single", NULL};
     PyObject *prior;
     double prior_weight, gamma, floor, anchor, max_concentration, tolerance;
@@ -277,7 +277,7 @@ static PyGetSetDef properties[] = {
     {"alpha", get_alpha, NULL, "Parameters of the current Dirichlet distribution, shape (K,).", NULL},
     {"eta", get_eta, NULL, "How many observations the memory is worth.", NULL},
     {"nu", get_nu, NULL, "nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), shape (K,).", NULL},
-    {"_smallest", get_smallest, NULL, "The smallest probability that a floored, normalised prediction can have.", NULL},
+    {"_bound", get_bound, NULL, "Largest nu_i / eta, where bounded.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

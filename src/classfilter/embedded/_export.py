@@ -172,7 +172,7 @@ def _dirichlet(f: DirichletFilter) -> list[str]:
         _number(settings["tolerance"]),
         str(int(settings["bounded"])),
         _number(log_gamma),
-        _number(f._smallest),
+        _number(f._bound),
         "cf_config_prior_nu" if anchored else "NULL",
     ]
     return [
