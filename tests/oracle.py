@@ -87,7 +87,6 @@ class Oracle:
             self.alpha = [a / excess for a in self.alpha]
         self.eta = eta + b
 
-
     def _bounded(self, m: Vector) -> Vector:
         """At most the bound; the others raised alike until a Dirichlet distribution has these m."""
         if max(m) <= self.bound:

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.lock import accuracy, predictions_until_change
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 
 import classfilter as cf
 from classfilter import reference
-from experiments.lock import accuracy, predictions_until_change
 from oracle import Oracle, mp
 from streams import Stream, options, streams
 
@@ -107,7 +107,7 @@ def test_accuracy_on_sharp_predictions() -> None:
 
 
 def test_one_step_after_a_pause_does_not_lock_a_strong_source() -> None:
-    """A weak step after a pause leaves nu_i / eta far beyond the bound; a strong one must not care."""
+    """A weak step after a pause takes alpha far beyond the bound; a strong one must not care."""
     f = cf.DirichletFilter(2, 0.9)
     f.run([[1.0, 0.0], [0.0, 1.0]] * 4, 0.3)
     f.update([1.0, 0.0], 0.1, dt=102.0)
@@ -129,5 +129,5 @@ def test_the_reference_has_the_same_line() -> None:
 
 @pytest.mark.parametrize("value", ["yes", 1, None])
 def test_bounded_is_true_or_false(value: Any) -> None:
-    with pytest.raises(ValueError, match="bounded is .*; it must be True or False"):
+    with pytest.raises(ValueError, match=r"bounded is .*; it must be True or False"):
         cf.DirichletFilter(2, bounded=value)
