@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,11 +53,12 @@ def accuracy(K: int, gap: float, beta: float, bounded: bool) -> float:
 def main() -> None:
     """Print both tables."""
     heads = "  ".join(f"{f'weight {w}':>12}" for w in WEIGHTS)
-    for title, values in (
-        ("predictions until a change is seen", lambda *a: f"{predictions_until_change(*a)}"),
+    tables: list[tuple[str, Callable[[int, float, bool], str]]] = [
+        ("predictions until a change is seen", lambda *a: str(predictions_until_change(*a))),
         ("accuracy, logit gap 3", lambda K, *a: f"{accuracy(K, 3.0, *a):.1%}"),
         ("accuracy, logit gap 9", lambda K, *a: f"{accuracy(K, 9.0, *a):.1%}"),
-    ):
+    ]
+    for title, values in tables:
         print(f"{title}\n   K  bounded  {heads}")
         for K in (2, 6, 20) if title.startswith("pred") else (2, 5, 20):
             for bounded in (False, True):

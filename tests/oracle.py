@@ -75,8 +75,8 @@ class Oracle:
             if b and eta <= b * MIN_ETA:
                 self.alpha = [self.max_concentration * v for v in s]
             elif b or pull:  # otherwise the mode stays
-                m = _expected_neg_log(self.alpha)
-                nu = [decay * self.eta * v for v in (self._bounded(m) if b else m)]
+                m = self._bounded(_expected_neg_log(self.alpha))
+                nu = [decay * self.eta * v for v in m]
                 if pull:
                     nu = [
                         n + pull * m for n, m in zip(nu, _expected_neg_log(self.prior), strict=True)

@@ -31,8 +31,8 @@ CF_KERNEL void lower_others(size_t classes, size_t stride, cf_real bound, cf_rea
         m[k] = m[k] < bound && share * a[k] > least ? m[k] + cf_log_ratio(1, share) : bound;
 }
 
-/* Bounds m of the lanes that see something. */
-CF_PART void bound_memory(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, const int *seen) {
+/* Bounds m of the lanes whose alpha moves. */
+CF_PART void bound_memory(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, const int *moves) {
     CF_VIEWS(w);
     const size_t classes = w->classes, rows = w->rows;
     const cf_real bound = f->bound, limit = 1 - CF_R(0.5) * (cf_real)classes / f->max_concentration;
@@ -40,16 +40,16 @@ CF_PART void bound_memory(const cf_dirichlet *f, const cf_workspace *w, CF_LANES
     size_t k, l;
     int any = 0;
     max_rows(classes, rows, lanes, m, most);
-    for (l = 0; l < lanes; l++) any |= seen[l] && most[l] > bound;
+    for (l = 0; l < lanes; l++) any |= moves[l] && most[l] > bound;
     if (!any) return;
     CF_EACH_CLASS(k, l) {
         const size_t i = k * lanes + l;
-        m[i] = CF_CHOOSE(seen[l], m[i] < bound ? m[i] : bound, m[i]);
+        m[i] = CF_CHOOSE(moves[l], m[i] < bound ? m[i] : bound, m[i]);
         a[i] = cf_exp_negative(-m[i]);
     }
     sum_rows(classes, rows, lanes, a, sum);
     for (l = 0; l < lanes; l++)
-        if (seen[l] && most[l] > bound && sum[l] > limit) lower_others(classes, lanes, bound, limit, a + l, m + l);
+        if (moves[l] && most[l] > bound && sum[l] > limit) lower_others(classes, lanes, bound, limit, a + l, m + l);
 }
 
 #endif

@@ -40,7 +40,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
     const cf_real close = f->tolerance > CF_STEP_TOLERANCE ? f->tolerance : CF_STEP_TOLERANCE;
     size_t iterations[CF_LANES], k, l;
-    int fractional_beta = 0, silent = 1, searching = 0;
+    int moves[CF_LANES], fractional_beta = 0, silent = 1, searching = 0;
     for (l = 0; l < lanes; l++) {
         const cf_real dt = updates[l].dt;
         const cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
@@ -49,6 +49,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
         c[l] = keep * updates[l].state[0];
         eta[l] = c[l] + pull[l];
         fractional_beta |= is_fractional(weight[l]);
+        moves[l] = seen[l] || pull[l] > 0;
         silent &= !seen[l];
     }
     if (silent && !(f->anchor > 0)) {
@@ -60,7 +61,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
     evaluate_polygamma(w, lanes, fractional_beta, weight);
     for (k = 0; k < rows; k++)
         for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->digamma_diff[k * lanes + l] - w->digamma_diff[top + l];
-    if (f->bounded) bound_memory(f, w, lanes, seen);
+    if (f->bounded) bound_memory(f, w, lanes, moves);
     for (l = 0; l < lanes; l++) {
         if (f->anchor > 0 && eta[l] > 0)
             for (k = 0; k < classes; k++)
