@@ -39,16 +39,21 @@ class Oracle:
         prior: Sequence[float] | None = None,
         prior_weight: float = 1.0,
         max_concentration: float = 1e6,
+        bounded: bool = True,
     ) -> None:
         self.gamma, self.floor, self.anchor = mp.mpf(gamma), mp.mpf(floor), mp.mpf(anchor)
         self.max_concentration = mp.mpf(max_concentration)
         self.prior: Vector = [mp.mpf(a) for a in ([1.0] * K if prior is None else prior)]
         self.eta: Real = mp.mpf(prior_weight)
         self.alpha: Vector = self.prior
+        self.bound: Real = mp.inf
+        if bounded and floor:
+            smallest = self.floor / (mp.mpf("1.05") + (K - 1) * self.floor)
+            self.bound = max(-mp.log(smallest), *_expected_neg_log(self.prior))
 
     @property
     def nu(self) -> Vector:
-        return [self.eta * e for e in _expected_neg_log(self.alpha)]
+        return [self.eta * min(e, self.bound) for e in _expected_neg_log(self.alpha)]
 
     def probs(self, estimate: str = "mode") -> Vector:
         peak = [max(a - 1, mp.zero) for a in self.alpha]
@@ -70,7 +75,8 @@ class Oracle:
             if b and eta <= b * MIN_ETA:
                 self.alpha = [self.max_concentration * v for v in s]
             elif b or pull:  # otherwise the mode stays
-                nu = [decay * n for n in self.nu]
+                m = self._bounded(_expected_neg_log(self.alpha))
+                nu = [decay * self.eta * v for v in m]
                 if pull:
                     nu = [
                         n + pull * m for n, m in zip(nu, _expected_neg_log(self.prior), strict=True)
@@ -80,6 +86,21 @@ class Oracle:
         if excess > 1:
             self.alpha = [a / excess for a in self.alpha]
         self.eta = eta + b
+
+    def _bounded(self, m: Vector) -> Vector:
+        """At most the bound; the others raised alike until a Dirichlet distribution has these m."""
+        if max(m) <= self.bound:
+            return m
+        limit = 1 - len(m) / (2 * self.max_concentration)
+        m = [min(v, self.bound) for v in m]
+        for _ in m:
+            kept = mp.fsum(mp.exp(-v) for v in m if v < self.bound)
+            room = limit - mp.exp(-self.bound) * sum(v >= self.bound for v in m)
+            if kept <= room:
+                break
+            shift = mp.log(kept / room) if room > 0 else mp.inf
+            m = [min(v + shift, self.bound) if v < self.bound else v for v in m]
+        return m
 
 
 def posterior_mode(eta: Real, nu: Vector, s: Sequence[Real], beta: Real, guess: Vector) -> Vector:

@@ -44,6 +44,7 @@ def filters(draw: st.DrawFn) -> cf.DirichletFilter:
                 "prior_weight": st.floats(1e-3, 100),
                 "max_concentration": st.floats(251, 1e5),
                 "tolerance": st.floats(0, 0.0625),
+                "bounded": st.booleans(),
             },
         )
     )
@@ -239,6 +240,7 @@ def test_every_option_is_written(tmp_path: Path) -> None:
             prior=[1.0, 0.1],
             prior_weight=np.float64(3.0),
             max_concentration=400,
+            bounded=False,
             dtype="float32",
         ),
         path,
@@ -257,6 +259,7 @@ def test_every_option_is_written(tmp_path: Path) -> None:
         "prior_weight = 3.0",
         "max_concentration = 400",
         "tolerance = 0.0",
+        "bounded = false",
         'dtype = "float32"',
         "",
         "[beta]",

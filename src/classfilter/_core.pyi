@@ -16,6 +16,7 @@ class Dirichlet:
         max_concentration: float,
         mean: bool,
         tolerance: float,
+        bounded: bool,
         single: bool,
     ) -> None: ...
     def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> NDArray[Any]: ...
@@ -42,6 +43,8 @@ class Dirichlet:
     def eta(self) -> float: ...
     @property
     def nu(self) -> NDArray[Any]: ...
+    @property
+    def _bound(self) -> float: ...
 
 @disjoint_base
 class Sticky:

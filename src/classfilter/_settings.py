@@ -81,6 +81,7 @@ def save(
     prior_weight = 1.0
     max_concentration = 1000000.0
     tolerance = 0.0
+    bounded = true
     dtype = "float64"
     <BLANKLINE>
     [beta]
@@ -145,6 +146,8 @@ def _value(value: Any) -> str:
         return f"[{', '.join(_value(item) for item in value)}]"
     if isinstance(value, str):
         return f'"{re.sub(_ESCAPED, _escape, value)}"'
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     return repr(float(value))

@@ -61,6 +61,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": 
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
 _TEXT = ("estimate", "dtype", "strong", "weak")
+_TRUTH = ("bounded",)
 
 
 class Config(NamedTuple):
@@ -200,6 +201,10 @@ def _check(key: str, value: Any) -> None:
     if key in _TEXT:
         if not isinstance(value, str):
             raise ValueError(f'option {key} is {value!r}; it must be text, in "quotes"')
+        return
+    if key in _TRUTH:
+        if not isinstance(value, bool):
+            raise ValueError(f"option {key} is {value!r}; it must be true or false, without quotes")
         return
     cells = value
     while isinstance(cells, list) and cells and isinstance(cells[0], list):

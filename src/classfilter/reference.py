@@ -9,6 +9,9 @@ The state is ``eta``, the number of observations that it is worth, and ``nu``, t
 ``-log s``; ``alpha`` is the mode that the two imply. Time passes by ``eta <- gamma eta`` and
 ``nu <- gamma nu``; a step of length ``dt`` is one with ``gamma ** dt``.
 
+`DirichletFilter` has one line more than the paper, and so has `update`: it takes a ``bound`` of
+``nu_i / eta``. In the paper there is none.
+
 Needs SciPy: ``pip install "classfilter[bench]"``.
 """
 
@@ -51,6 +54,7 @@ def update(
     beta: float,
     gamma: float,
     rounds: int = 100,
+    bound: float = np.inf,
 ) -> State:
     """Let one time step pass, then observe: Algorithm 1.
 
@@ -66,6 +70,10 @@ def update(
         The decay over the step, 0 < gamma <= 1.
     rounds : int
         M, the number of iterations of Eq. (11). The larger ``alpha``, the more are needed.
+    bound : float
+        Largest ``nu_i / eta``, not in the paper: minus the logarithm of the smallest probability
+        that a prediction can have. Where that much is already remembered of a class, no prediction
+        could have caused more.
 
     Returns
     -------
@@ -88,11 +96,16 @@ def update(
         r = _g(alpha.sum(), beta, K * (1 - beta), gamma * eta) + beta * np.log(s) - gamma * nu
         alpha = _g_inverse(r, beta, 1 - beta, gamma * eta)  # Eq. (11)
     eta = gamma * eta + beta  # Eq. (17)
-    return State(eta, _nu(eta, alpha), alpha, mode(alpha))
+    nu = np.minimum(_nu(eta, alpha), eta * bound)  # the line that is not in the paper
+    return State(eta, nu, alpha, mode(alpha))
 
 
 def run(
-    probs: ArrayLike, beta: ArrayLike = 1.0, gamma: ArrayLike = 0.9, rounds: int = 100
+    probs: ArrayLike,
+    beta: ArrayLike = 1.0,
+    gamma: ArrayLike = 0.9,
+    rounds: int = 100,
+    bound: float = np.inf,
 ) -> Floats:
     """Filter a stream from the uniform initial state.
 
@@ -102,7 +115,7 @@ def run(
         One observation per row, all positive.
     beta, gamma : float or (T,) array_like
         The weight of each observation, and the decay over the step before it.
-    rounds : int
+    rounds, bound : int, float
         As in `update`.
 
     Returns
@@ -122,7 +135,7 @@ def run(
     state, out = start(K), np.empty((T, K))
     for t in range(T):
         eta, nu, alpha, _ = state
-        state = update(eta, nu, alpha, probs[t], float(betas[t]), float(gammas[t]), rounds)
+        state = update(eta, nu, alpha, probs[t], float(betas[t]), float(gammas[t]), rounds, bound)
         out[t] = state.p
     return out
 

@@ -207,7 +207,8 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
 
     shared = {"cf.h", "cf_port.h", "cf_real.h", "validate.h", "coefficients.h", "polygamma.h"}
     shared |= {"status.c"}
-    assert core("dirichlet") == shared | parts("dirichlet") | {"dirichlet_mode.h"}
+    modes = {"dirichlet_bound.h", "dirichlet_mode.h"}
+    assert core("dirichlet") == shared | parts("dirichlet") | modes
     assert core("sticky-whole") == shared | parts("sticky")
     assert core("sticky") == shared | parts("sticky", "channel")
     assert core("sticky-adaptive") == shared | parts("sticky", "channel", "policy_adaptive")

@@ -55,7 +55,7 @@ def test_alpha_to_fifty_digits(
         f.update(s, beta, dt)
         exact.update(s.tolist(), beta, dt)
         for a, e in zip(f.alpha.tolist(), exact.alpha, strict=True):
-            scale = max(1.0, f.alpha.sum() / 300) if dtype == np.float32 else 1.0
+            scale = max(1.0, f.alpha.sum() / 250) if dtype == np.float32 else 1.0
             assert abs(float(a / e) - 1) <= limit * scale
         assert f.eta == pytest.approx(float(exact.eta), rel=limit * 1e-2)
         for estimate in ("mode", "mean"):
@@ -90,7 +90,7 @@ def test_equal_rows_up_to_the_largest_concentration(K: int, beta: float, row: st
 @settings(max_examples=60)
 def test_the_gradient_vanishes(stream: Stream, settings: dict[str, Any]) -> None:
     """In mpmath, from the filter's own state, so that errors of earlier steps do not count."""
-    settings |= {"dtype": np.float64, "anchor": 0.0}
+    settings |= {"dtype": np.float64, "anchor": 0.0, "bounded": False}
     if settings["gamma"] < 0.5:
         return  # alpha may be at its limit, where the gradient does not vanish
     K = stream.probs.shape[1]

@@ -233,8 +233,8 @@ def test_at_full_weight_it_is_a_two_sided_kernel(
     T, gamma, prior = 15, 0.8, 3 * random_prior(K, seed)
     stream = random_stream(K, T, seed)._replace(beta=np.ones(T))
     f = cf.DirichletFilter(
-        K, gamma, anchor=anchor, prior=prior, prior_weight=0.6, estimate=estimate
-    )
+        K, gamma, anchor=anchor, prior=prior, prior_weight=0.6, estimate=estimate, bounded=False
+    )  # the initial state may be more certain than any prediction
     f.state = (1.3, 4 * random_prior(K, seed + 9))
     alpha = kernel(stream, gamma, anchor, prior, *f.state)
     expected = [summarise(a, estimate) for a in alpha]
@@ -275,7 +275,9 @@ def test_weights_below_one(K: int, seed: int, gamma: float, anchor: float) -> No
         both.eta = before.eta + after.eta - without.eta
         nu = [a + b - without.eta * c for a, b, c in zip(before.nu, after.nu, at_rest, strict=True)]
         mean = [n / both.eta for n in nu]
-        if mp.fsum(mp.exp(-m) for m in mean) < 1:
+        if after.eta == without.eta:  # nothing follows: as in `run`
+            both.alpha = before.alpha
+        elif mp.fsum(mp.exp(-m) for m in mean) < 1:
             both.alpha = posterior_mode(both.eta, nu, [1] * K, mp.zero, before.alpha)
         else:  # a weight below 1 can agree with the rest so well that there is no mode
             both.alpha = at_largest(mean)

@@ -177,20 +177,28 @@ static PyObject *get_eta(PyObject *object, void *nothing) {
     return ready(self) ? PyFloat_FromDouble(get_number(self, self->state, 0)) : NULL;
 }
 
+static PyObject *get_bound(PyObject *object, void *nothing) {
+    Core *self = (Core *)object;
+    const Dirichlet *filter = (const Dirichlet *)object;
+    (void)nothing;
+    if (!ready(self)) return NULL;
+    return PyFloat_FromDouble(self->single ? (double)filter->settings.f32.bound : filter->settings.f64.bound);
+}
+
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Dirichlet *filter = (Dirichlet *)object;
-    static char *names[] = {"prior", "prior_weight", "gamma",  "floor", "anchor", "max_concentration",
-                            "mean",  "tolerance",    "single", NULL};
+    static char *names[] = {"prior", "prior_weight", "gamma",   "floor",  "anchor", "max_concentration",
+                            "mean",  "tolerance",    "bounded", "single", NULL};
     PyObject *prior;
     double prior_weight, gamma, floor, anchor, max_concentration, tolerance;
-    int mean, single;
+    int mean, bounded, single;
     Dirichlet fresh;
     Core *const self = &fresh.core;
     PyArrayObject *array;
     size_t state, scratch;
     cf_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
-                                     &anchor, &max_concentration, &mean, &tolerance, &single))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdpp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
+                                     &anchor, &max_concentration, &mean, &tolerance, &bounded, &single))
         return -1;
     fresh = *filter;
     self->single = single;
@@ -221,6 +229,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->max_concentration = (float)max_concentration;
         f->mean = mean;
         f->tolerance = (float)tolerance;
+        f->bounded = bounded;
     } else {
         cf_dirichlet_f64 *f = &fresh.settings.f64;
         f->classes = self->classes;
@@ -230,6 +239,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         f->max_concentration = max_concentration;
         f->mean = mean;
         f->tolerance = tolerance;
+        f->bounded = bounded;
     }
     status = CALL(self, cf_dirichlet_prepare, ((void *)&fresh.settings, PyArray_DATA(array), fresh.prior_nu));
     if (status == CF_OK) {
@@ -267,6 +277,7 @@ static PyGetSetDef properties[] = {
     {"alpha", get_alpha, NULL, "Parameters of the current Dirichlet distribution, shape (K,).", NULL},
     {"eta", get_eta, NULL, "How many observations the memory is worth.", NULL},
     {"nu", get_nu, NULL, "nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), shape (K,).", NULL},
+    {"_bound", get_bound, NULL, "Largest nu_i / eta, where bounded.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -64,7 +64,7 @@ cf_status cf_check_f64(size_t classes, size_t rows, const double *observed, cons
 
 /* ---- the Dirichlet filter ---- */
 
-/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first seven members, then
+/* The Dirichlet filter's settings; constant, shared by any number of streams. Fill the first eight members, then
    let cf_dirichlet_prepare compute the rest and check them all. */
 typedef struct {
     size_t classes;          /* K >= 2 */
@@ -74,7 +74,9 @@ typedef struct {
     float max_concentration; /* largest sum of alpha */
     int mean;                /* read the mean of Dir(alpha) instead of its mode */
     float tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
+    int bounded; /* no nu_i exceeds eta times `bound`; 0: as in the paper */
     float log_gamma;
+    float bound; /* -log of the smallest probability that a floored prediction can have; or of the prior, if larger */
     const float *prior_nu; /* K numbers, or NULL where anchor is 0 */
 } cf_dirichlet_f32;
 
@@ -86,7 +88,9 @@ typedef struct {
     double max_concentration; /* largest sum of alpha */
     int mean;                 /* read the mean of Dir(alpha) instead of its mode */
     double tolerance;         /* relative step that ends the search for the mode; 0: exact to rounding */
+    int bounded; /* no nu_i exceeds eta times `bound`; 0: as in the paper */
     double log_gamma;
+    double bound; /* -log of the smallest probability that a floored prediction can have; or of the prior, if larger */
     const double *prior_nu; /* K numbers, or NULL where anchor is 0 */
 } cf_dirichlet_f64;
 
@@ -97,7 +101,7 @@ typedef struct {
 #define CF_DIRICHLET_SCRATCH(classes) (20 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
 #define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_LANES + 1) * CF_DIRICHLET_STATE(classes))
 
-/* Checks the settings and the prior (K numbers), computes log_gamma and, if anchor > 0, prior_nu into the K numbers
+/* Checks the settings and the prior (K numbers), computes log_gamma, bound and, if anchor > 0, prior_nu into the K numbers
    at `prior_nu`, which must live as long as the settings. */
 cf_status cf_dirichlet_prepare_f32(cf_dirichlet_f32 *settings, const float *prior, float *prior_nu);
 cf_status cf_dirichlet_prepare_f64(cf_dirichlet_f64 *settings, const double *prior, double *prior_nu);
@@ -110,7 +114,7 @@ cf_status cf_dirichlet_start_f64(const cf_dirichlet_f64 *settings, const double 
 void cf_dirichlet_read_f32(const cf_dirichlet_f32 *settings, const float *state, float *probs);
 void cf_dirichlet_read_f64(const cf_dirichlet_f64 *settings, const double *state, double *probs);
 
-/* nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), K numbers. */
+/* nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), K numbers; where bounded, at most eta times the bound. */
 void cf_dirichlet_nu_f32(const cf_dirichlet_f32 *settings, const float *state, float *nu);
 void cf_dirichlet_nu_f64(const cf_dirichlet_f64 *settings, const double *state, double *nu);
 
@@ -156,13 +160,13 @@ cf_status cf_single_update_f64(const cf_dirichlet_f64 *settings, double *nu, con
    the output w becomes p_k ~ pi_k exp(sum_j w_j log M_kj), normalised. */
 typedef struct {
     size_t classes;
-    const float *log_prior;  /* K numbers: log pi */
+    const float *log_prior; /* K numbers: log pi */
     const float *log_matrix; /* K x K: log M_kj is number j K + k */
 } cf_channel_f32;
 
 typedef struct {
     size_t classes;
-    const double *log_prior;  /* K numbers: log pi */
+    const double *log_prior; /* K numbers: log pi */
     const double *log_matrix; /* K x K: log M_kj is number j K + k */
 } cf_channel_f64;
 
@@ -179,18 +183,18 @@ cf_status cf_channel_apply_f64(const cf_channel_f64 *channel, const double *obse
    Settings are constant, shared by any number of streams. Fill the first four members, then let cf_sticky_prepare
    compute the rest and check them all. */
 typedef struct {
-    size_t classes;     /* K >= 2 */
-    float stay;         /* probability that a time unit does not touch the class; not used with rates */
-    float floor;        /* smallest probability believed */
+    size_t classes; /* K >= 2 */
+    float stay; /* probability that a time unit does not touch the class; not used with rates */
+    float floor; /* smallest probability believed */
     const float *rates; /* K x K, row after row, the diagonal not read; or NULL */
     float log_stay, fastest;
     const float *table; /* rows of the prior, and of what follows from it */
 } cf_sticky_f32;
 
 typedef struct {
-    size_t classes;      /* K >= 2 */
-    double stay;         /* probability that a time unit does not touch the class; not used with rates */
-    double floor;        /* smallest probability believed */
+    size_t classes; /* K >= 2 */
+    double stay; /* probability that a time unit does not touch the class; not used with rates */
+    double floor; /* smallest probability believed */
     const double *rates; /* K x K, row after row, the diagonal not read; or NULL */
     double log_stay, fastest;
     const double *table; /* rows of the prior, and of what follows from it */
@@ -259,26 +263,26 @@ cf_status cf_sticky_backward_f64(const cf_sticky_f64 *settings, size_t steps, co
    constant. Fill all but the last three members, then let cf_adaptive_prepare compute those and check them all. Costs count in
    units of what a strong call costs more than a weak one. */
 typedef struct {
-    float budget;       /* strong calls per step, below 1; or, if timed, cost per time unit */
-    float weak;         /* what a weak call costs; 0 where the budget counts strong calls */
-    float min_gap;      /* least steps from one strong call to the next, 1 or more */
-    float max_gap;      /* most steps, or as many median steps' worth of time; at most 1e6 */
+    float budget; /* strong calls per step, below 1; or, if timed, cost per time unit */
+    float weak; /* what a weak call costs; 0 where the budget counts strong calls */
+    float min_gap; /* least steps from one strong call to the next, 1 or more */
+    float max_gap; /* most steps, or as many median steps' worth of time; at most 1e6 */
     float disagreement; /* weight of the disagreement of the last weak output, 0 to 1e3 */
-    float floor;        /* uncertainty that always remains, 1e-4 to 1 */
-    float horizon;      /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
-    int timed;          /* the budget is a cost per time unit */
+    float floor; /* uncertainty that always remains, 1e-4 to 1 */
+    float horizon; /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
+    int timed; /* the budget is a cost per time unit */
     float start, least, most;
 } cf_adaptive_f32;
 
 typedef struct {
-    double budget;       /* strong calls per step, below 1; or, if timed, cost per time unit */
-    double weak;         /* what a weak call costs; 0 where the budget counts strong calls */
-    double min_gap;      /* least steps from one strong call to the next, 1 or more */
-    double max_gap;      /* most steps, or as many median steps' worth of time; at most 1e6 */
+    double budget; /* strong calls per step, below 1; or, if timed, cost per time unit */
+    double weak; /* what a weak call costs; 0 where the budget counts strong calls */
+    double min_gap; /* least steps from one strong call to the next, 1 or more */
+    double max_gap; /* most steps, or as many median steps' worth of time; at most 1e6 */
     double disagreement; /* weight of the disagreement of the last weak output, 0 to 1e3 */
-    double floor;        /* uncertainty that always remains, 1e-4 to 1 */
-    double horizon;      /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
-    int timed;           /* the budget is a cost per time unit */
+    double floor; /* uncertainty that always remains, 1e-4 to 1 */
+    double horizon; /* strong calls beyond the budget that raise the threshold by a factor e, 1 to 1e6 */
+    int timed; /* the budget is a cost per time unit */
     double start, least, most;
 } cf_adaptive_f64;
 

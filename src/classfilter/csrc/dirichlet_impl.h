@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
 #include "validate.h"
-#include "dirichlet_mode.h"
+#include "dirichlet_bound.h"
 
 #define CF_SMALLEST_ALPHA CF_R(1e-6)
 #define CF_SMALLEST_WEIGHT CF_R(1e-30)
@@ -40,7 +40,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
     const cf_real close = f->tolerance > CF_STEP_TOLERANCE ? f->tolerance : CF_STEP_TOLERANCE;
     size_t iterations[CF_LANES], k, l;
-    int fractional_beta = 0, silent = 1, searching = 0;
+    int moves[CF_LANES], fractional_beta = 0, silent = 1, searching = 0;
     for (l = 0; l < lanes; l++) {
         const cf_real dt = updates[l].dt;
         const cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
@@ -49,6 +49,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
         c[l] = keep * updates[l].state[0];
         eta[l] = c[l] + pull[l];
         fractional_beta |= is_fractional(weight[l]);
+        moves[l] = seen[l] || pull[l] > 0;
         silent &= !seen[l];
     }
     if (silent && !(f->anchor > 0)) {
@@ -60,6 +61,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
     evaluate_polygamma(w, lanes, fractional_beta, weight);
     for (k = 0; k < rows; k++)
         for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->digamma_diff[k * lanes + l] - w->digamma_diff[top + l];
+    if (f->bounded) bound_memory(f, w, lanes, moves);
     for (l = 0; l < lanes; l++) {
         if (f->anchor > 0 && eta[l] > 0)
             for (k = 0; k < classes; k++)
@@ -113,14 +115,10 @@ CF_PART void read_alpha(const cf_dirichlet *f, const cf_real *alpha, cf_real *pr
     for (k = 0; k < classes; k++) probs[k] /= sum;
 }
 
-/* nu of a weight: weight (digamma(sum alpha) - digamma(alpha_i)). */
-static void nu_of(size_t classes, const cf_real *alpha, cf_real weight, cf_real *nu) {
-    const cf_polygamma top = cf_polygamma_of(cf_sum(classes, alpha));
-    size_t k;
-    for (k = 0; k < classes; k++) {
-        const cf_polygamma one = cf_polygamma_of(alpha[k]);
-        nu[k] = weight * (cf_log_ratio(top.h, one.h) + (top.rest - one.rest));
-    }
+/* E[-log s_i] of a Dirichlet distribution: digamma(sum alpha) - digamma(alpha_i). */
+CF_INLINE cf_real expected_neg_log(cf_polygamma top, cf_real alpha) {
+    const cf_polygamma one = cf_polygamma_of(alpha);
+    return cf_log_ratio(top.h, one.h) + (top.rest - one.rest);
 }
 
 cf_status cf_dirichlet_prepare(cf_dirichlet *f, const cf_real *prior, cf_real *prior_nu) {
@@ -129,7 +127,7 @@ cf_status cf_dirichlet_prepare(cf_dirichlet *f, const cf_real *prior, cf_real *p
 #else
     const cf_real largest = 1e12;
 #endif
-    cf_real sum;
+    cf_real sum, least = prior[0], of_prior;
     size_t k;
     if (f->classes < 2) return CF_BAD_CLASSES;
     if (!(f->gamma >= 0 && f->gamma <= 1)) return CF_BAD_GAMMA;
@@ -141,9 +139,14 @@ cf_status cf_dirichlet_prepare(cf_dirichlet *f, const cf_real *prior, cf_real *p
         if (!(prior[k] >= CF_SMALLEST_ALPHA && prior[k] <= f->max_concentration)) return CF_BAD_PRIOR;
     sum = cf_sum(f->classes, prior);
     if (!(sum <= f->max_concentration)) return CF_BAD_PRIOR;
+    /* the prior may be more certain than any prediction, and is believed */
+    for (k = 1; k < f->classes; k++) least = prior[k] < least ? prior[k] : least;
+    of_prior = expected_neg_log(cf_polygamma_of(sum), least);
+    f->bound = cf_log_ratio(1 + (cf_real)CF_SUM_TOLERANCE + (cf_real)(f->classes - 1) * f->floor, f->floor);
+    f->bound = f->bound > of_prior ? f->bound : of_prior;
     f->log_gamma = f->gamma > 0 ? cf_log_ratio(f->gamma, 1) : 0;
     f->prior_nu = f->anchor > 0 ? prior_nu : NULL;
-    if (f->anchor > 0) nu_of(f->classes, prior, 1, prior_nu);
+    for (k = 0; k < f->classes && f->anchor > 0; k++) prior_nu[k] = expected_neg_log(cf_polygamma_of(sum), prior[k]);
     return CF_OK;
 }
 
@@ -164,7 +167,12 @@ cf_status cf_dirichlet_start(const cf_dirichlet *f, const cf_real *alpha, cf_rea
 void cf_dirichlet_read(const cf_dirichlet *f, const cf_real *state, cf_real *probs) { read_alpha(f, state + 1, probs); }
 
 void cf_dirichlet_nu(const cf_dirichlet *f, const cf_real *state, cf_real *nu) {
-    nu_of(f->classes, state + 1, state[0], nu);
+    const cf_polygamma top = cf_polygamma_of(cf_sum(f->classes, state + 1));
+    size_t k;
+    for (k = 0; k < f->classes; k++) {
+        const cf_real m = expected_neg_log(top, state[k + 1]);
+        nu[k] = state[0] * (f->bounded && m > f->bound ? f->bound : m);
+    }
 }
 
 #ifdef CF_SMALL

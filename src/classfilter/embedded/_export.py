@@ -117,7 +117,7 @@ def core_files(config: Config) -> list[str]:
     parts += ["channel"] if config.channel else []
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
-    return [*files, "dirichlet_mode.h"] if dirichlet else files
+    return [*files, "dirichlet_bound.h", "dirichlet_mode.h"] if dirichlet else files
 
 
 def config_header(config: Config, name: str) -> str:
@@ -170,7 +170,9 @@ def _dirichlet(f: DirichletFilter) -> list[str]:
         *map(_number, numbers),
         str(int(settings["estimate"] == "mean")),
         _number(settings["tolerance"]),
+        str(int(settings["bounded"])),
         _number(log_gamma),
+        _number(f._bound),
         "cf_config_prior_nu" if anchored else "NULL",
     ]
     return [

@@ -37,7 +37,8 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     the Dirichlet distribution, Eq. (3) of the paper. Time takes :math:`\eta` and :math:`\nu` to
     :math:`\gamma^{dt}\eta` and :math:`\gamma^{dt}\nu`, Eq. (5); an observation moves
     :math:`\alpha` to the exact mode of the posterior, Eq. (7), :math:`\eta` to
-    :math:`\eta + \beta`, and :math:`\nu` to where :math:`\alpha` is its mode.
+    :math:`\eta + \beta`, and :math:`\nu` to where :math:`\alpha` is its mode, but no further than
+    `bounded` allows.
 
     Parameters
     ----------
@@ -66,6 +67,14 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     tolerance : float, default 0
         The relative step of alpha at which the search for the mode ends, up to 0.1. 0: exact to
         rounding. 0.05 saves about a fifth of the arithmetic, and hardly ever changes the class.
+    bounded : bool, default True
+        Bound the state, one line more than the paper: after an update,
+        :math:`\nu_i \le -\eta \log \epsilon`, with :math:`\epsilon` = ``floor / (1.05 + (K - 1)
+        floor)`` the smallest value that a floored and normalised prediction can have. No class may
+        have a larger negative log-probability on average than the most surprising prediction there
+        is (or than in the prior, if that is larger). At weights below 1, confident predictions that
+        disagree would otherwise let :math:`\nu` grow until no prediction can change the class. At
+        weight 1 the bound holds by itself. False is the paper's filter to the letter.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -96,12 +105,15 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         prior_weight: float = 1.0,
         max_concentration: float | None = None,
         tolerance: float = 0.0,
+        bounded: bool = True,
         dtype: DTypeLike = np.float64,
     ) -> None:
         self._classes = class_names(classes)
         self._gamma = decay(gamma, half_life)
         if estimate not in ("mode", "mean"):
             raise ValueError(f'estimate is {estimate!r}; it must be "mode" or "mean"')
+        if not isinstance(bounded, (bool, np.bool_)):
+            raise ValueError(f"bounded is {bounded!r}; it must be True or False")
         self._dtype = check_dtype(dtype)
         single = self._dtype == np.float32
         if max_concentration is None:
@@ -129,6 +141,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             "prior_weight": prior_weight,
             "max_concentration": max_concentration,
             "tolerance": tolerance,
+            "bounded": bool(bounded),
             "dtype": self._dtype,
         }
         super().__init__(
@@ -140,6 +153,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             max_concentration=max_concentration,
             mean=estimate == "mean",
             tolerance=tolerance,
+            bounded=bounded,
             single=single,
         )
 

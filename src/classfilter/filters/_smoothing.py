@@ -151,7 +151,7 @@ def _dirichlet(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: i
     states = _states_before(f, s, beta, dt)
     eta, nu = _states_after(f, s, beta, dt, ahead)
     eta += states[:, 0]
-    nu += states[:, :1] * _expected_neg_log(states[:, 1:])
+    nu += states[:, :1] * _average_neg_log(f, states[:, 1:])
     informed = np.flatnonzero((eta > states[:, 0]) & (eta > MIN_WEIGHT))
     states[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
     states[:, 0] = eta
@@ -204,16 +204,16 @@ def _states_after(
             f._update_many(states[:n], None, s[j:], beta[j:], pauses, out[:n], 0, n)
             data[:n] = decay * data[:n] + beta[j:]
             prior[:n] = decay * prior[:n] + (1 - decay) * anchor
-    nu = states[:, :1] * _expected_neg_log(states[:, 1:]) - prior[:, None] * prior_mean
+    nu = states[:, :1] * _average_neg_log(f, states[:, 1:]) - prior[:, None] * prior_mean
     nu[:-1] *= decays[1:, None]
     data[:-1] *= decays[1:]
     return data, nu
 
 
-def _expected_neg_log(alpha: Floats) -> Floats:
-    """Return E[-log s | alpha] of each row."""
-    expected: Floats = _core.digamma(alpha.sum(axis=1))[:, None] - _core.digamma(alpha)
-    return expected
+def _average_neg_log(f: DirichletFilter, alpha: Floats) -> Floats:
+    """Return nu / eta of each row: E[-log s | alpha], bounded as in the filter."""
+    average: Floats = _core.digamma(alpha.sum(axis=1))[:, None] - _core.digamma(alpha)
+    return np.minimum(average, f._bound) if f._options["bounded"] else average
 
 
 def _mode(mean: Floats, largest: float) -> Floats:

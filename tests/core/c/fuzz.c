@@ -71,6 +71,7 @@ static void fuzz_dirichlet(source in) {
     f.anchor = next_byte(&in) < 128 ? 0 : next_number(&in);
     f.max_concentration = next_byte(&in) < 200 ? CF_R(1e6) : 100 * next_number(&in);
     f.mean = next_byte(&in) & 1;
+    f.bounded = next_byte(&in) < 200;
     f.tolerance = next_byte(&in) < 200 ? 0 : CF_R(0.1) * next_number(&in);
     for (k = 0; k < f.classes; k++) prior[k] = next_byte(&in) < 250 ? 1 : 10 * next_number(&in);
     if (CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) != CF_OK) return;

@@ -52,6 +52,7 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
     f.floor = CF_R(1e-3);
     f.anchor = (cf_real)anchor;
     f.max_concentration = CF_R(1e6);
+    f.bounded = beta < 1; /* at weight 1 it changes nothing */
     for (k = 0; k < classes; k++) prior[k] = 1;
     REQUIRE(CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) == CF_OK, "settings");
     REQUIRE(CF_(cf_dirichlet_start)(&f, prior, 1, state) == CF_OK, "start");
