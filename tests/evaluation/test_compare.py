@@ -187,7 +187,7 @@ def test_a_class_that_never_changes_has_no_delay() -> None:
 
 
 def test_without_labels() -> None:
-    """By the criterion of `tune`, whatever the method; the truth is better than its classes turned."""
+    """By the criterion of `tune`; the truth fits best, and classes turned around fit worst."""
     bare = [changed(clean(seed), label=label) for seed, label in ((0, None), (1, [-1] * 720))]
     predicted = [raw(rec).argmax(axis=1) for rec in bare]
     truth = [perfect(clean(seed)) for seed in (0, 1)]

@@ -1,4 +1,4 @@
-"""The estimated model: known chains and channels are recovered; SciPy and plain loops as oracles."""
+"""The estimated model: known chains and channels are recovered; SciPy and loops as oracles."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _methods(
 
 
 class _Scores(NamedTuple):
-    """The rows of a stream that later predictions judge, (N,), and the score of each class there."""
+    """The rows of a stream that later predictions judge, (N,), and each class's score there."""
 
     rows: Ints
     of_class: Floats
@@ -185,7 +185,9 @@ def _scores(streams: Sequence[Recording], reference: str) -> list[_Scores | None
     criterion: Criterion = prepared.objective.criteria[0]
     observed = [np.flatnonzero(rec.observed()) for rec in streams]
     ends = np.cumsum([rows.size for rows in observed])[:-1]
-    parts = zip(observed, np.split(criterion.scores, ends), np.split(criterion.judged, ends))
+    parts = zip(
+        observed, np.split(criterion.scores, ends), np.split(criterion.judged, ends), strict=True
+    )
     return [_Scores(rows[judged], scores[judged]) for rows, scores, judged in parts]
 
 

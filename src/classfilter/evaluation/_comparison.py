@@ -137,8 +137,8 @@ class Comparison:
             lines.append(f"The true class switches {self.true_switches:.1f} times per hour.")
         elif "agreement" in self.rows[0].measures:
             lines.append(
-                f"Times: how much more likely later predictions of {self.reference} are in its class "
-                "than on average."
+                f"Times: how much more likely later predictions of {self.reference} are in its "
+                "class than on average."
             )
         return "\n".join(lines)
 
@@ -146,7 +146,8 @@ class Comparison:
 def _text(measure: str, interval: Measure) -> str:
     """Return a value and half its interval, as text."""
     scale, digits = {
-        "log_loss": (1, 2), "brier": (1, 2), "agreement": (1, 2), "switches": (1, 1), "delay": (1, 0)
+        "log_loss": (1, 2), "brier": (1, 2), "agreement": (1, 2), "switches": (1, 1),
+        "delay": (1, 0),
     }.get(measure, (100, 1))  # fmt: skip
     value = f"{scale * interval.value:.{digits}f}"
     if np.isnan(interval.low):

@@ -103,11 +103,10 @@ class Runner:
         if candidate.family in RULES:
             predicted: Ints = self._rule(candidate).argmax(axis=1)
             return predicted
-        if candidate.family == "dirichlet" and all(w == 1 for _, w in candidate.beta):
-            if not candidate.channel:
-                # With equal weights the mean of log s decides.
-                predicted = self._averages(np.log(self.rows.probs), candidate).argmax(axis=1)
-                return predicted
+        alike = not candidate.channel and all(weight == 1 for _, weight in candidate.beta)
+        if candidate.family == "dirichlet" and alike:  # then the mean of log s decides
+            predicted = self._averages(np.log(self.rows.probs), candidate).argmax(axis=1)
+            return predicted
         key = candidate.family, candidate.half_life
         if key not in self._filters:  # the rates of a transition matrix take long
             self._filters[key] = candidate.filter(self.model, self.rows.classes)
@@ -152,12 +151,12 @@ class Runner:
             return self._averages(probs, candidate)
         if candidate.family in ("mean", "vote"):
             if candidate.family == "vote":
-                probs = (best := probs == probs.max(axis=1, keepdims=True)) / best.sum(
-                    axis=1, keepdims=True
-                )
+                best = (probs == probs.max(axis=1, keepdims=True)).astype(float)
+                probs = best / best.sum(axis=1, keepdims=True)
             total = np.concatenate([np.zeros((1, probs.shape[1])), probs.cumsum(axis=0)])
-            windows: Floats = total[1:] - total[np.maximum(at - WINDOW + 1, rows.start)]
-            return windows.round(9)  # ties
+            sums = total[1:] - total[np.maximum(at - WINDOW + 1, rows.start)]
+            rounded: Floats = np.round(sums, 9)  # ties
+            return rounded
         if candidate.family == "hold":
             call = np.maximum.accumulate(np.where(rows.of_reference, at, -1))
             held: Floats = probs[np.where(call >= rows.start, call, at)]

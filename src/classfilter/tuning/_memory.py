@@ -63,9 +63,9 @@ def estimate_memory(rows: Rows, shares: Floats) -> Memory:
     fast, fast_weight, slow, slow_weight = two_exponentials(lags, covariance)
     total = fast_weight + slow_weight
     seen = 0 < fast < FAST_TIME * slow and slow_weight > 0 and fast_weight > FAST_SHARE * total
-    if seen and slow_weight < MIN_SIGNAL * class_covariance(rows.probs, shares):
-        if rows.probs.max(axis=1).mean() < TOO_CERTAIN:
-            seen, slow = False, fast
+    honest = rows.probs.max(axis=1).mean() < TOO_CERTAIN
+    if seen and honest and slow_weight < MIN_SIGNAL * class_covariance(rows.probs, shares):
+        seen, slow = False, fast
     min_gap = max(1, round(MIN_GAP * slow))
     if not seen:
         return Memory(0.0, 0.0, slow, min_gap, 1.0)
@@ -77,7 +77,7 @@ def estimate_memory(rows: Rows, shares: Floats) -> Memory:
 
 
 def class_covariance(probs: Floats, shares: Floats) -> float:
-    r"""Return the covariance of predictions of the same class, if they are right as often as they say.
+    r"""Return the covariance of predictions in one class, if they are right as often as they say.
 
     Then the mean prediction in class k is :math:`m_k = E[s_k s] / \pi_k`, and the covariance is
     :math:`\sum_k \pi_k |m_k - \pi|^2`.

@@ -95,7 +95,7 @@ def decayed_sums(values: Floats, decay: Floats) -> Floats:
     """
     T, K = values.shape
     size = 64
-    if T <= 2 * size:
+    if 2 * size >= T:
         out, last = np.empty_like(values), np.zeros(K)
         for t in range(T):
             out[t] = last = decay[t] * last + values[t]

@@ -84,8 +84,8 @@ def best_sticky(
     """Return the best sticky filter: all other sources alike first, then one after the other."""
     reference, others = sources[0], sources[1:]
     ways: list[Way] = [(None, 0.0)]
-    for way in (None,) if channel is False else CHANNELS:
-        ways += [(way, weight) for weight in WEIGHTS[1:]]
+    for name in (None,) if channel is False else CHANNELS:
+        ways += [(name, weight) for weight in WEIGHTS[1:]]
 
     def candidate(reference_weight: float, chosen: dict[str, Way]) -> Candidate:
         return _candidate("transitions", (reference, reference_weight), chosen)
@@ -105,10 +105,10 @@ def best_sticky(
     if gain < GUARD * error:  # the others count only where they clearly help
         best = alone
     for _ in range(2 if len(others) > 1 and best != alone else 0):
-        for name in others:
-            choices = {candidate(r, {**chosen, name: other}): other for other in ways}
+        for source in others:
+            choices = {candidate(r, {**chosen, source: other}): other for other in ways}
             best = objective.best(list(choices))
-            chosen[name] = choices[best]
+            chosen[source] = choices[best]
     if channel is None:  # without channels only where that is clearly better
         plain = objective.best([alike(1.0, (None, weight)) for weight in WEIGHTS[1:]])
         best = plain if is_clear(objective.gains(plain, best)) else best
@@ -126,8 +126,8 @@ def best_dirichlet(
     """Return the best Dirichlet filter, along its half-life and each other source in turn."""
     reference, others = (sources[0], 1.0), sources[1:]
     ways: list[Way] = []
-    for way in {None: (None, "em"), True: CHANNELS, False: (None,)}[channel]:
-        ways += [(way, weight) for weight in DIRICHLET_WEIGHTS if weight or not ways]
+    for name in {None: (None, "em"), True: CHANNELS, False: (None,)}[channel]:
+        ways += [(name, weight) for weight in DIRICHLET_WEIGHTS if weight or not ways]
     chosen: dict[str, Way] = dict.fromkeys(others, (ways[0][0], 0.1))
 
     def candidate(chosen: dict[str, Way], half_life: float) -> Candidate:
@@ -137,9 +137,9 @@ def best_dirichlet(
         return max(DIRICHLET_HALF_LIVES, key=lambda h: objective.mean(candidate(chosen, h)))
 
     half_life = best_decay()
-    for name in others:
-        choices = {candidate({**chosen, name: other}, half_life): other for other in ways}
-        chosen[name] = choices[objective.best(list(choices))]
+    for source in others:
+        choices = {candidate({**chosen, source: other}, half_life): other for other in ways}
+        chosen[source] = choices[objective.best(list(choices))]
     return candidate(chosen, best_decay())
 
 

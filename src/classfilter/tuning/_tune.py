@@ -193,8 +193,7 @@ def choose(
     prepared: Prepared, kind: Kind, channel: bool | None = None, progress: Progress | None = None
 ) -> Tuned:
     """Return the best filter of a kind."""
-    rows, objective = prepared.rows, prepared.objective
-    done = 0
+    objective, done = prepared.objective, 0
 
     def report() -> None:
         nonlocal done
