@@ -190,7 +190,7 @@ def test_comparison_draws_each_value_with_its_interval() -> None:
 
 def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
     (axes,) = plot.comparison(compared("agreement")).axes
-    assert axes.get_xlabel().startswith("Smoothed posterior gives it, %")
+    assert axes.get_xlabel().startswith("Fits the future, times")
     best = [False, True, True, False, True]
     assert [point.get_markerfacecolor() != "white" for point in axes.lines[1::2]] == best
     bold = [label.get_fontweight() == "bold" for label in axes.get_yticklabels()]

@@ -232,7 +232,7 @@ def comparison(result: Comparison) -> Figure:
     Parameters
     ----------
     result : Comparison
-        Of `compare`; without labels, the agreement with the smoothed posterior is drawn.
+        Of `compare`; without labels, how well later predictions fit is drawn.
 
     Returns
     -------
@@ -248,7 +248,8 @@ def comparison(result: Comparison) -> Figure:
     figure = Figure(figsize=(7.5, 0.32 * len(result.rows) + 1.0), dpi=200, layout="constrained")
     axes = figure.subplots()
     for y, row in enumerate(result.rows):
-        value, low, high = (100 * x for x in row.measures[key])
+        scale = 1 if key == "agreement" else 100
+        value, low, high = (scale * x for x in row.measures[key])
         colour, mark = (COLOURS[5], "s") if row.smoothed else (COLOURS[0], "o")
         axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
         face = colour if best[y] else "white"

@@ -100,16 +100,28 @@ def test_tune_with_too_few_rows(run: Run) -> None:
 
 def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     week("week.parquet")
-    monkeypatch.setattr("classfilter.tuning._estimate.estimate_transitions", _cannot)
+    monkeypatch.setattr("classfilter.tuning._tune.agreement", lambda _: 0.0)
     code, out, err = run("tune", "week.parquet", "-o", "walk.toml", "--filter", "sticky")
     assert code == 0
-    assert err.startswith("classfilter: the transitions could not be estimated")
+    assert err.startswith("classfilter: successive predictions of 'strong' agree hardly more")
     assert err.count("\n") == 1
     assert out.startswith("A sticky filter, half-life")
 
 
-def _cannot(*_: object) -> None:
-    raise ValueError
+def test_tune_for_a_rate_of_calls(run: Run) -> None:
+    """The file has both sources at every time."""
+    recs = [cf.simulate(hours=4.0, seed=seed).recording(every=None) for seed in range(3)]
+    table = [rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)]
+    cf.write_table(pl.concat(table), "both.parquet")
+    arguments = ["both.parquet", "-o", "walk.toml", "--reference", "strong"]
+    code, out, err = run("tune", *arguments, "--every", "6")
+    assert (code, err) == (0, "")
+    assert "For 'strong' at one step in 6, to which the recordings were thinned." in out
+    assert config.read("walk.toml").beta == cf.tune(recs, reference="strong", every=6).beta
+    code, out, err = run("tune", *arguments)
+    assert "For 'strong' at one step in 12, which was assumed" in out
+    message = "both.parquet: every is 0; it counts steps and must be 1 or more"
+    assert message in rejected(run, "tune", *arguments, "--every", "0")
 
 
 @pytest.mark.parametrize("command", ["tune", "compare"])
@@ -205,7 +217,7 @@ def test_compare_draws(run: Run) -> None:
     for ending, start in [("png", b"\x89PNG"), ("PDF", b"%PDF"), ("svg", b"<?xml")]:
         code, out, err = run("compare", "week.parquet", "-o", f"out.{ending}")
         assert (code, err) == (0, "")
-        assert "smoothed posterior gives it, %" in out
+        assert "fits the future, times" in out
         assert "accuracy" not in out
         assert Path(f"out.{ending}").read_bytes().startswith(start)
     picture = imread("out.png")

@@ -1,8 +1,6 @@
-"""Estimated transitions and shares: known chains are recovered; SciPy and mpmath as oracles."""
+"""The estimated model: known chains and channels are recovered; SciPy and loops as oracles."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -14,11 +12,17 @@ from scipy.linalg import expm
 
 import classfilter as cf
 from classfilter.filters._ctmc import exponential
-from classfilter.tuning import _model
-from classfilter.tuning._model import class_shares
+from classfilter.tuning._model import (
+    agreement,
+    class_shares,
+    estimate_model,
+    successive,
+    transitions_from_counts,
+)
+from classfilter.tuning._passes import Passes
+from classfilter.tuning._rows import Rows, concatenate
 
 Floats = NDArray[np.float64]
-NAN = float("nan")
 SEEDS = st.integers(0, 2**32 - 1)
 RATES = np.array([[-0.02, 0.015, 0.005], [0.01, -0.04, 0.03], [0.05, 0.0, -0.05]])
 
@@ -81,118 +85,125 @@ def test_each_row_is_a_distribution_and_times_add_up(K: int, seed: int) -> None:
 # --- transitions ----------------------------------------------------------------------------
 
 
-def estimate_transitions(recordings: list[cf.Recording], reference: str) -> Floats:
-    """The estimated transitions over one time unit, as a filter has them."""
-    matrix, interval = _model.estimate_transitions(recordings, reference)
-    return cf.StickyFilter(len(matrix), transitions=matrix, interval=interval).transitions
+def counted(rows: Rows) -> tuple[Floats, float, Floats]:
+    """The counts of successive predictions, the mean time between them, and the shares."""
+    pairs = successive(rows)
+    counts = rows.probs[pairs.before].T @ rows.probs[pairs.after]
+    return counts, pairs.interval, class_shares(rows)
 
 
 @pytest.mark.parametrize("apart", [0.5, 5.0, 12.0])
 def test_a_known_chain_is_recovered(apart: float) -> None:
-    """Within 4 standard errors of the counts, from two streams."""
-    dt = np.full(20_000, apart)
-    several = [recording(np.append(0, dt.cumsum()), chain(RATES, dt, seed)) for seed in (1, 2)]
-    estimated = estimate_transitions(several, "strong")
+    """Of many short streams, within 4 standard errors of the counts and of the pseudo-stream."""
+    dt = np.full(200, apart)
+    several = [recording(np.append(0, dt.cumsum()), chain(RATES, dt, seed)) for seed in range(200)]
+    counts, interval, shares = counted(concatenate(several, "strong"))
+    assert interval == pytest.approx(apart)
+    matrix, over = transitions_from_counts(counts, shares, interval, len(several))
+    f = cf.StickyFilter(3, transitions=matrix, interval=over, prior=shares)
     true = expm(RATES * apart)
-    shares = class_shares(several, "strong")
     error = np.sqrt(true * (1 - true) / (40_000 * shares[:, None]))
-    over_apart = np.asarray(expm(_log(estimated) * apart))
-    assert np.all(np.abs(over_apart - true) < 4 * error + 1e-5)
-    assert np.abs(over_apart - true).max() > 1e-5  # estimated, not known
-    assert np.abs(estimated - expm(RATES)).max() < 0.02
-
-
-def _log(P: Floats) -> Floats:
-    values, vectors = np.linalg.eig(P)
-    log: Floats = (vectors @ np.diag(np.log(values.astype(complex))) @ np.linalg.inv(vectors)).real
-    return log
+    assert np.all(np.abs(f._transitions(apart) - true) < 4 * error + 0.02)
 
 
 def test_irregular_gaps_are_left_out() -> None:
-    """A night without rows, rows at one time and missing predictions change nothing."""
-    dt = np.full(3000, 4.0)
-    probs = chain(RATES, dt, 3)
-    time = np.append(0, dt.cumsum())
-    plain = estimate_transitions([recording(time, probs)], "strong")
-    nights = time + 40.0 * (np.arange(3001) // 300)
-    cut = [recording(nights[i : i + 300], probs[i : i + 300]) for i in range(0, 3001, 300)]
-    whole = estimate_transitions([recording(nights, probs)], "strong")
-    np.testing.assert_allclose(whole, estimate_transitions(cut, "strong"), rtol=1e-12)
-    assert np.abs(whole - plain).max() > 1e-6
-    # a row at the same time as the next, of another source or missing, does not count
-    more_time = np.repeat(time, 2)
-    more = np.repeat(probs, 2, axis=0)
-    more[1::2] = NAN
-    np.testing.assert_array_equal(
-        estimate_transitions([recording(more_time, more)], "strong"), plain
+    dt = np.full(300, 4.0)
+    probs, time = chain(RATES, dt, 3), np.append(0, dt.cumsum())
+    nights = time + 40.0 * (np.arange(301) // 30)
+    cut = [recording(nights[i : i + 30], probs[i : i + 30]) for i in range(0, 301, 30)]
+    whole, pieces = (
+        counted(concatenate(recs, "strong")) for recs in ([recording(nights, probs)], cut)
     )
-    weak = np.where(np.isnan(more), 1 / 3, more)
-    mixed = cf.Recording(more_time, ["strong", "weak"] * 3001, weak, 3)
-    np.testing.assert_array_equal(estimate_transitions([mixed], "strong"), plain)
+    np.testing.assert_allclose(whole[0], pieces[0], rtol=1e-12)
+    assert counted(concatenate([recording(time, probs)], "strong"))[0].sum() > whole[0].sum() + 5
 
 
-def test_soft_counts_by_hand() -> None:
-    """Of two classes: the eigenvalue is 1 - a - b, and its d-th root that of a time unit."""
-    s = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9], [0.2, 0.8], [0.6, 0.4]])
-    counts = np.zeros((2, 2))
-    for now, then in pairwise(s):
-        counts += [[now[i] * then[j] for j in range(2)] for i in range(2)]
-    shares = (s.sum(axis=0) + 0.5) / 7
-    counts += shares
-    a, b = counts[0, 1] / counts[0].sum(), counts[1, 0] / counts[1].sum()
-    d = np.mean([4, 5, 6, 5, 4])
-    eigenvalue = (1 - a - b) ** (1 / d)
-    a, b = a / (a + b) * (1 - eigenvalue), b / (a + b) * (1 - eigenvalue)
-    time = np.array([0.0, 4, 9, 15, 20, 24])
-    for scale in (1.0, 1.02):  # sums that are a little off count as 1
-        estimated = estimate_transitions([recording(time, s * scale)], "strong")
-        np.testing.assert_allclose(estimated, [[1 - a, a], [b, 1 - b]], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(
-            class_shares([recording(time, s * scale)], "strong"), shares, rtol=1e-12
-        )
-
-
-def test_a_matrix_of_no_process_in_continuous_time() -> None:
-    """Classes that always change: the rates are the transition probabilities per interval."""
-    probs = np.eye(2)[[0, 1] * 100]
-    estimated = estimate_transitions([recording(np.arange(200.0) * 3, probs)], "strong")
-    counts = np.array([[0, 100], [99, 0]]) + 0.5
-    P = counts / counts.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(estimated, expm((P - np.eye(2)) / 3), rtol=0, atol=1e-12)
+def test_classes_that_always_change_have_no_logarithm() -> None:
+    """The rates are then the transitions less the identity."""
+    counts = np.array([[0.0, 100.0], [100.0, 0.0]])
+    matrix, interval = transitions_from_counts(counts, np.array([0.5, 0.5]), 3.0, 1000)
+    P = counts + 0.5 * np.ones((2, 2))
+    P = 1000 * P / P.sum(axis=1, keepdims=True) + 0.5
+    P /= P.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(matrix, expm((P - np.eye(2)) * interval / 3), rtol=0, atol=1e-9)
 
 
 @given(SEEDS)
 def test_classes_in_another_order(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    s = rng.dirichlet(np.full(4, 0.2), 60)
-    s = np.maximum(s[np.repeat(np.arange(12), 5)], 1e-3)
-    s /= s.sum(axis=1, keepdims=True)
-    to = rng.permutation(4)
-    time = np.arange(60.0)
-    plain = estimate_transitions([recording(time, s)], "strong")
-    other = estimate_transitions([recording(time, s[:, to])], "strong")
-    np.testing.assert_allclose(other, plain[to][:, to], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(plain.sum(axis=1), 1, rtol=1e-12)
-    assert plain.min() >= 0
+    counts, to = rng.random((4, 4)) + 5 * np.eye(4), rng.permutation(4)
+    shares = counts.sum(axis=0) / counts.sum()
+    plain = transitions_from_counts(counts, shares, 2.0, 3)
+    other = transitions_from_counts(counts[to][:, to], shares[to], 2.0, 3)
+    np.testing.assert_allclose(other.matrix, plain.matrix[to][:, to], rtol=0, atol=1e-9)
 
 
-def test_class_shares_by_hand() -> None:
-    first = cf.Recording([0, 1, 2], ["a", "b", "a"], [[1.0, 0.0], [0.0, 1.0], [NAN, NAN]], 2)
+def test_shares_by_hand() -> None:
+    """One prediction of each class is added, and one stream with all classes alike."""
+    first = cf.Recording([0, 1], ["a", "b"], [[0.75, 0.25], [0.1, 0.9]], 2)
     second = cf.Recording([0, 1], ["a", "a"], [[0.25, 0.75], [0.5, 0.5]], 2)
-    # (1 + 0.25 + 0.5 + 1/2) of 3 + 1
-    assert class_shares([first, second], "a").tolist() == [2.25 / 4, 1.75 / 4]
-    assert class_shares([first], "nobody").tolist() == [0.5, 0.5]
+    once = (0.75 + 0.25 + 0.5 + 1) / (3 + 2)
+    expected = (2 * once + 0.5) / 3
+    shares = class_shares(concatenate([first, second], "a"))
+    np.testing.assert_allclose(shares, [expected, 1 - expected], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "rec",
-    [
-        recording(np.array([0.0]), np.array([[1.0, 0.0]])),
-        recording(np.array([0.0, 5.0]), np.eye(2), "weak"),
-        recording(np.array([5.0, 5.0]), np.eye(2)),
-        recording(np.array([0.0, 5.0]), np.array([[NAN, NAN], [1.0, 0.0]])),
-    ],
-)
-def test_too_few_predictions_to_estimate_from(rec: cf.Recording) -> None:
-    with pytest.raises(ValueError, match="no two predictions of 'strong' follow each other; rec"):
-        estimate_transitions([rec], "strong")
+def test_agreement_by_hand() -> None:
+    """Three of four pairs agree; the shares of the predicted classes are 3/5 and 2/5."""
+    rec = recording(np.arange(5.0), np.array([[0.9, 0.1]] * 3 + [[0.2, 0.8]] * 2))
+    chance = 0.6**2 + 0.4**2
+    assert agreement(concatenate([rec], "strong")) == pytest.approx((0.75 - chance) / (1 - chance))
+    same = recording(np.arange(5.0), np.array([[0.9, 0.1]] * 5))
+    assert agreement(concatenate([same], "strong")) == 1.0
+
+
+# --- channels -------------------------------------------------------------------------------
+
+
+def with_weak(seed: int, confusion: Floats, T: int = 1200) -> cf.Recording:
+    """A perfect reference at every sixth step, and a source with a known confusion matrix."""
+    rng = np.random.default_rng(seed)
+    truth = chain(RATES, np.full(T - 1, 1.0), seed).argmax(axis=1)
+    weak = np.eye(3)[[rng.choice(3, p=confusion[k]) for k in truth]]
+    strong = np.arange(T) % 6 == 0
+    probs = np.where(strong[:, None], np.eye(3)[truth], weak)
+    source = np.where(strong, "strong", "weak")
+    return cf.Recording(np.arange(float(T)), source, probs, 3, truth)
+
+
+def test_a_known_channel_is_recovered() -> None:
+    confusion = np.array([[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.2, 0.3, 0.5]])
+    rows = concatenate([with_weak(seed, confusion) for seed in range(6)], "strong")
+    model = estimate_model(rows, Passes(rows))
+    assert set(model.channel) == {("weak", "near"), ("weak", "em")}
+    assert np.abs(model.channel["weak", "em"].matrix - confusion).max() < 0.05
+    assert np.abs(model.channel["weak", "near"].matrix - confusion).max() < 0.08
+    for channel in model.channel.values():
+        np.testing.assert_allclose(channel.prior, model.prior, rtol=1e-12)
+
+
+def test_the_near_channel_in_a_plain_loop() -> None:
+    recs = [with_weak(seed, np.full((3, 3), 1 / 3), T=40) for seed in range(3)]
+    counts, paired = np.zeros((3, 3)), []
+    for rec in recs:
+        last = None
+        for t, (name, s) in enumerate(zip(rec.source.tolist(), rec.probs, strict=True)):
+            s = np.maximum(s, 1e-3) / np.maximum(s, 1e-3).sum()
+            if name == "strong" and t > 0 and last is not None:
+                counts += np.outer(s, last)
+                paired.append(last)
+            last = s if name == "weak" else last
+    counts += np.mean(paired, axis=0)
+    rows = concatenate(recs, "strong")
+    model = estimate_model(rows, Passes(rows))
+    expected = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.channel["weak", "near"].matrix, expected, rtol=1e-9)
+
+
+def test_a_source_that_never_precedes_the_reference() -> None:
+    apart = [
+        cf.Recording(np.arange(50.0), name, np.eye(2)[np.arange(50) // 25], 2) for name in "ab"
+    ]
+    rows = concatenate(apart, "a")
+    near = estimate_model(rows, Passes(rows)).channel["b", "near"].matrix
+    np.testing.assert_allclose(near, np.full((2, 2), 0.5), atol=1e-12)

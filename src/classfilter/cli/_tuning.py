@@ -41,6 +41,11 @@ INPUT = click.argument("table", metavar="IN", type=FILE)
     help="The family of filters; auto takes the best.",
 )
 @REFERENCE
+@click.option(
+    "--every",
+    type=int,
+    help="Steps from one call of the reference to the next, as it will be called.",
+)
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
 @SORT
 @QUIET
@@ -49,14 +54,16 @@ def tune(
     out: Path,
     kind: str,
     reference: str | None,
+    every: int | None,
     labels: bool,
     sort: bool,
     quiet: bool,
 ) -> None:
-    """Find a filter, its half-life, the weights of all sources and their channels, without labels.
+    """Find a filter, the weights of all sources and their channels, without labels.
 
     IN is a file as for filter, of one stream or many. OUT is for --config of the other commands.
-    What was chosen, and how sure that is, is printed.
+    What was chosen, and how sure that is, is printed. If IN has the reference at every time, say
+    with --every how often it will be called.
     """
     from ..tuning._tune import tune as run
 
@@ -66,6 +73,7 @@ def tune(
             streams,
             kind,  # type: ignore[arg-type]
             reference,
+            every=every,
             labels=labels,
             progress=progress,
         )
@@ -87,8 +95,8 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     """Run every filter over a file, and print a table of the results.
 
     Filters are tuned on one fold of the streams, without labels, and run on the other. With a
-    column label, the table has accuracy and the like; without it, how far each filter agrees with
-    the smoothed posterior.
+    column label, the table has accuracy and the like; without it, how well later predictions of the
+    reference fit each filter's classes.
     """
     from ..evaluation._compare import compare as run
     from ..plot import comparison

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from .._typing import Array, Floats, Weights
+from .._typing import Array, Floats, Ints, Weights
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from ..filters._dirichlet import DirichletFilter
-from ..tuning._estimate import estimate_model
+from ..tuning._criterion import Criterion
 from ..tuning._folds import as_list, find_reference, median_step, two_folds
-from ..tuning._objective import Fold, Progress
+from ..tuning._objective import Progress
 from ..tuning._result import Tuned
-from ..tuning._search import best_half_life
+from ..tuning._search import MAX_DIRICHLET_ROWS, best_half_life
 from ..tuning._tune import Prepared, choose, prepare, tune
 from ._comparison import Comparison, Measure, Row
 
@@ -52,8 +52,9 @@ def compare(
     ----------
     recordings : Recording or several
         One per stream, all of the same classes, times in seconds. With labels, the measures are
-        those of `metrics`; without, how far a filter agrees with the smoothed posterior, see
-        `tune`.
+        those of `metrics`; without, how much more likely later predictions of the reference are in
+        the filter's class than on average, as in `tune`. They are taken as they are; where the
+        reference will be called less often, thin them first.
     reference : str, optional
         The best source. By default, the one with by far the fewest predictions.
     extra : mapping of str to sequence of ndarray (T, K), optional
@@ -91,15 +92,9 @@ def compare(
     streams = [rec for fold, _ in folds for rec in fold]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for rec in streams)
     probs: dict[str, list[Array]] = {}
-    pseudo_labels: list[Floats | None] = []
+    scores = [None] * len(streams) if labelled else _scores(streams, best)
     for number, (fold, rest) in enumerate(folds):
-        prepared = prepare(rest, best)
-        if labelled:
-            pseudo_labels += [None] * len(fold)
-        else:
-            model = prepared.model if prepared else estimate_model(rest, best)
-            scored = Fold(fold, model, "smoothed posterior", median_step(several))
-            pseudo_labels += scored.pseudo_labels
+        prepared = prepare(rest, best, every=1)
         methods = _methods(rest, best, prepared)
         for done, (name, tune_method) in enumerate(methods.items()):
             method = tune_method()
@@ -114,8 +109,7 @@ def compare(
     rows = []
     for name, arrays in probs.items():
         parts = [
-            _Counts.of(rec, P, truth)
-            for rec, P, truth in zip(streams, arrays, pseudo_labels, strict=True)
+            _Counts.of(rec, P, score) for rec, P, score in zip(streams, arrays, scores, strict=True)
         ]
         rows.append(Row(name, name.endswith(SMOOTHED), _measures(parts, sets)))
     rows.sort(key=lambda row: row.smoothed)
@@ -140,13 +134,16 @@ def _methods(
         half_life = 8 * step
         if prepared is not None:
             weights = tuple(beta.items())
-            half_life = best_half_life(prepared.objective, weights, step).half_life
+            few = prepared.objective.sample(MAX_DIRICHLET_ROWS)
+            half_life = best_half_life(few, weights, step).half_life or half_life
         f = DirichletFilter(classes, half_life=half_life, estimate="mean")
         return lambda rec: rec.run(f, beta)
 
     @cache
     def tuned(kind: Any, channel: bool | None) -> Tuned:
-        return choose(prepared, kind, channel) if prepared else tune(train, kind, reference)
+        return (
+            choose(prepared, kind, channel) if prepared else tune(train, kind, reference, every=1)
+        )
 
     methods = {
         "Raw": baseline(RawFilter(classes)),
@@ -170,6 +167,30 @@ def _methods(
     return methods
 
 
+class _Scores(NamedTuple):
+    """The rows of a stream that later predictions judge, (N,), and each class's score there."""
+
+    rows: Ints
+    of_class: Floats
+
+
+def _scores(streams: Sequence[Recording], reference: str) -> list[_Scores | None]:
+    """Return the scores of each stream, by the criterion of `tune`."""
+    prepared = prepare(streams, reference, every=1, min_predictions=2)
+    if prepared is None:
+        raise ValueError(
+            f"the predictions of {reference!r} are too few to judge without labels; record for "
+            "longer"
+        )
+    criterion: Criterion = prepared.objective.criteria[0]
+    observed = [np.flatnonzero(rec.observed()) for rec in streams]
+    ends = np.cumsum([rows.size for rows in observed])[:-1]
+    parts = zip(
+        observed, np.split(criterion.scores, ends), np.split(criterion.judged, ends), strict=True
+    )
+    return [_Scores(rows[judged], scores[judged]) for rows, scores, judged in parts]
+
+
 class _Counts(NamedTuple):
     """The sums behind the measures of one stream; those of several streams add up."""
 
@@ -178,23 +199,24 @@ class _Counts(NamedTuple):
     brier: float
     rows: float
     agreement: float
-    steps: float
+    judged: float
     switches: float
     hours: float
     delay: float
     changes: float
 
     @classmethod
-    def of(cls, rec: Recording, P: Array, truth: Floats | None) -> _Counts:
-        """Count by the labels, or where there are none in any stream, by the pseudo-labels."""
-        K, agreement = len(rec.classes), 0.0
-        if truth is not None:
-            agreement = float(truth[np.arange(len(P)), P.argmax(axis=1)].sum())
+    def of(cls, rec: Recording, P: Array, scores: _Scores | None) -> _Counts:
+        """Count by the labels, or where there are none in any stream, by later predictions."""
+        K, agreement, judged = len(rec.classes), 0.0, 0
+        if scores is not None:
+            judged = scores.rows.size
+            agreement = float(scores.of_class[np.arange(judged), P[scores.rows].argmax(1)].sum())
         last = _last(rec)
         time, P = rec.time[last], np.asarray(P, np.float64)[last]
         y = np.full(len(rec), -1)[last] if rec.label is None else rec.label[last]
         labelled = int((y >= 0).sum())
-        switches, hours = metrics.count_switches(P, time, y if truth is None else None)
+        switches, hours = metrics.count_switches(P, time, y if scores is None else None)
         counts = (np.zeros((K, K)), 0.0, 0.0, 0.0)
         delay = metrics.Delay(0.0, 0.0, 0.0, 0)
         if labelled:
@@ -206,7 +228,7 @@ class _Counts(NamedTuple):
             )
             delay = metrics.detection_delay(y, P, time)
         seconds = delay.mean * delay.changes if delay.changes else 0.0
-        return cls(*counts, agreement, float(len(rec)), switches, hours, seconds, delay.changes)
+        return cls(*counts, agreement, float(judged), switches, hours, seconds, delay.changes)
 
 
 def _measures(parts: Sequence[_Counts], sets: NDArray[np.intp]) -> dict[str, Measure]:
@@ -230,7 +252,8 @@ def _values(columns: Mapping[str, Floats], sets: NDArray[np.intp]) -> dict[str, 
     with np.errstate(divide="ignore", invalid="ignore"):
         switches = total["switches"] / total["hours"]
         if not columns["rows"].any():
-            return {"agreement": total["agreement"] / total["steps"], "switches": switches}
+            agreement = np.exp(total["agreement"] / total["judged"])
+            return {"agreement": agreement, "switches": switches}
         c = total["confusion"]
         correct = np.diagonal(c, axis1=1, axis2=2)
         occurs = c.sum(axis=1) + c.sum(axis=2)

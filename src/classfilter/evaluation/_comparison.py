@@ -15,7 +15,7 @@ HIGH_IS_GOOD = ("accuracy", "macro_f1", "agreement")
 TITLES = {
     "accuracy": "accuracy, %",
     "macro_f1": "macro-F1, %",
-    "agreement": "smoothed posterior gives it, %",
+    "agreement": "fits the future, times",
     "log_loss": "log-loss",
     "brier": "Brier",
     "switches": "switches per hour",
@@ -137,7 +137,8 @@ class Comparison:
             lines.append(f"The true class switches {self.true_switches:.1f} times per hour.")
         elif "agreement" in self.rows[0].measures:
             lines.append(
-                "The smoothed posterior is that of a sticky filter, which favours its kind."
+                f"Times: how much more likely later predictions of {self.reference} are in its "
+                "class than on average."
             )
         return "\n".join(lines)
 
@@ -145,7 +146,8 @@ class Comparison:
 def _text(measure: str, interval: Measure) -> str:
     """Return a value and half its interval, as text."""
     scale, digits = {
-        "log_loss": (1, 2), "brier": (1, 2), "switches": (1, 1), "delay": (1, 0)
+        "log_loss": (1, 2), "brier": (1, 2), "agreement": (1, 2), "switches": (1, 1),
+        "delay": (1, 0),
     }.get(measure, (100, 1))  # fmt: skip
     value = f"{scale * interval.value:.{digits}f}"
     if np.isnan(interval.low):

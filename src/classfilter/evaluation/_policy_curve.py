@@ -11,17 +11,15 @@ import numpy as np
 
 from ..data._frames import new_table
 from ..data._recording import Recording
-from ..filters._baselines import RawFilter
 from ..policy import Adaptive, Periodic, Policy
 from ..tuning._folds import as_list, find_reference, two_folds
 from ..tuning._result import Tuned
+from ..tuning._thinning import DEFAULT_EVERY
 from ..tuning._tune import tune
 from ._replay import Replay, replay, steps
 
 GAPS = (60, 48, 36, 24, 18, 12, 8, 6, 4)
 """Mean steps from one strong call to the next."""
-TUNING_GAP = 12
-"""The steps between strong calls in the recordings that the filter is tuned on."""
 
 
 class Point(NamedTuple):
@@ -152,7 +150,7 @@ def policy_curve(
         One per stream, with a row of both sources at every step; times in seconds.
     tuned : Tuned, optional
         The filter, its weights and channels. By default, each fold of the streams is run with what
-        `tune` chooses on the other fold, without labels, with a strong call at every 12th step.
+        `tune` chooses on the other fold, without labels, for a strong call at every 12th step.
     strong : str, default "strong"
         The source whose calls are counted.
     gaps : sequence of int
@@ -176,7 +174,7 @@ def policy_curve(
     weak = _weak(several, strong)
     for rec in several:
         steps(rec)
-    groups = [(several, tuned)] if tuned is not None else _tuned_folds(several, strong, weak)
+    groups = [(several, tuned)] if tuned is not None else _tuned_folds(several, strong)
     truths = [_truth(rec, strong) for group, _ in groups for rec in group]
     points: dict[str, list[Point]] = {"periodic": [], "adaptive": []}
     ordered = sorted(map(int, gaps), reverse=True)
@@ -219,9 +217,7 @@ def _point(
     return Point(gap, sum(result.calls[strong] for result in replays) / hours, accuracy)
 
 
-def _tuned_folds(
-    recordings: list[Recording], strong: str, weak: str
-) -> list[tuple[list[Recording], Tuned]]:
+def _tuned_folds(recordings: list[Recording], strong: str) -> list[tuple[list[Recording], Tuned]]:
     """Return both folds of the streams, each with what was tuned on the other."""
     folds = two_folds(recordings, strong)
     if folds is None:
@@ -229,12 +225,7 @@ def _tuned_folds(
             "recordings is too short to tune on one half and run on the other; record for longer, "
             "or give tuned"
         )
-    policy = Periodic(TUNING_GAP, strong=strong, weak=weak)
-    tuned = []
-    for fold, rest in folds:
-        mixed = [replay(rec, policy, RawFilter(rec.classes)).recording for rec in rest]
-        tuned.append((fold, tune(mixed, reference=strong)))
-    return tuned
+    return [(fold, tune(rest, reference=strong, every=DEFAULT_EVERY)) for fold, rest in folds]
 
 
 def _weak(recordings: Sequence[Recording], strong: str) -> str:

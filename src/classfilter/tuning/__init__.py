@@ -2,11 +2,12 @@
 
 from .._public import public
 from ._candidates import Candidate
+from ._explanation import Assumptions, Rival
 from ._objective import Trial
 from ._result import Tuned
 from ._tune import tune
 
-__all__ = ["Candidate", "Trial", "Tuned", "tune"]
+__all__ = ["Assumptions", "Candidate", "Rival", "Trial", "Tuned", "tune"]
 
 public(Tuned)
-public(Candidate, Trial, module=__name__)
+public(Assumptions, Candidate, Rival, Trial, module=__name__)

@@ -1,22 +1,40 @@
-"""A candidate: one choice of all settings, and what its filter makes of a recording."""
+"""A candidate: one choice of all settings, its filter, and the classes that it predicts."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._channel import Channel
-from .._typing import Bools, Floats
-from ..data._recording import Recording
+from .._typing import Floats, Ints
 from ..filters._base import Filter
+from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from ..filters._dirichlet import DirichletFilter
-from ..filters._smoothing import smooth
 from ..filters._sticky import StickyFilter
 from ._model import EstimatedModel
+from ._passes import Passes, decayed_sums
+from ._rows import FLOOR, Rows
 
-FAMILIES = ("transitions", "stay", "dirichlet")
-"""Kinds of filter: sticky with estimated transitions, sticky, and Dirichlet."""
+WINDOW = 5
+"""Rows of the rules Mean and Vote."""
+EMA_DECAY = 0.9
+"""Per step, of the rule Ema."""
+HELD_BELOW = 0.5
+"""The weight of the sources that the rule Hold does not hold."""
+FILTERS: dict[str, Any] = {
+    "transitions": StickyFilter,
+    "stay": StickyFilter,
+    "dirichlet": DirichletFilter,
+    "raw": RawFilter,
+    "mean": MeanFilter,
+    "vote": VoteFilter,
+    "ema": EmaFilter,
+    "hold": HoldFilter,
+}
+RULES = ("raw", "mean", "vote", "ema", "hold")
+"""The simple rules."""
 
 
 class Candidate(NamedTuple):
@@ -24,114 +42,123 @@ class Candidate(NamedTuple):
 
     Attributes
     ----------
-    family : {"transitions", "stay", "dirichlet"}
-        The kind of filter.
-    half_life : float
-        In time units; not used with estimated transitions.
+    family : str
+        The kind of filter: "transitions" (sticky, with estimated transitions), "stay" (sticky),
+        "dirichlet", or a simple rule: "raw", "mean", "vote", "ema", "hold".
     beta : tuple of (str, float)
         The weight of each source.
-    channel : frozenset of str
-        The sources that go through their channel.
-    floor, anchor : float
-        As in the filters.
+    half_life : float, optional
+        In time units.
+    channel : tuple of (str, str)
+        The sources that go through their channel, and how it was estimated: "near" or "em".
     """
 
     family: str
-    half_life: float
     beta: tuple[tuple[str, float], ...]
-    channel: frozenset[str]
-    floor: float = 1e-3
-    anchor: float = 0.0
+    half_life: float | None = None
+    channel: tuple[tuple[str, str], ...] = ()
 
-    def with_beta(self, source: str, weight: float) -> Candidate:
-        """Return the candidate with another weight of a source."""
-        return self._replace(beta=tuple((dict(self.beta) | {source: weight}).items()))
-
-    def options(self, model: EstimatedModel) -> tuple[str, dict[str, Any]]:
-        """Return the kind of the filter, as in a TOML file, and its options."""
-        if self.family == "dirichlet":
-            options = {"half_life": self.half_life, "estimate": "mean", "anchor": self.anchor}
-            return "dirichlet", options | {"floor": self.floor}
-        options = {"prior": model.prior, "floor": self.floor}
-        if self.family == "transitions" and model.transitions is not None:
-            matrix, interval = model.transitions
-            return "sticky", {"transitions": matrix, "interval": interval, **options}
-        return "sticky", {"half_life": self.half_life, **options}
-
-    def filter(self, model: EstimatedModel) -> Filter:
+    def filter(self, model: EstimatedModel, classes: tuple[str, ...]) -> Filter:
         """Return a fresh filter."""
-        kind, options = self.options(model)
-        cls = DirichletFilter if kind == "dirichlet" else StickyFilter
-        return cls(model.classes, **options)
+        options: dict[str, Any] = {}
+        if self.half_life is not None:
+            options["half_life"] = self.half_life
+        if self.family == "dirichlet":
+            options |= {"estimate": "mean", "floor": FLOOR}
+        elif self.family in ("mean", "vote"):
+            options["window"] = WINDOW
+        elif self.family in ("transitions", "stay"):
+            options |= {"prior": model.prior, "floor": FLOOR}
+        if self.family == "transitions":
+            assert model.transitions is not None
+            options |= {"transitions": model.transitions.matrix}
+            options |= {"interval": model.transitions.interval}
+        fresh: Filter = FILTERS[self.family](classes, **options)
+        return fresh
 
     def channels(self, model: EstimatedModel) -> dict[str, Channel]:
         """Return the channels in use, with the prior of the filter that follows them."""
         prior = None if self.family == "dirichlet" else model.prior
-        return {name: Channel(model.channel[name].matrix, prior) for name in sorted(self.channel)}
+        return {name: Channel(model.channel[name, way].matrix, prior) for name, way in self.channel}
 
 
-class FilterOutput(NamedTuple):
-    """The class probabilities of a filter over a recording.
-
-    Attributes
-    ----------
-    after : ndarray (T, K)
-        After each row.
-    before : ndarray (N, K)
-        Just before each prediction of the reference but the first.
-    """
-
-    after: Floats
-    before: Floats
+def rule(name: str, sources: tuple[str, ...], step: float) -> Candidate:
+    """Return a simple rule as a candidate; the reference is the first of the sources."""
+    below = HELD_BELOW if name == "hold" else 1.0
+    beta = tuple((source, below if i else 1.0) for i, source in enumerate(sources))
+    half_life = step * math.log(0.5) / math.log(EMA_DECAY) if name == "ema" else None
+    return Candidate(name, beta, half_life)
 
 
 class Runner:
-    """Runs candidates over a recording, and records the filter before each reference prediction.
+    """Runs candidates over all rows; it remembers filters and corrected predictions."""
 
-    To that end a row that only lets time pass is inserted before each of them.
-    """
+    def __init__(self, rows: Rows, passes: Passes, model: EstimatedModel) -> None:
+        self.rows, self.passes, self.model = rows, passes, model
+        self._filters: dict[tuple[str, float | None], Filter] = {}
+        self._corrected: dict[tuple[str, str, bool], Floats] = {}
 
-    def __init__(self, rec: Recording, model: EstimatedModel) -> None:
-        self._model = model
-        from_reference = rec.observed(model.reference)
-        rows = np.repeat(np.arange(len(rec)), 1 + from_reference)
-        silent: Bools = np.append(rows[:-1] == rows[1:], False)
-        again = np.append(False, silent[:-1])
-        self._probs = np.where(silent[:, None], np.nan, rec.probs[rows])
-        self._dt = np.where(again, 0.0, rec.dt[rows])
-        self._rows = {
-            name: np.flatnonzero((rec.source[rows] == name) & ~silent) for name in rec.sources
-        }
-        self._after, self._before = np.flatnonzero(~silent), np.flatnonzero(silent)[1:]
-        self._corrected: dict[tuple[str, bool], Floats] = {}
-        self.reference_probs: Floats = rec.probs[from_reference][1:]
-        """The predictions of the reference but the first, (N, K)."""
+    def predict(self, candidate: Candidate) -> Ints:
+        """Return the class that the candidate's filter predicts after each row, (T,)."""
+        if candidate.family in RULES:
+            predicted: Ints = self._rule(candidate).argmax(axis=1)
+            return predicted
+        alike = not candidate.channel and all(weight == 1 for _, weight in candidate.beta)
+        if candidate.family == "dirichlet" and alike:  # then the mean of log s decides
+            predicted = self._averages(np.log(self.rows.probs), candidate).argmax(axis=1)
+            return predicted
+        key = candidate.family, candidate.half_life
+        if key not in self._filters:  # the rates of a transition matrix take long
+            self._filters[key] = candidate.filter(self.model, self.rows.classes)
+        filter_, (probs, beta) = self._filters[key], self._inputs(candidate)
+        if isinstance(filter_, StickyFilter):
+            predicted = self.passes.forward(filter_, probs, beta).argmax(axis=1)
+            return predicted
+        out = []
+        for part in np.split(np.arange(len(probs)), np.flatnonzero(self.rows.first)[1:]):
+            filter_.reset()
+            P = filter_.run(probs[part], beta=beta[part], dt=self.rows.dt[part])
+            out.append(P.argmax(axis=1))
+        return np.concatenate(out)
 
-    def stream(self, candidate: Candidate) -> tuple[Floats, Floats, Floats]:
-        """Return the arguments of a filter's run: probs, beta, dt."""
-        probs, beta = self._probs, np.zeros(len(self._probs))
-        if candidate.channel & self._rows.keys():
-            probs = probs.copy()
-        for name, weight in candidate.beta:
-            if name not in self._rows:
-                continue
-            beta[self._rows[name]] = weight
-            if name in candidate.channel:
-                key = (name, candidate.family == "dirichlet")
-                if key not in self._corrected:
-                    channel = candidate.channels(self._model)[name]
-                    self._corrected[key] = channel.apply(self._probs[self._rows[name]])
-                probs[self._rows[name]] = self._corrected[key]
-        return probs, beta, self._dt
+    def _inputs(self, candidate: Candidate) -> tuple[Floats, Floats]:
+        """Return the predictions (T, K), through their channels, and the weights (T,)."""
+        rows, weights = self.rows, dict(candidate.beta)
+        beta = np.array([weights[name] for name in rows.sources])[rows.source]
+        used = {name: way for name, way in candidate.channel if name in rows.sources}
+        probs = rows.observed.copy() if used else rows.observed
+        uniform = candidate.family == "dirichlet"
+        channels = candidate.channels(self.model)
+        for name, way in used.items():
+            own = rows.source == rows.sources.index(name)
+            key = name, way, uniform
+            if key not in self._corrected:
+                self._corrected[key] = channels[name].apply(rows.observed[own])
+            probs[own] = self._corrected[key]
+        return probs, beta
 
-    def run(self, candidate: Candidate, filter_: Filter) -> FilterOutput:
-        """Run the filter of a candidate over the recording."""
-        probs, beta, dt = self.stream(candidate)
-        filter_.reset()
-        P = filter_.run(probs, beta=beta, dt=dt)
-        return FilterOutput(P[self._after], P[self._before])
+    def _averages(self, values: Floats, candidate: Candidate) -> Floats:
+        """Return decayed sums (T, K), each stream on its own."""
+        assert candidate.half_life is not None
+        decay = 0.5 ** (self.rows.dt / candidate.half_life)
+        return decayed_sums(values, np.where(self.rows.first, 0.0, decay))
 
-    def smooth(self, candidate: Candidate, filter_: Filter) -> Floats:
-        """Return the smoothed posterior of each row, (T, K)."""
-        filter_.reset()
-        return smooth(filter_, *self.stream(candidate))[self._after]
+    def _rule(self, candidate: Candidate) -> Floats:
+        """Return what a simple rule makes of the rows, (T, K), up to a factor."""
+        rows, at = self.rows, np.arange(len(self.rows.source))
+        probs = rows.observed / rows.observed.sum(axis=1, keepdims=True)
+        if candidate.family == "ema":
+            return self._averages(probs, candidate)
+        if candidate.family in ("mean", "vote"):
+            if candidate.family == "vote":
+                best = (probs == probs.max(axis=1, keepdims=True)).astype(float)
+                probs = best / best.sum(axis=1, keepdims=True)
+            total = np.concatenate([np.zeros((1, probs.shape[1])), probs.cumsum(axis=0)])
+            sums = total[1:] - total[np.maximum(at - WINDOW + 1, rows.start)]
+            rounded: Floats = np.round(sums, 9)  # ties
+            return rounded
+        if candidate.family == "hold":
+            call = np.maximum.accumulate(np.where(rows.of_reference, at, -1))
+            held: Floats = probs[np.where(call >= rows.start, call, at)]
+            return held
+        return probs

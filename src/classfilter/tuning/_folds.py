@@ -1,4 +1,4 @@
-"""Recordings to tune on: the reference among their sources, and two cross-fitting folds."""
+"""Recordings to tune on: the reference among their sources, and two folds."""
 
 from __future__ import annotations
 
@@ -76,13 +76,6 @@ def _complete(first: list[Recording], second: list[Recording], reference: str) -
         if count_predictions(fold, reference) < MIN_PREDICTIONS // 4:
             return None
     return [(first, second), (second, first)] if sources[0] == sources[1] else None
-
-
-def folds_within_streams(recordings: Sequence[Recording], reference: str) -> Folds | None:
-    """Return the early halves of all streams and the late ones, each with the other."""
-    cut = [_cut(rec, reference) for rec in recordings if rec.observed(reference).any()]
-    early = [first for first, _ in cut if len(first)]
-    return _complete(early, [second for _, second in cut], reference)
 
 
 def _cut(rec: Recording, reference: str) -> tuple[Recording, Recording]:

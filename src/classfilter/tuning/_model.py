@@ -1,31 +1,33 @@
-"""The estimated model: class shares and transitions, from a classifier's own predictions."""
+"""The estimated model: class shares, transitions and channels, from the predictions alone.
+
+Streams are independent, rows are not. So shares and transitions are those of the streams and of
+one more stream, in which all classes are alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .._channel import Channel
-from .._typing import Floats
-from ..data._recording import Recording
+from .._typing import Floats, Ints
 from ..filters._ctmc import exponential, generator
+from ..filters._sticky import StickyFilter
+from ._passes import LOW_FLOOR, Passes
+from ._rows import Rows
 
-
-def class_shares(recordings: Sequence[Recording], reference: str) -> Floats:
-    """Return the share of each class (K,) in a source's predictions, with one pseudo-count.
-
-    Examples
-    --------
-    >>> rec = Recording([0, 1], "strong", [[0.75, 0.25], [0.75, 0.25]], ["rest", "move"])
-    >>> class_shares([rec], "strong").round(3)
-    array([0.667, 0.333])
-    """
-    total = sum((_predictions(rec, reference)[1].sum(axis=0) for rec in recordings), np.zeros(1))
-    shares: Floats = total + 1 / len(recordings[0].classes)
-    normalised: Floats = shares / shares.sum()
-    return normalised
+PRIOR_POWER = 0.5
+"""The filter divides the reference's predictions by the shares to this power: the shares of the
+data that the classifier was trained on are in them, and are not known."""
+MAX_STAY = 0.99
+"""Pseudo-counts stay with at most this probability."""
+ROUNDS = 4
+"""How often the channels are estimated from the smoothed posterior."""
+SMOOTHED_SHARE = 0.5
+"""Of the transition counts taken from the smoothed posterior, the rest from predictions."""
+MIN_RATE = 1e-6
+"""Smallest rate, as a share of the highest: every class can be reached."""
 
 
 class Transitions(NamedTuple):
@@ -43,88 +45,182 @@ class Transitions(NamedTuple):
     interval: float
 
 
-def estimate_transitions(recordings: Sequence[Recording], reference: str) -> Transitions:
-    r"""Estimate the transitions from a source's successive predictions.
+class EstimatedModel(NamedTuple):
+    """What is estimated from the predictions, without labels.
 
-    These are the soft counts :math:`C_{ij} = \sum_n s_{n,i} s_{n+1,j}` of predictions about the
-    median interval apart, with the class shares added to each row, which is then normalised. An
-    uncertain prediction counts for several classes, so the source's errors are included, and the
-    estimate leaves a class sooner than the class ends. A matrix that no process in continuous time
-    has, such as a fixed order of classes, becomes a near one: negative rates are left out.
-
-    Examples
-    --------
-    >>> probs = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1] * 50]
-    >>> rec = Recording(np.arange(400.0) * 60, "strong", probs, ["rest", "move"])
-    >>> matrix, interval = estimate_transitions([rec], "strong")
-    >>> matrix[0].round(2), interval
-    (array([0.75, 0.25]), 60.0)
+    Attributes
+    ----------
+    shares : ndarray (K,)
+        The share of each class.
+    prior : ndarray (K,)
+        The prior of the sticky filter, by which predictions are divided.
+    transitions : Transitions or None
+        None where nothing is estimated from the reference.
+    channel : dict of (str, str) to Channel
+        The confusions of each other source, by its name and how they were estimated: "near", from
+        the reference's next prediction, or "em", from the smoothed posterior.
     """
-    pairs = [_predictions(rec, reference) for rec in recordings]
-    apart = np.concatenate([np.diff(time) for time, _ in pairs])
-    apart = apart[apart > 0]
-    if not apart.size:
-        raise ValueError(
-            f"no two predictions of {reference!r} follow each other; record for longer"
-        )
-    median = float(np.median(apart))
-    K = len(recordings[0].classes)
-    counts, spans = np.zeros((K, K)), []
-    for time, s in pairs:
-        dt = np.diff(time)
-        near = (dt > median / 2) & (dt < median * 2)
-        counts += s[:-1][near].T @ s[1:][near]
-        spans.append(dt[near])
-    matrix = counts + class_shares(recordings, reference)
+
+    shares: Floats
+    prior: Floats
+    transitions: Transitions | None
+    channel: dict[tuple[str, str], Channel]
+
+
+def tempered(shares: Floats, power: float) -> Floats:
+    """Return the shares to a power, normalised."""
+    raised: Floats = shares**power / (shares**power).sum()
+    return raised
+
+
+def mean_shares(probs: Floats) -> Floats:
+    """Return the share of each class (K,) in predictions (T, K), one of each class added."""
+    shares: Floats = (probs.sum(axis=0) + 1) / (len(probs) + probs.shape[1])
+    return shares
+
+
+def class_shares(rows: Rows) -> Floats:
+    """Return the share of each class (K,) in the predictions of the reference."""
+    shares, streams = mean_shares(rows.probs[rows.of_reference]), _streams(rows)
+    smoothed: Floats = (streams * shares + 1 / len(shares)) / (streams + 1)
+    return smoothed
+
+
+def _streams(rows: Rows) -> int:
+    """Return how many streams have predictions of the reference."""
+    return int(np.unique(rows.stream[rows.of_reference]).size)
+
+
+class Pairs(NamedTuple):
+    """Successive predictions of the reference: their rows, (N,) each, and the mean time between."""
+
+    before: Ints
+    after: Ints
+    interval: float
+
+
+def successive(rows: Rows) -> Pairs:
+    """Return the successive predictions of the reference that are about as far apart as usual."""
+    at, time = np.flatnonzero(rows.of_reference), rows.time
+    before, after = at[:-1], at[1:]
+    apart = time[after] - time[before]
+    same = (rows.stream[before] == rows.stream[after]) & (apart > 0)
+    if not same.any():
+        return Pairs(at[:0], at[:0], rows.step)
+    usual = np.median(apart[same])
+    near = same & (apart > usual / 2) & (apart < 2 * usual)
+    return Pairs(before[near], after[near], float(apart[near].mean()))
+
+
+def agreement(rows: Rows) -> float:
+    """Return how often successive predictions of the reference agree, beyond chance.
+
+    It is Cohen's kappa: 1 where they always agree, 0 where no more than by chance.
+    """
+    before, after, _ = successive(rows)
+    predicted = rows.probs.argmax(axis=1)
+    counts = np.bincount(predicted[rows.of_reference])
+    chance = float(((counts / counts.sum()) ** 2).sum())
+    if chance == 1 or not before.size:
+        return 1.0
+    same = float((predicted[before] == predicted[after]).mean())
+    return (same - chance) / (1 - chance)
+
+
+def transitions_from_counts(
+    counts: Floats, shares: Floats, interval: float, streams: int
+) -> Transitions:
+    """Return the transitions from counts of what follows what after an interval."""
+    K = len(shares)
+    stay = min(float(np.trace(counts) / counts.sum()), MAX_STAY)
+    matrix = counts + stay * np.eye(K) + (1 - stay) * shares
+    matrix = streams * matrix / matrix.sum(axis=1, keepdims=True)
+    matrix += stay * np.eye(K) + (1 - stay) / K
     matrix /= matrix.sum(axis=1, keepdims=True)
     try:
         rates = generator(matrix)
     except ValueError:  # the process mixes within the interval
         rates = matrix - np.eye(K)
-    return Transitions(exponential(rates), float(np.mean(np.concatenate(spans))))
+    highest = float(-np.diag(rates).min())
+    rates = np.maximum(rates, MIN_RATE * highest / K)
+    np.fill_diagonal(rates, 0.0)
+    np.fill_diagonal(rates, -rates.sum(axis=1))
+    # Where most classes change within the interval, a shorter one is exact to more digits.
+    part = min(1.0, 1 / highest)
+    return Transitions(exponential(rates * part), part * interval)
 
 
-def repeated(recordings: Sequence[Recording], reference: str) -> float:
-    """Return the share of a source's predictions whose class is that of the one before; or NaN.
-
-    Examples
-    --------
-    >>> rec = Recording([0, 1, 2], "strong", [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], 2)
-    >>> repeated([rec], "strong")
-    0.5
-    """
-    predicted = [_predictions(rec, reference)[1].argmax(axis=1) for rec in recordings]
-    same = np.concatenate([k[1:] == k[:-1] for k in predicted])
-    return float(same.mean()) if same.size else float("nan")
+def mean_predictions(class_probs: Floats, predictions: Floats) -> Floats:
+    """Return the mean prediction in each class, (K, K), with one of the average kind added."""
+    counts = class_probs.T @ predictions + predictions.mean(axis=0)
+    means: Floats = counts / counts.sum(axis=1, keepdims=True)
+    return means
 
 
-def _predictions(rec: Recording, source: str) -> tuple[Floats, Floats]:
-    """Return the times and the predictions of a source, each with the sum 1."""
-    rows = rec.observed(source)
-    s = rec.probs[rows]
-    return rec.time[rows], s / s.sum(axis=1, keepdims=True)
+def estimate_model(rows: Rows, passes: Passes) -> EstimatedModel:
+    """Estimate shares, transitions and channels from the predictions of the reference."""
+    shares, pairs, streams = class_shares(rows), successive(rows), _streams(rows)
+    predicted = rows.probs[pairs.before].T @ rows.probs[pairs.after]
+    if not pairs.before.size:  # no two follow each other: as if each class stayed
+        predicted = np.diag(shares)
+    transitions = transitions_from_counts(predicted, shares, pairs.interval, streams)
+    prior = tempered(shares, PRIOR_POWER)
+    near = {
+        name: _channel_from_next(rows, i, prior) for i, name in enumerate(rows.sources) if i > 0
+    }
+    channel = {(name, "near"): c for name, c in near.items()}
+    model = EstimatedModel(shares, prior, transitions, channel)
+    if not near:
+        return model
+    em = near
+    for _ in range(ROUNDS):
+        posterior = _smoothed(rows, passes, model, em)
+        em = {
+            name: Channel(
+                mean_predictions(posterior[rows.source == i], rows.probs[rows.source == i]), prior
+            )
+            for i, name in enumerate(rows.sources)
+            if i > 0
+        }
+    posterior = _smoothed(rows, passes, model, em)
+    smoothed = posterior[pairs.before].T @ posterior[pairs.after]
+    if pairs.before.size:
+        counts = SMOOTHED_SHARE * smoothed + (1 - SMOOTHED_SHARE) * predicted
+        transitions = transitions_from_counts(counts, shares, pairs.interval, streams)
+    channel |= {(name, "em"): c for name, c in em.items()}
+    return EstimatedModel(shares, prior, transitions, channel)
 
 
-class EstimatedModel(NamedTuple):
-    """What is estimated from the predictions of a reference classifier, without labels.
+def sticky(model: EstimatedModel, floor: float = LOW_FLOOR) -> StickyFilter:
+    """Return the filter of the estimated transitions, its classes without names."""
+    assert model.transitions is not None
+    matrix, interval = model.transitions
+    return StickyFilter(
+        len(matrix), transitions=matrix, interval=interval, prior=model.prior, floor=floor
+    )
 
-    Attributes
-    ----------
-    classes : tuple of str
-        The K classes.
-    reference : str
-        The source that it was estimated from.
-    prior : ndarray (K,)
-        The square root of the class shares, normalised. Predictions include the shares of the data
-        that a classifier was trained on, which are not known.
-    transitions : Transitions, optional
-        None where they cannot be estimated.
-    channel : dict of str to Channel
-        The confusions of each other source.
-    """
 
-    classes: tuple[str, ...]
-    reference: str
-    prior: Floats
-    transitions: Transitions | None
-    channel: dict[str, Channel]
+def _channel_from_next(rows: Rows, source: int, prior: Floats) -> Channel:
+    """Return a source's channel from its last prediction before each one of the reference."""
+    own = np.flatnonzero(rows.source == source)
+    later = np.flatnonzero(rows.of_reference & ~rows.first)
+    last = np.searchsorted(own, later) - 1
+    paired = last >= 0
+    paired[paired] = rows.stream[own[last[paired]]] == rows.stream[later[paired]]
+    if not paired.any():
+        K = len(prior)
+        return Channel(mean_predictions(np.full((len(own), K), 1 / K), rows.probs[own]), prior)
+    return Channel(
+        mean_predictions(rows.probs[later[paired]], rows.probs[own[last[paired]]]), prior
+    )
+
+
+def _smoothed(
+    rows: Rows, passes: Passes, model: EstimatedModel, channel: dict[str, Channel]
+) -> Floats:
+    """Return the smoothed posterior (T, K), all sources of weight 1 through their channels."""
+    probs = rows.probs.copy()
+    for i, name in enumerate(rows.sources):
+        if i > 0:
+            probs[rows.source == i] = channel[name].apply(rows.probs[rows.source == i])
+    return passes.smooth(sticky(model), probs, np.ones(len(probs)))

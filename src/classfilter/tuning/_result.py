@@ -14,6 +14,7 @@ from ..data._recording import Recording
 from ..filters._base import Filter
 from ..policy import Policy
 from ._candidates import Candidate
+from ._explanation import Assumptions, Rival
 from ._objective import Trial
 
 
@@ -31,14 +32,18 @@ class Tuned:
         The source that the model was estimated from.
     candidate : Candidate or None
         The chosen settings; None after `load`.
-    criterion : {"smoothed posterior", "next prediction", "labels", "nothing"}
-        What the score is: the mean smoothed posterior of the class that the filter predicts; the
-        mean log-probability that the filter gives to the reference's next prediction; the accuracy;
-        or nothing, where there was too little data.
+    criterion : {"future predictions", "labels", "nothing"}
+        What the score is: the mean logarithm of how much more likely later predictions of the
+        reference are in the predicted class than on average; the accuracy; or nothing, where there
+        was too little data.
     table : list of Trial
         The candidates that were tried, the best first.
     explanation : str
-        What was chosen, and how certain that is.
+        What was chosen, how certain that is, and what would help.
+    rivals : list of Rival
+        Simple rules and other filters, and by how much the choice scores higher.
+    assumptions : Assumptions or None
+        What the settings rest on; None where nothing was tuned.
     """
 
     beta: dict[str, float]
@@ -49,6 +54,9 @@ class Tuned:
     table: list[Trial]
     explanation: str
     _fresh: Filter = field(repr=False)
+    rivals: list[Rival] = field(default_factory=list)
+    assumptions: Assumptions | None = None
+    _smoother: Tuned | None = field(default=None, repr=False)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -64,7 +72,12 @@ class Tuned:
         return rec.run(self._fresh, self.beta, self._channels())
 
     def smooth(self, rec: Recording, lag: int | None = None) -> Array:
-        """Smooth a recording, with channel and weights: (T, K); see `smooth`."""
+        """Smooth a recording, with channel and weights: (T, K); see `smooth`.
+
+        Where a simple rule was chosen, the best sticky filter smooths.
+        """
+        if self._smoother is not None:
+            return self._smoother.smooth(rec, lag)
         return rec.smooth(self._fresh, self.beta, self._channels(), lag=lag)
 
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
@@ -81,7 +94,7 @@ class Tuned:
         if not beta:
             raise ValueError(f"{path} has no section [beta]; name the weight of each source there")
         channels = {name: channel.get(name) for name in beta}
-        reference = max(beta, key=lambda name: beta[name])
+        reference = max(beta, key=lambda name: (name not in channel, beta[name]))
         return cls(beta, channels, reference, None, "nothing", [], f"As in {path}.", fresh)
 
     def _channels(self) -> dict[str, Channel]:

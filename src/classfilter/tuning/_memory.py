@@ -1,0 +1,132 @@
+"""How long the errors of a classifier last, and how long a class does, without labels.
+
+Errors and classes both make successive predictions alike, and errors do so for a shorter time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Floats
+from ._rows import Rows
+
+LAGS = 40
+"""About so many lags, on a logarithmic scale."""
+MIN_PAIRS = 30
+"""Pairs of predictions that a lag needs."""
+FAST_TIME = 1 / 5
+"""Errors must die away at least so much faster than the class, or they cannot be told apart."""
+FAST_SHARE = 0.05
+"""And they must have at least this share of the autocovariance."""
+FADED = 0.1
+"""Errors have faded where their part is below this share of the class's."""
+MIN_SIGNAL = 0.6
+"""The slow part must have at least this share of what the predictions, taken at their word, tell of
+the class. Otherwise the fast part is not errors: some classes last much shorter than others."""
+TOO_CERTAIN = 0.95
+"""Predictions of a higher mean probability do not tell how far they can be trusted."""
+MIN_GAP = 1 / 20
+"""The gap to later predictions that judge, at least this share of the class's time."""
+
+
+class Memory(NamedTuple):
+    """How long errors and classes last, in median steps.
+
+    Attributes
+    ----------
+    errors : float
+        Time constant of the errors; 0 where none is seen.
+    share : float
+        Share of the errors in the autocovariance.
+    classes : float
+        Time constant of the class.
+    gap : int
+        Rows after which the errors have faded and the class has not.
+    news : float
+        How much of a row is news, (1 - r) / (1 + r) with r the correlation of neighbouring errors.
+    """
+
+    errors: float
+    share: float
+    classes: float
+    gap: int
+    news: float
+
+
+def estimate_memory(rows: Rows, shares: Floats) -> Memory:
+    """Tell errors from classes by the autocovariance of the predictions of all rows."""
+    lags, covariance = autocovariance(rows, shares)
+    if not lags.size:
+        return Memory(0.0, 0.0, 1.0, 1, 1.0)
+    fast, fast_weight, slow, slow_weight = two_exponentials(lags, covariance)
+    total = fast_weight + slow_weight
+    seen = 0 < fast < FAST_TIME * slow and slow_weight > 0 and fast_weight > FAST_SHARE * total
+    honest = rows.probs.max(axis=1).mean() < TOO_CERTAIN
+    if seen and honest and slow_weight < MIN_SIGNAL * class_covariance(rows.probs, shares):
+        seen, slow = False, fast
+    min_gap = max(1, round(MIN_GAP * slow))
+    if not seen:
+        return Memory(0.0, 0.0, slow, min_gap, 1.0)
+    lag = np.arange(1, int(20 * fast) + 2)
+    faded = fast_weight * np.exp(-lag / fast) < FADED * slow_weight * np.exp(-lag / slow)
+    gap = int(lag[faded.argmax()]) if faded.any() else int(lag[-1])
+    r = float(np.exp(-1 / fast))
+    return Memory(fast, fast_weight / total, slow, max(gap, min_gap), (1 - r) / (1 + r))
+
+
+def class_covariance(probs: Floats, shares: Floats) -> float:
+    r"""Return the covariance of predictions in one class, if they are right as often as they say.
+
+    Then the mean prediction in class k is :math:`m_k = E[s_k s] / \pi_k`, and the covariance is
+    :math:`\sum_k \pi_k |m_k - \pi|^2`.
+    """
+    means = probs.T @ probs / len(probs) / shares[:, None]
+    return float(shares @ ((means - shares) ** 2).sum(axis=1))
+
+
+def autocovariance(rows: Rows, shares: Floats) -> tuple[Floats, Floats]:
+    r"""Return lags, and the autocovariance of the predictions at each.
+
+    It is the mean over t of :math:`\sum_k (s_{t,k} - \pi_k)(s_{t+l,k} - \pi_k)`, over pairs of one
+    stream that are about l median steps apart. Lags go up to a quarter of the median stream.
+    """
+    x, steps = rows.probs - shares, rows.time / rows.step
+    longest = np.median(np.bincount(rows.stream))
+    tried = np.unique(np.round(np.geomspace(1, max(8, longest // 4), LAGS)).astype(int))
+    lags, values = [], []
+    for lag in tried.tolist():
+        near = steps[lag:] - steps[:-lag] < 1.5 * lag + 0.5
+        pairs = np.flatnonzero((rows.stream[lag:] == rows.stream[:-lag]) & near)
+        if pairs.size >= MIN_PAIRS:
+            lags.append(lag)
+            values.append(np.einsum("tk,tk->", x[pairs + lag], x[pairs]) / pairs.size)
+    return np.array(lags, float), np.array(values)
+
+
+def two_exponentials(lags: Floats, values: Floats) -> tuple[float, float, float, float]:
+    """Fit the sum of two decaying exponentials with weights that are not negative.
+
+    Returns
+    -------
+    tuple of float
+        The time constant and the weight of the fast one, and of the slow one; the fast weight is 0
+        where one exponential fits best.
+    """
+    times = np.geomspace(0.3, 2.0 * lags[-1], 60)
+    curves = np.exp(-lags / times[:, None])
+    gram, projection, total = curves @ curves.T, curves @ values, values @ values
+    weight = np.maximum(projection / np.diag(gram), 0)
+    losses = total - 2 * weight * projection + weight**2 * np.diag(gram)
+    one = int(losses.argmin())
+    i, j = np.triu_indices(len(times), 4)  # at least a factor apart
+    determinant = gram[i, i] * gram[j, j] - gram[i, j] ** 2
+    fast = (projection[i] * gram[j, j] - projection[j] * gram[i, j]) / determinant
+    slow = (projection[j] * gram[i, i] - projection[i] * gram[i, j]) / determinant
+    pair_losses = total - fast * projection[i] - slow * projection[j]
+    pair_losses = np.where((fast > 0) & (slow > 0), pair_losses, np.inf)
+    two = int(pair_losses.argmin())
+    if losses[one] <= pair_losses[two]:
+        return 0.0, 0.0, float(times[one]), float(weight[one])
+    return float(times[i[two]]), float(fast[two]), float(times[j[two]]), float(slow[two])

@@ -1,0 +1,180 @@
+"""The criterion: targets by enumeration of all class paths, scores in a plain loop."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.linalg import expm
+
+import classfilter as cf
+from classfilter.tuning._candidates import RULES, Candidate, Runner, rule
+from classfilter.tuning._criterion import by_target, future_target, later_target, target_after_next
+from classfilter.tuning._memory import Memory
+from classfilter.tuning._model import EstimatedModel, Transitions
+from classfilter.tuning._objective import Objective
+from classfilter.tuning._passes import Passes, decayed_sums
+from classfilter.tuning._rows import concatenate
+
+Floats = NDArray[np.float64]
+SEEDS = st.integers(0, 2**32 - 1)
+RATES = np.array([[-0.2, 0.15, 0.05], [0.1, -0.4, 0.3], [0.3, 0.1, -0.4]])
+SHARES = np.array([0.5, 0.3, 0.2])
+PRIOR = np.sqrt(SHARES) / np.sqrt(SHARES).sum()
+MODEL = EstimatedModel(SHARES, PRIOR, Transitions(expm(RATES * 2), 2.0), {})
+
+
+def short_streams(seed: int, lengths: tuple[int, ...] = (6, 1, 5)) -> list[cf.Recording]:
+    """Steps of 1, some of 2; a reference now and then."""
+    rng = np.random.default_rng(seed)
+    recs = []
+    for T in lengths:
+        time = np.cumsum(rng.choice([1.0, 2.0], T, p=[0.8, 0.2]))
+        source = np.where(rng.random(T) < 0.5, "strong", "weak")
+        recs.append(cf.Recording(time, source, rng.dirichlet(np.ones(3), T), 3))
+    recs[0] = cf.Recording(recs[0].time, ["strong", *recs[0].source[1:]], recs[0].probs, 3)
+    return recs
+
+
+def grid(dt: float) -> float:
+    """Times are rounded by up to a percent."""
+    return float(np.exp(np.round(np.log(dt) * 50) / 50)) if dt > 1.2 else dt
+
+
+def by_enumeration(rec: cf.Recording, shares: Floats, after_next: bool = False) -> Floats:
+    """Sum over all class paths after each row, of the reference's likelihoods times transitions."""
+    T = len(rec)
+    target = np.ones((T, 3))
+    s = np.maximum(rec.probs, 1e-3)
+    s /= s.sum(axis=1, keepdims=True)
+    for t in range(T):
+        later = list(range(t + 1, T))
+        calls = [u for u in later if rec.source[u] == "strong"]
+        if after_next:
+            calls = calls[1:]
+        for k in range(3):
+            total = 0.0
+            for path in product(range(3), repeat=len(later)):
+                p, now = 1.0, k
+                for u, c in zip(later, path, strict=True):
+                    p *= expm(RATES * grid(rec.time[u] - rec.time[u - 1]))[now, c]
+                    p *= s[u, c] / shares[c] ** 0.5 if u in calls else 1.0
+                    now = c
+                total += p
+            target[t, k] = total
+    scaled: Floats = target / (target @ shares)[:, None]
+    return scaled
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_target_is_the_sum_over_all_class_paths(seed: int) -> None:
+    recs = short_streams(seed)
+    rows = concatenate(recs, "strong")
+    target = future_target(rows, Passes(rows), MODEL)
+    expected = np.concatenate([by_enumeration(rec, SHARES) for rec in recs])
+    np.testing.assert_allclose(target, expected, rtol=1e-8)
+    later = target_after_next(rows, MODEL, target)
+    expected = np.concatenate([by_enumeration(rec, SHARES, after_next=True) for rec in recs])
+    np.testing.assert_allclose(later, expected, rtol=0.03)  # times are rounded once more
+
+
+def test_the_target_of_one_source_is_the_sum_over_all_class_paths() -> None:
+    """Only predictions beyond the gap count, each as so much news."""
+    rng = np.random.default_rng(1)
+    rec = cf.Recording(np.arange(7.0), "video", rng.dirichlet(np.ones(3), 7), 3)
+    rows, memory = concatenate([rec, rec], "video"), Memory(1.0, 0.5, 6.0, 2, 0.4)
+    target, judged = later_target(rows, Passes(rows), SHARES, memory)
+    stay = np.exp(-1 / 6.0)
+    A = stay * np.eye(3) + (1 - stay) * PRIOR
+    s = np.maximum(rec.probs, 1e-3)
+    s /= s.sum(axis=1, keepdims=True)
+    for t in range(7):
+        assert judged[t] == (t + 3 < 7)
+        if not judged[t]:
+            continue
+        total = np.zeros(3)
+        for k, *path in product(range(3), repeat=7 - t):
+            p, now = 1.0, k
+            for u, c in enumerate(path, t + 1):
+                p *= A[now, c] * ((s[u, c] / PRIOR[c]) ** 0.4 if u > t + 2 else 1.0)
+                now = c
+            total[k] += p
+        np.testing.assert_allclose(target[t], total / (total @ PRIOR), rtol=1e-8)
+        np.testing.assert_allclose(target[t + 7], target[t], rtol=1e-8)
+
+
+CANDIDATES = [
+    Candidate("transitions", (("strong", 1.0), ("weak", 0.35))),
+    Candidate("transitions", (("strong", 0.5), ("weak", 0.0))),
+    Candidate("stay", (("strong", 0.2), ("weak", 0.2)), 4.0),
+    Candidate("dirichlet", (("strong", 1.0), ("weak", 0.1)), 4.0),
+    Candidate("dirichlet", (("strong", 1.0), ("weak", 1.0)), 4.0),
+    *(rule(name, ("strong", "weak"), 1.0) for name in RULES),
+]
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES, ids=lambda c: f"{c.family} {c.beta[-1][1]}")
+def test_scores_in_a_plain_loop(candidate: Candidate) -> None:
+    """All streams at once, as the filter of each stream alone."""
+    recs = short_streams(7, (40, 1, 30, 2))
+    rows = concatenate(recs, "strong")
+    passes = Passes(rows)
+    target = future_target(rows, passes, MODEL)
+    objective = Objective(Runner(rows, passes, MODEL), [by_target(rows, target)])
+    total, row = 0.0, 0
+    for rec in recs:
+        filter_ = candidate.filter(MODEL, rec.classes)
+        dt = [0.0, *(grid(d) for d in np.diff(rec.time))]
+        for t in range(len(rec)):
+            P = filter_.update(rec.probs[t], dict(candidate.beta)[str(rec.source[t])], dt[t])
+            total += np.log(target[row, P.argmax()] + 0.01)
+            row += 1
+    if candidate.family in ("dirichlet", "ema"):  # their times are not rounded
+        assert objective.mean(candidate) == pytest.approx(total / row, abs=0.05)
+    else:
+        assert objective.mean(candidate) == pytest.approx(total / row, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", ["near", "em"])
+def test_through_a_channel_as_the_recording_runs_it(way: str) -> None:
+    matrix = np.array([[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.2, 0.3, 0.5]])
+    model = MODEL._replace(channel={("weak", way): cf.Channel(matrix, PRIOR)})
+    rng = np.random.default_rng(3)
+    rec = cf.Recording(
+        np.arange(60.0), rng.choice(["strong", "weak"], 60), rng.dirichlet(np.ones(3), 60), 3
+    )
+    candidate = Candidate("transitions", (("strong", 1.0), ("weak", 0.5)), None, (("weak", way),))
+    rows = concatenate([rec], "strong")
+    predicted = Runner(rows, Passes(rows), model).predict(candidate)
+    f, channels = candidate.filter(model, rec.classes), candidate.channels(model)
+    P = rec.run(f, dict(candidate.beta), channels)
+    np.testing.assert_array_equal(predicted, P.argmax(axis=1))
+    # The likelihoods: s / shares^0.5, and the channel's to the power of the weight.
+    p, A = PRIOR, f._transitions(1.0)
+    for t, s in enumerate(rec.probs):
+        p = p @ A if t else p
+        s = np.maximum(s, 1e-3) if rec.source[t] == "strong" else s
+        if rec.source[t] == "strong":
+            p = p * s / SHARES**0.5
+        else:
+            corrected = PRIOR * np.exp(s @ np.log(matrix).T)
+            corrected = np.maximum(corrected / corrected.sum(), 1e-3)
+            p = p * (corrected / corrected.sum() / PRIOR) ** 0.5
+        p /= p.sum()
+        np.testing.assert_allclose(P[t], p, rtol=0, atol=1e-9)
+
+
+@settings(max_examples=20)
+@given(SEEDS, st.integers(1, 700))
+def test_decayed_sums_in_a_plain_loop(seed: int, T: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, decay = rng.random((T, 2)), rng.random(T) * (rng.random(T) < 0.9)
+    last, expected = np.zeros(2), []
+    for v, d in zip(values, decay, strict=True):
+        last = d * last + v
+        expected.append(last)
+    np.testing.assert_allclose(decayed_sums(values, decay), expected, rtol=1e-12)
