@@ -125,7 +125,9 @@ def _methods(
         )
 
     def free_half_life(beta: Mapping[str, float]) -> float:
-        return best_half_life(free.objective, tuple(beta.items()), step).half_life
+        half_life = best_half_life(free.objective, tuple(beta.items()), step).half_life
+        assert half_life is not None
+        return half_life
 
     none, label_free, labels = MethodInfo("none"), MethodInfo("label-free"), MethodInfo("labels")
     yield "Raw", none, on_recording(lambda rec: rec.run(RawFilter(classes)))

@@ -161,4 +161,5 @@ class Runner:
             call = np.maximum.accumulate(np.where(rows.of_reference, at, -1))
             held: Floats = probs[np.where(call >= rows.start, call, at)]
             return held
-        return probs
+        raw: Floats = probs
+        return raw
