@@ -16,6 +16,7 @@ from classfilter import Recording, compare, metrics, tune
 from classfilter._typing import Floats
 from classfilter.evaluation._comparison import TITLES, Comparison
 
+from . import rates
 from .streams import Person, arguments, splits
 
 ALWAYS = "Strong on every step"
@@ -101,7 +102,14 @@ def main() -> None:
     """Print a table for each set of streams, and what labels would gain."""
     parser = arguments(__doc__, count=4)
     parser.add_argument("--out", type=Path, help="write the numbers here, as JSON")
+    parser.add_argument("--rates", action="store_true", help="rates and shares instead; 2 splits")
     args = parser.parse_args()
+    if args.rates:
+        print(rates.HEAD)
+        for name in args.sets:
+            people = [person for part in splits(name, args.data, 2) for person in part]
+            print(rates.markdown(name, list(rates.results(people))), flush=True)
+        return
     results = {}
     for name in args.sets:
         parts = splits(name, args.data, args.splits)

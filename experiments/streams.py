@@ -64,10 +64,10 @@ def splits(name: str, data: Path | None, count: int) -> list[list[Person]]:
 
     Parameters
     ----------
-    name : {"extrasensory", "wisdm", "capture24", "plain"}
+    name : {"extrasensory", "wisdm", "geolife", "ltafdb", "capture24", "plain"}
         The set of streams; the last two are simulated.
     data : Path, optional
-        The folder of the data files, for the first two.
+        The folder of the data files, for all others.
     count : int
         How many splits.
     """
@@ -75,6 +75,7 @@ def splits(name: str, data: Path | None, count: int) -> list[list[Person]]:
         return [simulated(name, split) for split in range(count)]
     if data is None:
         raise SystemExit(f"{name} needs --data, the folder with its file")
+    count = 1 if name in READY else count
     return [load_people(name, data, split) for split in range(count)]
 
 
@@ -106,7 +107,7 @@ def load_people(name: str, data: Path, split: int) -> list[Person]:
 
     Parameters
     ----------
-    name : {"extrasensory", "wisdm"}
+    name : {"extrasensory", "wisdm", "geolife", "ltafdb"}
         The data set.
     data : Path
         The folder of the data files.
@@ -245,4 +246,27 @@ def _all_classes(model: object, X: Floats, K: int) -> Floats:
     return P
 
 
-MAKERS = {"extrasensory": extrasensory, "wisdm": wisdm}
+def ready(name: str, data: Path, classes: tuple[str, ...], step: float) -> Iterator[Person]:
+    """Return streams whose predictions are in the file already, of people not trained on."""
+    with np.load(data / f"{name}_streams.npz", allow_pickle=False) as file:
+        ends = np.cumsum(file["lengths"])[:-1]
+        columns = [np.split(file[c], ends) for c in ("y", "weak", "strong")]
+    for i, (y, *both) in enumerate(zip(*columns, strict=True)):
+        weak, strong = (p / p.sum(axis=1, keepdims=True, dtype=float) for p in both)
+        time = np.arange(len(y)) * step
+        yield Person(f"{i:03}", time, y.astype(np.intp), weak, strong, classes)
+
+
+def geolife(data: Path, split: int) -> Iterator[Person]:
+    """Return the transport mode by GPS: the last step, and boosted trees on two minutes."""
+    return ready("geolife", data, ("walk", "bike", "bus", "car", "rail"), 5.0)
+
+
+def ltafdb(data: Path, split: int) -> Iterator[Person]:
+    """Return the heart rhythm by two classifiers."""
+    return ready("ltafdb", data, ("normal", "fibrillation", "other"), 1.0)
+
+
+MAKERS = {"extrasensory": extrasensory, "wisdm": wisdm, "geolife": geolife, "ltafdb": ltafdb}
+READY = ("geolife", "ltafdb")
+"""Sets with one split: their predictions are in the file."""

@@ -22,7 +22,7 @@ FAST_SHARE = 0.05
 """And they must have at least this share of the autocovariance."""
 FADED = 0.1
 """Errors have faded where their part is below this share of the class's."""
-MIN_SIGNAL = 0.6
+MIN_SIGNAL = 0.65
 """The slow part must have at least this share of what the predictions, taken at their word, tell of
 the class. Otherwise the fast part is not errors: some classes last much shorter than others."""
 TOO_CERTAIN = 0.95

@@ -157,8 +157,6 @@ def prepare(
 ) -> Prepared | None:
     """Estimate the model and the criterion; None where there is too little data."""
     thinned = thin(recordings, reference, every)
-    if count_predictions(thinned.recordings, reference) < min_predictions:
-        return None
     rows = concatenate(thinned.recordings, reference)
     if 0.5 ** (1 / rows.step) == 0:
         raise ValueError(
@@ -167,6 +165,10 @@ def prepare(
         )
     passes, agreed = Passes(rows), agreement(rows)
     several = len(rows.sources) > 1 and agreed >= MIN_AGREEMENT
+    # Where the reference cannot judge, the rows of all sources do.
+    counted = rows.of_reference if several or len(rows.sources) == 1 else rows.source >= 0
+    if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
+        return None
     if several:
         model = estimate_model(rows, passes)
     else:

@@ -1,0 +1,154 @@
+"""The guard: a simple rule where only that can win, the filter otherwise; biased references."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import classfilter as cf
+from classfilter.tuning._candidates import Candidate
+from classfilter.tuning._objective import Gain
+from classfilter.tuning._rows import concatenate
+from classfilter.tuning._search import search_several
+
+
+def stay_or_draw(rng: np.random.Generator, T: int, K: int, dwell: float) -> NDArray[np.intp]:
+    """A class stays, and is drawn again after `dwell` rows on average."""
+    drawn = np.where(rng.random(T) < 1 / dwell, rng.integers(K, size=T), -1)
+    drawn[0] = rng.integers(K)
+    classes: NDArray[np.intp] = drawn[np.maximum.accumulate(np.where(drawn >= 0, np.arange(T), 0))]
+    return classes
+
+
+def streams(
+    every: int, weak_correct: float, strong_correct: float, dwell: float, count: int = 20
+) -> list[cf.Recording]:
+    """A reference at each `every`-th row, sharp predictions, errors from row to row independent."""
+    recs = []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        truth = stay_or_draw(rng, 400, 4, dwell)
+        strong = np.arange(400) % every == 0
+        right = rng.random(400) < np.where(strong, strong_correct, weak_correct)
+        predicted = np.where(right, truth, rng.integers(4, size=400))
+        probs = 0.9 * np.eye(4)[predicted] + 0.025
+        source = np.where(strong, "strong", "weak")
+        recs.append(cf.Recording(np.arange(400.0), source, probs, 4, truth))
+    return recs
+
+
+def accuracy(run: object, recs: list[cf.Recording]) -> float:
+    hits = [np.asarray(run(rec)).argmax(axis=1) == rec.label for rec in recs]  # type: ignore[operator]
+    return float(np.concatenate(hits).mean())
+
+
+def hold(rec: cf.Recording) -> NDArray[np.float64]:
+    return rec.run(cf.HoldFilter(rec.classes), {"strong": 1.0, "weak": 0.5})
+
+
+def test_the_filter_where_it_helps() -> None:
+    recs = streams(8, 0.6, 0.8, 60.0)
+    tuned = cf.tune(recs)
+    assert isinstance(tuned.filter(), cf.StickyFilter)
+    assert accuracy(tuned.run, recs) > accuracy(hold, recs) + 0.05
+    rival = {name: (gain, error) for name, gain, error in tuned.rivals}["Hold"]
+    assert rival[0] > 2 * rival[1]
+
+
+def test_no_weight_for_a_source_that_only_guesses() -> None:
+    recs = streams(4, 0.0, 0.95, 100.0)
+    tuned = cf.tune(recs, "sticky", "strong")
+    assert tuned.beta["weak"] <= 0.05
+    assert accuracy(tuned.run, recs) > accuracy(hold, recs) - 0.005
+
+
+class KnownGains:
+    """An objective with known scores: weight 0.35 through "em", or a rule, by two criteria."""
+
+    def __init__(self, rows: Any, first: float, second: float) -> None:
+        self.runner, self._hold = SimpleNamespace(rows=rows), (first, second)
+
+    def _scores(self, candidate: Candidate) -> tuple[float, float]:
+        if candidate.family == "hold":
+            return self._hold
+        if candidate.family != "transitions":
+            return -9.0, -9.0
+        beta, channel = dict(candidate.beta), dict(candidate.channel)
+        score = -abs(beta["weak"] - 0.35) - 2 * (beta["strong"] < 1) + (channel.get("weak") == "em")
+        return score, score
+
+    def mean(self, candidate: Candidate) -> float:
+        return self._scores(candidate)[0]
+
+    def top(self, candidates: list[Candidate], count: int) -> list[Candidate]:
+        return sorted(candidates, key=self.mean, reverse=True)[:count]
+
+    def best(self, candidates: list[Candidate]) -> Candidate:
+        return max(candidates, key=self.mean)
+
+    def gains(self, candidate: Candidate, other: Candidate) -> list[Gain]:
+        pairs = zip(self._scores(candidate), self._scores(other), strict=True)
+        return [Gain(a - b, 0.1) for a, b in pairs]
+
+    def sample(self, _: int) -> KnownGains:
+        return self
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "family"),
+    [
+        (1.25, 1.25, "hold"),
+        (1.25, 1.15, "transitions"),  # clear by one criterion only
+        (1.15, 1.25, "transitions"),
+        (-3.0, 1.5, "transitions"),
+    ],
+)
+def test_a_rule_must_be_clearly_ahead_by_both_targets(
+    first: float, second: float, family: str
+) -> None:
+    objective: Any = KnownGains(concatenate(streams(8, 0.6, 0.8, 60.0, 1), "strong"), first, second)
+    found = search_several(objective, "auto", None)
+    assert found.chosen.family == family
+    assert found.sticky is not None
+    assert dict(found.sticky.beta) == {"strong": 1.0, "weak": 0.35}
+    assert found.sticky.channel == (("weak", "em"),)
+    assert "Hold" in found.rivals or family == "hold"
+    assert search_several(objective, "sticky", None).chosen == found.sticky
+
+
+def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    recs = streams(8, 0.6, 0.8, 60.0)
+
+    def rule_wins(objective: Any, kind: str, channel: bool | None) -> Any:
+        found = search_several(objective, kind, channel)
+        return found._replace(chosen=found.rivals["Hold"], rivals={"Raw": found.rivals["Raw"]})
+
+    monkeypatch.setattr("classfilter.tuning._tune.search_several", rule_wins)
+    tuned = cf.tune(recs)
+    assert isinstance(tuned.filter(), cf.HoldFilter)
+    assert str(tuned).startswith("A simple rule: hold the last prediction of 'strong'.")
+    np.testing.assert_array_equal(tuned.run(recs[0]), hold(recs[0]))
+    assert tuned.smooth(recs[0]).shape == (400, 4)  # by the best sticky filter
+    assert tuned.channel == {"strong": None, "weak": None}
+
+
+def test_a_reference_that_is_biased_to_a_class() -> None:
+    """It takes a third of class 0 for class 1, and so does the weak one, at every row."""
+    recs = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        truth = stay_or_draw(rng, 400, 4, 80.0)
+        strong = np.arange(400) % 12 == 0
+        seen = np.where((truth == 0) & (rng.random(400) < 1 / 3), 1, truth)
+        right = rng.random(400) < np.where(strong, 0.85, 0.5)
+        predicted = np.where(right, seen, rng.integers(4, size=400))
+        probs = 0.7 * np.eye(4)[predicted] + 0.075
+        source = np.where(strong, "strong", "weak")
+        recs.append(cf.Recording(np.arange(400.0), source, probs, 4, truth))
+    tuned = cf.tune(recs[:15])
+    assert tuned.channel["weak"] is not None
+    assert accuracy(tuned.run, recs[15:]) > accuracy(hold, recs[15:]) + 0.03

@@ -1,0 +1,111 @@
+"""One source: errors told from classes, and settings near the best by labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import classfilter as cf
+from classfilter.tuning._memory import class_covariance, estimate_memory, two_exponentials
+from classfilter.tuning._model import mean_shares
+from classfilter.tuning._rows import concatenate
+
+Floats = NDArray[np.float64]
+
+
+def video(
+    seed: int, r: float, dwell: float, K: int, T: int = 3000, spread: float = 1.17
+) -> cf.Recording:
+    """Classes that last `dwell` rows; logits with errors of correlation r from row to row."""
+    rng = np.random.default_rng(seed)
+    starts = np.where(rng.random(T) < 1 / dwell, rng.integers(K, size=T), -1)
+    starts[0] = rng.integers(K)
+    truth = starts[np.maximum.accumulate(np.where(starts >= 0, np.arange(T), 0))]
+    noise = rng.normal(size=(T, K)) * spread
+    for t in range(1, T):
+        noise[t] = r * noise[t - 1] + np.sqrt(1 - r**2) * noise[t]
+    p = np.exp(noise + 2.0 * np.eye(K)[truth])
+    return cf.Recording(np.arange(T) / 30, "video", p / p.sum(axis=1, keepdims=True), K, truth)
+
+
+def accuracy(run: object, recs: list[cf.Recording]) -> float:
+    hits = [np.asarray(run(rec)).argmax(axis=1) == rec.label for rec in recs]  # type: ignore[operator]
+    return float(np.concatenate(hits).mean())
+
+
+def raw(rec: cf.Recording) -> Floats:
+    return rec.probs
+
+
+@pytest.mark.parametrize(
+    ("r", "dwell", "K"),
+    [(0.0, 150, 5), (0.5, 150, 5), (0.8, 150, 5), (0.6, 60, 3), (0.9, 300, 10), (0.3, 30, 4)],
+)
+def test_near_the_best_by_labels_and_well_above_raw(r: float, dwell: float, K: int) -> None:
+    recs = [video(seed, r, dwell, K) for seed in range(4)]
+    fresh = [video(seed, r, dwell, K) for seed in range(10, 14)]
+    tuned, by_labels = cf.tune(recs), cf.tune(recs, labels=True)
+    assert accuracy(tuned.run, fresh) > accuracy(by_labels.run, fresh) - 0.03
+    assert accuracy(tuned.run, fresh) > accuracy(raw, fresh) + 0.1
+
+
+@pytest.mark.parametrize(("name", "hours"), [("capture24", 12.0), ("plain", 4.0)])
+@pytest.mark.parametrize("source", ["weak", "strong"])
+def test_short_and_long_classes_are_not_taken_for_errors(
+    name: str, hours: float, source: str
+) -> None:
+    """A day of sleep and short activities; never below the predictions themselves."""
+    days = [cf.simulate(name, hours=hours, seed=seed) for seed in range(3)]
+    recs = [cf.Recording(d.time, source, d.probs[source], d.classes, d.truth) for d in days]
+    assert accuracy(cf.tune(recs).run, recs) > accuracy(raw, recs)
+
+
+def test_two_exponentials_are_recovered() -> None:
+    lags = np.unique(np.geomspace(1, 500, 40).round())
+    values = 0.3 * np.exp(-lags / 4.0) + 0.5 * np.exp(-lags / 120.0)
+    fast, fast_weight, slow, slow_weight = two_exponentials(lags, values)
+    assert fast == pytest.approx(4.0, rel=0.25)
+    assert slow == pytest.approx(120.0, rel=0.25)
+    assert (fast_weight, slow_weight) == pytest.approx((0.3, 0.5), rel=0.25)
+    values = np.exp(-lags / 50.0)  # one: the fit is its curve, by one or by two near it
+    fast, fast_weight, slow, slow_weight = two_exponentials(lags, values)
+    fitted = slow_weight * np.exp(-lags / slow)
+    fitted += fast_weight * np.exp(-lags / fast) if fast else 0.0
+    np.testing.assert_allclose(fitted, values, rtol=0, atol=0.02)
+
+
+@pytest.mark.parametrize(("r", "errors"), [(0.0, 0.0), (0.8, 4.48), (0.9, 9.49)])
+def test_how_long_errors_last(r: float, errors: float) -> None:
+    """exp(-1 / errors) = r of the logits; a probability forgets a little sooner."""
+    rows = concatenate([video(seed, r, 200, 5, 6000) for seed in range(4)], "video")
+    memory = estimate_memory(rows, mean_shares(rows.probs))
+    if errors:
+        assert 0.6 * errors < memory.errors < 1.2 * errors
+        assert memory.gap > errors
+    else:
+        assert memory.errors < 0.5
+        assert memory.news > 0.7
+    assert 100 < memory.classes < 400
+
+
+def test_the_covariance_of_calibrated_predictions() -> None:
+    """Labels drawn from the predictions themselves: the spread of the mean prediction by class."""
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([0.5, 0.8, 1.2], 200_000)
+    label = (rng.random(len(probs))[:, None] > probs.cumsum(axis=1)).sum(axis=1)
+    mean = probs.mean(axis=0)
+    expected = 0.0
+    for k in range(3):
+        expected += (label == k).mean() * ((probs[label == k].mean(axis=0) - mean) ** 2).sum()
+    assert class_covariance(probs, mean) == pytest.approx(expected, rel=0.02)
+
+
+def test_certain_predictions_with_lasting_errors() -> None:
+    """One-hot rows do not say how far they can be trusted; they are filtered all the same."""
+    recs = [video(seed, 0.8, 150, 5) for seed in range(8)]
+    hard = [
+        cf.Recording(rec.time, "video", np.eye(5)[rec.probs.argmax(axis=1)], 5, rec.label)
+        for rec in recs
+    ]
+    assert accuracy(cf.tune(hard[:4]).run, hard[4:]) > accuracy(raw, hard[4:]) + 0.1
