@@ -93,7 +93,8 @@ def _tuned(
 def _correct(rec: Recording, P: Floats) -> Floats:
     assert rec.label is not None
     known = rec.label >= 0
-    return (P.argmax(axis=1) == rec.label)[known].astype(float)
+    correct: Floats = (P.argmax(axis=1) == rec.label)[known].astype(np.float64)
+    return correct
 
 
 def _mean(parts: Sequence[Floats]) -> float:

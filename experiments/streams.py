@@ -253,7 +253,7 @@ def ready(name: str, data: Path, classes: tuple[str, ...], step: float) -> Itera
         columns = [np.split(file[c], ends) for c in ("y", "weak", "strong")]
     for i, (y, *both) in enumerate(zip(*columns, strict=True)):
         weak, strong = (p / p.sum(axis=1, keepdims=True, dtype=float) for p in both)
-        time = np.arange(len(y)) * step
+        time = np.arange(len(y), dtype=np.float64) * step
         yield Person(f"{i:03}", time, y.astype(np.intp), weak, strong, classes)
 
 
