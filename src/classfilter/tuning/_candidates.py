@@ -158,7 +158,7 @@ class Runner:
             rounded: Floats = np.round(sums, 9)  # ties
             return rounded
         if candidate.family == "hold":
-            call = np.maximum.accumulate(np.where(rows.of_reference, at, -1))
+            call: Ints = np.maximum.accumulate(np.where(rows.of_reference, at, -1))
             held: Floats = probs[np.where(call >= rows.start, call, at)]
             return held
         raw: Floats = probs
