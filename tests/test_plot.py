@@ -255,7 +255,7 @@ def test_progress_is_drawn_on_a_terminal_only(
 
 @pytest.mark.slow
 def test_demo_methods_by_hand() -> None:
-    day = simulate("capture24", hours=3.0, seed=1)
+    day = simulate("capture24", hours=12.0, seed=1)
     source, raw = day.mixed()
     tuned = demo.tune_on_other_days()
     got = demo.estimates(day, tuned)
