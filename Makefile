@@ -55,22 +55,22 @@ dist: .venv/dev
 # The package with what each target needs; each by itself, since every installation compiles the core.
 .venv/ready: $(SOURCES)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -e '.[plot]'
+	$(BIN)/pip install -q --no-compile -e '.[plot]'
 	touch $@
 
 .venv/test: $(SOURCES)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -e '.[test]'
+	$(BIN)/pip install -q --no-compile -e '.[test]'
 	touch .venv/ready $@
 
 .venv/dev: $(SOURCES)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -e '.[dev]'
+	$(BIN)/pip install -q --no-compile -e '.[dev]'
 	touch .venv/ready .venv/test $@
 
 .venv/all: $(SOURCES) experiments/requirements.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -e '.[dev,examples]' -r experiments/requirements.txt
+	$(BIN)/pip install -q --no-compile -e '.[dev,examples]' -r experiments/requirements.txt
 	touch .venv/ready .venv/test .venv/dev $@
 
 clean:

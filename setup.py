@@ -14,6 +14,7 @@ FLAGS = (
         "-O2",
         "-ftree-vectorize",
         "-fpeel-loops",  # -O3 compiles three times as long; files that gain by it ask for it
+        "-g0",  # debug information takes a tenth of the compiling
         "-fvisibility=hidden",
         "-std=c99",
         "-ffp-contract=off",
