@@ -133,7 +133,7 @@ def limit(target: Target, K: int) -> int:
         (folder / "rows.h").write_text(usual_rows(K))
         search = folder / "core/dirichlet_mode.h"
         text = search.read_text()
-        for word, value in (("TOLERANCE", "-1.0f"), ("PATIENCE", "1000")):
+        for word, value in (("CF_STEP_TOLERANCE", "-1.0f"), ("CF_MIN_ITERATIONS", "1000")):
             text, count = re.subn(rf"#define {word} [^/\n]*", f"#define {word} {value} ", text)
             assert count
         search.write_text(text.replace("distance[l] < noise", "distance[l] < -noise"))

@@ -76,7 +76,8 @@ __attribute__((noinline)) static void window(const float *observed) {
 #ifdef SINGLE
 #include "single_f32.c"
 
-static const cf_dirichlet_f32 settings = {CF_CLASSES, 0.95f, 0.001f, 0, 1e6f, 0, 0, -0.0512933061f, NULL};
+static const cf_dirichlet_f32 settings = {
+    .classes = CF_CLASSES, .gamma = 0.95f, .floor = 0.001f, .max_concentration = 1e6f, .log_gamma = -0.0512933061f};
 #endif
 
 int main(void) {
