@@ -30,7 +30,7 @@ def conflict(K: int, T: int, seed: int) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 1e-9), (np.float32, 1e-4)])
-@pytest.mark.parametrize("K", [2, 3, 6, 20])
+@pytest.mark.parametrize("K", [2, 3, 6, pytest.param(20, marks=pytest.mark.slow)])
 def test_bounded_steps_to_fifty_digits(K: int, dtype: DTypeLike, limit: float) -> None:
     """Each step from the filter's own state."""
     gamma = 0.875
@@ -118,6 +118,7 @@ def test_one_step_after_a_pause_does_not_lock_a_strong_source() -> None:
     assert counts <= 2
 
 
+@pytest.mark.slow
 def test_the_reference_has_the_same_line() -> None:
     s = np.array([[0.97, 0.02, 0.01], [0.01, 0.97, 0.02]] * 4)
     f = cf.DirichletFilter(3, 0.9, floor=0.01)
