@@ -87,7 +87,7 @@ def markdown(rows: Sequence[tuple[str, dict[str, list[float]]]]) -> str:
                 and _mean(values, key) == best(_mean(v, key) for v in rivals)
             ):
                 text = f"**{text}**"
-            if key == "accuracy":
+            if key == "accuracy" and len(values[key]) > 1:
                 text += f" ± {scale * np.std(values[key], ddof=1):.{digits}f}"
             cells.append(text)
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
@@ -103,12 +103,10 @@ def main() -> None:
     parser = arguments(__doc__, count=4)
     parser.add_argument("--out", type=Path, help="write the numbers here, as JSON")
     parser.add_argument("--rates", action="store_true", help="rates and shares instead; 2 splits")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, for --rates")
     args = parser.parse_args()
     if args.rates:
-        print(rates.HEAD)
-        for name in args.sets:
-            people = [person for part in splits(name, args.data, 2) for person in part]
-            print(rates.markdown(name, list(rates.results(people))), flush=True)
+        rates.print_table(args.sets, args.data, args.jobs)
         return
     results = {}
     for name in args.sets:
@@ -118,7 +116,7 @@ def main() -> None:
         rows = measures_by_split(comparisons)
         cost = {key: float(np.mean([c[key] for c in costs])) for key in costs[0]}
         results[name] = {"methods": dict(rows), "labels": cost}
-        print(f"\n{name}: {args.splits} splits, {comparisons[0].streams} streams in each\n")
+        print(f"\n{name}: {len(parts)} splits, {comparisons[0].streams} streams in each\n")
         print(markdown(rows))
         print("\nAccuracy, %: " + "; ".join(f"{k} {100 * v:.1f}" for k, v in cost.items()))
         print(f"True switches per hour: {np.mean([c.true_switches for c in comparisons]):.1f}")

@@ -6,7 +6,10 @@ tuned on random streams and measured on all others; with all of them, on the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,20 +18,31 @@ import classfilter as cf
 from classfilter import Recording
 from classfilter._typing import Floats
 
-from .streams import Person
+from .parallel import map_in_processes
+from .streams import Person, splits
 
 RATES = (4, 12, 30)
 SHARES = (1.0, 0.5, 0.1)
-REPEATS = 2
+DRAWS = 8
 """Random choices of streams, for each share below 1."""
-RULES = ("Raw", "Mean", "Ema", "Hold")
+SPLITS = 2
+"""In two splits, each person is predicted once."""
+RULES = ("Raw", "Mean", "Vote", "Ema", "Hold")
+
+
+class Draw(NamedTuple):
+    """A random choice of the streams of a set, at one rate of strong calls."""
+
+    name: str
+    data: Path | None
+    every: int
+    share: float
+    seed: int
 
 
 class Result(NamedTuple):
     """Accuracies in percent; `ahead` is of the best rule, with its standard error over streams."""
 
-    every: int
-    share: float
     tuned: float
     rules: tuple[float, ...]
     ahead: float
@@ -36,58 +50,77 @@ class Result(NamedTuple):
     chosen: str
 
 
+class Cell(NamedTuple):
+    """The results of all draws from a set at one rate and share."""
+
+    name: str
+    every: int
+    share: float
+    results: list[Result]
+
+    def mean(self, field: str) -> float:
+        """Return the mean of a field over the draws."""
+        return float(np.mean([getattr(result, field) for result in self.results]))
+
+
 def rule_filters(rec: Recording, step: float) -> dict[str, tuple[object, dict[str, float]]]:
     """Return the simple rules and the weights of their sources."""
     equal, strong_first = {"strong": 1.0, "weak": 1.0}, {"strong": 1.0, "weak": 0.5}
+    filters: list[object] = [
+        cf.RawFilter(rec.classes),
+        cf.MeanFilter(rec.classes),
+        cf.VoteFilter(rec.classes),
+        cf.EmaFilter(rec.classes, 0.9 ** (1 / step)),
+    ]
+    rules = {name: (f, equal) for name, f in zip(RULES, filters, strict=False)}
+    return rules | {"Hold": (cf.HoldFilter(rec.classes), strong_first)}
+
+
+def cells(names: Iterable[str], data: Path | None, jobs: int) -> Iterator[Cell]:
+    """Tune at each rate and on each share of the streams, and measure."""
+    draws = [
+        Draw(name, data, every, share, seed)
+        for name, every, share in itertools.product(names, RATES, SHARES)
+        for seed in range(DRAWS if share < 1 else 1)
+    ]
+    results = zip(draws, map_in_processes(measure, draws, jobs), strict=True)
+    for (name, every, share), group in itertools.groupby(
+        results, lambda r: (r[0].name, *r[0][2:4])
+    ):
+        yield Cell(name, every, share, [result for _, result in group])
+
+
+@functools.cache
+def _people(name: str, data: Path | None) -> list[Person]:
+    return [person for part in splits(name, data, SPLITS) for person in part]
+
+
+@functools.cache
+def _correct_by_rule(name: str, data: Path | None, every: int) -> dict[str, list[Floats]]:
+    recs = [person.recording(every) for person in _people(name, data)]
+    step = float(np.median(np.concatenate([rec.dt[1:] for rec in recs])))
     return {
-        "Raw": (cf.RawFilter(rec.classes), equal),
-        "Mean": (cf.MeanFilter(rec.classes), equal),
-        "Ema": (cf.EmaFilter(rec.classes, 0.9 ** (1 / step)), equal),
-        "Hold": (cf.HoldFilter(rec.classes), strong_first),
+        rule: [_correct(rec, rec.run(f, beta)) for rec in recs]  # type: ignore[arg-type]
+        for rule, (f, beta) in rule_filters(recs[0], step).items()
     }
 
 
-def results(people: Sequence[Person]) -> Iterator[Result]:
-    """Tune at each rate and on each share of the streams, and measure."""
-    for every in RATES:
-        recs = [person.recording(every) for person in people]
-        step = float(np.median(np.concatenate([rec.dt[1:] for rec in recs])))
-        rules = rule_filters(recs[0], step)
-        correct = {
-            name: [_correct(rec, rec.run(f, beta)) for rec in recs]  # type: ignore[arg-type]
-            for name, (f, beta) in rules.items()
-        }
-        for share in SHARES:
-            runs = [
-                _tuned(recs, correct, every, share, seed)
-                for seed in range(REPEATS if share < 1 else 1)
-            ]
-            means = np.mean([[r.tuned, r.ahead, r.error, *r.rules] for r in runs], axis=0)
-            chosen = ", ".join(dict.fromkeys(run.chosen for run in runs))
-            tuned, ahead, error = means[:3].tolist()
-            yield Result(every, share, tuned, tuple(means[3:].tolist()), ahead, error, chosen)
-
-
-def _tuned(
-    recs: Sequence[Recording],
-    correct: dict[str, list[Floats]],
-    every: int,
-    share: float,
-    seed: int,
-) -> Result:
+def measure(draw: Draw) -> Result:
+    """Tune on the streams of a draw and measure."""
+    name, data, every, share, seed = draw
+    recs = [person.recording(every) for person in _people(name, data)]
+    correct = _correct_by_rule(name, data, every)
     order = np.random.default_rng(seed).permutation(len(recs))
     count = max(1, round(share * len(recs)))
     train, test = order[:count], order if share == 1 else order[count:]
     tuned = cf.tune([recs[i] for i in sorted(train)], reference="strong")
     mine = [_correct(recs[i], tuned.run(recs[i])) for i in test]
-    rules = {name: _mean([hits[i] for i in test]) for name, hits in correct.items()}
-    best = max(rules, key=lambda name: rules[name])
+    rules = {rule: _mean([hits[i] for i in test]) for rule, hits in correct.items()}
+    best = max(rules, key=lambda rule: rules[rule])
     differences = [a - correct[best][i] for a, i in zip(mine, test, strict=True)]
     chosen = tuned.candidate.family if tuned.candidate is not None else ""
     accuracies = tuple(rules.values())
-    return Result(
-        every, share, _mean(mine), accuracies, _mean(differences), _error(differences), chosen
-    )
+    return Result(_mean(mine), accuracies, _mean(differences), _error(differences), chosen)
 
 
 def _correct(rec: Recording, P: Floats) -> Floats:
@@ -110,18 +143,28 @@ def _error(parts: Sequence[Floats]) -> float:
     return 100 * float(np.sqrt(n / (n - 1) * (rest**2).sum()) / total)
 
 
-def markdown(name: str, rows: Sequence[Result]) -> str:
-    """Return the lines of a set."""
-    lines = []
-    for every, share, tuned, rules, ahead, error, chosen in rows:
-        cells = [f"{name}, 1 in {every}", f"{share:.0%}", *(f"{x:.1f}" for x in rules)]
-        cells += [f"{tuned:.1f}", f"{ahead:+.1f} ± {error:.1f}", chosen]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def markdown(cell: Cell) -> str:
+    """Return the line of a cell."""
+    rules = np.mean([result.rules for result in cell.results], axis=0)
+    worst = min(result.ahead for result in cell.results)
+    columns = [f"{cell.name}, 1 in {cell.every}", f"{cell.share:.0%}"]
+    columns += [f"{x:.1f}" for x in rules] + [f"{cell.mean('tuned'):.1f}"]
+    columns += [f"{cell.mean('ahead'):+.1f} ± {cell.mean('error'):.1f}", f"{worst:+.1f}"]
+    columns.append(", ".join(dict.fromkeys(result.chosen for result in cell.results)))
+    return f"| {' | '.join(columns)} |"
 
 
-HEAD = (
-    f"| | streams | {' | '.join(RULES)} | Tuned | ahead of the best rule | chosen |\n"
-    + "|---" * (5 + len(RULES))
-    + "|"
-)
+def print_table(names: Iterable[str], data: Path | None, jobs: int) -> None:
+    """Print all cells, and the worst one below them."""
+    heads = ["", "streams", *RULES, "Tuned", "ahead of the best rule", "worst draw", "chosen"]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
+    done = []
+    for cell in cells(names, data, jobs):
+        print(markdown(cell), flush=True)
+        done.append(cell)
+    worst = min(done, key=lambda cell: cell.mean("ahead"))
+    below = [r.ahead < 0 for cell in done for r in cell.results]
+    print(
+        f"\nWorst cell: {worst.name}, 1 in {worst.every}, {worst.share:.0%}: "
+        f"{worst.mean('ahead'):+.1f}. Below the best rule in {sum(below)} of {len(below)} draws."
+    )

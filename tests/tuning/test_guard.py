@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from classfilter.tuning._candidates import Candidate
-from classfilter.tuning._objective import Gain
+from classfilter.tuning._objective import Gain, Objective
 from classfilter.tuning._rows import concatenate
 from classfilter.tuning._search import search_several
 
@@ -66,11 +66,13 @@ def test_no_weight_for_a_source_that_only_guesses() -> None:
     assert accuracy(tuned.run, recs) > accuracy(hold, recs) - 0.005
 
 
-class KnownGains:
+class KnownGains(Objective):
     """An objective with known scores: weight 0.35 through "em", or a rule, by two criteria."""
 
     def __init__(self, rows: Any, first: float, second: float) -> None:
-        self.runner, self._hold = SimpleNamespace(rows=rows), (first, second)
+        runner: Any = SimpleNamespace(rows=rows)
+        super().__init__(runner, [])
+        self._hold = (first, second)
 
     def _scores(self, candidate: Candidate) -> tuple[float, float]:
         if candidate.family == "hold":
@@ -83,12 +85,6 @@ class KnownGains:
 
     def mean(self, candidate: Candidate) -> float:
         return self._scores(candidate)[0]
-
-    def top(self, candidates: list[Candidate], count: int) -> list[Candidate]:
-        return sorted(candidates, key=self.mean, reverse=True)[:count]
-
-    def best(self, candidates: list[Candidate]) -> Candidate:
-        return max(candidates, key=self.mean)
 
     def gains(self, candidate: Candidate, other: Candidate) -> list[Gain]:
         pairs = zip(self._scores(candidate), self._scores(other), strict=True)

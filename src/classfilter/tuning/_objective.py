@@ -13,6 +13,8 @@ from ._criterion import Criterion
 from ._passes import Passes
 
 Progress = Callable[[float], None]
+CAUTION = 1.5
+"""Standard errors that a gain is reduced by: the rest can be counted on."""
 SCREEN_ROWS = 100_000
 """Where there are more rows, many candidates are tried on some streams first."""
 SCREENED = 8
@@ -84,10 +86,28 @@ class Objective:
 
     def top(self, candidates: Sequence[Candidate], count: int) -> list[Candidate]:
         """Return the candidates of the highest means, the best first."""
+        return sorted(self.shortlist(candidates), key=self.mean, reverse=True)[:count]
+
+    def safest(self, candidates: Sequence[Candidate], base: Candidate) -> Candidate:
+        """Return the candidate whose gain over a base can be counted on most.
+
+        That is the gain less `CAUTION` standard errors. The base itself gains 0; it is returned
+        where it is among the candidates and no gain can be counted on.
+        """
+
+        def certain_gain(candidate: Candidate) -> float:
+            gain, error = self.gains(candidate, base)[0]
+            return 0.0 if candidate == base else gain - CAUTION * error
+
+        shortlist = [base] if base in candidates else []
+        return max([*shortlist, *self.shortlist(candidates)], key=certain_gain)
+
+    def shortlist(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Return the candidates; where there are many rows, those best on some streams."""
         few = self.sample(SCREEN_ROWS)
-        if few is not self and len(candidates) > SCREENED:
-            candidates = sorted(candidates, key=few.mean, reverse=True)[:SCREENED]
-        return sorted(candidates, key=self.mean, reverse=True)[:count]
+        if few is self or len(candidates) <= SCREENED:
+            return candidates
+        return sorted(candidates, key=few.mean, reverse=True)[:SCREENED]
 
     def table(self) -> list[Trial]:
         """Return all candidates that were tried, the best first; some on some streams only."""

@@ -63,8 +63,10 @@ def search_several(objective: Objective, kind: str, channel: bool | None) -> Fou
         assert dirichlet is not None
         name = "the best Dirichlet filter"
         chosen, best = sticky, 0.0
-        for rival, judge in [*((r, objective) for r in rules.values()), (dirichlet, small)]:
-            gains = judge.gains(rival, sticky)
+        for rival in [*rules.values(), dirichlet]:
+            if rival is dirichlet and not is_clear(small.gains(rival, sticky)):
+                continue
+            gains = objective.gains(rival, sticky)
             if is_clear(gains) and gains[0].gain > best:
                 chosen, best = rival, gains[0].gain
         rivals = rules | {name: dirichlet, "the best sticky filter": sticky}
@@ -99,15 +101,13 @@ def best_sticky(
     tried = {alike(1.0, way): (1.0, way) for way in ways}
     for _, way in [tried[c] for c in objective.top(list(tried), REWEIGHTED)]:
         tried |= {alike(r, way): (r, way) for r in REFERENCE_WEIGHTS[1:]}
-    best = objective.best(list(tried))
-    (r, way), chosen = tried[best], dict.fromkeys(others, tried[best][1])
-    gain, error = objective.gains(best, alone)[0]
-    if gain < GUARD * error:  # the others count only where they clearly help
-        best = alone
-    for _ in range(2 if len(others) > 1 and best != alone else 0):
-        for source in others:
+    best = objective.safest([alone, *tried], alone)
+    if best != alone and len(others) > 1:
+        r, way = tried[best]
+        chosen = dict.fromkeys(others, way)
+        for source in 2 * others:
             choices = {candidate(r, {**chosen, source: other}): other for other in ways}
-            best = objective.best(list(choices))
+            best = objective.safest(list(choices), alone)
             chosen[source] = choices[best]
     if channel is None:  # without channels only where that is clearly better
         plain = objective.best([alike(1.0, (None, weight)) for weight in WEIGHTS[1:]])
@@ -158,8 +158,8 @@ def search_one(objective: Objective, kind: str) -> Found:
         beta = tuple((name, weight) for name in rows.sources)
         return Candidate(family, beta, None if steps is None else steps * rows.step)
 
+    raw = alike("raw")
     families: dict[str, Sequence[Candidate]] = {
-        "Raw": [alike("raw")],
         "the best Ema": [alike("ema", 1.0, h) for h in HALF_LIVES],
         "the best Dirichlet filter": [alike("dirichlet", 1.0, h) for h in HALF_LIVES],
         "the best sticky filter": [
@@ -167,13 +167,13 @@ def search_one(objective: Objective, kind: str) -> Found:
         ],
     }
     wanted = {"sticky": "the best sticky filter", "dirichlet": "the best Dirichlet filter"}
-    best = {
-        name: objective.best(candidates)
+    best = {"Raw": raw} | {
+        name: objective.safest(candidates, raw)
         for name, candidates in families.items()
-        if kind == "auto" or name in ("Raw", "the best Ema", wanted[kind])
+        if kind == "auto" or name in ("the best Ema", wanted[kind])
     }
     sticky = best.get("the best sticky filter")
-    chosen = objective.best(list(best.values())) if kind == "auto" else best[wanted[kind]]
+    chosen = best[wanted[kind]] if kind in wanted else objective.safest(list(best.values()), raw)
     return Found(chosen, sticky, {n: c for n, c in best.items() if c != chosen}, objective)
 
 
