@@ -29,6 +29,32 @@ def predictions_until_change(K: int, beta: float, bounded: bool) -> int:
     return 10_000
 
 
+def patterns(K: int, seed: int = 0) -> list[NDArray[np.float64]]:
+    """Return long streams of one-hot predictions: one class, two in turn, all, random ones."""
+    rng, rows = np.random.default_rng(seed), np.eye(K)
+    mostly = np.where(rng.random(2000) < 0.85, 0, rng.integers(K, size=2000))
+    return [
+        np.tile(rows[:1], (2000, 1)),
+        np.tile(rows[:2], (1000, 1)),
+        np.tile(np.repeat(rows[:2], 5, axis=0), (200, 1)),
+        np.tile(rows, (2000 // K, 1)),
+        rows[rng.integers(K, size=2000)],
+        rows[mostly],
+    ]
+
+
+def longest_delay(K: int, beta: float, bounded: bool, gamma: float = GAMMA) -> float:
+    """Return the most half-lives until a new class is predicted, over long streams before it."""
+    half_life, longest = np.log(0.5) / np.log(gamma), 0
+    for rows in patterns(K):
+        before = cf.DirichletFilter(K, gamma, bounded=bounded)
+        before.run(rows, beta)
+        for new in set(range(K)) - {before.classes.index(before.label)}:
+            P = before.copy().run(np.tile(np.eye(K)[new], (3000, 1)), beta)
+            longest = max(longest, int((P.argmax(axis=1) != new).sum()) + 1)
+    return float(longest / half_life)
+
+
 def sharp_stream(
     K: int, gap: float, rows: int = 20_000, stay: int = 200
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -55,12 +81,13 @@ def main() -> None:
     heads = "  ".join(f"{f'weight {w}':>12}" for w in WEIGHTS)
     tables: list[tuple[str, Callable[[int, float, bool], str]]] = [
         ("predictions until a change is seen", lambda *a: str(predictions_until_change(*a))),
+        ("most half-lives until a change is seen", lambda *a: f"{longest_delay(*a):.1f}"),
         ("accuracy, logit gap 3", lambda K, *a: f"{accuracy(K, 3.0, *a):.1%}"),
         ("accuracy, logit gap 9", lambda K, *a: f"{accuracy(K, 9.0, *a):.1%}"),
     ]
     for title, values in tables:
         print(f"{title}\n   K  bounded  {heads}")
-        for K in (2, 6, 20) if title.startswith("pred") else (2, 5, 20):
+        for K in (2, 5, 20) if title.startswith("accuracy") else (2, 6, 20):
             for bounded in (False, True):
                 cells = "  ".join(f"{values(K, w, bounded):>12}" for w in WEIGHTS)
                 print(f"{K:4}  {bounded!s:>7}  {cells}")

@@ -9,8 +9,8 @@ from ._candidates import Candidate
 from ._criterion import LABELS
 from ._rows import Rows
 
-HIGH_CORRELATION = 0.5
-"""Of the reference's errors from one call to the next: it is said from here on."""
+HIGH_CORRELATION = 0.6
+"""Of the reference's errors from one call to the next: from here on there is a warning."""
 FEW_STREAMS = 5
 LOW_AGREEMENT = 0.35
 _NAMES = {
@@ -56,7 +56,7 @@ class Assumptions(NamedTuple):
         How often successive predictions of the reference agree, beyond chance (Cohen's kappa).
     error_correlation : float
         Correlation of the reference's errors from one call to the next, as far as it is seen in
-        the predictions; 0 where none is seen.
+        the predictions; 0 where none is seen. Errors that last as long as a class are not seen.
     """
 
     every: float

@@ -39,7 +39,7 @@ class Memory(NamedTuple):
     errors : float
         Time constant of the errors; 0 where none is seen.
     share : float
-        Share of the errors in the autocovariance.
+        Share of the errors' variance that lasts; the rest is new in each row.
     classes : float
         Time constant of the class.
     gap : int
@@ -73,7 +73,9 @@ def estimate_memory(rows: Rows, shares: Floats) -> Memory:
     faded = fast_weight * np.exp(-lag / fast) < FADED * slow_weight * np.exp(-lag / slow)
     gap = int(lag[faded.argmax()]) if faded.any() else int(lag[-1])
     r = float(np.exp(-1 / fast))
-    return Memory(fast, fast_weight / total, slow, max(gap, min_gap), (1 - r) / (1 + r))
+    variance = float(((rows.probs - shares) ** 2).sum(axis=1).mean())
+    share = min(1.0, fast_weight / max(variance - slow_weight, fast_weight))
+    return Memory(fast, share, slow, max(gap, min_gap), (1 - r) / (1 + r))
 
 
 def class_covariance(probs: Floats, shares: Floats) -> float:

@@ -22,7 +22,7 @@ from ..data._recording import Recording
 from ..policy import Policy
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
-from ._explanation import Assumptions, Rival, explain
+from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain
 from ._folds import MIN_PREDICTIONS, as_list, count_predictions, find_reference, median_step
 from ._memory import estimate_memory
 from ._model import EstimatedModel, agreement, estimate_model, mean_shares, tempered
@@ -118,6 +118,14 @@ def tune(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
             "changes between them, and they cannot judge. All sources count as one. Record with "
             f"more predictions of {best!r}.",
+            stacklevel=2,
+        )
+    correlation = prepared.assumptions.error_correlation
+    if prepared.several and not labels and correlation >= HIGH_CORRELATION:
+        warnings.warn(
+            f"errors of {best!r} last: their correlation is about {correlation:.1f} from one "
+            "prediction to the next, so it judges others by its own errors. Check the choice on a "
+            "few labelled streams, with compare.",
             stacklevel=2,
         )
     return choose(prepared, filter, channel, progress)
@@ -292,7 +300,7 @@ def _error_correlation(recordings: Sequence[Recording], reference: str, thinned:
     if not memory.errors:
         return 0.0
     kept = count_predictions(thinned.recordings, reference)
-    return math.exp(-round(len(rows.source) / kept) / memory.errors)
+    return memory.share * math.exp(-round(len(rows.source) / kept) / memory.errors)
 
 
 def _untuned(recordings: Sequence[Recording], reference: str, kind: str) -> Tuned:
