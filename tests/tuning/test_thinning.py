@@ -85,7 +85,10 @@ def test_dense_recordings_are_tuned_for_the_rate() -> None:
     recs = [dense(seed) for seed in range(4)]
     sparse = [cf.simulate(hours=4.0, seed=seed).recording(every=12) for seed in range(4)]
     assumed, given = cf.tune(recs, reference="strong"), cf.tune(recs, reference="strong", every=12)
-    assert assumed.beta == given.beta == cf.tune(sparse, reference="strong").beta
+    thin_recordings = cf.tune(sparse, reference="strong")
+    assert assumed.beta == given.beta == thin_recordings.beta
+    for rec in sparse:  # so a loop tuned on either decides alike
+        np.testing.assert_array_equal(assumed.run(rec), thin_recordings.run(rec))
     assert assumed.assumptions is not None
     assert (assumed.assumptions.every, assumed.assumptions.thinned) == (12.0, True)
     assert "at one step in 12, which was assumed" in str(assumed)
