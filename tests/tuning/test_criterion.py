@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from classfilter.tuning._candidates import RULES, Candidate, Runner, rule
 from classfilter.tuning._criterion import by_target, future_target, later_target, target_after_next
 from classfilter.tuning._memory import Memory
 from classfilter.tuning._model import EstimatedModel, Transitions
-from classfilter.tuning._objective import Objective
+from classfilter.tuning._objective import Gain, Objective
 from classfilter.tuning._passes import Passes, decayed_sums
 from classfilter.tuning._rows import concatenate
 
@@ -179,3 +181,24 @@ def test_decayed_sums_in_a_plain_loop(seed: int, T: int) -> None:
         last = d * last + v
         expected.append(last)
     np.testing.assert_allclose(decayed_sums(values, decay), expected, rtol=1e-12)
+
+
+class Gains(Objective):
+    """Known gains over any base, with their standard errors."""
+
+    def __init__(self, gains: dict[Candidate, Gain]) -> None:
+        rows: Any = SimpleNamespace(source=np.zeros(1))
+        super().__init__(SimpleNamespace(rows=rows, model=None), [])  # type: ignore[arg-type]
+        self._gains = gains
+
+    def gains(self, candidate: Candidate, other: Candidate) -> list[Gain]:
+        return [self._gains[candidate]]
+
+
+def test_the_gain_that_can_be_counted_on() -> None:
+    base, bold, modest = (Candidate("dirichlet", (("s", w),)) for w in (0.0, 1.0, 0.1))
+    objective = Gains({base: Gain(0.0, 0.0), bold: Gain(1.0, 0.6), modest: Gain(0.4, 0.1)})
+    assert objective.safest([base, bold, modest], base) == modest  # 0.4 - 0.15 > 1 - 0.9
+    objective = Gains({base: Gain(0.0, 0.0), bold: Gain(1.0, 0.7), modest: Gain(0.4, 0.3)})
+    assert objective.safest([bold, modest, base], base) == base
+    assert objective.safest([bold, modest], base) in (bold, modest)
