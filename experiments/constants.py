@@ -26,6 +26,7 @@ SEVERAL = {
     "_model.ROUNDS": (0, 2, 8),
     "_model.SMOOTHED_SHARE": (0.0, 0.25, 0.75, 1.0),
     "_model.MAX_STAY": (0.9, 0.999),
+    "_model.PSEUDO_STREAMS": (0.0, 0.5, 2.0),
     "_criterion.SCORE_FLOOR": (0.003, 0.03),
     "_objective.CAUTION": (0.0, 1.0, 2.0, 3.0),
     "_search.GUARD": (1.0, 3.0),

@@ -26,6 +26,8 @@ ROUNDS = 4
 """How often the channels are estimated from the smoothed posterior."""
 SMOOTHED_SHARE = 0.5
 """Of the transition counts taken from the smoothed posterior, the rest from predictions."""
+PSEUDO_STREAMS = 1.0
+"""How many streams in which all classes are alike are added."""
 MIN_RATE = 1e-6
 """Smallest rate, as a share of the highest: every class can be reached."""
 
@@ -82,7 +84,9 @@ def mean_shares(probs: Floats) -> Floats:
 def class_shares(rows: Rows) -> Floats:
     """Return the share of each class (K,) in the predictions of the reference."""
     shares, streams = mean_shares(rows.probs[rows.of_reference]), _streams(rows)
-    smoothed: Floats = (streams * shares + 1 / len(shares)) / (streams + 1)
+    smoothed: Floats = (streams * shares + PSEUDO_STREAMS / len(shares)) / (
+        streams + PSEUDO_STREAMS
+    )
     return smoothed
 
 
@@ -135,7 +139,7 @@ def transitions_from_counts(
     stay = min(float(np.trace(counts) / counts.sum()), MAX_STAY)
     matrix = counts + stay * np.eye(K) + (1 - stay) * shares
     matrix = streams * matrix / matrix.sum(axis=1, keepdims=True)
-    matrix += stay * np.eye(K) + (1 - stay) / K
+    matrix += PSEUDO_STREAMS * (stay * np.eye(K) + (1 - stay) / K)
     matrix /= matrix.sum(axis=1, keepdims=True)
     try:
         rates = generator(matrix)
