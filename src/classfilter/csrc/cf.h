@@ -243,6 +243,16 @@ cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, double *state, size_t
                             const double *beta, size_t beta_stride, const double *dt, size_t dt_stride, double *probs,
                             double *transition_cache, double *scratch, size_t *row);
 
+/* One update of each of `streams` streams, exactly as a loop of cf_sticky_update. The states, K numbers each, lie one
+   after the other at `states`; row i is for number which[i], or i where `which` is NULL, and no stream may come twice.
+   All rows are checked before any state changes; at a failure, *row tells where. Not with CF_SMALL. */
+cf_status cf_sticky_many_f32(const cf_sticky_f32 *settings, float *states, const size_t *which, size_t streams,
+                             const float *observed, const float *beta, size_t beta_stride, const float *dt,
+                             size_t dt_stride, float *probs, float *transition_cache, float *scratch, size_t *row);
+cf_status cf_sticky_many_f64(const cf_sticky_f64 *settings, double *states, const size_t *which, size_t streams,
+                             const double *observed, const double *beta, size_t beta_stride, const double *dt,
+                             size_t dt_stride, double *probs, double *transition_cache, double *scratch, size_t *row);
+
 /* What the later rows say of the class at each row, up to a factor, to multiply the estimates of cf_sticky_run by:
 
      b_t = transitions(dt_{t+1}) (l_{t+1} b_{t+1}), and ones at the last row; then b_t / sum b_t.

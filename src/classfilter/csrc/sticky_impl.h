@@ -177,13 +177,44 @@ CF_INLINE void temper(const cf_sticky *f, size_t width, size_t rows, const cf_re
     for (i = 0; i < size; i++) s[i] = cf_exp_negative(s[i]);
 }
 
-/* The likelihoods do not wait for the state, so those of CF_BLOCK rows come first; in their memory, those with a weight
-   below 1 come first. */
+/* The likelihoods of `count` <= CF_BLOCK rows; NULL where nothing was seen. They do not wait for the state, so they come
+   first. In their memory, `all`, those with a weight below 1 come first. */
+CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, size_t count, const cf_real *observed,
+                                      const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                      cf_real *all, const cf_real **likelihood, size_t *row) {
+    const size_t classes = f->classes;
+    const cf_real floor = f->floor, *restrict over_prior = f->table + OVER_PRIOR * width;
+    cf_real powers[CF_BLOCK];
+    size_t tempered = 0, whole = CF_BLOCK, j, k;
+    for (j = 0; j < count; j++) {
+        const cf_real *const input = observed + j * classes, weight = beta[j * beta_stride];
+        cf_real *restrict s = all + (weight < 1 ? tempered : whole - 1) * width;
+        int seen = 0;
+        cf_status status;
+        for (k = 0; k < width; k++) s[k] = k < classes ? input[k] : 0;
+        status = check_update(classes, input, is_valid_row(width, s), weight, dt[j * dt_stride], &seen);
+        if (status != CF_OK) {
+            *row = j;
+            return status;
+        }
+        likelihood[j] = seen ? s : NULL;
+        if (!seen) continue;
+        if (weight < 1) {
+            for (k = 0; k < width; k++) s[k] = s[k] > floor ? s[k] : floor;
+            powers[tempered++] = weight;
+        } else {
+            for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
+            whole--;
+        }
+    }
+    if (tempered > 0) temper(f, width, tempered, powers, all);
+    return CF_OK;
+}
+
 CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, size_t steps, const cf_real *observed,
                               const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                               cf_real *probs, cf_real *transition_cache, cf_real *scratch, size_t *row) {
     const size_t classes = f->classes;
-    const cf_real floor = f->floor, *restrict over_prior = f->table + OVER_PRIOR * width;
     cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
     cf_decay decay = make_decay(f, 1);
     size_t i, j, k;
@@ -191,30 +222,12 @@ CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, 
     for (i = 0; i < steps; i += CF_BLOCK) {
         const size_t count = steps - i < CF_BLOCK ? steps - i : CF_BLOCK;
         const cf_real *likelihood[CF_BLOCK];
-        cf_real powers[CF_BLOCK];
-        size_t tempered = 0, whole = CF_BLOCK;
-        for (j = 0; j < count; j++) {
-            const cf_real *const input = observed + (i + j) * classes, weight = beta[(i + j) * beta_stride];
-            cf_real *restrict s = all + (weight < 1 ? tempered : whole - 1) * width;
-            int seen = 0;
-            cf_status status;
-            for (k = 0; k < width; k++) s[k] = k < classes ? input[k] : 0;
-            status = check_update(classes, input, is_valid_row(width, s), weight, dt[(i + j) * dt_stride], &seen);
-            if (status != CF_OK) {
-                *row = i + j;
-                return status;
-            }
-            likelihood[j] = seen ? s : NULL;
-            if (!seen) continue;
-            if (weight < 1) {
-                for (k = 0; k < width; k++) s[k] = s[k] > floor ? s[k] : floor;
-                powers[tempered++] = weight;
-            } else {
-                for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
-                whole--;
-            }
+        const cf_status status = block_likelihoods(f, width, count, observed + i * classes, beta + i * beta_stride,
+                                                   beta_stride, dt + i * dt_stride, dt_stride, all, likelihood, row);
+        if (status != CF_OK) {
+            *row += i;
+            return status;
         }
-        if (tempered > 0) temper(f, width, tempered, powers, all);
         for (j = 0; j < count; j++) {
             advance(f, width, dt[(i + j) * dt_stride], &decay, transition_cache, likelihood[j], p, work);
             if (probs != NULL)
@@ -240,6 +253,31 @@ CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, cf_real *state, size_t st
 #endif
     return run_block(f, width, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
                      scratch, row);
+}
+
+CF_TARGETS cf_status cf_sticky_many(const cf_sticky *f, cf_real *states, const size_t *which, size_t streams,
+                                    const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
+                                    size_t dt_stride, cf_real *probs, cf_real *transition_cache, cf_real *scratch,
+                                    size_t *row) {
+    const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
+    cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
+    cf_decay decay = make_decay(f, 1);
+    size_t i, j, k;
+    cf_status status = cf_check(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
+    for (i = 0; i < streams && status == CF_OK; i += CF_BLOCK) {
+        const size_t count = streams - i < CF_BLOCK ? streams - i : CF_BLOCK;
+        const cf_real *likelihood[CF_BLOCK];
+        status = block_likelihoods(f, width, count, observed + i * classes, beta + i * beta_stride, beta_stride,
+                                   dt + i * dt_stride, dt_stride, all, likelihood, row);
+        for (j = 0; j < count; j++) {
+            cf_real *const state = states + (which == NULL ? i + j : which[i + j]) * classes;
+            for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
+            advance(f, width, dt[(i + j) * dt_stride], &decay, transition_cache, likelihood[j], p, work);
+            for (k = 0; k < classes; k++) state[k] = p[k];
+            for (k = 0; probs != NULL && k < classes; k++) probs[(i + j) * classes + k] = p[k];
+        }
+    }
+    return status;
 }
 
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
