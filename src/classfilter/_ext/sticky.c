@@ -8,7 +8,7 @@ typedef struct {
         cf_sticky_f32 f32;
         cf_sticky_f64 f64;
     } settings;
-    void *table, *rates, *cache;
+    void *table, *rates, *cache, *modes;
 } Sticky;
 
 static void *sticky_settings(Core *self) { return &((Sticky *)self)->settings; }
@@ -218,6 +218,38 @@ static PyObject *sticky_transitions(PyObject *object, PyObject *dt_object) {
     return raise_status(self, status, -1, NULL, 1, dt);
 }
 
+/* _set_modes(numbers, pairs): numbers is (2 + 2 K, K), the rows of CF_STICKY_MODES but for those of one time unit. */
+static PyObject *sticky_set_modes(PyObject *object, PyObject *args) {
+    Core *self = (Core *)object;
+    Sticky *of = (Sticky *)object;
+    const size_t classes = self->classes, width = CF_STICKY_ROW(classes), rows = 2 + 2 * classes;
+    PyArrayObject *numbers;
+    Py_ssize_t pairs;
+    double *modes;
+    size_t i;
+    if (!ready(self) || !PyArg_ParseTuple(args, "O!n:_set_modes", &PyArray_Type, &numbers, &pairs)) return NULL;
+    if (of->modes == NULL || PyArray_TYPE(numbers) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(numbers) ||
+        PyArray_SIZE(numbers) != (npy_intp)(rows * classes) || pairs < 0 || 2 * (size_t)pairs > classes) {
+        PyErr_SetString(PyExc_ValueError, "modes are for rates in double precision, shape (2 + 2 K, K)");
+        return NULL;
+    }
+    modes = of->modes;
+    memset(modes, 0, CF_STICKY_MODES(classes) * sizeof *modes);
+    for (i = 0; i < rows; i++)
+        memcpy(modes + i * width, (const double *)PyArray_DATA(numbers) + i * classes, classes * sizeof *modes);
+    /* the transitions of one time unit, K x K at first, then in rows */
+    (void)cf_sticky_transitions_f64(&of->settings.f64, 1.0, modes + rows * width, of->cache, self->scratch);
+    for (i = classes - 1; i > 0; i--) {
+        double *const row = modes + (rows + i) * width;
+        memmove(row, modes + rows * width + i * classes, classes * sizeof *modes);
+    }
+    for (i = 0; i < classes; i++) memset(modes + (rows + i) * width + classes, 0, (width - classes) * sizeof *modes);
+    of->settings.f64.modes = modes;
+    of->settings.f64.pairs = (size_t)pairs;
+    set_number(self, of->cache, 0, -1.0); /* with modes it keeps something else */
+    Py_RETURN_NONE;
+}
+
 static PyObject *sticky_row(Core *self, const void *numbers) {
     PyObject *out = new_row(self);
     if (out != NULL) memcpy(PyArray_DATA((PyArrayObject *)out), numbers, self->classes * size_of(self));
@@ -273,7 +305,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     PyArrayObject *prior, *rates = NULL;
     double stay, floor;
     int single;
-    size_t classes, table, cache, scratch;
+    size_t classes, table, cache, scratch, modes;
     cf_status status;
     if (!is_new((Core *)object)) return -1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdOdp:Sticky", names, &prior_object, &stay, &rates_object, &floor,
@@ -300,8 +332,9 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     table = CF_STICKY_TABLE(classes);
     cache = sticky_cache_size(classes, rates != NULL);
     scratch = sticky_scratch_size(classes, rates != NULL);
-    self->memory =
-        PyMem_Malloc((3 * classes + table + cache + scratch + (rates != NULL ? classes * classes : 0)) * size_of(self));
+    modes = rates != NULL && !single ? CF_STICKY_MODES(classes) : 0;
+    self->memory = PyMem_Malloc(
+        (3 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(prior);
         Py_XDECREF(rates);
@@ -318,6 +351,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     if (rates != NULL) {
         fresh.rates = element(self, self->scratch, scratch);
         memcpy(fresh.rates, PyArray_DATA(rates), classes * classes * size_of(self));
+        if (modes > 0) fresh.modes = element(self, fresh.rates, classes * classes);
     }
     /* The settings point into the memory, never into the object, so both may be moved together. */
     if (single) {
@@ -346,6 +380,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     ((Sticky *)object)->table = fresh.table;
     ((Sticky *)object)->rates = fresh.rates;
     ((Sticky *)object)->cache = fresh.cache;
+    ((Sticky *)object)->modes = fresh.modes;
     return 0;
 }
 
@@ -362,6 +397,8 @@ static PyMethodDef sticky_methods[] = {
      "filters/_bank.py."},
     {"_check_states", sticky_check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K)."},
+    {"_set_modes", sticky_set_modes, METH_VARARGS,
+     "_set_modes($self, numbers, pairs, /)\n--\n\nUse the modes of the rates; see filters/_ctmc.py."},
     {"_restore", sticky_restore, METH_O, "_restore($self, probs, /)\n--\n\nSet the state."},
     {NULL, NULL, 0, NULL},
 };

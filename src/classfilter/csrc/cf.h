@@ -198,6 +198,8 @@ typedef struct {
     const double *rates; /* K x K, row after row, the diagonal not read; or NULL */
     double log_stay, fastest;
     const double *table; /* rows of the prior, and of what follows from it */
+    const double *modes; /* CF_STICKY_MODES numbers, or NULL: see below */
+    size_t pairs;
 } cf_sticky_f64;
 
 /* The state of one stream is its K class probabilities, none below this. */
@@ -205,6 +207,12 @@ typedef struct {
 #define CF_STICKY_PART ((CF_BLOCK + 1) / 2)
 #define CF_STICKY_ROW(classes) (((classes) + CF_STICKY_PART - 1) / CF_STICKY_PART * CF_STICKY_PART)
 #define CF_STICKY_TABLE(classes) (4 * CF_STICKY_ROW(classes))
+/* In double precision, with rates that have a well-conditioned basis of eigenvectors, modes make a new dt cost little more
+   than the last one again; else it takes an exponential of a matrix. In rows of CF_STICKY_ROW numbers, zeros at their
+   ends: the real parts of the eigenvalues, the imaginary parts, K rows V, K rows of V's inverse, and the transitions of
+   one time unit. Complex eigenvalues come first, in `pairs` of a -+ i b: there V has the columns Re v and Im v of the
+   eigenvector v of a + i b. */
+#define CF_STICKY_MODES(classes) ((2 + 3 * (classes)) * CF_STICKY_ROW(classes))
 /* With rates: memory for what the last dt does, so that the same dt again costs only K x K. Set its first number to -1
    before the first call; any number of streams may share it, one after the other. */
 #define CF_STICKY_CACHE(classes) (1 + (classes) * CF_STICKY_ROW(classes))
