@@ -124,7 +124,7 @@ def stream(T: int, K: int) -> None:
     report(f"A stream, K = {K}, T = {T:,}, per step", times, goals)
 
 
-def successive_updates(bank: Bank, probs: Floats, beta: float | Floats) -> Call:
+def successive_updates(bank: Bank[Any], probs: Floats, beta: float | Floats) -> Call:
     """Return a call that updates the bank: stream n with row n, with row n + 1 at the next call.
 
     So each stream sees the rows of a stream: one repeated row would take its alpha to the limit.

@@ -156,7 +156,7 @@ def _dirichlet(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: i
     states[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
     states[:, 0] = eta
     out = np.empty((T, K))
-    f._update_many(states, None, s, beta, 0.0, out, 0, T)
+    f._update_many(states, None, s, beta, np.zeros(T), out, 0, T)
     return out
 
 
