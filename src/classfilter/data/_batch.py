@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from .._atomic import atomic_write
-from .._channel import Channels, correct
+from .._channel import Channels
 from .._optional import import_optional
-from .._typing import Floats, Ints, Weights
-from .._validation import RowError, class_order, row_weights
+from .._typing import Weights
+from .._validation import RowError
 from ..filters._base import Filter
+from ._batch_filter import BatchFilter
 from ._files import file_suffix, reading
-from ._frames import (
-    DataFrame,
-    Rows,
-    as_frame,
-    group_starts,
-    read_rows,
-    result_columns,
-    with_results,
-)
+from ._frames import DataFrame, Rows, as_frame, read_rows, result_columns, with_results
 from ._table_file import TableFile
-from ._timestamps import group_and_sort
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,6 +77,8 @@ def filter_file(
     Filtered(rows=2, streams=1)
     ['rest', 'rest']
     """
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
+
     polars = import_optional("polars")
     file, out = path if isinstance(path, TableFile) else TableFile(path), Path(out)
     suffix = file_suffix(out)
@@ -96,19 +87,32 @@ def filter_file(
     result_columns(file.columns, file.classes)
     done = 0
 
+    unread = file.parts(whole=sort)
+
+    def read() -> tuple[pl.DataFrame, Rows] | None:
+        for df in unread:
+            return df, read_rows(_with_numbers(df) if file.suffix == ".csv" else df)
+        return None
+
     def results() -> Iterator[pl.DataFrame]:
         nonlocal done
-        for df in file.parts(whole=sort):
-            try:
-                rows = read_rows(_with_numbers(df) if file.suffix == ".csv" else df)
-                P = streams.run(rows, sort=sort)
-            except RowError as error:
-                row = done + error.row
-                raise RowError(error.what, row, file.place(row) + error.rest) from None
-            done += len(df)
-            if progress is not None:
-                progress(done)
-            yield with_results(rows._replace(frame=as_frame(df)) if as_text else rows, P)
+        with ThreadPoolExecutor(1) as reader:  # a part ahead
+            coming = reader.submit(read)
+            while True:
+                try:
+                    part = coming.result()
+                    if part is None:
+                        return
+                    coming = reader.submit(read)
+                    df, rows = part
+                    P = streams.run(rows, sort=sort)
+                except RowError as error:
+                    row = done + error.row
+                    raise RowError(error.what, row, file.place(row) + error.rest) from None
+                done += len(df)
+                if progress is not None:
+                    progress(done)
+                yield with_results(rows._replace(frame=as_frame(df)) if as_text else rows, P)
 
     with reading(file.path), atomic_write(out) as written:
         parts = results()
@@ -116,9 +120,14 @@ def filter_file(
         source = polars.io.plugins.register_io_source(
             lambda *_: chain([first], parts), schema=first.schema
         )
-        sinks = {".csv": source.sink_csv, ".parquet": source.sink_parquet}
-        sinks.get(suffix, source.sink_ndjson)(written, maintain_order=True)
-    return Filtered(done, len(streams.time))
+        if suffix == ".parquet":
+            # Estimates hardly compress; with more effort, writing would take twice the time.
+            source.sink_parquet(written, maintain_order=True, compression="snappy")
+        elif suffix == ".csv":
+            source.sink_csv(written, maintain_order=True)
+        else:
+            source.sink_ndjson(written, maintain_order=True)
+    return Filtered(done, len(streams))
 
 
 def _with_numbers(df: pl.DataFrame) -> pl.DataFrame:
@@ -183,97 +192,3 @@ def filter_table(
     result_columns(rows.frame.columns, rows.classes)
     result: DataFrame = with_results(rows, BatchFilter(filter, beta, channel).run(rows, sort=sort))
     return result
-
-
-class BatchFilter:
-    """One state per stream; each table continues the streams of the tables before it.
-
-    Parameters
-    ----------
-    filter : Filter
-        Its settings are used, not its state.
-    beta : mapping of str to float, or float
-        The weight of each source, or one for all.
-    channel : mapping of str to Channel or None, optional
-        Corrects the outputs of a source before they are filtered; in the filter's order of classes.
-    threads : int, optional
-        The number of threads; by default that of processors.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from classfilter import DirichletFilter
-    >>> streams = BatchFilter(DirichletFilter(["rest", "move"]))
-    >>> for time in (0, 5):
-    ...     df = pl.DataFrame({"time": [time], "p_rest": [0.9], "p_move": [0.1]})
-    ...     P = streams.run(read_rows(df))
-    >>> streams.time
-    {None: 5.0}
-    """
-
-    def __init__(
-        self,
-        filter: Filter,  # noqa: A002
-        beta: Weights = 1.0,
-        channel: Channels | None = None,
-        threads: int | None = None,
-    ) -> None:
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads is {threads}; it must be at least 1")
-        self._threads = threads or os.cpu_count() or 1
-        self._fresh = filter.copy()
-        self._fresh.reset()
-        self._beta, self._channel = beta, channel
-        self._states: dict[Any, Any] = {}
-        self.time: dict[Any, float] = {}
-        """The last time of each stream."""
-
-    def run(self, rows: Rows, *, sort: bool = False) -> Floats:
-        """Filter the rows of a table, (T, K), in its order; at an error nothing changes.
-
-        With `sort`, the rows of a stream come in any order of time within the table.
-        """
-        columns = class_order(self._fresh, rows.classes)
-        names = rows.stream.categories
-        last = np.array([self.time.get(name, np.nan) for name in names], np.float64)
-        order, dt = group_and_sort(rows.time, rows.stream.codes, sort, last)
-        beta = row_weights(rows.source, self._beta)[order]
-        dtype = self._fresh.probs.dtype
-        probs = correct(rows.probs[:, columns], rows.source, self._channel, dtype)[order]
-        filtered = np.empty(probs.shape, dtype)
-        stream = rows.stream.codes[order]
-        ends = np.append(group_starts(stream), order.size)[: len(names)]
-        starts = np.append(0, ends[:-1])[: len(names)]
-        states: dict[Any, Any] = {}
-
-        def work(part: Ints) -> None:
-            f = self._fresh.copy()
-            for i in part:
-                name, span = names[stream[starts[i]]], slice(starts[i], ends[i])
-                f.reset()
-                if name in self._states:
-                    f.state = self._states[name]
-                filtered[span] = f.run(probs[span], beta=beta[span], dt=dt[span])
-                states[name] = f.state
-
-        parts = [p for p in self._shares(ends) if p.size]
-        if len(parts) > 1:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(len(parts)) as pool:
-                list(pool.map(work, parts))
-        else:
-            for part in parts:
-                work(part)
-        self._states |= states
-        self.time |= {names[stream[i - 1]]: float(rows.time[order[i - 1]]) for i in ends}
-        P = np.empty_like(filtered)
-        P[order] = filtered[:, np.argsort(columns)]
-        return P
-
-    def _shares(self, ends: Ints) -> list[Ints]:
-        """Return the streams of each thread, with about equally many rows."""
-        if not ends.size:
-            return []
-        share = (ends - 1) * self._threads // ends[-1]
-        return [np.flatnonzero(share == i) for i in range(self._threads)]
