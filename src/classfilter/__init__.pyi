@@ -10,7 +10,6 @@ from .cascade import AsyncCascade as AsyncCascade
 from .cascade import Cascade as Cascade
 from .cascade import CascadeState as CascadeState
 from .cascade import Step as Step
-from .config import load as load
 from .data import Recording as Recording
 from .data import filter_file as filter_file
 from .data import filter_table as filter_table
@@ -37,6 +36,7 @@ from .filters import VoteFilter as VoteFilter
 from .filters import smooth as smooth
 from .simulation import simulate as simulate
 from .tuning import Tuned as Tuned
+from .tuning import load as load
 from .tuning import tune as tune
 
 __all__ = [

@@ -13,6 +13,7 @@ from .._optional import import_optional
 from .._typing import Weights
 from .._validation import RowError
 from ..filters._base import Filter
+from ..filters._chain import FilterChain, unpack
 from ._batch_filter import BatchFilter
 from ._files import file_suffix, reading
 from ._frames import DataFrame, Rows, as_frame, read_rows, result_columns, with_results
@@ -32,8 +33,8 @@ class Filtered(NamedTuple):
 def filter_file(
     path: str | Path | TableFile,
     out: str | Path,
-    filter: Filter,  # noqa: A002
-    beta: Weights = 1.0,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
     channel: Channels | None = None,
     *,
     sort: bool = False,
@@ -83,7 +84,7 @@ def filter_file(
     file, out = path if isinstance(path, TableFile) else TableFile(path), Path(out)
     suffix = file_suffix(out)
     as_text = file.suffix == suffix == ".csv"
-    streams = BatchFilter(filter, beta, channel, threads)
+    streams = BatchFilter(*unpack(filter, beta, channel), threads)
     result_columns(file.columns, file.classes)
     done = 0
 
@@ -143,8 +144,8 @@ def _with_numbers(df: pl.DataFrame) -> pl.DataFrame:
 
 def filter_table(
     df: DataFrame,
-    filter: Filter,  # noqa: A002
-    beta: Weights = 1.0,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
     channel: Channels | None = None,
     *,
     sort: bool = False,
@@ -155,13 +156,14 @@ def filter_table(
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         With the columns of `classfilter.data`. ``label`` is not used.
-    filter : Filter
+    filter : Filter or Tuned
         Its settings are used, not its state, and it does not change. Its classes must be those of
         the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
-    beta : mapping of str to float, or float, default 1
-        The weight of each source, or one for all.
+    beta : mapping of str to float, or float, optional
+        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
     channel : mapping of str to Channel or None, optional
         Corrects the outputs of a source before they are filtered; in the filter's order of classes.
+        By default those of the `Tuned`, or none.
     sort : bool, default False
         Accept the rows of a stream in any order of time. Without it, a time that goes back is an
         error.
@@ -190,5 +192,6 @@ def filter_table(
     """
     rows = read_rows(df)
     result_columns(rows.frame.columns, rows.classes)
-    result: DataFrame = with_results(rows, BatchFilter(filter, beta, channel).run(rows, sort=sort))
+    streams = BatchFilter(*unpack(filter, beta, channel))
+    result: DataFrame = with_results(rows, streams.run(rows, sort=sort))
     return result

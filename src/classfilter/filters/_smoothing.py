@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._typing import Array, Floats
 from ._base import Filter
+from ._chain import FilterChain, is_chain
 from ._dirichlet import DirichletFilter
 from ._sticky import StickyFilter
 
@@ -23,9 +24,9 @@ SmoothingFilter = TypeVar("SmoothingFilter", DirichletFilter, StickyFilter)
 
 
 def smooth(
-    filter: Filter,  # noqa: A002
+    filter: Filter | FilterChain,  # noqa: A002
     probs: ArrayLike,
-    beta: ArrayLike = 1.0,
+    beta: ArrayLike | None = None,
     dt: ArrayLike = 1.0,
     *,
     lag: int | None = None,
@@ -41,12 +42,15 @@ def smooth(
 
     Parameters
     ----------
-    filter : DirichletFilter or StickyFilter
-        Its settings, and its state before the first row; it does not change.
+    filter : DirichletFilter, StickyFilter or Tuned
+        Its settings, and its state before the first row; it does not change. Of a `Tuned` with one
+        source, the weight and the channel are used too; with several, smooth a `Recording`, which
+        has the source of each row.
     probs : array_like, shape (T, K)
         One observation per row; a row of NaN only lets time pass.
     beta, dt : float or array_like, shape (T,)
-        As in `run`: ``dt[t]`` is the time from row t - 1 to row t.
+        As in `run`: ``dt[t]`` is the time from row t - 1 to row t. By default `beta` is 1, or the
+        weight of the `Tuned`.
     lag : int, optional
         Fixed-lag smoothing: row t depends on the rows up to ``t + lag``, as in live use with that
         delay. 0 is exactly `run`. By default all rows. The cost grows with the lag.
@@ -68,13 +72,18 @@ def smooth(
     >>> smooth(f, s, lag=1).argmax(axis=1)  # one row after it is not enough
     array([1, 1, 0, 0])
     """
-    if not isinstance(filter, (DirichletFilter, StickyFilter)):
+    f: Any = filter
+    if is_chain(filter):
+        f, probs, weight = _of_one_source(filter.smoother, probs)
+        beta = weight if beta is None else beta
+    beta = 1.0 if beta is None else beta
+    if not isinstance(f, (DirichletFilter, StickyFilter)):
         raise TypeError(
-            f"filter is a {type(filter).__name__}, which cannot smooth; "
+            f"filter is a {type(f).__name__}, which cannot smooth; "
             "give a DirichletFilter or a StickyFilter"
         )
     ahead = _rows_ahead(lag)
-    forward = filter.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
+    forward = f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
     T = len(forward)
     ahead = T - 1 if ahead is None else min(ahead, T - 1)
     if ahead <= 0:
@@ -82,11 +91,25 @@ def smooth(
     s = np.array(probs, np.float64)
     weights = np.where(np.isnan(s[:, 0]), 0.0, np.asarray(beta, np.float64))
     times = np.broadcast_to(np.asarray(dt, np.float64), T)
-    if isinstance(filter, StickyFilter):
-        smoothed = _sticky(_double(filter), forward, s, weights, times, ahead)
+    if isinstance(f, StickyFilter):
+        smoothed = _sticky(_double(f), forward, s, weights, times, ahead)
     else:
-        smoothed = _dirichlet(_double(filter), s, weights, times, ahead)
-    return smoothed.astype(filter.dtype)
+        smoothed = _dirichlet(_double(f), s, weights, times, ahead)
+    return smoothed.astype(f.dtype)
+
+
+def _of_one_source(chain: FilterChain, probs: ArrayLike) -> tuple[Filter, ArrayLike, float]:
+    """Return the filter, the corrected probabilities and the weight of the only source."""
+    sources = list({**chain.beta, **chain.channel})
+    if len(sources) != 1:
+        raise ValueError(
+            f"filter has the sources {sources}, and probs does not say which row is of which; "
+            "make a Recording with the source of each row, and call its smooth"
+        )
+    f, channel = chain.filter(), chain.channel.get(sources[0])
+    if channel is not None:
+        probs = channel.apply(np.asarray(probs, f.probs.dtype))
+    return f, probs, chain.beta.get(sources[0], 1.0)
 
 
 def _rows_ahead(lag: int | None) -> int | None:
