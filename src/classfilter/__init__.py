@@ -26,6 +26,7 @@ _HOME = {
     "filter_table": ".data",
     "read_table": ".data",
     "recordings": ".data",
+    "smooth_table": ".data",
     "write_table": ".data",
     "Tuned": ".tuning",
     "load": ".tuning",
@@ -81,6 +82,7 @@ __all__ = [
     "replay",
     "simulate",
     "smooth",
+    "smooth_table",
     "tune",
     "write_table",
 ]

@@ -15,6 +15,7 @@ from .data import filter_file as filter_file
 from .data import filter_table as filter_table
 from .data import read_table as read_table
 from .data import recordings as recordings
+from .data import smooth_table as smooth_table
 from .data import write_table as write_table
 from .evaluation import Comparison as Comparison
 from .evaluation import PolicyCurve as PolicyCurve
@@ -76,6 +77,7 @@ __all__ = [
     "replay",
     "simulate",
     "smooth",
+    "smooth_table",
     "tune",
     "write_table",
 ]

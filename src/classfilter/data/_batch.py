@@ -1,7 +1,8 @@
-"""Filter the streams of tables, and files larger than memory part by part."""
+"""Filter and smooth the streams of tables, and files larger than memory part by part."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._atomic import atomic_write
 from .._channel import Channels
 from .._optional import import_optional
-from .._typing import Weights
+from .._typing import Array, Weights
 from .._validation import RowError
 from ..filters._base import Filter
 from ..filters._chain import FilterChain, unpack
+from ..filters._smoothing import Smoother, check_lag, check_smoother
 from ._batch_filter import BatchFilter
+from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import file_suffix, reading
 from ._frames import DataFrame, Rows, as_frame, read_rows, result_columns, with_results
 from ._table_file import TableFile
@@ -37,6 +40,7 @@ def filter_file(
     beta: Weights | None = None,
     channel: Channels | None = None,
     *,
+    lag: int | None = 0,
     sort: bool = False,
     threads: int | None = None,
     progress: Callable[[int], Any] | None = None,
@@ -54,6 +58,9 @@ def filter_file(
         is replaced once all is written; after an error it is unchanged.
     filter, beta, channel
         As in `filter_table`.
+    lag : int, default 0
+        Smooth: how many later rows of its stream each result uses; None for all of them, with the
+        whole file in memory. See `smooth_table`.
     sort : bool, default False
         Accept the rows of a stream in any order of time; this holds the whole file in memory.
     threads : int, optional
@@ -83,12 +90,10 @@ def filter_file(
     polars = import_optional("polars")
     file, out = path if isinstance(path, TableFile) else TableFile(path), Path(out)
     suffix = file_suffix(out)
-    as_text = file.suffix == suffix == ".csv"
-    streams = BatchFilter(*unpack(filter, beta, channel), threads)
     result_columns(file.columns, file.classes)
-    done = 0
-
-    unread = file.parts(whole=sort)
+    push = _batch(file, filter, beta, channel, check_lag(lag), sort, threads)
+    unread = file.parts(whole=sort or lag is None)
+    done, streams = 0, set()
 
     def read() -> tuple[pl.DataFrame, Rows] | None:
         for df in unread:
@@ -97,23 +102,30 @@ def filter_file(
 
     def results() -> Iterator[pl.DataFrame]:
         nonlocal done
+        waiting: deque[Any] = deque()
         with ThreadPoolExecutor(1) as reader:  # a part ahead
             coming = reader.submit(read)
             while True:
                 try:
                     part = coming.result()
                     if part is None:
-                        return
+                        break
                     coming = reader.submit(read)
                     df, rows = part
-                    P = streams.run(rows, sort=sort)
+                    complete = push(rows)
                 except RowError as error:
                     row = done + error.row
                     raise RowError(error.what, row, file.place(row) + error.rest) from None
                 done += len(df)
+                streams.update(rows.stream.categories)
                 if progress is not None:
                     progress(done)
-                yield with_results(rows._replace(frame=as_frame(df)) if as_text else rows, P)
+                as_text = file.suffix == suffix == ".csv"
+                waiting.append(as_frame(df) if as_text else rows.frame)
+                for P in complete:
+                    yield with_results(waiting.popleft(), file.classes, P)
+        if waiting:
+            raise ValueError(f"{file.path} changed while it was read; try again")
 
     with reading(file.path), atomic_write(out) as written:
         parts = results()
@@ -129,6 +141,39 @@ def filter_file(
         else:
             source.sink_ndjson(written, maintain_order=True)
     return Filtered(done, len(streams))
+
+
+def _batch(
+    file: TableFile,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None,
+    channel: Channels | None,
+    lag: int | None,
+    sort: bool,
+    threads: int | None,
+) -> Callable[[Rows], list[Array]]:
+    """Return a function that takes the tables of a file, and returns the results of those complete.
+
+    A table is complete once the later rows that it needs are there.
+    """
+    if lag == 0:
+        batch = BatchFilter(*unpack(filter, beta, channel), threads)
+        return lambda rows: [batch.run(rows, sort=sort)]
+    f, weights, channels = _fresh_smoother(filter, beta, channel)
+    if lag is None or sort:
+        return lambda rows: [smooth_rows(f, rows, weights, channels, lag=lag, sort=sort)]
+    return BatchSmoother(f, weights, channels, lag, file.stream_rows).push
+
+
+def _fresh_smoother(
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None,
+    channel: Channels | None,
+) -> tuple[Smoother, Weights, Channels]:
+    f, weights, channels = unpack(filter, beta, channel, smoothing=True)
+    fresh = check_smoother(f).copy()
+    fresh.reset()
+    return fresh, weights, channels
 
 
 def _with_numbers(df: pl.DataFrame) -> pl.DataFrame:
@@ -192,6 +237,51 @@ def filter_table(
     """
     rows = read_rows(df)
     result_columns(rows.frame.columns, rows.classes)
-    streams = BatchFilter(*unpack(filter, beta, channel))
-    result: DataFrame = with_results(rows, streams.run(rows, sort=sort))
+    P = BatchFilter(*unpack(filter, beta, channel)).run(rows, sort=sort)
+    result: DataFrame = with_results(rows.frame, rows.classes, P)
+    return result
+
+
+def smooth_table(
+    df: DataFrame,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    *,
+    lag: int | None = None,
+    sort: bool = False,
+) -> DataFrame:
+    """Smooth every stream of a dataframe separately: each row from the rows before and after it.
+
+    Parameters
+    ----------
+    df, beta, channel, sort
+        As in `filter_table`.
+    filter : DirichletFilter, StickyFilter or Tuned
+        Its settings are used, not its state. Of a `Tuned`, its `smoother`.
+    lag : int, optional
+        How many later rows of its stream each row uses; by default all. 0 is `filter_table`.
+
+    Returns
+    -------
+    dataframe of the same kind
+        As from `filter_table`, with the probabilities of `classfilter.smooth`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from classfilter import StickyFilter, filter_table
+    >>> df = pd.DataFrame({"time": range(4), "p_walk": [0.7, 0.1, 0.8, 0.8],
+    ...     "p_sit": [0.3, 0.9, 0.2, 0.2]})
+    >>> f = StickyFilter(["walk", "sit"], stay=0.9)
+    >>> filter_table(df, f)["class"].tolist()
+    ['walk', 'sit', 'walk', 'walk']
+    >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
+    ['walk', 'walk', 'walk', 'walk']
+    """
+    rows = read_rows(df)
+    result_columns(rows.frame.columns, rows.classes)
+    f, weights, channels = _fresh_smoother(filter, beta, channel)
+    P = smooth_rows(f, rows, weights, channels, lag=check_lag(lag), sort=sort)
+    result: DataFrame = with_results(rows.frame, rows.classes, P)
     return result

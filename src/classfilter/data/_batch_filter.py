@@ -75,17 +75,13 @@ class BatchFilter:
 
         With `sort`, the rows of a stream come in any order of time within the table.
         """
-        columns = class_order(self._fresh, rows.classes)
-        in_order = bool(np.all(columns == np.arange(columns.size)))
         names = rows.stream.categories
         numbers = np.array([self._number.get(name, -1) for name in names], np.intp)
         new = numbers < 0
         last, states = np.full(len(names), np.nan), self._initial_states(len(names))
         last[~new], states[~new] = self._time[numbers[~new]], self._states[numbers[~new]]
         order, dt = group_and_sort(rows.time, rows.stream.codes, sort, last)
-        probs = rows.probs if in_order else rows.probs[:, columns]
-        probs = correct(probs, rows.source, self._channel, self._fresh.probs.dtype)
-        beta = row_weights(rows.source, self._beta)
+        probs, beta = observations(self._fresh, rows, self._beta, self._channel)
         ends = np.cumsum(np.bincount(rows.stream.codes, minlength=len(names)))
         starts = np.append(0, ends)
         filtered = np.empty(probs.shape, self._fresh.probs.dtype)
@@ -114,7 +110,7 @@ class BatchFilter:
         self._time[numbers] = rows.time[order[ends - 1]]
         self._states = np.concatenate([self._states, self._initial_states(new.sum())])
         self._states[numbers] = states
-        return filtered if in_order else filtered[:, np.argsort(columns)]
+        return in_table_order(self._fresh, rows.classes, filtered)
 
     def _initial_states(self, streams: int) -> Array:
         """Return new states: rows of eta and alpha, as in a bank, or None for each stream."""
@@ -177,6 +173,29 @@ class BatchFilter:
                 states[i, 0], states[i, 1:] = f.state
             else:
                 states[i] = f.state
+
+
+def observations(
+    filter: Filter,  # noqa: A002
+    rows: Rows,
+    beta: Weights,
+    channel: Channels | None,
+) -> tuple[Floats, Floats]:
+    """Return the corrected rows (T, K), in the filter's order of classes, and their weights."""
+    columns = class_order(filter, rows.classes)
+    probs = rows.probs if _identity(columns) else rows.probs[:, columns]
+    probs = correct(probs, rows.source, channel, filter.probs.dtype)
+    return probs, row_weights(rows.source, beta)
+
+
+def in_table_order(filter: Filter, classes: tuple[str, ...], P: Array) -> Array:  # noqa: A002
+    """Return results (T, K) of a filter in the table's order of classes."""
+    columns = class_order(filter, classes)
+    return P if _identity(columns) else P[:, np.argsort(columns)]
+
+
+def _identity(columns: Ints) -> bool:
+    return bool(np.all(columns == np.arange(columns.size)))
 
 
 class Grouped(NamedTuple):

@@ -31,16 +31,16 @@ DataFrame = TypeVar("DataFrame")
 KINDS = ("polars", "pandas", "pyarrow")
 
 
-def with_results(rows: Rows, P: Array) -> Any:
+def with_results(frame: Any, classes: tuple[str, ...], P: Array) -> Any:
     """Return a table with the filtered probabilities of its rows, (T, K), as new columns."""
     nw = import_optional("narwhals")
     columns = np.ascontiguousarray(P.T)
-    backend = rows.frame.implementation
-    new = result_columns(rows.frame.columns, rows.classes)
+    backend = frame.implementation
+    new = result_columns(frame.columns, classes)
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
-    names = nw.new_series("class", list(rows.classes), nw.String, backend=backend)
+    names = nw.new_series("class", list(classes), nw.String, backend=backend)
     series.append(names[_most_probable(columns)])
-    return rows.frame.with_columns(*series).to_native()
+    return frame.with_columns(*series).to_native()
 
 
 def _most_probable(columns: Array) -> Array:

@@ -6,7 +6,7 @@ import glob
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._optional import import_optional
 from ._files import file_suffix, reading
@@ -60,6 +60,15 @@ class TableFile:
         """The number of rows; a text file is read to count them."""
         with reading(self.path):
             return int(self._scan.select(import_optional("polars").len()).collect().item())
+
+    @cached_property
+    def stream_rows(self) -> dict[Any, int]:
+        """The number of rows of each stream; the column ``stream`` is read to count them."""
+        if "stream" not in self.columns:
+            return {None: self.rows} if self.rows else {}
+        with reading(self.path):
+            counts = self._scan.group_by("stream").len().collect(engine="streaming")
+        return dict(zip(counts["stream"].to_list(), counts["len"].to_list(), strict=True))
 
     def parts(self, whole: bool = False) -> Iterator[pl.DataFrame]:
         """Read the rows in order, part by part; at least one part, even without rows."""
