@@ -79,7 +79,9 @@ class TableFile:
             for start in range(0, max(self.rows, 1), ROWS_AT_ONCE):
                 yield self._scan.slice(start, ROWS_AT_ONCE).collect()
         else:
-            batches = self._scan.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True)
+            # Cells of text take more memory than numbers.
+            at_once = max(ROWS_AT_ONCE // 2, 1)
+            batches = self._scan.collect_batches(chunk_size=at_once, maintain_order=True)
             first = next(batches, None)
             yield self._scan.head(0).collect() if first is None else first
             yield from batches
