@@ -10,12 +10,12 @@ from .cascade import AsyncCascade as AsyncCascade
 from .cascade import Cascade as Cascade
 from .cascade import CascadeState as CascadeState
 from .cascade import Step as Step
-from .config import load as load
 from .data import Recording as Recording
 from .data import filter_file as filter_file
 from .data import filter_table as filter_table
 from .data import read_table as read_table
 from .data import recordings as recordings
+from .data import smooth_table as smooth_table
 from .data import write_table as write_table
 from .evaluation import Comparison as Comparison
 from .evaluation import PolicyCurve as PolicyCurve
@@ -37,6 +37,7 @@ from .filters import VoteFilter as VoteFilter
 from .filters import smooth as smooth
 from .simulation import simulate as simulate
 from .tuning import Tuned as Tuned
+from .tuning import load as load
 from .tuning import tune as tune
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "replay",
     "simulate",
     "smooth",
+    "smooth_table",
     "tune",
     "write_table",
 ]

@@ -42,7 +42,7 @@ from .filters._dirichlet import DirichletFilter
 from .filters._sticky import StickyFilter
 from .policy import Adaptive, Periodic, Policy
 
-__all__ = ["KINDS", "POLICIES", "Config", "load", "read", "save"]
+__all__ = ["KINDS", "POLICIES", "Config", "read", "save"]
 
 _FILTERS = (
     DirichletFilter,
@@ -83,20 +83,6 @@ class Config(NamedTuple):
     beta: dict[str, float]
     channel: dict[str, Channel]
     policy: Policy | None = None
-
-
-def load(path: str | Path) -> Filter:
-    """Return the filter that a TOML file describes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(DirichletFilter(["walk", "sit"], 0.95), f"{folder}/walk.toml")
-    ...     load(f"{folder}/walk.toml")
-    DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode')
-    """
-    return read(path).filter
 
 
 def read(path: str | Path) -> Config:

@@ -70,7 +70,7 @@ def group_and_sort(
 
     `last` is the time of each stream's row before the first one here, NaN where there is none.
     """
-    order: Ints = np.lexsort((time, stream)) if sort else np.argsort(stream, kind="stable")
+    order: Ints = np.lexsort((time, stream)) if sort else stable_argsort(stream)
     t, which = time[order], stream[order]
     before = np.concatenate([t[:1], t[:-1]])
     first = np.flatnonzero(np.diff(which, prepend=-1))
@@ -88,3 +88,10 @@ def group_and_sort(
             "in order of time, or give sort=True",
         )
     return order, dt
+
+
+def stable_argsort(codes: Ints) -> Ints:
+    """Return the order of numbers from 0 on; those that are equal keep their order."""
+    # NumPy sorts 16 bits by radix: four times as fast.
+    narrow = codes.astype(np.uint16) if codes.max(initial=0) < 1 << 16 else codes
+    return np.argsort(narrow, kind="stable")
