@@ -162,3 +162,30 @@ def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Tun
     rule = dataclasses.replace(rule, _smoother=tuned)
     assert np.array_equal(rec.smooth(rule), tuned.smooth(rec))
     assert np.array_equal(rec.run(rule), rec.run(cf.HoldFilter(CLASSES), BETA))
+
+
+def test_a_replay_and_a_live_loop(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "walk.toml",
+        beta=BETA,
+        channel={"weak": CHANNEL},
+        policy=cf.policy.Periodic(every=3),
+    )
+    tuned = cf.load(path)
+    probs = np.random.default_rng(4).dirichlet(np.ones(3), (20, 2))
+    time = np.repeat(np.arange(20) * 5.0, 2)
+    rec = cf.Recording(time, ["weak", "strong"] * 20, probs.reshape(-1, 3), CLASSES)
+    f = cf.DirichletFilter(CLASSES, half_life=60.0)
+    rule = cf.policy.Periodic(every=3)
+    pieces = cf.replay(rec, rule, f, BETA, {"weak": CHANNEL})
+    assert pieces.calls["weak"] > pieces.calls["strong"] > 0
+    assert np.array_equal(cf.replay(rec, rule, tuned).probs, pieces.probs)
+    step = -1
+    sources = {"weak": lambda _: probs[step, 0], "strong": lambda _: probs[step, 1]}
+    loop, estimates = cf.Cascade(tuned, sources), []
+    for step in range(20):
+        estimates.append(loop.step(np.zeros(1), time=5.0 * step).probs)
+    assert np.array_equal(estimates, pieces.probs)
+    other: Any = cf.Cascade(tuned, sources, cf.policy.Periodic(every=2)).policy
+    assert other._options["every"] == 2
+    assert cf.AsyncCascade(tuned, sources, deadline=1.0)._weights == BETA

@@ -104,11 +104,12 @@ class BatchFilter:
         else:
             for share in shares:
                 work(share)
-        numbers[new] = np.arange(len(self), len(self) + new.sum())
-        self._number |= {names[i]: int(numbers[i]) for i in np.flatnonzero(new)}
-        self._time = np.concatenate([self._time, np.empty(new.sum())])
+        if new.any():
+            numbers[new] = np.arange(len(self), len(self) + new.sum())
+            self._number |= {names[i]: int(numbers[i]) for i in np.flatnonzero(new)}
+            self._time = np.concatenate([self._time, last[new]])
+            self._states = np.concatenate([self._states, states[new]])
         self._time[numbers] = rows.time[order[ends - 1]]
-        self._states = np.concatenate([self._states, self._initial_states(new.sum())])
         self._states[numbers] = states
         return in_table_order(self._fresh, rows.classes, filtered)
 

@@ -21,6 +21,10 @@ class FilterChain(Protocol):
         """The channel of each source, or None."""
 
     @property
+    def policy(self) -> Any:
+        """The policy that belongs to it, or None."""
+
+    @property
     def smoother(self) -> FilterChain:
         """What smooths; mostly itself."""
 
@@ -30,7 +34,9 @@ class FilterChain(Protocol):
 
 def is_chain(filter: Filter | FilterChain) -> TypeGuard[FilterChain]:  # noqa: A002
     """Return whether a filter comes with weights and channels."""
-    return all(hasattr(filter, name) for name in ("filter", "beta", "channel", "smoother"))
+    return all(
+        hasattr(filter, name) for name in ("filter", "beta", "channel", "policy", "smoother")
+    )
 
 
 def unpack(
