@@ -41,6 +41,7 @@ _HOME = {
     "Cascade": ".cascade",
     "CascadeState": ".cascade",
     "Step": ".cascade",
+    "Tracker": ".streaming",
     "simulate": ".simulation",
 }
 _MODULES = ("metrics", "plot", "policy")
@@ -65,6 +66,7 @@ __all__ = [
     "Step",
     "StickyFilter",
     "StickyState",
+    "Tracker",
     "Tuned",
     "VoteFilter",
     "__version__",

@@ -36,6 +36,7 @@ from .filters import StickyState as StickyState
 from .filters import VoteFilter as VoteFilter
 from .filters import smooth as smooth
 from .simulation import simulate as simulate
+from .streaming import Tracker as Tracker
 from .tuning import Tuned as Tuned
 from .tuning import load as load
 from .tuning import tune as tune
@@ -60,6 +61,7 @@ __all__ = [
     "Step",
     "StickyFilter",
     "StickyState",
+    "Tracker",
     "Tuned",
     "VoteFilter",
     "__version__",

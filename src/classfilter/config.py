@@ -42,7 +42,7 @@ from .filters._dirichlet import DirichletFilter
 from .filters._sticky import StickyFilter
 from .policy import Adaptive, Periodic, Policy
 
-__all__ = ["KINDS", "POLICIES", "Config", "read", "save"]
+__all__ = ["KINDS", "POLICIES", "Config", "parse", "read", "save"]
 
 _FILTERS = (
     DirichletFilter,
@@ -103,9 +103,14 @@ def read(path: str | Path) -> Config:
     """
     path = Path(path)
     try:
-        return _parse(_toml().loads(path.read_bytes().decode("utf-8-sig")))
+        return parse(path.read_bytes().decode("utf-8-sig"))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def parse(text: str) -> Config:
+    """Return what the text of a TOML file describes; see `read`."""
+    return _parse(_toml().loads(text))
 
 
 def _parse(content: dict[str, Any]) -> Config:

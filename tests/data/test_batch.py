@@ -14,7 +14,7 @@ import pytest
 import classfilter as cf
 from classfilter.data import _table_file
 from classfilter.data._batch import filter_file
-from classfilter.data._batch_filter import MIN_STREAMS_AT_ONCE
+from classfilter.filters._stream_runner import MIN_STREAMS_AT_ONCE
 from classfilter.data._table_file import TableFile
 from example_tables import FILES
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._typing import Floats, Ints
 from .._validation import RowError, first_text, require_1d
+from ..filters._stream_runner import stable_argsort
 
 _ISO = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-]\d\d):?(\d\d)?)"
 
@@ -88,10 +89,3 @@ def group_and_sort(
             "in order of time, or give sort=True",
         )
     return order, dt
-
-
-def stable_argsort(codes: Ints) -> Ints:
-    """Return the order of numbers from 0 on; those that are equal keep their order."""
-    # NumPy sorts 16 bits by radix: four times as fast.
-    narrow = codes.astype(np.uint16) if codes.max(initial=0) < 1 << 16 else codes
-    return np.argsort(narrow, kind="stable")

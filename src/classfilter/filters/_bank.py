@@ -14,6 +14,7 @@ from .. import _core
 from .._typing import Array
 from ._base import FilterType
 from ._dirichlet import DirichletFilter
+from ._stream_runner import StreamRows, StreamRunner, pack_state, stable_argsort, unpack_state
 
 FORMAT = 1
 MIN_ROWS_PER_THREAD = 2048
@@ -46,7 +47,7 @@ class Bank(Generic[FilterType]):
     def __init__(self, filter: FilterType, streams: int) -> None:  # noqa: A002
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
-        start = _pack(filter.state, getattr(filter, "dtype", np.dtype(np.float64)))
+        start = pack_state(filter.state, getattr(filter, "dtype", np.dtype(np.float64)))
         self.__setstate__((filter.copy(), start, np.tile(start, (streams, 1))))
 
     def __getstate__(self) -> tuple[FilterType, Array, Array]:
@@ -173,26 +174,77 @@ class Bank(Generic[FilterType]):
         streams = range(len(probs)) if which is None else which.tolist()
         after = states[streams]
         for i, stream in enumerate(streams):
-            self._filter.state = self._unpack(states[stream])
+            self._filter.state = unpack_state(self._filter, states[stream])
             out[i] = self._filter.update(probs[i], weights[i], times[i])
-            after[i] = _pack(self._filter.state, states.dtype)
+            after[i] = pack_state(self._filter.state, states.dtype)
         states[streams] = after
 
-    def _unpack(self, row: Array) -> Any:
-        """Return a row of the states as a state of the filter."""
-        like = self._filter.state
-        sizes = [np.size(part) for part in like]
-        pieces = np.split(row, np.cumsum(sizes)[:-1])
-        parts = [
-            piece.reshape(np.shape(part)) if np.ndim(part) else float(piece[0])
-            for piece, part in zip(pieces, like, strict=True)
-        ]
-        return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
+    def run(
+        self,
+        probs: ArrayLike,
+        beta: ArrayLike = 1.0,
+        dt: ArrayLike = 1.0,
+        *,
+        rows: ArrayLike,
+        threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Update streams with many observations, in their order.
+
+        Parameters
+        ----------
+        probs : array_like, shape (M, K)
+            The observations; a row of NaN only lets time pass.
+        beta, dt : float or array_like, shape (M,)
+            As in the filter's `run`; `dt` is the time since the observation of the same stream
+            before.
+        rows : array_like of int, shape (M,)
+            The stream that each observation belongs to; any of them many times.
+        threads : int, optional
+            As in `update`.
+
+        Returns
+        -------
+        ndarray, shape (M, K)
+            The filtered class probabilities, to the bit as by `update` for each observation in
+            turn. An invalid row raises ValueError, and nothing changes.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        s, *columns, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
+        streams = np.atleast_1d(np.asarray(rows))
+        if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows has shape {streams.shape} and type {streams.dtype}; it must be the stream "
+                f"number of each of the {len(s)} observations"
+            )
+        with self._lock:
+            out = _core.check_batch(len(s), self._single, s, *columns, None)
+            outside = (streams < 0) | (streams >= len(self))
+            if outside.any():
+                raise ValueError(
+                    f"rows names stream {streams[outside][0]}; the bank has streams 0 to "
+                    f"{len(self) - 1}"
+                )
+            used, codes = np.unique(streams, return_inverse=True)
+            states = self._states[used]
+            weights, times = (np.broadcast_to(x, len(s)) for x in columns)
+            order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
+            StreamRunner(self._filter).run(
+                states,
+                StreamRows(s, weights, times, order, counts),
+                out,
+                threads or os.cpu_count() or 1,
+            )
+            self._states[used] = states
+        return out
 
     def filter(self, stream: int) -> FilterType:
         """Return a new filter in the state of one stream."""
         with self._lock:
-            filter_, state = self._filter.copy(), self._unpack(self._states[stream].copy())
+            filter_, state = (
+                self._filter.copy(),
+                unpack_state(self._filter, self._states[stream].copy()),
+            )
         filter_.state = state
         return filter_
 
@@ -244,18 +296,21 @@ class Bank(Generic[FilterType]):
                     f"{path} has the classes {file['classes'].tolist()}, the bank {self._names()}"
                 )
             states = np.array(file["states"], order="C")
+        try:
+            self._replace_states(states)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    def _replace_states(self, states: Array) -> None:
         if states.dtype != self._start.dtype:
-            raise ValueError(f"{path} holds {states.dtype}, the bank {self._start.dtype}")
+            raise ValueError(f"it holds {states.dtype}, the bank {self._start.dtype}")
         if states.ndim != 2 or states.shape[1:] != self._start.shape:
             raise ValueError(
-                f"{path} has states of shape {states.shape}; a stream of the bank has "
+                f"it has states of shape {states.shape}; a stream of the bank has "
                 f"{len(self._start)} numbers, shape (N, {len(self._start)})"
             )
         with self._lock:
-            try:
-                self._check_states(states)
-            except ValueError as error:
-                raise ValueError(f"{path} is damaged: {error}") from None
+            self._check_states(states)
             self._states = states
 
     def _check_states(self, states: Array) -> None:
@@ -264,7 +319,7 @@ class Bank(Generic[FilterType]):
             return
         for stream, row in enumerate(states):
             try:
-                self._filter.state = self._unpack(row)
+                self._filter.state = unpack_state(self._filter, row)
             except ValueError as error:
                 raise ValueError(f"the state of stream {stream}: {error}") from None
 
@@ -273,8 +328,3 @@ class Bank(Generic[FilterType]):
 
     def _names(self) -> list[str]:
         return [str(name) for name in self.classes]
-
-
-def _pack(state: Any, dtype: np.dtype[Any]) -> Array:
-    """Return the numbers of a state as one row."""
-    return np.concatenate([np.ravel(part) for part in state]).astype(dtype)
