@@ -266,7 +266,7 @@ static PyObject *sticky_prior(PyObject *object, void *nothing) {
     return ready((Core *)object) ? sticky_row((Core *)object, ((Sticky *)object)->table) : NULL;
 }
 
-/* What cf_sticky_prepare computed: log_stay, fastest, the table (4, K), and the rates (K, K) or None. */
+/* What cf_sticky_prepare computed: log_stay, fastest, the table (3, K), and the rates (K, K) or None. */
 static PyObject *sticky_prepared(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     Sticky *of = (Sticky *)object;
@@ -275,7 +275,7 @@ static PyObject *sticky_prepared(PyObject *object, void *nothing) {
     size_t i, row;
     (void)nothing;
     if (!ready(self)) return NULL;
-    shape[0] = 4;
+    shape[0] = 3;
     shape[1] = (npy_intp)self->classes;
     table = PyArray_SimpleNew(2, shape, type_of(self));
     shape[0] = shape[1];
@@ -286,7 +286,7 @@ static PyObject *sticky_prepared(PyObject *object, void *nothing) {
         return NULL;
     }
     row = self->classes * size_of(self);
-    for (i = 0; i < 4; i++)
+    for (i = 0; i < 3; i++)
         memcpy((char *)PyArray_DATA((PyArrayObject *)table) + i * row,
                element(self, of->table, i * CF_STICKY_ROW(self->classes)), row);
     if (of->rates == NULL)

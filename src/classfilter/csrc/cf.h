@@ -206,7 +206,7 @@ typedef struct {
 #define CF_STICKY_SMALLEST 1e-30
 #define CF_STICKY_PART ((CF_BLOCK + 1) / 2)
 #define CF_STICKY_ROW(classes) (((classes) + CF_STICKY_PART - 1) / CF_STICKY_PART * CF_STICKY_PART)
-#define CF_STICKY_TABLE(classes) (4 * CF_STICKY_ROW(classes))
+#define CF_STICKY_TABLE(classes) (3 * CF_STICKY_ROW(classes))
 /* In double precision, with rates that have a well-conditioned basis of eigenvectors, modes make a new dt cost little more
    than the last one again; else it takes an exponential of a matrix. In rows of CF_STICKY_ROW numbers, zeros at their
    ends: the real parts of the eigenvalues, the imaginary parts, K rows V, K rows of V's inverse, and the transitions of

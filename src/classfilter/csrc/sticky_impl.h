@@ -49,27 +49,29 @@ static size_t pairs_of(const cf_sticky *f) {
 #define CF_FROM_MODES(classes, width) ((2 + (classes)) * (width))
 #define CF_UNIT(classes, width) ((2 + 2 * (classes)) * (width))
 
-/* Some columns of v matrix: two interleaved partial sums over the rows of the matrix. */
-CF_INLINE void vecmat_columns(size_t classes, size_t width, size_t columns, const cf_real *v, const cf_real *matrix,
-                              cf_real *out) {
-    cf_real even[2 * CF_STICKY_PART] = {0}, odd[2 * CF_STICKY_PART] = {0};
-    size_t i, b;
-    for (i = 0; i + 2 <= classes; i += 2, matrix += 2 * width) {
-        for (b = 0; b < columns; b++) even[b] += v[i] * matrix[b];
-        for (b = 0; b < columns; b++) odd[b] += v[i + 1] * matrix[width + b];
-    }
-    for (b = 0; i < classes && b < columns; b++) even[b] += v[i] * matrix[b];
-    for (b = 0; b < columns; b++) out[b] = even[b] + odd[b];
-}
-
-/* out = v matrix. Many columns at once keep a processor busy. */
+/* out = v matrix: two interleaved partial sums over the rows of the matrix, for two parts of the columns at a time, so
+   that four sums keep a processor busy; a last part alone. */
 CF_INLINE void vecmat(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
-    size_t j = 0;
-#if CF_BLOCK > 1
-    for (; j + 2 * CF_STICKY_PART <= width; j += 2 * CF_STICKY_PART)
-        vecmat_columns(classes, width, 2 * CF_STICKY_PART, v, matrix + j, out + j);
-#endif
-    for (; j < width; j += CF_STICKY_PART) vecmat_columns(classes, width, CF_STICKY_PART, v, matrix + j, out + j);
+    size_t i, j, b;
+    for (j = 0; j < width; j += 2 * CF_STICKY_PART) {
+        const size_t next = j + CF_STICKY_PART < width ? CF_STICKY_PART : 0; /* 0: the same part again */
+        cf_real even[CF_STICKY_PART] = {0}, odd[CF_STICKY_PART] = {0};
+        cf_real next_even[CF_STICKY_PART] = {0}, next_odd[CF_STICKY_PART] = {0};
+        for (i = 0; i + 2 <= classes; i += 2) {
+            const cf_real *const row = matrix + i * width + j;
+            for (b = 0; b < CF_STICKY_PART; b++) even[b] += v[i] * row[b];
+            for (b = 0; b < CF_STICKY_PART; b++) odd[b] += v[i + 1] * row[width + b];
+            for (b = 0; b < CF_STICKY_PART; b++) next_even[b] += v[i] * row[next + b];
+            for (b = 0; b < CF_STICKY_PART; b++) next_odd[b] += v[i + 1] * row[width + next + b];
+        }
+        if (i < classes) {
+            const cf_real *const row = matrix + i * width + j;
+            for (b = 0; b < CF_STICKY_PART; b++) even[b] += v[i] * row[b];
+            for (b = 0; b < CF_STICKY_PART; b++) next_even[b] += v[i] * row[next + b];
+        }
+        for (b = 0; b < CF_STICKY_PART; b++) out[j + b] = even[b] + odd[b];
+        for (b = 0; b < CF_STICKY_PART; b++) out[j + next + b] = next_even[b] + next_odd[b];
+    }
 }
 
 /* out = matrix v: each row in four interleaved partial sums. */
@@ -250,21 +252,20 @@ CF_INLINE void pass_time(const cf_sticky *f, size_t width, cf_real dt, cf_real *
 }
 
 /* Rows of the table. */
-enum { PRIOR, OVER_PRIOR, SHIFT, LEAST };
+enum { PRIOR, OVER_PRIOR, LEAST };
 
 /* Lets time pass, then takes one observation if there is one; p becomes the new estimate. */
-CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay *decay, cf_real *transition_cache,
+CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay decay, cf_real *transition_cache,
                        const cf_real *likelihood, cf_real *restrict p, cf_real *scratch) {
     const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
-    cf_real sum;
+    cf_real scale;
     size_t k;
     if (rates_of(f) == NULL) {
-        if (decay->dt != dt) *decay = make_decay(f, dt);
-        if (!(decay->leave > 0) && likelihood == NULL) return;
-        for (k = 0; k < width; k++) {
-            const cf_real passed = decay->keep * p[k] + decay->leave * prior[k];
-            p[k] = likelihood != NULL ? passed * likelihood[k] : passed;
-        }
+        if (!(decay.leave > 0) && likelihood == NULL) return;
+        if (likelihood != NULL)
+            for (k = 0; k < width; k++) p[k] = (decay.keep * p[k] + decay.leave * prior[k]) * likelihood[k];
+        else
+            for (k = 0; k < width; k++) p[k] = decay.keep * p[k] + decay.leave * prior[k];
     } else if (dt > 0) {
         pass_time(f, width, dt, transition_cache, p, scratch);
         for (k = 0; k < width; k++) p[k] = likelihood != NULL ? scratch[k] * likelihood[k] : scratch[k];
@@ -273,45 +274,85 @@ CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay *d
     } else {
         return;
     }
-    sum = cf_sum(width, p);
+    scale = 1 / cf_sum(width, p); /* one division: each takes as long as the rest of the loop below */
     for (k = 0; k < width; k++) {
-        p[k] /= sum;
+        p[k] *= scale;
         p[k] = p[k] > least[k] ? p[k] : least[k];
     }
+}
+
+/* s^beta for s from 1e-35 to 1e35 and beta from 0 to 1, as 2^(beta log2 s). The logarithm is that of cf_log_ratio(s, 1)
+   without the factor log 2. */
+CF_INLINE cf_real power(cf_real s, cf_real beta) {
+    const cf_bits half = (cf_bits)1 << (CF_MANTISSA_BITS - 1), away = (cf_bits)CF_AWAY << CF_MANTISSA_BITS;
+    const cf_bits k = (cf_to_bits(s) - CF_BITS_OF_ONE + away + half) >> CF_MANTISSA_BITS;
+    const cf_real minus_n = cf_from_bits(CF_BITS_OF_ONE + (k << CF_MANTISSA_BITS));
+    const cf_real exponent = cf_from_bits(k | CF_INTEGER) - (cf_from_bits(CF_INTEGER) + CF_AWAY);
+    const cf_real t = (s + minus_n) / (s - minus_n), v = t * t;
+    cf_real y, shifted, r, log_part, exp_part;
+    CF_POLYNOMIAL(log_part, v, CF_LOG);
+    y = beta * (exponent + (t + t * (v * log_part)) * CF_R(2.88539008177792681472)); /* 2 / log 2 */
+    shifted = y + CF_ROUND;
+    r = (y - (shifted - CF_ROUND)) * CF_R(0.693147180559945309417);
+    CF_POLYNOMIAL(exp_part, r, CF_EXP);
+    return cf_from_bits(cf_to_bits(1 + (r + r * r * exp_part)) + (cf_to_bits(shifted) << CF_MANTISSA_BITS));
 }
 
 #ifdef CF_SMALL
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
                            cf_real *transition_cache, cf_real *scratch) {
     const size_t classes = CF_COUNT(f->classes);
-    const cf_real *const over_prior = f->table + OVER_PRIOR * classes, *const shift = f->table + SHIFT * classes;
-    const cf_real floor = f->floor;
-    cf_decay decay = {-1, 1, 0};
+    const cf_real *const over_prior = f->table + OVER_PRIOR * classes, floor = f->floor;
+    cf_decay decay = {0, 1, 0};
     int seen = 0;
     size_t k;
     const cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
     if (status != CF_OK) return status;
     if (is_fractional(beta))
-        for (k = 0; seen && k < classes; k++) {
-            const cf_real s = observed[k] > floor ? observed[k] : floor;
-            scratch[k] = cf_exp_negative(beta * (cf_log_ratio(s, 1) - shift[k]));
-        }
+        for (k = 0; k < classes; k++)
+            scratch[k] = power((observed[k] > floor ? observed[k] : floor) * over_prior[k], beta);
     else
-        for (k = 0; seen && k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
-    advance(f, classes, dt, &decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
+        for (k = 0; k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
+    if (rates_of(f) == NULL) decay = make_decay(f, dt);
+    advance(f, classes, dt, decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
     return CF_OK;
 }
 #else
-/* Turns the first `rows` of s into s^beta over prior^beta, up to a factor that keeps exp's argument below zero. The
-   loops run through all rows at once, so that a processor overlaps them. */
-CF_INLINE void temper(const cf_sticky *f, size_t width, size_t rows, const cf_real *beta, cf_real *restrict s) {
-    const cf_real *restrict shift = f->table + SHIFT * width;
-    const size_t size = rows * width;
+/* Raises the first `rows` of s to their powers. With one power for all of them it is one loop, which a processor overlaps
+   best; the bits are the same. */
+CF_INLINE void temper(size_t width, size_t rows, const cf_real *powers, cf_real *restrict s) {
+    const cf_real beta = powers[0];
+    int one = 1;
     size_t i, k;
-    for (i = 0; i < size; i++) s[i] = cf_log_ratio(s[i], 1);
-    for (i = 0; i < rows; i++)
-        for (k = 0; k < width; k++) s[i * width + k] = beta[i] * (s[i * width + k] - shift[k]);
-    for (i = 0; i < size; i++) s[i] = cf_exp_negative(s[i]);
+    for (i = 1; i < rows; i++) one &= powers[i] == beta;
+    if (one)
+        for (i = 0; i < rows * width; i++) s[i] = power(s[i], beta);
+    else
+        for (i = 0; i < rows; i++, s += width)
+            for (k = 0; k < width; k++) s[k] = power(s[k], powers[i]);
+}
+
+/* make_decay of `count` <= CF_BLOCK rows, side by side where they are not all as the last one, *last. */
+CF_INLINE void block_decays(const cf_sticky *f, size_t count, const cf_real *dt, size_t dt_stride, cf_decay *last,
+                            cf_decay *decays) {
+    cf_real time[CF_BLOCK], kept[CF_BLOCK], left[CF_BLOCK];
+    int same = 1;
+    size_t j;
+    for (j = 0; j < CF_BLOCK; j++) {
+        time[j] = dt[(j < count ? j : 0) * dt_stride];
+        same &= time[j] == last->dt;
+    }
+    for (j = 0; same && j < CF_BLOCK; j++) decays[j] = *last;
+    if (same) return;
+    for (j = 0; j < CF_BLOCK; j++) kept[j] = cf_exp_negative(time[j] * f->log_stay);
+    for (j = 0; j < CF_BLOCK; j++) left[j] = -expm1_negative(time[j] * f->log_stay);
+    for (j = 0; j < CF_BLOCK; j++) {
+        const int whole = time[j] == 1 || !(f->stay > 0);
+        decays[j].dt = time[j];
+        decays[j].keep = time[j] == 0 ? 1 : whole ? f->stay : kept[j];
+        decays[j].leave = time[j] == 0 ? 0 : whole ? 1 - f->stay : left[j];
+    }
+    *last = decays[count - 1];
 }
 
 /* The likelihoods of `count` <= CF_BLOCK rows; NULL where nothing was seen. They do not wait for the state, so they come
@@ -336,15 +377,13 @@ CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, size_t c
         }
         likelihood[j] = seen ? s : NULL;
         if (!seen) continue;
-        if (weight < 1) {
-            for (k = 0; k < width; k++) s[k] = s[k] > floor ? s[k] : floor;
+        for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
+        if (weight < 1)
             powers[tempered++] = weight;
-        } else {
-            for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
+        else
             whole--;
-        }
     }
-    if (tempered > 0) temper(f, width, tempered, powers, all);
+    if (tempered > 0) temper(width, tempered, powers, all);
     return CF_OK;
 }
 
@@ -353,7 +392,7 @@ CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, 
                               cf_real *probs, cf_real *transition_cache, cf_real *scratch, size_t *row) {
     const size_t classes = f->classes;
     cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
-    cf_decay decay = make_decay(f, 1);
+    cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
     size_t i, j, k;
     for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
     for (i = 0; i < steps; i += CF_BLOCK) {
@@ -365,8 +404,9 @@ CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, 
             *row += i;
             return status;
         }
+        if (rates_of(f) == NULL) block_decays(f, count, dt + i * dt_stride, dt_stride, &decay, decays);
         for (j = 0; j < count; j++) {
-            advance(f, width, dt[(i + j) * dt_stride], &decay, transition_cache, likelihood[j], p, work);
+            advance(f, width, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
             if (probs != NULL)
                 for (k = 0; k < classes; k++) probs[(i + j) * classes + k] = p[k];
         }
@@ -398,7 +438,7 @@ CF_TARGETS cf_status cf_sticky_many(const cf_sticky *f, cf_real *states, const s
                                     size_t *row) {
     const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
     cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
-    cf_decay decay = make_decay(f, 1);
+    cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
     size_t i, j, k;
     cf_status status = cf_check(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
     for (i = 0; i < streams && status == CF_OK; i += CF_BLOCK) {
@@ -406,10 +446,12 @@ CF_TARGETS cf_status cf_sticky_many(const cf_sticky *f, cf_real *states, const s
         const cf_real *likelihood[CF_BLOCK];
         status = block_likelihoods(f, width, count, observed + i * classes, beta + i * beta_stride, beta_stride,
                                    dt + i * dt_stride, dt_stride, all, likelihood, row);
+        if (status == CF_OK && rates_of(f) == NULL)
+            block_decays(f, count, dt + i * dt_stride, dt_stride, &decay, decays);
         for (j = 0; j < count && status == CF_OK; j++) {
             cf_real *const state = states + (which == NULL ? i + j : which[i + j]) * classes;
             for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
-            advance(f, width, dt[(i + j) * dt_stride], &decay, transition_cache, likelihood[j], p, work);
+            advance(f, width, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
             for (k = 0; k < classes; k++) state[k] = p[k];
             for (k = 0; probs != NULL && k < classes; k++) probs[(i + j) * classes + k] = p[k];
         }
@@ -495,7 +537,7 @@ CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t steps, const 
 cf_status cf_sticky_prepare(cf_sticky *f, const cf_real *prior, cf_real *table) {
     const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE;
     const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
-    cf_real sum, smallest = 1, fastest = 0;
+    cf_real sum, fastest = 0;
     size_t i, j;
     if (classes < 2) return CF_BAD_CLASSES;
     if (!(f->stay >= 0 && f->stay <= 1)) return CF_BAD_STAY;
@@ -513,13 +555,10 @@ cf_status cf_sticky_prepare(cf_sticky *f, const cf_real *prior, cf_real *table) 
         }
         fastest = leave > fastest ? leave : fastest;
     }
-    for (i = 0; i < classes; i++) smallest = prior[i] < smallest ? prior[i] : smallest;
     for (i = 0; i < width; i++) {
         const int real = i < classes;
         table[PRIOR * width + i] = real ? prior[i] / sum : 0;
-        table[OVER_PRIOR * width + i] = real ? 1 / (prior[i] / sum) : 0;
-        /* the likelihood's largest value: no observation exceeds 1 + tolerance */
-        table[SHIFT * width + i] = cf_log_ratio(real ? prior[i] : smallest, smallest) + 2 * tolerance;
+        table[OVER_PRIOR * width + i] = real ? 1 / (prior[i] / sum) : 1;
         table[LEAST * width + i] = real ? (cf_real)CF_STICKY_SMALLEST : 0;
     }
     f->log_stay = f->stay > 0 ? cf_log_ratio(f->stay, 1) : 0;
