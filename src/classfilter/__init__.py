@@ -42,7 +42,7 @@ _HOME = {
     "Step": ".cascade",
     "simulate": ".simulation",
 }
-_MODULES = ("metrics", "plot", "policy")
+_MODULES = ("metrics", "plot", "policy", "sklearn")
 
 __all__ = [
     "AsyncCascade",
@@ -80,6 +80,7 @@ __all__ = [
     "recordings",
     "replay",
     "simulate",
+    "sklearn",
     "smooth",
     "tune",
     "write_table",
