@@ -11,8 +11,8 @@ import classfilter as cf
 PACKAGE = Path(cf.__file__).parent
 LAYERS = (
     {"_core", "_version", "_typing", "_public", "_atomic", "_optional", "_signals"},
-    {"_validation", "_metric_inputs"},
-    {"_settings"},
+    {"_validation"},
+    {"_settings", "_metric_inputs"},
     {"filters", "_channel", "metrics"},
     {"data", "policy"},
     {"config", "_checkpoint", "simulation"},
