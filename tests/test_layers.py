@@ -10,8 +10,8 @@ import classfilter as cf
 
 PACKAGE = Path(cf.__file__).parent
 LAYERS = (
-    {"_core", "_version", "_typing", "_public", "_atomic", "_optional", "_signals"},
-    {"_validation"},
+    {"_core", "_version", "_typing", "_public", "_atomic", "_optional", "_signals", "_colours"},
+    {"_validation", "_html"},
     {"_settings", "_metric_inputs"},
     {"filters", "_channel", "metrics"},
     {"data", "policy"},
