@@ -44,7 +44,7 @@ _HOME = {
     "Tracker": ".streaming",
     "simulate": ".simulation",
 }
-_MODULES = ("metrics", "plot", "policy")
+_MODULES = ("metrics", "plot", "policy", "sklearn")
 
 __all__ = [
     "AsyncCascade",
@@ -83,6 +83,7 @@ __all__ = [
     "recordings",
     "replay",
     "simulate",
+    "sklearn",
     "smooth",
     "smooth_table",
     "tune",

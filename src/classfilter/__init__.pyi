@@ -3,6 +3,7 @@
 from . import metrics as metrics
 from . import plot as plot
 from . import policy as policy
+from . import sklearn as sklearn
 from ._channel import Channel as Channel
 from ._channel import beta_from_confusion as beta_from_confusion
 from ._version import __version__ as __version__
@@ -78,6 +79,7 @@ __all__ = [
     "recordings",
     "replay",
     "simulate",
+    "sklearn",
     "smooth",
     "smooth_table",
     "tune",

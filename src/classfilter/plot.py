@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._colours import COLOURS as COLOURS
 from ._typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from .evaluation._comparison import Comparison
     from .evaluation._policy_curve import PolicyCurve
 
-#: Okabe and Ito's colours, neighbours far apart.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 HATCHES = ("", "", "////", "", "....", "", "", "")
 #: Hatching of the second, third and fourth eight classes.
 MORE_HATCHES = ("xxxx", "----", "oo")

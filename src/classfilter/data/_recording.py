@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._channel import Channels, correct
+from .._html import recording
 from .._typing import Array, Bools, Floats, Ints, Names, Weights
 from .._validation import (
     Factorized,
@@ -122,6 +123,12 @@ class Recording:
     def __repr__(self) -> str:
         names = f"classes {list(self.classes)}, sources {list(self.sources)}"
         return f"Recording({len(self)} rows, {names})"
+
+    def _repr_html_(self) -> str:
+        predicted = np.where(self.observed(), np.nan_to_num(self.probs).argmax(axis=1), -1)
+        lanes = [] if self.label is None else [("truth", self.label)]
+        lanes += [(name, np.where(self.source == name, predicted, -1)) for name in self.sources]
+        return recording(self.time, lanes, self.classes)
 
     @property
     def dt(self) -> Floats:

@@ -55,9 +55,9 @@ class Tracker:
     >>> import classfilter as cf
     >>> tracker = Tracker(cf.DirichletFilter(["rest", "move"]), {"weak": 0.5, "strong": 1.0})
     >>> tracker.update("ann", 0.0, "strong", [0.9, 0.1]).round(2)
-    array([0.98, 0.02])
+    array([1., 0.])
     >>> tracker.update("bob", 0.0, "weak", [0.2, 0.8]).round(2)
-    array([0.28, 0.72])
+    array([0.01, 0.99])
     >>> tracker.update_many(["ann", "bob"], [5.0, 5.0], "weak", [[0.4, 0.6], [0.3, 0.7]]).shape
     (2, 2)
     >>> len(tracker), tracker.label("ann")

@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from .._channel import Channel
+from .._html import block, table
 from .._settings import save
 from .._typing import Array
 from ..config import Config, read
@@ -114,6 +115,13 @@ class Tuned:
 
     def __str__(self) -> str:
         return self.explanation
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, f"{weight:.3g}", "yes" if self.channel.get(name) is not None else "no"]
+            for name, weight in self.beta.items()
+        ]
+        return block(self.explanation, table(["source", "weight", "channel"], rows))
 
 
 def load(path: str | PathLike[str]) -> Any:
