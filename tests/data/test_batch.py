@@ -14,8 +14,8 @@ import pytest
 import classfilter as cf
 from classfilter.data import _table_file
 from classfilter.data._batch import filter_file
-from classfilter.filters._stream_runner import MIN_STREAMS_AT_ONCE
 from classfilter.data._table_file import TableFile
+from classfilter.filters._stream_runner import MIN_STREAMS_AT_ONCE
 from example_tables import FILES
 
 BETA = {"weak": 0.1, "strong": 1.0}
