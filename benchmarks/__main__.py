@@ -13,5 +13,7 @@ for classes, rows in ((6, 2_000), (2, 5_000), (20, 1_000)):
 for streams, classes in ((10_000, 6), (10_000, 2), (2_000, 20), (500, 100)):
     cases.bank(streams, classes)
 cases.scaling(6, [10**power for power in range(7)])
+cases.few(6)
+cases.threads(100_000, 6)
 cases.algorithm_1()
 cases.imports()

@@ -14,7 +14,7 @@ from filterpy import discrete_bayes
 from hmmlearn import _hmmc
 from numpy.typing import NDArray
 
-from classfilter import Bank, DirichletFilter, reference, simulate
+from classfilter import Bank, DirichletFilter, StickyFilter, reference, simulate
 
 from .harness import Call, race, report
 
@@ -124,7 +124,7 @@ def stream(T: int, K: int) -> None:
     report(f"A stream, K = {K}, T = {T:,}, per step", times, goals)
 
 
-def successive_updates(bank: Bank, probs: Floats, beta: float | Floats) -> Call:
+def successive_updates(bank: Bank[Any], probs: Floats, beta: float | Floats) -> Call:
     """Return a call that updates the bank: stream n with row n, with row n + 1 at the next call.
 
     So each stream sees the rows of a stream: one repeated row would take its alpha to the limit.
@@ -192,6 +192,44 @@ def scaling(K: int, streams: Sequence[int]) -> None:
     each = {name: best[name] / count for name, (_, count) in competitors.items()}
     goals = {name: "150 ns" for name in each if name.startswith("Bank")} if K == 6 else {}
     report(f"Few and many streams, K = {K}, per stream", each, goals)
+
+
+def few(K: int) -> None:
+    """Time one update of one stream, of a bank and of a filter, from Python."""
+    calls = 1000
+    row = example_stream(64, K)[0]
+    observations = [row[i : i + 1] for i in range(64)]
+
+    def updates(bank: Bank[Any], **options: Any) -> Call:
+        rows = cycle(observations)
+        return repeat(lambda: bank.update(next(rows), 0.5, **options), calls)
+
+    dirichlet, sticky = DirichletFilter(K), StickyFilter(K)
+    single = cycle(row)
+    competitors = {
+        "DirichletFilter.update": repeat(lambda: dirichlet.update(next(single), 0.5), calls),
+        "Bank.update, rows=[5] of 1,000": updates(Bank(dirichlet, 1000), rows=[5]),
+        "Bank.update, a bank of 1": updates(Bank(dirichlet, 1)),
+        "Bank.update, sticky, rows=[5] of 1,000": updates(Bank(sticky, 1000), rows=[5]),
+    }
+    times = {name: seconds / calls for name, seconds in race(competitors).items()}
+    report(f"One stream, K = {K}, per call", times, dict.fromkeys([*times][1:], "2 µs"))
+
+
+def threads(N: int, K: int) -> None:
+    """Time one update of N streams on one thread and on two, by the clock on the wall."""
+    probs, _ = example_stream(N, K)
+    filters: dict[str, Any] = {"Dirichlet": DirichletFilter(K), "sticky": StickyFilter(K)}
+    for name, f in filters.items():
+        bank = Bank(f, N)
+
+        def update(threads: int, bank: Bank[Any] = bank) -> Call:
+            return lambda: bank.update(probs, 0.5, threads=threads)
+
+        calls = {f"{name}, one thread": update(1), f"{name}, two threads": update(2)}
+        times = {n: s / N for n, s in race(calls, clock=time.perf_counter).items()}
+        goals = {f"{name}, two threads": "0.5 on two idle cores"}
+        report(f"Threads, K = {K}, N = {N:,}, per stream", times, goals)
 
 
 def algorithm_1() -> None:

@@ -1,7 +1,8 @@
 """A large file: ``python -m benchmarks.files [rows]``.
 
 Makes a table of 1000 interleaved streams, 6 classes and two sources, as Parquet and as CSV; filters
-each with the command line; and compares with Polars reading and writing it as it is.
+each with the command line; and compares with Polars reading and writing it as it is. The processor
+time of both cores together tells how much of it is the filter's own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,12 +29,21 @@ if path.endswith("csv"):
 else:
     pl.scan_parquet(path).sink_parquet(out)
 """
-#: Runs a command and prints the largest memory that it or a child of it had, in kB.
-PEAK = """
+#: Runs a command and prints the largest memory that it had, in kB, and its processor time.
+USAGE = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(usage.ru_maxrss, usage.ru_utime + usage.ru_stime)
 """
+
+
+class Usage(NamedTuple):
+    """Seconds by the clock and of all processors, and the largest memory in bytes."""
+
+    seconds: float
+    processor: float
+    peak: int
 
 
 def make(path: Path, rows: int, part: int = 500_000) -> None:
@@ -55,13 +66,27 @@ def make(path: Path, rows: int, part: int = 500_000) -> None:
     pl.scan_parquet(folder / "*.parquet").sink_parquet(path, maintain_order=True)
 
 
-def measure(command: list[str]) -> tuple[float, int]:
-    """Return the seconds that a command takes, and its largest memory in bytes."""
+def measure(command: list[str]) -> Usage:
+    """Return what a command needs."""
     start = time.perf_counter()
     process = subprocess.run(
-        [sys.executable, "-c", PEAK, *command], capture_output=True, check=True
+        [sys.executable, "-c", USAGE, *command], capture_output=True, check=True
     )
-    return time.perf_counter() - start, 1024 * int(process.stdout)
+    seconds = time.perf_counter() - start
+    peak, processor = process.stdout.split()
+    return Usage(seconds, float(processor), 1024 * int(peak))
+
+
+def filter_alone(path: Path, steps: int = 200) -> float:
+    """Return the processor time of a row in the filter, without tables and files, on one core."""
+    columns = [f"p_{name}" for name in CLASSES]
+    df = pl.scan_parquet(path).head(steps * STREAMS).select(columns).collect()
+    blocks = df.to_numpy().reshape(-1, STREAMS, len(CLASSES))
+    bank = cf.Bank(cf.DirichletFilter(CLASSES, half_life=60.0), STREAMS)
+    start = time.process_time()
+    for step, probs in enumerate(blocks):
+        bank.update(probs, 1.0 if step % 12 == 0 else 0.1, 5.0, threads=1)
+    return (time.process_time() - start) / len(df)
 
 
 def equal_to_each_stream_alone(path: Path, out: Path, streams: range) -> bool:
@@ -87,7 +112,12 @@ def main(rows: int = 20_000_000) -> None:
         make(parquet, rows)
         pl.scan_parquet(parquet).sink_csv(csv)
         print(f"{rows:,} rows, {STREAMS} streams, {len(CLASSES)} classes, two sources")
-        print(f"{'':30}{'time':>8}{'rows per second':>16}{'peak memory':>14}{'ratio':>8}")
+        alone = filter_alone(parquet) if rows >= STREAMS else 0.0
+        print(f"the filter alone: {alone * 1e9:.0f} ns of a processor per row")
+        print(
+            f"{'':30}{'time':>8}{'rows per second':>16}{'peak memory':>14}{'ratio':>8}"
+            f"{'processor per row':>19}"
+        )
         options = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
         for path in (parquet, csv):
             out = folder / f"out{path.suffix}"
@@ -95,10 +125,12 @@ def main(rows: int = 20_000_000) -> None:
             filtered = measure(
                 [sys.executable, "-m", "classfilter", "filter", str(path), "-o", str(out), *options]
             )
-            for title, (seconds, peak) in {"Polars, a copy": copied, "filter": filtered}.items():
+            for title, usage in {"Polars, a copy": copied, "filter": filtered}.items():
                 print(
-                    f"{path.suffix[1:] + ': ' + title:30}{seconds:6.1f} s{rows / seconds:16,.0f}"
-                    f"{peak / 1e6:11,.0f} MB{seconds / copied[0]:8.1f}"
+                    f"{path.suffix[1:] + ': ' + title:30}{usage.seconds:6.1f} s"
+                    f"{rows / usage.seconds:16,.0f}{usage.peak / 1e6:11,.0f} MB"
+                    f"{usage.seconds / copied.seconds:8.1f}"
+                    f"{usage.processor / rows * 1e9:16,.0f} ns"
                 )
             same = equal_to_each_stream_alone(path, out, range(0, STREAMS, 100))
             print(f"{'':4}ten streams equal to run() on each alone, to the bit: {same}")

@@ -47,5 +47,6 @@ def stream(T: int, K: int) -> None:
     }
     best = race({**peers, **own, **powers}, seconds=3.0)
     times = {name: seconds / T for name, seconds in best.items()}
-    goals = dict.fromkeys(own, "<= 1") if K == 6 else {}
+    goals = dict.fromkeys([*own, *powers], "<= 1") if K == 6 else {}
+    goals["run, transitions, beta 1, every dt different"] = "<= 3 x beta 1, dt 5"
     report(f"The sticky filter, K = {K}, T = {T:,}, per step", times, goals)

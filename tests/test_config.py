@@ -73,7 +73,7 @@ def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
     assert same(restored.filter, f)
     assert restored.beta == beta
     assert list(restored.beta) == list(beta)
-    assert same(config.load(path), f)
+    assert same(config.read(path).filter, f)
     rows = np.random.default_rng(0).dirichlet(np.ones(len(f.classes)), 5)
     assert restored.filter.run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
 
@@ -272,7 +272,7 @@ def test_options_that_need_each_other(tmp_path: Path) -> None:
     prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
     f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
     config.save(f, tmp_path / "walk.toml")
-    assert same(config.load(tmp_path / "walk.toml"), f)
+    assert same(config.read(tmp_path / "walk.toml").filter, f)
 
 
 def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
     f.run([[0.0, 1.0]] * 9)
     before = f.alpha
     config.save(f, tmp_path / "walk.toml")
-    assert config.load(tmp_path / "walk.toml").state.alpha.tolist() == [2.0, 1.0]
+    assert config.read(tmp_path / "walk.toml").filter.state.alpha.tolist() == [2.0, 1.0]
     assert f.alpha.tobytes() == before.tobytes()
 
 
@@ -337,16 +337,16 @@ def test_errors_name_the_file_the_key_and_the_remedy(
     with pytest.raises(ValueError, match=rf"walk\.toml: .*({message})"):
         config.read(path)
     with pytest.raises(ValueError, match=rf"walk\.toml: .*({message})"):
-        config.load(path)
+        config.read(path)
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"walk\.toml: .*utf-8"):
-        config.load(path)
+        config.read(path)
     with pytest.raises(FileNotFoundError, match=r"nowhere\.toml"):
-        config.load(tmp_path / "nowhere.toml")
+        config.read(tmp_path / "nowhere.toml")
 
 
 @pytest.mark.parametrize(
@@ -389,13 +389,13 @@ def test_another_kind_needs_a_name_and_an_entry(
     monkeypatch.setattr(Slow, "_kind", "slow")
     monkeypatch.setitem(config.KINDS, "slow", SlowFilter)
     config.save(Slow(2, 0.5), tmp_path / "walk.toml")
-    assert same(config.load(tmp_path / "walk.toml"), Slow(2, 0.5))
+    assert same(config.read(tmp_path / "walk.toml").filter, Slow(2, 0.5))
 
 
 def test_numpy_numbers_as_classes(tmp_path: Path) -> None:
     classes: Any = np.arange(3)
     config.save(cf.DirichletFilter(classes), tmp_path / "walk.toml")
-    assert config.load(tmp_path / "walk.toml").classes == (0, 1, 2)
+    assert config.read(tmp_path / "walk.toml").filter.classes == (0, 1, 2)
 
 
 def test_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,4 +404,4 @@ def test_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "tomli", None)
     monkeypatch.setattr(sys, "version_info", (3, 10, 0))
     with pytest.raises(ImportError, match="needs tomli: pip install tomli"):
-        config.load(path)
+        config.read(path)

@@ -10,16 +10,16 @@ import classfilter as cf
 
 PACKAGE = Path(cf.__file__).parent
 LAYERS = (
-    {"_core", "_version", "_typing", "_public", "_atomic", "_optional", "_signals"},
-    {"_validation", "_metric_inputs"},
-    {"_settings"},
+    {"_core", "_version", "_typing", "_public", "_atomic", "_optional", "_signals", "_colours"},
+    {"_validation", "_html", "_plot_style"},
+    {"_settings", "_metric_inputs"},
     {"filters", "_channel", "metrics"},
     {"data", "policy"},
     {"config", "_checkpoint", "simulation"},
     {"tuning"},
     {"evaluation", "cascade"},
-    {"streaming", "embedded", "plot", "reference"},
-    {"demo"},
+    {"streaming", "embedded", "plot", "reference", "_filtered_classifier"},
+    {"demo", "sklearn"},
     {"cli"},
     {"__main__", "__init__"},
 )
@@ -96,5 +96,5 @@ def test_no_circle_within_a_room() -> None:
 
 def test_no_public_name_hides_a_module() -> None:
     rooms = {room(name) for name in modules(PACKAGE)}
-    public_modules = {"metrics", "plot", "policy"}
+    public_modules = {"metrics", "plot", "policy", "sklearn"}
     assert rooms & set(cf.__all__) == public_modules

@@ -186,13 +186,121 @@ def test_switches_are_counted_over_the_labelled_rows_only() -> None:
     assert metrics.count_switches([0, 1], [0, 5], [0, -1]) == (0.0, 0.0)
 
 
+NAMES = np.array(["walk", "sit", "run", "lie"])
+
+
+def named(indices: Ints) -> list[Any]:
+    return [None if k < 0 else NAMES[k] for k in indices]
+
+
+def test_names_equal_scikit_learn(sk: Any) -> None:
+    truth, probs = stream(3)
+    y, k = named(truth), NAMES[probs.argmax(axis=1)]
+    keep = truth >= 0
+    a, b = NAMES[truth[keep]], k[keep]
+    order = sorted(NAMES)
+    columns: list[Any] = [y, np.array(y, dtype=object), [math.nan if n is None else n for n in y]]
+    for names in columns:
+        assert metrics.accuracy(names, k) == pytest.approx(sk.accuracy_score(a, b), rel=1e-12)
+        f1 = sk.f1_score(a, b, average="macro")
+        assert metrics.macro_f1(names, k) == pytest.approx(f1, rel=1e-12)
+        np.testing.assert_array_equal(metrics.confusion(names, k), sk.confusion_matrix(a, b))
+    for classes in (None, order, list(NAMES)):
+        labels = order if classes is None else classes
+        np.testing.assert_array_equal(
+            metrics.confusion(y, k, classes=classes), sk.confusion_matrix(a, b, labels=labels)
+        )
+        recall = sk.recall_score(a, b, average=None, labels=labels)
+        np.testing.assert_allclose(metrics.sensitivity(y, k, classes=classes), recall, rtol=1e-12)
+        precise = sk.precision_score(a, b, average=None, labels=labels)
+        np.testing.assert_allclose(metrics.precision(y, k, classes=classes), precise, rtol=1e-12)
+        table = sk.multilabel_confusion_matrix(a, b, labels=labels)
+        np.testing.assert_allclose(
+            metrics.specificity(y, k, classes=classes),
+            table[:, 0, 0] / table[:, 0].sum(axis=1),
+            rtol=1e-12,
+        )
+    columns_in_order = [list(NAMES).index(name) for name in order]
+    assert metrics.log_loss(y, probs, 1e-12, classes=NAMES) == pytest.approx(
+        sk.log_loss(a, probs[keep][:, columns_in_order], labels=order), rel=1e-9
+    )
+
+
+def test_names_give_what_indices_give() -> None:
+    truth, probs = stream(4)
+    pred, time = probs.argmax(axis=1), np.arange(truth.size) * 5.0
+    y, k, names = named(truth), list(NAMES[pred]), {"classes": NAMES}
+    of_probs: list[Any] = [metrics.log_loss, metrics.brier, metrics.calibration_error]
+    for metric in of_probs:
+        assert metric(y, probs, **names) == metric(truth, probs)
+    of_classes: list[Any] = [metrics.accuracy, metrics.macro_f1, metrics.confusion]
+    for metric in of_classes:
+        for p in (probs, pred, k):
+            expected = metric(truth, pred)
+            np.testing.assert_array_equal(metric(y, p, **names), expected)
+            np.testing.assert_array_equal(metric(truth, p, **names), expected)
+    delay = metrics.detection_delay(truth, pred, time)
+    assert metrics.detection_delay(y, k, time) == delay
+    assert metrics.detection_delay(y, probs, time, classes=NAMES) == delay
+    switches = metrics.switches_per_hour(pred, time, truth)
+    assert metrics.switches_per_hour(k, time, y) == switches
+    assert metrics.switches_per_hour(probs, time, y, classes=NAMES) == switches
+    assert metrics.switches_per_hour(y, time) == metrics.switches_per_hour(truth, time)
+    assert metrics.count_switches(k, time, y) == metrics.count_switches(pred, time, truth)
+    whole = metrics.summary(truth, probs, time)
+    assert metrics.summary(y, probs, time, classes=NAMES) == whole
+    assert metrics.summary(y, k, time) == metrics.summary(truth, pred, time)
+
+
+def test_a_name_that_is_never_true_is_a_class() -> None:
+    counts = metrics.confusion(["a", "a"], ["a", "b"], classes=["c", "b", "a"])
+    assert counts.tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 1]]
+    assert metrics.confusion(["a", "a"], ["a", "b"]).tolist() == [[1, 1], [0, 0]]
+
+
+def test_names_of_series() -> None:
+    pandas = pytest.importorskip("pandas")
+    truth = pandas.Series(["walk", None, "sit"], dtype="category")
+    assert metrics.accuracy(truth, pandas.Series(["walk", "sit", "walk"])) == 0.5
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: metrics.accuracy([0, 1], [0]), "truth has shape"),
         (lambda: metrics.accuracy([-1, -1], [0, 1]), "no labelled row"),
         (lambda: metrics.accuracy([0.5], [0]), "truth must hold class indices"),
-        (lambda: metrics.accuracy([0], ["a"]), "pred must hold class indices"),
+        (lambda: metrics.accuracy([0], [b"a"]), "pred must hold class indices"),
+        (
+            lambda: metrics.accuracy([0], ["a"]),
+            "pred has names, such as 'a', but truth has indices; give classes",
+        ),
+        (
+            lambda: metrics.log_loss(["a"], [[0.5, 0.5]]),
+            "truth has names, such as 'a', but probs has columns; give classes",
+        ),
+        (
+            lambda: metrics.brier(["a"], [[0.5, 0.5]], classes=["a", "b", "c"]),
+            "classes has 3 names, but probs 2 columns",
+        ),
+        (
+            lambda: metrics.accuracy(["a", "b"], ["a", "x"], classes=["a", "b"]),
+            r"pred in row 1 is 'x'; the classes are \['a', 'b'\]: give one of them, an index from "
+            "0 to 1, or -1 where it is unknown",
+        ),
+        (
+            lambda: metrics.detection_delay(np.array(["a", 1], object), ["a", "b"], [0, 1]),
+            r"truth in row 1 is 1; the classes are \['a', 'b'\]: give a name, or None",
+        ),
+        (
+            lambda: metrics.switches_per_hour([0, 2], [0, 1], classes=["a", "b"]),
+            "pred in row 1 is 2; the classes are",
+        ),
+        (lambda: metrics.accuracy(np.array([None]), ["a"]), "no labelled row"),
+        (
+            lambda: metrics.confusion(["a"], ["b"], 3),
+            "n_classes is 3, but there are 2 classes; leave it out",
+        ),
         (lambda: metrics.accuracy([0], [-1]), "negative class index"),
         (lambda: metrics.accuracy([0], [[[1.0]]]), "must be \\(T, K\\)"),
         (lambda: metrics.accuracy([0, 0], [[1.0, 0.0], [math.nan, 1.0]]), "row 1: not finite"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from classfilter import Comparison, demo, plot
+from classfilter import Comparison, PolicyCurve, Recording, demo, plot
+from classfilter._plot_style import band
 from classfilter.evaluation._comparison import Measure, Row
+from classfilter.evaluation._policy_curve import Point
 from classfilter.simulation._simulate import simulate
 
 pytest.importorskip("matplotlib")
@@ -143,8 +146,88 @@ def test_timeline_leaves_gaps_and_unlabelled_rows_empty() -> None:
 
 
 def test_classes_look_different() -> None:
-    looks = {(plot._band(c)["facecolor"], plot._band(c)["hatch"]) for c in range(32)}
-    assert len(looks) == 32
+    looks = {(band(c)["facecolor"], band(c)["hatch"]) for c in range(128)}
+    assert len(looks) == 128
+    assert len({band(c)["hatch"] for c in range(16)}) == 16  # without colour
+
+
+START = 1_714_550_400.0  # 2024-05-01T08:00:00Z
+
+
+def date_ticks(axes: Any) -> list[str]:
+    axes.figure.draw_without_rendering()
+    ticks = [label.get_text() for label in axes.get_xticklabels() if label.get_text()]
+    return [*ticks, axes.xaxis.get_offset_text().get_text()]
+
+
+def test_dates_are_drawn_in_their_zone() -> None:
+    (axes,) = plot.timeline(START + TIME * 60, TRUTH, {}, CLASSES, zone="Europe/Berlin").axes
+    assert axes.get_xlabel() == "Time (Europe/Berlin)"
+    ticks = date_ticks(axes)  # 10:00 to 12:00 there, in summer
+    assert ticks[0] == "10:00"
+    assert ticks[-1] == "2024-May-01"
+    from matplotlib.dates import num2date
+
+    _, begin, end, _ = bars(axes)[0]
+    shown = [num2date(x).timestamp() for x in (begin, end)]  # type: ignore[no-untyped-call]
+    assert shown == pytest.approx([START, START + 8 * 300], abs=1e-3)
+
+
+def test_ticks_are_whole_hours_of_the_zone() -> None:
+    (axes,) = plot.timeline(START + TIME * 300, TRUTH, {}, CLASSES, zone="Asia/Kolkata").axes
+    assert {tick[-3:] for tick in date_ticks(axes)[:-1]} <= {":00", "-02"}
+
+
+def test_times_that_are_dates_are_drawn_as_dates() -> None:
+    berlin = timezone(timedelta(hours=2))
+    dates = [datetime(2024, 5, 1, 10, tzinfo=berlin) + timedelta(minutes=5 * i) for i in range(T)]
+    naive = np.array(
+        [date.astimezone(timezone.utc).replace(tzinfo=None) for date in dates], "M8[s]"
+    )
+    text = [date.isoformat() for date in dates]
+    times: list[Any] = [dates, naive, text]
+    for time, label, first in zip(
+        times, ("UTC+02:00", "UTC", "UTC"), ("10", "08", "08"), strict=True
+    ):
+        (axes,) = plot.probabilities(time, TRUTH, probs(0), METHODS, strong=STRONG).axes
+        assert axes.get_xlabel() == f"Time ({label})"
+        assert date_ticks(axes)[0] == f"{first}:00"
+
+
+def test_an_overview_draws_dates_in_a_zone() -> None:
+    rec = Recording(START + TIME * 60, "weak", probs(0), CLASSES)
+    plain = plot.overview(rec, probs(1), strong="weak").axes[2]
+    assert plain.get_xlabel() == "Time (min)"
+    assert plain.get_xlim() == pytest.approx((0, 120))
+    zoned = plot.overview(rec, probs(1), strong="weak", zone=timezone.utc).axes
+    assert [axes.get_xlabel() for axes in zoned] == ["", "", "Time (UTC)"]
+    assert date_ticks(zoned[2])[0] == "08:00"
+    assert zoned[0].get_xlim() == zoned[2].get_xlim()
+
+
+@pytest.mark.parametrize("width", [8, 30])
+def test_long_legends_stay_on_the_figure(width: int) -> None:
+    names = [f"{k:02d}{'m' * (width - 2)}" for k in range(12)]
+    figure = plot.timeline(np.arange(12.0), np.arange(12), {}, names)
+    figure.draw_without_rendering()
+    frame = figure.axes[0].get_legend()
+    assert frame is not None
+    assert frame.get_window_extent().x1 <= figure.bbox.x1
+    assert frame.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
+    assert legend(figure.axes[0]) == names
+
+
+def test_the_policy_curve_hides_nothing() -> None:
+    few, many = Point(24, 10.0, 0.5), Point(6, 100.0, 0.9)
+    figure = plot.policy_curve(PolicyCurve([few, many], [few, many], 0.5, True, 2, 100))
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    frame, (note,) = axes.get_legend(), axes.texts
+    assert frame is not None
+    assert frame.get_window_extent().y0 >= axes.get_window_extent().y1
+    assert note.get_window_extent().x0 >= axes.get_window_extent().x1
+    assert note.get_window_extent().x1 <= figure.bbox.x1
+    assert legend(axes) == ["Periodic", "Adaptive"]
 
 
 def test_the_axes_of_the_caller_are_used() -> None:
@@ -211,6 +294,11 @@ def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
             "Truth has class 2, but classes has 2",
         ),
         (lambda: plot.timeline(TIME, None, {}, CLASSES), "nothing to draw"),
+        (
+            lambda: plot.timeline(TIME, TRUTH, {}, CLASSES, zone="Mars/Olympus"),
+            "zone is 'Mars/Olympus'; it must be a time zone such as",
+        ),
+        (lambda: plot.timeline([0, np.nan], [0, 0], {}, CLASSES), "time in row 1 is nan"),
     ],
 )
 def test_errors_name_the_argument(call: Any, message: str) -> None:

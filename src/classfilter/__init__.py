@@ -26,9 +26,10 @@ _HOME = {
     "filter_table": ".data",
     "read_table": ".data",
     "recordings": ".data",
+    "smooth_table": ".data",
     "write_table": ".data",
-    "load": ".config",
     "Tuned": ".tuning",
+    "load": ".tuning",
     "tune": ".tuning",
     "Comparison": ".evaluation",
     "PolicyCurve": ".evaluation",
@@ -40,9 +41,10 @@ _HOME = {
     "Cascade": ".cascade",
     "CascadeState": ".cascade",
     "Step": ".cascade",
+    "Tracker": ".streaming",
     "simulate": ".simulation",
 }
-_MODULES = ("metrics", "plot", "policy")
+_MODULES = ("metrics", "plot", "policy", "sklearn")
 
 __all__ = [
     "AsyncCascade",
@@ -64,6 +66,7 @@ __all__ = [
     "Step",
     "StickyFilter",
     "StickyState",
+    "Tracker",
     "Tuned",
     "VoteFilter",
     "__version__",
@@ -80,7 +83,9 @@ __all__ = [
     "recordings",
     "replay",
     "simulate",
+    "sklearn",
     "smooth",
+    "smooth_table",
     "tune",
     "write_table",
 ]

@@ -3,6 +3,7 @@
 from . import metrics as metrics
 from . import plot as plot
 from . import policy as policy
+from . import sklearn as sklearn
 from ._channel import Channel as Channel
 from ._channel import beta_from_confusion as beta_from_confusion
 from ._version import __version__ as __version__
@@ -10,12 +11,12 @@ from .cascade import AsyncCascade as AsyncCascade
 from .cascade import Cascade as Cascade
 from .cascade import CascadeState as CascadeState
 from .cascade import Step as Step
-from .config import load as load
 from .data import Recording as Recording
 from .data import filter_file as filter_file
 from .data import filter_table as filter_table
 from .data import read_table as read_table
 from .data import recordings as recordings
+from .data import smooth_table as smooth_table
 from .data import write_table as write_table
 from .evaluation import Comparison as Comparison
 from .evaluation import PolicyCurve as PolicyCurve
@@ -36,7 +37,9 @@ from .filters import StickyState as StickyState
 from .filters import VoteFilter as VoteFilter
 from .filters import smooth as smooth
 from .simulation import simulate as simulate
+from .streaming import Tracker as Tracker
 from .tuning import Tuned as Tuned
+from .tuning import load as load
 from .tuning import tune as tune
 
 __all__ = [
@@ -59,6 +62,7 @@ __all__ = [
     "Step",
     "StickyFilter",
     "StickyState",
+    "Tracker",
     "Tuned",
     "VoteFilter",
     "__version__",
@@ -75,7 +79,9 @@ __all__ = [
     "recordings",
     "replay",
     "simulate",
+    "sklearn",
     "smooth",
+    "smooth_table",
     "tune",
     "write_table",
 ]

@@ -379,12 +379,11 @@ def correct(probs: Floats, source: Factorized, channel: Channels | None, dtype: 
     channel = {} if channel is None else channel
     if all(channel.get(name) is None for name in source.categories):
         return probs
-    probs = probs.astype(dtype)
     corrected = probs.copy()
     for i, name in enumerate(source.categories):
         if channel.get(name) is not None:
             rows = source.codes == i
-            corrected[rows] = correct_source(channel, name, probs[rows])
+            corrected[rows] = correct_source(channel, name, probs[rows].astype(dtype))
     return corrected
 
 

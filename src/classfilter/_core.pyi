@@ -24,16 +24,17 @@ class Dirichlet:
     def reset(self) -> None: ...
     def _update_many(
         self,
-        states: NDArray[Any] | None,
-        which: NDArray[np.uintp] | None,
-        probs: ArrayLike,
-        beta: ArrayLike,
-        dt: ArrayLike,
-        out: NDArray[Any] | None,
+        states: NDArray[Any],
+        which: NDArray[np.intp] | None,
+        probs: NDArray[Any],
+        beta: NDArray[Any],
+        dt: NDArray[Any],
+        out: NDArray[Any],
         start: int,
         stop: int,
         /,
     ) -> None: ...
+    def _check_states(self, states: NDArray[Any], /) -> None: ...
     def _restore(self, eta: float, alpha: ArrayLike, /) -> None: ...
     @property
     def probs(self) -> NDArray[Any]: ...
@@ -55,7 +56,21 @@ class Sticky:
     def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> NDArray[Any]: ...
     def reset(self) -> None: ...
     def _transitions(self, dt: float, /) -> NDArray[Any]: ...
+    def _set_modes(self, numbers: NDArray[np.float64], pairs: int, /) -> None: ...
     def _backward(self, likelihood: ArrayLike, dt: ArrayLike, /) -> NDArray[Any]: ...
+    def _update_many(
+        self,
+        states: NDArray[Any],
+        which: NDArray[np.intp] | None,
+        probs: NDArray[Any],
+        beta: NDArray[Any],
+        dt: NDArray[Any],
+        out: NDArray[Any],
+        start: int,
+        stop: int,
+        /,
+    ) -> None: ...
+    def _check_states(self, states: NDArray[Any], /) -> None: ...
     def _restore(self, probs: ArrayLike, /) -> None: ...
     @property
     def probs(self) -> NDArray[Any]: ...
@@ -107,6 +122,26 @@ def check_row(
 def check_rows(
     classes: int, probs: ArrayLike, beta: ArrayLike, dt: ArrayLike, /
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def as_streams(rows: ArrayLike, /) -> NDArray[np.intp]: ...
+def check_streams(which: NDArray[np.intp], streams: int, /) -> None: ...
+def as_batch(
+    classes: int,
+    single: bool,
+    probs: ArrayLike,
+    beta: ArrayLike,
+    dt: ArrayLike,
+    rows: ArrayLike | None,
+    /,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[np.intp] | None]: ...
+def check_batch(
+    streams: int,
+    single: bool,
+    probs: NDArray[Any],
+    beta: NDArray[Any],
+    dt: NDArray[Any],
+    which: NDArray[np.intp] | None,
+    /,
+) -> NDArray[Any]: ...
 def apply_channel(
     log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
 ) -> NDArray[Any]: ...

@@ -2,12 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._typing import Floats, Ints
+from ._typing import Array, Floats, Ints
+from ._validation import RowError, text_names
+
+Names = Iterable[Any] | None
+"""The names of the classes, where they are given."""
+
+
+class Inputs(NamedTuple):
+    """Truth and prediction with indices for names, and the number of classes where it is known."""
+
+    truth: Any
+    pred: Array
+    K: int | None
+
+
+def without_names(
+    truth: ArrayLike | None, pred: ArrayLike, classes: Names, name: str = "pred"
+) -> Inputs:
+    """Replace names of classes by their indices.
+
+    Without `classes`, they are the names that occur, sorted. `name` is that of the prediction.
+    """
+    p = _as_array(pred)
+    columns = {name: p} if truth is None else {"truth": _as_array(truth), name: p}
+    named = {key: a for key, a in columns.items() if a.dtype.kind == "O" and a.ndim == 1}
+    words = [(key, cell) for key, a in named.items() for cell in a if isinstance(cell, str)]
+    if classes is not None:
+        names = text_names(classes)
+        if p.ndim == 2 and p.shape[1] != len(names):
+            raise ValueError(f"classes has {len(names)} names, but {name} {p.shape[1]} columns")
+        known: dict[Any, int] = {k: k for k in range(-1, len(names))}
+        remedy = f"give one of them, an index from 0 to {len(names) - 1}, or -1 where it is unknown"
+    elif words:
+        names = tuple(sorted({cell for _, cell in words}))
+        known = {-1: -1}
+        remedy = "give a name, or None where it is unknown"
+        for key, a in columns.items():
+            if key not in named:
+                raise ValueError(
+                    f"{words[0][0]} has names, such as {words[0][1]!r}, but {key} has "
+                    f"{'columns' if a.ndim == 2 else 'indices'}; give classes, the names in order"
+                )
+    else:
+        return Inputs(columns.get("truth"), p, None)
+    known |= {cell: k for k, cell in enumerate(names)}
+    for key, a in columns.items():
+        if a.ndim == 1:
+            columns[key] = _indices(key, a, known, names, remedy)
+    return Inputs(columns.get("truth"), columns[name], len(names))
+
+
+def _as_array(column: ArrayLike) -> Array:
+    """Return an array in which None and NaN stay what they are beside text."""
+    a = np.asarray(column)
+    return np.asarray(column, dtype=np.object_) if a.dtype.kind == "U" else a
+
+
+def _indices(
+    name: str, a: Array, known: dict[Any, int], names: tuple[str, ...], remedy: str
+) -> Ints:
+    """Return the index of each cell; -1 for None and NaN."""
+    indices: Ints = np.full(a.size, -1, dtype=np.intp)
+    for row, cell in enumerate(a.tolist()):
+        if cell is None or cell != cell:
+            continue
+        if cell not in known:
+            rest = f" is {cell!r}; the classes are {list(names)}: {remedy}"
+            raise RowError(name, row, rest)
+        indices[row] = known[cell]
+    return indices
 
 
 def true_classes(truth: ArrayLike, rows: int) -> Ints:
@@ -46,20 +116,32 @@ def finite_probs(probs: ArrayLike) -> Floats:
     return p
 
 
-def labelled_pair(truth: ArrayLike, pred: ArrayLike) -> tuple[Ints, Ints]:
+class Pair(NamedTuple):
+    """True and predicted classes of the labelled rows, and K where it is known."""
+
+    truth: Ints
+    pred: Ints
+    K: int | None
+
+
+def labelled_pair(truth: ArrayLike, pred: ArrayLike, classes: Names = None) -> Pair:
     """Return true and predicted classes of the labelled rows."""
-    k = predicted_classes(pred)
-    y = true_classes(truth, k.size)
+    y, p, K = without_names(truth, pred, classes)
+    k = predicted_classes(p)
+    y = true_classes(y, k.size)
     keep = labelled(y)
     if k[keep].min() < 0:
         raise ValueError("pred has a negative class index in a labelled row")
-    return y[keep], k[keep]
+    return Pair(y[keep], k[keep], p.shape[1] if p.ndim == 2 else K)
 
 
-def labelled_probs(truth: ArrayLike, probs: ArrayLike) -> tuple[Ints, Floats]:
+def labelled_probs(
+    truth: ArrayLike, probs: ArrayLike, classes: Names = None
+) -> tuple[Ints, Floats]:
     """Return truth and probabilities of the labelled rows."""
-    p = finite_probs(probs)
-    y = true_classes(truth, len(p))
+    y, p, _ = without_names(truth, probs, classes, "probs")
+    p = finite_probs(p)
+    y = true_classes(y, len(p))
     keep = labelled(y)
     if y.max() >= p.shape[1]:
         raise ValueError(f"truth has class {y.max()}, but probs has only {p.shape[1]} columns")

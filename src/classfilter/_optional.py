@@ -6,11 +6,11 @@ import importlib
 from typing import Any
 
 
-def import_optional(name: str) -> Any:
-    """Import a library that only tables and files need."""
+def import_optional(name: str, extra: str = "tables") -> Any:
+    """Import a library that only an extra needs: by default, that of tables and files."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"this needs {name}, which is not installed: pip install 'classfilter[tables]'"
+            f"this needs {name}, which is not installed: pip install 'classfilter[{extra}]'"
         ) from error

@@ -87,6 +87,17 @@ def save(
     [beta]
     weak = 0.1
     """
+    with atomic_write(path) as file:
+        file.write(to_toml(filter, beta, channel, policy).encode())
+
+
+def to_toml(
+    filter: Any,  # noqa: A002
+    beta: Mapping[str, float] | None = None,
+    channel: Mapping[str, Any] | None = None,
+    policy: Any = None,
+) -> str:
+    """Return what `save` writes."""
     kind = _kind(filter)
     for name in filter.classes:
         if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
@@ -118,9 +129,7 @@ def save(
     for title, entries in sections.items():
         lines += ["", f"[{title}]"]
         lines += [f"{_key(key)} = {_value(value)}" for key, value in entries.items()]
-    text = "\n".join(lines) + "\n"
-    with atomic_write(path) as file:
-        file.write(text.encode())
+    return "\n".join(lines) + "\n"
 
 
 def _kind(configured: object) -> str:

@@ -131,11 +131,16 @@ def check_weight(name: str, value: Any) -> float:
 def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
     """Return a copy of probabilities (T, K), checked by the C core as a filter checks them."""
     p = _matrix(probs, len(classes))
+    check_probabilities(p, classes)
+    return p
+
+
+def check_probabilities(probs: Floats, classes: tuple[str, ...]) -> None:
+    """Let the C core check probabilities (T, K), as a filter checks them."""
     try:
-        _core.check_rows(len(classes), p, 1.0, 0.0)
+        _core.check_rows(len(classes), probs, 1.0, 0.0)
     except ValueError as error:
         raise _row_error(error, classes) from None
-    return p
 
 
 def _row_error(error: ValueError, classes: tuple[str, ...]) -> RowError:

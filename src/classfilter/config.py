@@ -42,7 +42,7 @@ from .filters._dirichlet import DirichletFilter
 from .filters._sticky import StickyFilter
 from .policy import Adaptive, Periodic, Policy
 
-__all__ = ["KINDS", "POLICIES", "Config", "load", "read", "save"]
+__all__ = ["KINDS", "POLICIES", "Config", "parse", "read", "save"]
 
 _FILTERS = (
     DirichletFilter,
@@ -85,20 +85,6 @@ class Config(NamedTuple):
     policy: Policy | None = None
 
 
-def load(path: str | Path) -> Filter:
-    """Return the filter that a TOML file describes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(DirichletFilter(["walk", "sit"], 0.95), f"{folder}/walk.toml")
-    ...     load(f"{folder}/walk.toml")
-    DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode')
-    """
-    return read(path).filter
-
-
 def read(path: str | Path) -> Config:
     """Read a TOML file: a filter, the weights and channels of the sources, and a policy.
 
@@ -117,9 +103,14 @@ def read(path: str | Path) -> Config:
     """
     path = Path(path)
     try:
-        return _parse(_toml().loads(path.read_bytes().decode("utf-8-sig")))
+        return parse(path.read_bytes().decode("utf-8-sig"))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def parse(text: str) -> Config:
+    """Return what the text of a TOML file describes; see `read`."""
+    return _parse(_toml().loads(text))
 
 
 def _parse(content: dict[str, Any]) -> Config:

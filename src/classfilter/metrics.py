@@ -1,8 +1,10 @@
 """Metrics of class estimates: accuracy, calibration, stability and delay.
 
 Every function takes the true classes ``truth`` (T,) and a prediction: class probabilities (T, K)
-or class indices (T,). Rows with ``truth < 0`` are unlabelled and left out. Of several
-equal probabilities the first counts.
+or classes (T,). Classes are indices, with -1 where unknown, or names, with None. The names of
+columns and indices are ``classes``; it can be left out where all are names, and then they are the
+names that occur, sorted. Rows without a true class are left out. Of several equal probabilities the
+first counts.
 """
 
 from __future__ import annotations
@@ -13,33 +15,39 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._metric_inputs import (
+    Names,
     increasing,
     labelled_pair,
     labelled_probs,
     predicted_classes,
     true_classes,
+    without_names,
 )
 from ._typing import Floats, Ints
 
 
-def accuracy(truth: ArrayLike, pred: ArrayLike) -> float:
+def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:
     """Return the share of labelled rows whose predicted class is the true one.
 
     Examples
     --------
     >>> accuracy([0, 1, 1, -1], [0, 1, 0, 0])
     0.6666666666666666
+    >>> accuracy(["walk", "sit"], [[0.8, 0.2], [0.6, 0.4]], classes=["walk", "sit"])
+    0.5
     """
-    y, k = labelled_pair(truth, pred)
+    y, k, _ = labelled_pair(truth, pred, classes)
     return float(np.mean(y == k))
 
 
-def confusion(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -> Ints:
+def confusion(
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+) -> Ints:
     """Count how often class ``i`` was predicted as ``j``.
 
     Parameters
     ----------
-    truth, pred : array_like
+    truth, pred, classes
         See the top of this module.
     n_classes : int, optional
         K, where `pred` holds indices and not every class occurs.
@@ -54,16 +62,19 @@ def confusion(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -
     >>> confusion([0, 0, 1], [0, 1, 1]).tolist()
     [[1, 1], [0, 1]]
     """
-    y, k = labelled_pair(truth, pred)
-    shape = np.shape(pred)
+    y, k, known = labelled_pair(truth, pred, classes)
+    if n_classes and known not in (None, n_classes):
+        raise ValueError(f"n_classes is {n_classes}, but there are {known} classes; leave it out")
     least = int(max(y.max(), k.max())) + 1
-    K = n_classes or (shape[1] if len(shape) == 2 else least)
+    K = n_classes or known or least
     if least > K:
         raise ValueError(f"class {least - 1} occurs, but there are only {K} classes (0 to {K - 1})")
     return np.bincount(y * K + k, minlength=K * K).reshape(K, K)
 
 
-def sensitivity(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -> Floats:
+def sensitivity(
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+) -> Floats:
     """Return ``TP / (TP + FN)`` of each class (K,); NaN for one that never occurs. Also: recall.
 
     Examples
@@ -71,11 +82,13 @@ def sensitivity(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None)
     >>> sensitivity([0, 0, 1], [0, 1, 1]).tolist()
     [0.5, 1.0]
     """
-    c = confusion(truth, pred, n_classes)
+    c = confusion(truth, pred, n_classes, classes=classes)
     return _ratio(np.diag(c), c.sum(axis=1))
 
 
-def precision(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -> Floats:
+def precision(
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+) -> Floats:
     """Return ``TP / (TP + FP)`` of each class (K,); NaN for one that is never predicted.
 
     Examples
@@ -83,11 +96,13 @@ def precision(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -
     >>> precision([0, 0, 1], [0, 1, 1]).tolist()
     [1.0, 0.5]
     """
-    c = confusion(truth, pred, n_classes)
+    c = confusion(truth, pred, n_classes, classes=classes)
     return _ratio(np.diag(c), c.sum(axis=0))
 
 
-def specificity(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None) -> Floats:
+def specificity(
+    truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None, *, classes: Names = None
+) -> Floats:
     """Return ``TN / (TN + FP)`` of each class (K,); NaN where every row is of that class.
 
     Examples
@@ -95,13 +110,13 @@ def specificity(truth: ArrayLike, pred: ArrayLike, n_classes: int | None = None)
     >>> specificity([0, 0, 1], [0, 1, 1]).tolist()
     [1.0, 0.5]
     """
-    c = confusion(truth, pred, n_classes)
+    c = confusion(truth, pred, n_classes, classes=classes)
     false_alarms = c.sum(axis=0) - np.diag(c)
     negatives = c.sum() - c.sum(axis=1)
     return _ratio(negatives - false_alarms, negatives)
 
 
-def macro_f1(truth: ArrayLike, pred: ArrayLike) -> float:
+def macro_f1(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:
     """Return the mean over classes of ``2 TP / (2 TP + FP + FN)``.
 
     The mean is over the classes that occur, as true or as predicted ones.
@@ -111,23 +126,27 @@ def macro_f1(truth: ArrayLike, pred: ArrayLike) -> float:
     >>> macro_f1([0, 0, 1], [0, 1, 1])
     0.6666666666666666
     """
-    c = confusion(truth, pred)
+    c = confusion(truth, pred, classes=classes)
     f1 = _ratio(2 * np.diag(c), c.sum(axis=0) + c.sum(axis=1))
     return float(np.nanmean(f1))
 
 
-def log_loss(truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3) -> float:
+def log_loss(
+    truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3, *, classes: Names = None
+) -> float:
     """Return the mean of ``-log p[truth]``, in nats.
 
     Parameters
     ----------
-    truth : array_like of int (T,)
-        True classes; negative is unlabelled.
+    truth : array_like (T,)
+        True classes.
     probs : array_like (T, K)
         Class probabilities; each row is scaled to the sum 1.
     floor : float
         Probabilities are raised to this first, because a zero would cost infinitely much. The
         default is that of the filters; near 0 the loss mostly counts how often a zero was wrong.
+    classes : iterable of K names, optional
+        See the top of this module.
 
     Examples
     --------
@@ -136,13 +155,13 @@ def log_loss(truth: ArrayLike, probs: ArrayLike, floor: float = 1e-3) -> float:
     """
     if not 0 < floor < 1:
         raise ValueError(f"floor is {floor}; it must lie between 0 and 1")
-    y, p = labelled_probs(truth, probs)
+    y, p = labelled_probs(truth, probs, classes)
     p = np.maximum(p, floor)
     p = p / p.sum(axis=1, keepdims=True)
     return float(-np.mean(np.log(p[np.arange(y.size), y])))
 
 
-def brier(truth: ArrayLike, probs: ArrayLike) -> float:
+def brier(truth: ArrayLike, probs: ArrayLike, *, classes: Names = None) -> float:
     """Return the mean of ``sum_k (p_k - [k = truth])^2``: 0 is perfect, 2 the worst.
 
     Examples
@@ -150,12 +169,14 @@ def brier(truth: ArrayLike, probs: ArrayLike) -> float:
     >>> brier([0, 1], [[1.0, 0.0], [0.5, 0.5]])
     0.25
     """
-    y, p = labelled_probs(truth, probs)
+    y, p = labelled_probs(truth, probs, classes)
     hit = p[np.arange(y.size), y]
     return float(np.mean((p * p).sum(axis=1) - 2 * hit + 1))
 
 
-def calibration_error(truth: ArrayLike, probs: ArrayLike, bins: int = 15) -> float:
+def calibration_error(
+    truth: ArrayLike, probs: ArrayLike, bins: int = 15, *, classes: Names = None
+) -> float:
     """Return the expected calibration error of the predicted class.
 
     With the rows sorted into equal bins of their confidence ``max_k p_k``, it is
@@ -169,7 +190,7 @@ def calibration_error(truth: ArrayLike, probs: ArrayLike, bins: int = 15) -> flo
     """
     if bins < 1:
         raise ValueError(f"bins is {bins}; it must be 1 or more")
-    y, p = labelled_probs(truth, probs)
+    y, p = labelled_probs(truth, probs, classes)
     confidence = p.max(axis=1)
     excess = (p.argmax(axis=1) == y) - confidence
     bin_of = np.clip(np.ceil(confidence * bins).astype(np.intp) - 1, 0, bins - 1)
@@ -181,20 +202,24 @@ def switches_per_hour(
     time: ArrayLike,
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
+    *,
+    classes: Names = None,
 ) -> float:
     """Return how often the predicted class changes per hour.
 
     Parameters
     ----------
     pred : array_like (T, K) or (T,)
-        Probabilities or class indices. Rows with a negative index are left out.
+        Probabilities or classes. Rows without a class are left out.
     time : array_like (T,)
         Seconds, increasing.
-    truth : array_like of int (T,), optional
-        Leave out rows where this is negative, so that both rates are over the same rows.
+    truth : array_like (T,), optional
+        Leave out rows without a true class, so that both rates are over the same rows.
     max_gap : float, optional
         Neighbouring rows further apart than these seconds count neither as a change nor as time;
         ten times the median step by default. Rows left out interrupt the stream in the same way.
+    classes : iterable of K names, optional
+        See the top of this module.
 
     Returns
     -------
@@ -206,7 +231,7 @@ def switches_per_hour(
     >>> switches_per_hour([0, 0, 1, 1, 0], [0, 900, 1800, 2700, 3600])
     2.0
     """
-    switches, hours = count_switches(pred, time, truth, max_gap)
+    switches, hours = count_switches(pred, time, truth, max_gap, classes=classes)
     return switches / hours if hours > 0 else float("nan")
 
 
@@ -215,6 +240,8 @@ def count_switches(
     time: ArrayLike,
     truth: ArrayLike | None = None,
     max_gap: float | None = None,
+    *,
+    classes: Names = None,
 ) -> tuple[float, float]:
     """Return how often the predicted class changes, and the hours; see `switches_per_hour`.
 
@@ -223,11 +250,12 @@ def count_switches(
     >>> count_switches([0, 0, 1, 1, 0], [0, 900, 1800, 2700, 3600])
     (2.0, 1.0)
     """
-    k = predicted_classes(pred)
+    y, p, _ = without_names(truth, pred, classes)
+    k = predicted_classes(p)
     t = increasing(time, k.size)
     keep = k >= 0
-    if truth is not None:
-        keep &= true_classes(truth, k.size) >= 0
+    if y is not None:
+        keep &= true_classes(y, k.size) >= 0
     joined = _joined(t, keep, max_gap)
     hours = float(np.diff(t)[joined].sum()) / 3600
     return float((np.diff(k)[joined] != 0).sum()), hours
@@ -243,7 +271,12 @@ class Delay(NamedTuple):
 
 
 def detection_delay(
-    truth: ArrayLike, pred: ArrayLike, time: ArrayLike, max_gap: float | None = None
+    truth: ArrayLike,
+    pred: ArrayLike,
+    time: ArrayLike,
+    max_gap: float | None = None,
+    *,
+    classes: Names = None,
 ) -> Delay:
     """Measure how long it takes until a change of the true class is detected.
 
@@ -255,7 +288,7 @@ def detection_delay(
 
     Parameters
     ----------
-    truth, pred : array_like
+    truth, pred, classes
         See the top of this module.
     time : array_like (T,)
         Seconds, increasing.
@@ -274,8 +307,9 @@ def detection_delay(
     >>> detection_delay([0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1], [0, 5, 10, 15, 20, 25])
     Delay(median=5.0, mean=5.0, missed=0.5, changes=2)
     """
-    k = predicted_classes(pred)
-    y = true_classes(truth, k.size)
+    true, p, _ = without_names(truth, pred, classes)
+    k = predicted_classes(p)
+    y = true_classes(true, k.size)
     t = increasing(time, y.size)
     joined = _joined(t, y >= 0, max_gap)
     cut = ~joined | (np.diff(y) != 0)  # a segment ends between these two rows
@@ -296,17 +330,25 @@ def detection_delay(
     return Delay(float(np.median(delay)), float(delay.mean()), missed, delay.size)
 
 
-def summary(truth: ArrayLike, probs: ArrayLike, time: ArrayLike | None = None) -> dict[str, float]:
+def summary(
+    truth: ArrayLike,
+    probs: ArrayLike,
+    time: ArrayLike | None = None,
+    *,
+    classes: Names = None,
+) -> dict[str, float]:
     """Return every metric that is one number.
 
     Parameters
     ----------
-    truth : array_like of int (T,)
+    truth : array_like (T,)
         True classes.
     probs : array_like (T, K) or (T,)
-        Probabilities; or class indices, and then the metrics of probabilities are left out.
+        Probabilities; or classes, and then the metrics of probabilities are left out.
     time : array_like (T,), optional
         Seconds; without it, the metrics over time are left out.
+    classes : iterable of K names, optional
+        See the top of this module.
 
     Returns
     -------
@@ -321,6 +363,7 @@ def summary(truth: ArrayLike, probs: ArrayLike, time: ArrayLike | None = None) -
     >>> s["accuracy"], round(s["brier"], 3), len(s)
     (1.0, 0.15, 5)
     """
+    truth, probs, _ = without_names(truth, probs, classes, "probs")
     result = {"accuracy": accuracy(truth, probs), "macro_f1": macro_f1(truth, probs)}
     if np.ndim(probs) == 2:
         result["log_loss"] = log_loss(truth, probs)

@@ -1,7 +1,7 @@
 """Figures of class probabilities over time. Matplotlib is imported when a figure is drawn.
 
 Colours are Okabe and Ito's, which the colour-blind can distinguish; lines differ in their dashes
-and bands in their hatching too, for prints in grey.
+and bands in their hatching too, for prints in grey. No legend covers data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._colours import COLOURS as COLOURS
+from ._plot_style import LEGEND_LINE, TimeAxis, Zone, band, find_zone, legend_above, time_axis
+from ._plot_style import LINES as LINES
 from ._typing import Floats, Ints
+from .data._timestamps import seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,19 +26,6 @@ if TYPE_CHECKING:
     from .evaluation._comparison import Comparison
     from .evaluation._policy_curve import PolicyCurve
 
-#: Okabe and Ito's colours, neighbours far apart.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-HATCHES = ("", "", "////", "", "....", "", "", "")
-#: Hatching of the second, third and fourth eight classes.
-MORE_HATCHES = ("xxxx", "----", "oo")
-LINES: tuple[dict[str, Any], ...] = (
-    {"color": "#E69F00", "linestyle": (0, (5, 2)), "linewidth": 1.6},
-    {"color": "#009E73", "linestyle": (0, (6, 1.5, 1, 1.5)), "linewidth": 1.6},
-    {"color": "#0072B2", "linestyle": "-", "linewidth": 2.2},
-    {"color": "#CC79A7", "linestyle": (0, (1, 1)), "linewidth": 1.8},
-    {"color": "#D55E00", "linestyle": (0, (8, 2, 1, 2, 1, 2)), "linewidth": 1.6},
-)
-
 
 def probabilities(
     time: ArrayLike,
@@ -43,6 +34,7 @@ def probabilities(
     methods: Mapping[str, ArrayLike],
     *,
     strong: ArrayLike | None = None,
+    zone: Zone = None,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw the probability of the true class over time: the ideal is a line at 1.
@@ -50,7 +42,7 @@ def probabilities(
     Parameters
     ----------
     time : array_like (T,)
-        Seconds, increasing.
+        Seconds or dates, increasing.
     truth : array_like of int (T,)
         True classes; rows with a negative one stay empty.
     raw : array_like (T, K)
@@ -59,6 +51,9 @@ def probabilities(
         Estimates by name, drawn as lines in this order.
     strong : array_like of bool (T,), optional
         Where the strong classifier was called: a vertical grid line and a larger dot.
+    zone : str or tzinfo, optional
+        Draw dates in this time zone, such as "Europe/Berlin"; times are UNIX seconds then. By
+        default, dates where `time` has them, and else minutes or hours.
     ax : matplotlib Axes, optional
         Where to draw; by default, on a new figure.
 
@@ -77,8 +72,8 @@ def probabilities(
     called = np.zeros(t.size, dtype=bool) if strong is None else np.asarray(strong, dtype=bool)
     if called.shape != t.shape:
         raise ValueError(f"strong has shape {called.shape}; it must be {t.shape} like time")
-    axes = _axes(ax, height=3.4)
-    x = t / _seconds(t)
+    axes, axis = _axes(ax, height=3.4), time_axis(t, find_zone(time, zone))
+    x = axis.x(t)
     p = _true_class_probs("raw", raw, y)
     dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": "black", "zorder": 3}
     axes.plot(x[~called], p[~called], label="Raw", markersize=2.2, **dots)
@@ -92,7 +87,8 @@ def probabilities(
         axes.plot(np.insert(x, cut, x[cut]), p, label=name, zorder=4, **LINES[i % len(LINES)])
     axes.set_ylabel("Probability of the true class")
     axes.set_ylim(-0.03, 1.03)
-    return _finish(axes, t, *axes.get_legend_handles_labels())
+    handles, names = axes.get_legend_handles_labels()
+    return _finish(axes, axis, t, handles, names, ax is None)
 
 
 def timeline(
@@ -101,6 +97,7 @@ def timeline(
     methods: Mapping[str, ArrayLike],
     classes: Sequence[str],
     *,
+    zone: Zone = None,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw the class over time as coloured bands: the truth, then one row per method.
@@ -108,14 +105,17 @@ def timeline(
     Parameters
     ----------
     time : array_like (T,)
-        Seconds, increasing. A row lasts until the next; over a gap of more than ten median steps
-        the bands are interrupted.
+        Seconds or dates, increasing. A row lasts until the next; over a gap of more than ten median
+        steps the bands are interrupted.
     truth : array_like of int (T,) or None
         True classes, drawn on top; negative is left empty.
     methods : mapping of str to array_like (T, K) or (T,)
         Probabilities or class indices by name, drawn downwards in this order.
     classes : sequence of str
         Names of the K classes. The legend shows those that occur.
+    zone : str or tzinfo, optional
+        Draw dates in this time zone, such as "Europe/Berlin"; times are UNIX seconds then. By
+        default, dates where `time` has them, and else minutes or hours.
     ax : matplotlib Axes, optional
         Where to draw; by default, on a new figure.
 
@@ -142,23 +142,24 @@ def timeline(
         if k.max() >= len(classes):
             raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
         labels[name] = k
-    axes = _axes(ax, height=0.9 + 0.4 * len(rows))
+    axes, axis = _axes(ax, height=0.9 + 0.4 * len(rows)), time_axis(t, find_zone(time, zone))
     step = np.append(np.diff(t), _step(t))
     step[step > 10 * _step(t)] = _step(t)  # the last row before a gap
     for row, k in enumerate(labels.values()):
         joined = (np.diff(k) == 0) & (np.diff(t) <= 10 * _step(t))
         first = np.concatenate([[0], np.flatnonzero(~joined) + 1])
         last = np.append(first[1:] - 1, t.size - 1)
-        bars = np.column_stack([t[first], t[last] + step[last] - t[first]]) / _seconds(t)
+        start, end = axis.x(t[first]), axis.x(t[last] + step[last])
+        bars = np.column_stack([start, end - start])
         for c in np.unique(k[k >= 0]):
-            axes.broken_barh(bars[k[first] == c].tolist(), (row - 0.4, 0.8), **_band(c))
+            axes.broken_barh(bars[k[first] == c].tolist(), (row - 0.4, 0.8), **band(c))
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     seen = [int(c) for c in np.unique(np.concatenate(list(labels.values()))) if c >= 0]
     names = [classes[c] for c in seen]
-    return _finish(axes, t, [Patch(**_band(c)) for c in seen], names)
+    return _finish(axes, axis, t, [Patch(**band(c)) for c in seen], names, ax is None)
 
 
 def overview(
@@ -167,6 +168,7 @@ def overview(
     *,
     rows: slice = slice(None),
     strong: str | None = None,
+    zone: Zone = None,
 ) -> Figure:
     """Draw a recording: the classes over time, and the probabilities, raw and filtered.
 
@@ -180,11 +182,14 @@ def overview(
         Which rows to draw; all by default.
     strong : str, optional
         The source whose rows are marked.
+    zone : str or tzinfo, optional
+        Draw dates in this time zone, such as "Europe/Berlin": for a recording whose times were
+        dates. By default, minutes or hours from the first row of the recording.
 
     Returns
     -------
     matplotlib Figure
-        To be saved by the caller. Time counts from the first row of the recording.
+        To be saved by the caller.
 
     Examples
     --------
@@ -203,26 +208,28 @@ def overview(
         raise ValueError("there is nothing to draw: the recording has no rows")
     last = np.flatnonzero(np.diff(rec.time, append=np.inf) > 0)
     last = np.intersect1d(last, np.arange(len(rec))[rows])
-    t, raw, P = (rec.time - rec.time[0])[last], rec.probs[last], P[last]
+    start = rec.time[0] if zone is None else 0.0
+    t, raw, P = (rec.time - start)[last], rec.probs[last], P[last]
+    axis = time_axis(t, find_zone(t, zone))
     called = np.isin(rec.time[last], rec.time[rec.source == strong])
     truth = None if rec.label is None else rec.label[last]
     figure = Figure(figsize=(9.0, 6.0), dpi=200, layout="constrained")
     top, middle, bottom = figure.subplots(3, 1, height_ratios=(2, 3, 3), sharex=True)
     predicted = np.where(np.isnan(raw[:, 0]), -1, np.nan_to_num(raw).argmax(axis=1))
-    timeline(t, truth, {"Raw": predicted, "Filtered": P}, rec.classes, ax=top)
+    timeline(t, truth, {"Raw": predicted, "Filtered": P}, rec.classes, zone=zone, ax=top)
     for axes, name, p in ((middle, "Raw", raw), (bottom, "Filtered", P)):
-        _stacked(axes, t, p)
+        _stacked(axes, axis, t, p)
         axes.set_ylabel(name)
         axes.label_outer()
     top.set_xlabel("")
     if called.any():
-        x = t[called] / _seconds(t)
+        x = axis.x(t[called])
         above = {"transform": middle.get_xaxis_transform(), "clip_on": False}
         middle.plot(x, np.full(x.size, 1.03), "kv", markersize=3.5, **above)
         middle.set_title(
             f"Probabilities; a mark is a call of {strong}", fontsize=9, loc="left", pad=10
         )
-    bottom.set_xlabel("Time (min)" if _seconds(t) == 60 else "Time (h)")
+    axis.draw(bottom)
     return figure
 
 
@@ -295,14 +302,12 @@ def policy_curve(curve: PolicyCurve, *, ax: Axes | None = None) -> Figure:
         ax.plot(calls, accuracy, mark, color=colour, markersize=4.5, label=name)
     ax.axhline(100 * curve.strong_accuracy, color="0.5", linewidth=0.9, linestyle=":")
     ax.annotate(
-        " strong alone, every step",
-        (0.0, 100 * curve.strong_accuracy),
+        "strong alone,\nevery step",
+        (1.02, 100 * curve.strong_accuracy),
         xycoords=("axes fraction", "data"),
-        ha="left",
-        va="bottom",
+        va="center",
         fontsize=8,
         color="0.35",
-        zorder=1,
     )
     ax.set_xscale("log")
     ticks: list[float] = []
@@ -315,39 +320,31 @@ def policy_curve(curve: PolicyCurve, *, ax: Axes | None = None) -> Figure:
     ax.set_ylabel("Accuracy, %" if curve.labelled else "Agreement with the strong classifier, %")
     ax.grid(axis="y", linewidth=0.4)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="lower right")
+    legend_above(ax, *ax.get_legend_handles_labels())
     figure = ax.figure
     assert isinstance(figure, Figure)
     return figure
 
 
-def _stacked(axes: Axes, t: Floats, p: Floats) -> None:
+def _stacked(axes: Axes, axis: TimeAxis, t: Floats, p: Floats) -> None:
     """Draw the probabilities of the classes stacked; a row lasts until the next."""
     step = _step(t)
     gap = np.flatnonzero(np.diff(t) > 10 * step)
-    x = np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step) / _seconds(t)
+    x = axis.x(np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step))
     filled = np.insert(p, gap + 1, np.nan, axis=0)
     edges = np.cumsum(np.vstack([filled, filled[-1:]]), axis=1)
     below = np.zeros(len(edges))
     for c, above in enumerate(edges.T):
-        axes.fill_between(x, below, above, step="post", **_band(c))
+        axes.fill_between(x, below, above, step="post", **band(c))
         below = above
     axes.set_ylim(0, 1)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _band(c: int) -> dict[str, Any]:
-    """Return colour and hatching of class c, different for the first 32 classes."""
-    again, i = divmod(c, len(COLOURS))
-    hatch = MORE_HATCHES[(again - 1) % len(MORE_HATCHES)] if again else HATCHES[i]
-    soft = (1.0, 1.0, 1.0, 0.6)
-    return {"facecolor": COLOURS[i], "hatch": hatch, "edgecolor": soft, "linewidth": 0.0}
-
-
 def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
-    t, k = np.asarray(time, dtype=np.float64), np.asarray(labels)
-    if t.ndim != 1 or t.size < 1 or not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0):
-        raise ValueError(f"time has shape {t.shape}; it must be (T,), finite and increasing")
+    t, k = seconds(time), np.asarray(labels)
+    if t.size < 1 or np.any(np.diff(t) <= 0):
+        raise ValueError(f"time has shape {t.shape}; it must be (T,), and increasing")
     if k.shape != t.shape:
         raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time")
     return t, k.astype(np.intp)
@@ -366,35 +363,33 @@ def _step(t: Floats) -> float:
     return float(np.median(np.diff(t))) if t.size > 1 else 1.0
 
 
-def _seconds(t: Floats) -> float:
-    """Return the seconds in the unit of the axis: a minute, or an hour for long streams."""
-    return 60.0 if t[-1] - t[0] <= 2 * 3600 else 3600.0
-
-
 def _axes(ax: Axes | None, height: float) -> Axes:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(9.0, height), layout="constrained").subplots() if ax is None else ax
 
 
-def _finish(axes: Axes, t: Floats, handles: Sequence[Any], names: Sequence[str]) -> Figure:
-    """Label the time axis, put the legend above the data, remove the frame."""
+def _finish(
+    axes: Axes,
+    axis: TimeAxis,
+    t: Floats,
+    handles: Sequence[Any],
+    names: Sequence[str],
+    own: bool,
+) -> Figure:
+    """Label the time axis, put the legend above the data, remove the frame.
+
+    A figure of our own grows with its legend.
+    """
     from matplotlib.figure import Figure
 
-    axes.set_xlim(t[0] / _seconds(t), (t[-1] + _step(t)) / _seconds(t))
-    axes.set_xlabel("Time (min)" if _seconds(t) == 60 else "Time (h)")
+    axes.set_xlim(*axis.x(np.array([t[0], t[-1] + _step(t)])))
+    axis.draw(axes)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(
-        handles,
-        names,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.01),
-        ncols=min(len(names), 6),
-        frameon=False,
-        borderaxespad=0.0,
-        handlelength=2.4,
-    )
+    lines = legend_above(axes, handles, names)
     figure = axes.figure
     while not isinstance(figure, Figure):  # a part of a figure
         figure = figure.figure
+    if own:
+        figure.set_figheight(figure.get_figheight() + (lines - 1) * LEGEND_LINE)
     return figure

@@ -15,6 +15,7 @@ import classfilter as cf
 from classfilter.data import _table_file
 from classfilter.data._batch import filter_file
 from classfilter.data._table_file import TableFile
+from classfilter.filters._stream_runner import MIN_STREAMS_AT_ONCE
 from example_tables import FILES
 
 BETA = {"weak": 0.1, "strong": 1.0}
@@ -42,14 +43,17 @@ def day(rows: int, streams: int = 7) -> pl.DataFrame:
     ).with_columns(pl.col("^p_.*$").fill_nan(None))
 
 
-def expected(df: pl.DataFrame, channel: cf.Channel | None = None) -> np.ndarray:
+def expected(
+    df: pl.DataFrame, channel: cf.Channel | None = None, fresh: cf.Filter | None = None
+) -> np.ndarray:
     """Filter each stream alone, row by row, without tables; the weak source through a channel."""
     P = np.empty((len(df), 3))
-    filters: dict[str, cf.DirichletFilter] = {}
+    fresh = fresh or new_filter()
+    filters: dict[str, cf.Filter] = {}
     last: dict[str, float] = {}
     probs = df.select([f"p_{name}" for name in CLASSES]).fill_null(np.nan).to_numpy()
     for i, (t, name, source) in enumerate(df.select("time", "stream", "source").iter_rows()):
-        f = filters.setdefault(name, new_filter())
+        f = filters.setdefault(name, fresh.copy())
         p = channel.apply(probs[i]) if channel and source == "weak" else probs[i]
         P[i] = f.update(p, BETA[source], t - last.get(name, t))
         last[name] = t
@@ -76,6 +80,33 @@ def test_parts_equal_each_stream_alone(
     np.testing.assert_array_equal(P, expected(df))
     assert result["class"].to_list() == [CLASSES[k] for k in P.argmax(axis=1)]
     assert result["note"].to_list() == df["note"].to_list()
+
+
+@pytest.mark.parametrize(
+    "fresh",
+    [
+        new_filter(),
+        cf.DirichletFilter(CLASSES[::-1], half_life=60.0, dtype=np.float32),
+        cf.StickyFilter(CLASSES, stay=0.99),
+    ],
+)
+@pytest.mark.parametrize("at_once", [300, 10_000])
+@pytest.mark.parametrize("by", [["time"], ["stream", "time"]])
+def test_many_streams_of_unequal_length(
+    by: list[str], at_once: int, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Enough streams for several at once, with the rest of the longest ones by themselves."""
+    df = day(3000, 400).sort(by, maintain_order=True)
+    counts = df["stream"].value_counts()["count"].sort(descending=True)
+    assert counts[0] > counts[MIN_STREAMS_AT_ONCE] > 1
+    path, out = tmp_path / "day.parquet", tmp_path / "out.parquet"
+    cf.write_table(df, path)
+    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
+    filter_file(path, out, fresh, BETA, threads=2)
+    P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
+    columns = [CLASSES.index(name) for name in fresh.classes]
+    shuffled = df.rename({f"p_{a}": f"p_{b}" for a, b in zip(fresh.classes, CLASSES, strict=True)})
+    np.testing.assert_array_equal(P[:, columns], expected(shuffled, fresh=fresh))
 
 
 @pytest.mark.parametrize("at_once", [1, 10, 10_000])

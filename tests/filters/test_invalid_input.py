@@ -129,3 +129,30 @@ def test_invalid_settings(
 ) -> None:
     with pytest.raises(error, match=message):
         cf.DirichletFilter(classes, **options)
+
+
+@pytest.mark.parametrize("make", [cf.DirichletFilter, cf.StickyFilter])
+def test_numbers_that_use_the_filter(make: Any) -> None:
+    """What a number does while it is read comes before the update; it cannot take the memory."""
+
+    class Number(float):
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    class Odd:
+        def __init__(self, use: Any, value: float) -> None:
+            self.use, self.value = use, value
+
+        def __float__(self) -> float:
+            self.use()
+            return self.value
+
+    f, g = make(2), make(2)
+    P = f.update([0.9, 0.1], beta=Odd(lambda: f.update([0.1, 0.9]), 1.0))
+    g.update([0.1, 0.9])
+    np.testing.assert_array_equal(P, g.update([Number(0.9), 0.1]))
+    P = f.update([Odd(lambda: f.update([0.1, 0.9]), 0.9), 0.1])
+    g.update([0.1, 0.9])
+    np.testing.assert_array_equal(P, g.update([0.9, 0.1]))
+    with pytest.raises(RuntimeError, match="initialised before: make a new one"):
+        f.update([Odd(lambda: f.__init__(5000), 0.9), 0.1])

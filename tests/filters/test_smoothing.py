@@ -13,6 +13,7 @@ from scipy.linalg import expm
 from scipy.special import digamma
 
 import classfilter as cf
+from classfilter.filters._lag_smoother import LagSmoother
 from classfilter.filters._smoothing import _mode
 from markov import FLOOR, likelihood, random_prior, random_rates
 from oracle import Oracle, mp, posterior_mode
@@ -513,3 +514,26 @@ def test_other_filters_cannot_smooth(other: Any) -> None:
     name = type(other).__name__
     with pytest.raises(TypeError, match=f"filter is a {name}, which cannot smooth; give a"):
         cf.smooth(other, [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("which", range(6))
+@pytest.mark.parametrize("lag", [1, 2, 7, 18, 19, 20, 50])
+@pytest.mark.parametrize("K", [2, 6])
+def test_a_stream_in_blocks(K: int, lag: int, which: int) -> None:
+    """Any cuts give the rows of the whole stream, to the bit, and as early as they are known."""
+    f, T = some_filters(K)[which], 20
+    f.run(*random_stream(K, 5, 3))
+    stream = random_stream(K, T, lag)
+    whole = cf.smooth(f, *stream, lag=lag)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        ends = [*np.sort(rng.integers(0, T, 6)), T] if seed else range(1, T + 1)
+        smoother, rows, start = LagSmoother(f, lag), [], 0
+        for end in ends:
+            rows.append(smoother.push(*(a[start:end] for a in stream)))
+            known = end - lag if end > lag + 1 else 0
+            assert sum(map(len, rows)) == max(known, 0)
+            start = end
+        rows.append(smoother.flush())
+        assert rows[-1].dtype == f.dtype
+        np.testing.assert_array_equal(np.concatenate(rows), whole)

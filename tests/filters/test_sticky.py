@@ -250,6 +250,102 @@ def test_no_change_at_all() -> None:
     np.testing.assert_allclose(f.run(*stream), g.run(*stream), rtol=1e-12)
 
 
+def off_diagonal(rates: Any) -> Any:
+    """Rates with the diagonal that they need."""
+    rates = np.array(rates, float)
+    np.fill_diagonal(rates, 0)
+    return rates - np.diag(rates.sum(axis=1))
+
+
+def cycle(K: int, rate: float, back: float = 0.0) -> Any:
+    """Each class to the next, and some way back: complex eigenvalues."""
+    step = np.roll(np.eye(K), 1, axis=1)
+    return off_diagonal(rate * step + back * step.T)
+
+
+# rates, the time that their transitions cover, and whether modes serve them
+GENERATORS: dict[str, tuple[Any, float, bool]] = {
+    "random": (random_rates(6, 6), 1.0, True),
+    "twenty classes": (random_rates(20, 20, 0.02), 1.0, True),
+    "cycle": (cycle(5, 0.4), 1.0, True),
+    "cycle, seconds": (cycle(7, 0.3, 0.1), 0.01, True),
+    "birth and death": (off_diagonal(0.2 * np.eye(8, k=1) + 0.3 * np.eye(8, k=-1)), 60.0, True),
+    "two time scales": (
+        off_diagonal([[0, 0.9, 1e-4], [0.7, 0, 1e-4], [1e-4, 1e-4, 0]]),
+        1.0,
+        True,
+    ),
+    "stiff": (off_diagonal([[0, 1.4, 1e-9], [1.2, 0, 1e-9], [1e-9, 2e-9, 0]]), 1e-3, True),
+    "defective": (off_diagonal(0.1 * np.eye(4, k=1)), 1.0, False),
+    "nearly defective": (off_diagonal(0.1 * np.eye(4, k=1) + 1e-10 * np.eye(4, k=-3)), 1.0, False),
+    "nearly absorbing": (off_diagonal([[0, 0.3, 0.1], [0.1, 0, 0.2], [1e-8, 0, 0]]), 1.0, False),
+    "absorbing": (off_diagonal([[0, 0.3, 0.1], [0.1, 0, 0.2], [0, 0, 0]]), 1.0, False),
+    "two islands": (off_diagonal([[0, 0.3, 0], [0.1, 0, 0], [0, 0, 0]]), 1.0, False),
+}
+
+
+def of_generator(name: str) -> cf.StickyFilter:
+    rates, interval, _ = GENERATORS[name]
+    K = len(rates)
+    return cf.StickyFilter(K, transitions=expm(rates), interval=interval, prior=np.full(K, 1 / K))
+
+
+@pytest.mark.parametrize("name", list(GENERATORS))
+def test_steps_of_any_length_in_fifty_digits(name: str) -> None:
+    """From one class, over a time that is new, and with nothing observed: a row of the exponential.
+
+    The rates are those of the filter; other tests check them.
+    """
+    f, (_, interval, by_modes) = of_generator(name), GENERATORS[name]
+    rates = f._prepared[3]
+    assert rates is not None
+    K = len(rates)
+    rates = off_diagonal(rates)
+    assert f._use_modes(rates) == by_modes
+    for steps in (1e-9, 0.01, 0.37, 5.3, 1e3, 1e9) if K < 20 else (0.37, 5.3):
+        dt = steps * interval
+        with mpmath.workdps(50):
+            exact_rates = mpmath.matrix(rates.tolist())
+            for k in range(K):  # a rounded diagonal would make a class leak over a long time
+                exact_rates[k, k] -= mpmath.fsum(exact_rates[k, :])
+            exact = mpmath.expm(exact_rates * mpmath.mpf(dt), method="taylor")
+            expected = np.array(exact.tolist(), float)
+        for k in range(K):
+            f.state = (np.eye(K)[k],)
+            row = f.update(np.full(K, np.nan), dt=dt)
+            np.testing.assert_allclose(row, np.maximum(expected[k], 0), rtol=0, atol=1e-12)
+            assert row.min() > 0
+            assert abs(row.sum() - 1) < 1e-15 * K
+
+
+@pytest.mark.parametrize("name", list(GENERATORS))
+@given(a=st.floats(1e-6, 1e3), b=st.floats(1e-6, 1e3), seed=st.integers(0, 99))
+@settings(max_examples=10)
+def test_a_step_splits(name: str, a: float, b: float, seed: int) -> None:
+    f, interval = of_generator(name), GENERATORS[name][1]
+    missing, start = np.full(len(f.classes), np.nan), (random_prior(len(f.classes), seed),)
+    f.state = start
+    once = f.update(missing, dt=(a + b) * interval)
+    f.state = start
+    f.update(missing, dt=a * interval)
+    np.testing.assert_allclose(f.update(missing, dt=b * interval), once, rtol=0, atol=2e-12)
+
+
+@pytest.mark.parametrize("name", list(GENERATORS))
+def test_a_step_does_not_depend_on_those_before(name: str) -> None:
+    """The same bits whether or not the last step was as long, one by one or in a run."""
+    f, interval = of_generator(name), GENERATORS[name][1]
+    K = len(f.classes)
+    stream = random_stream(K, 40, 1)
+    dt = np.repeat([1.0, 0.7, 3.0, 0.7, 1.0], 8) * interval
+    whole = f.copy().run(stream.probs, stream.beta, dt)
+    for row, s, beta, step in zip(whole, stream.probs, stream.beta, dt, strict=True):
+        new = f.copy()
+        assert new.update(s, beta, step).tobytes() == row.tobytes()
+        f._transitions(2.0 * interval)
+        assert f.update(s, beta, step).tobytes() == row.tobytes()
+
+
 # ---- settings ----
 
 

@@ -142,6 +142,7 @@ static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     int timed;
     cf_status status;
     memset(&fresh, 0, sizeof fresh);
+    if (!is_new((Core *)object)) return -1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "dddddddpp:Adaptive", names, &budget, &weak, &min_gap, &max_gap,
                                      &disagreement, &floor, &horizon, &timed, &fresh.core.single))
         return -1;

@@ -83,6 +83,13 @@ int ready(const Core *self) {
     return 0;
 }
 
+/* A filter keeps its memory for life: others may be using it, in another thread or around this very call. */
+int is_new(const Core *self) {
+    if (self->memory == NULL) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "the filter was initialised before: make a new one, or a copy()");
+    return 0;
+}
+
 /* ---- arguments ---- */
 
 /* An argument as a C array of the filter's precision, of at most `most` dimensions. */
@@ -140,12 +147,14 @@ int take_row(Core *self, PyObject *object) {
     if (PyList_CheckExact(object)) {
         if (PyList_Size(object) != classes) return wrong_length(self, PyList_Size(object));
         for (k = 0; k < classes; k++) {
-            double value = PyFloat_AsDouble(PyList_GetItem(object, k));
-            if (value == -1.0 && PyErr_Occurred()) {
+            PyObject *const number = PyList_GetItem(object, k);
+            /* others may run Python code, which may use the filter; nested or odd contents need the general way's words */
+            if (!PyFloat_Check(number) && !PyLong_CheckExact(number)) break;
+            set_number(self, self->observed, (size_t)k, PyFloat_AsDouble(number));
+            if (PyErr_Occurred()) {
                 PyErr_Clear();
-                break; /* nested or odd contents: the general way has the words for it */
+                break;
             }
-            set_number(self, self->observed, (size_t)k, value);
         }
         if (k == classes) return 0;
     }
@@ -207,11 +216,13 @@ int take_number(PyObject *object, const char *name, double *value) {
 /* A number for all rows (stride 0) or one per row (stride 1). */
 static PyArrayObject *take_numbers(const Core *self, PyObject *object, const char *name, Py_ssize_t rows,
                                    size_t *stride) {
-    PyObject *one = object == NULL ? PyFloat_FromDouble(1.0) : object;
     PyArrayObject *array;
-    if (one == NULL) return NULL;
-    array = as_array(self, one, name, 0, 1);
-    if (object == NULL) Py_DECREF(one);
+    if (object == NULL || PyFloat_CheckExact(object)) { /* one number: much quicker than NumPy's way */
+        array = (PyArrayObject *)PyArray_SimpleNew(0, NULL, type_of(self));
+        if (array != NULL) set_number(self, PyArray_DATA(array), 0, object == NULL ? 1 : PyFloat_AsDouble(object));
+    } else {
+        array = as_array(self, object, name, 0, 1);
+    }
     if (array == NULL) return NULL;
     *stride = (size_t)PyArray_NDIM(array);
     if (*stride == 1 && PyArray_DIM(array, 0) != rows) {
@@ -265,9 +276,8 @@ PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t
 
 /* ---- what the types share ---- */
 
-/* Takes over the memory of a fresh object, and frees what was there. */
+/* Takes over the memory of a fresh object. */
 void take_over(Core *self, const Core *fresh) {
-    PyMem_Free(self->memory);
     self->single = fresh->single;
     self->classes = fresh->classes;
     self->memory = fresh->memory;

@@ -46,8 +46,9 @@ PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const
 PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t i);
 void raise_settings_error(cf_status status);
 
-/* Arguments. An int is 1 or 0 from `ready`, 0 or -1 from the others; after a failure an exception is set. */
+/* Arguments. An int is 1 or 0 from `ready` and `is_new`, 0 or -1 from the others; after a failure an exception is set. */
 int ready(const Core *self);
+int is_new(const Core *self);
 PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most);
 int wrong_length(const Core *self, Py_ssize_t length);
 PyArrayObject *take_vector(const Core *self, PyObject *object, const char *name);
@@ -67,6 +68,25 @@ void *dt_at(const Core *self, const Rows *rows, size_t i);
 void take_over(Core *self, const Core *fresh);
 void dealloc(PyObject *object);
 extern const char update_doc[], run_doc[];
+
+/* Banks: rows for some of many streams; row i is for number which[i], or i where `which` is NULL. */
+enum { FEW_ROWS = 64 };
+
+typedef struct {
+    size_t count, beta_stride, dt_stride;
+    const size_t *which;
+    const void *probs, *beta, *dt;
+    void *states, *out;
+} Batch;
+
+typedef cf_status many_work(Core *self, const Batch *batch, void *memory, size_t *row);
+
+PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, size_t memory_size,
+                         many_work *work);
+PyObject *as_streams(PyObject *m, PyObject *rows);
+PyObject *check_streams(PyObject *m, PyObject *args);
+PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
+PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
 /* The types, and the functions of the module. */
 extern PyType_Spec dirichlet_spec, sticky_spec, adaptive_spec;

@@ -19,8 +19,9 @@ static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t narg
     double beta = 1, dt = 1;
     cf_status status;
     if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
-    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 ||
-        take_number(inputs[2], "dt", &dt) < 0)
+    /* the row last: numbers may run Python code, which may use the filter and its memory for a row */
+    if (take_number(inputs[1], "beta", &beta) < 0 || take_number(inputs[2], "dt", &dt) < 0 ||
+        take_row(self, inputs[0]) < 0)
         return NULL;
     out = new_row(self);
     if (out == NULL) return NULL;
@@ -73,47 +74,60 @@ done:
     return result;
 }
 
-/* _update_many(states, which, probs, beta, dt, out, start, stop): rows start to stop of an update of many streams. With
-   states None the rows are only checked. */
-static PyObject *update_many(PyObject *object, PyObject *args) {
-    Core *self = (Core *)object;
-    PyObject *states, *which, *probs, *beta, *dt, *out;
-    Py_ssize_t start, stop;
-    Rows rows;
-    size_t first, count, row = 0;
-    void *scratch;
-    cf_status status;
-    if (!ready(self) ||
-        !PyArg_ParseTuple(args, "OOOOOOnn:_update_many", &states, &which, &probs, &beta, &dt, &out, &start, &stop))
-        return NULL;
-    scratch = PyMem_Malloc(CF_DIRICHLET_SCRATCH_MANY(self->classes) * size_of(self));
-    if (scratch == NULL) return PyErr_NoMemory();
-    if (take_rows(self, probs, beta, dt, &rows) < 0) {
-        PyMem_Free(scratch);
-        return NULL;
-    }
-    first = (size_t)start;
-    count = (size_t)(stop - start);
-    Py_BEGIN_ALLOW_THREADS
-    if (states == Py_None) {
-        status = CALL(self, cf_check,
-                      (self->classes, count, probs_at(self, &rows, first), beta_at(self, &rows, first),
-                       rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride, &row));
-    } else {
-        const size_t *numbers = which == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)which) + first;
-        void *block = element(self, PyArray_DATA((PyArrayObject *)states),
-                              numbers == NULL ? first * CF_DIRICHLET_STATE(self->classes) : 0);
+/* Whole groups of streams go through the vector registers; for the rest, if few, one by one takes less, with the same
+   bits. */
+static cf_status update_batch(Core *self, const Batch *b, void *memory, size_t *row) {
+    const size_t rest = b->count % CF_LANES, grouped = rest <= CF_LANES / 2 ? b->count - rest : b->count;
+    cf_status status = CF_OK;
+    size_t i;
+    if (grouped > 0)
         status = CALL(self, cf_dirichlet_many,
-                      (settings_of(self), block, numbers, count, probs_at(self, &rows, first),
-                       beta_at(self, &rows, first), rows.beta_stride, dt_at(self, &rows, first), rows.dt_stride,
-                       element(self, PyArray_DATA((PyArrayObject *)out), first * self->classes), scratch, &row));
+                      (settings_of(self), b->states, b->which, grouped, b->probs, b->beta, b->beta_stride, b->dt,
+                       b->dt_stride, b->out, memory, row));
+    for (i = grouped; i < b->count && status == CF_OK; i++) {
+        const size_t stream = b->which == NULL ? i : b->which[i], at = i * self->classes;
+        void *const state = element(self, b->states, stream * CF_DIRICHLET_STATE(self->classes));
+        *row = i;
+        if (self->single)
+            status = cf_dirichlet_update_f32(settings_of(self), state, (const float *)b->probs + at,
+                                             ((const float *)b->beta)[i * b->beta_stride],
+                                             ((const float *)b->dt)[i * b->dt_stride], (float *)b->out + at, memory);
+        else
+            status = cf_dirichlet_update_f64(settings_of(self), state, (const double *)b->probs + at,
+                                             ((const double *)b->beta)[i * b->beta_stride],
+                                             ((const double *)b->dt)[i * b->dt_stride], (double *)b->out + at, memory);
     }
-    Py_END_ALLOW_THREADS
-    if (status != CF_OK) raise_row(self, status, &rows, first + row);
-    PyMem_Free(scratch);
-    release_rows(&rows);
-    if (status != CF_OK) return NULL;
-    Py_RETURN_NONE;
+    return status;
+}
+
+static PyObject *update_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    Core *self = (Core *)object;
+    const size_t one = CF_DIRICHLET_SCRATCH(self->classes), many = CF_DIRICHLET_SCRATCH_MANY(self->classes);
+    if (!ready(self)) return NULL;
+    return update_streams(self, args, nargs, CF_DIRICHLET_STATE(self->classes), one > many ? one : many, update_batch);
+}
+
+/* _check_states(states): whether each row is a state. */
+static PyObject *check_states(PyObject *object, PyObject *args) {
+    Core *self = (Core *)object;
+    PyArrayObject *states;
+    cf_status status = CF_OK;
+    size_t i, count;
+    void *copy;
+    if (!ready(self) || !PyArg_ParseTuple(args, "O!:_check_states", &PyArray_Type, &states)) return NULL;
+    copy = PyMem_Malloc(CF_DIRICHLET_STATE(self->classes) * size_of(self));
+    if (copy == NULL) return PyErr_NoMemory();
+    count = (size_t)PyArray_DIM(states, 0);
+    for (i = 0; i < count && status == CF_OK; i++) {
+        void *const state = element(self, PyArray_DATA(states), i * CF_DIRICHLET_STATE(self->classes));
+        if (self->single)
+            status = cf_dirichlet_start_f32(settings_of(self), (float *)state + 1, *(float *)state, copy);
+        else
+            status = cf_dirichlet_start_f64(settings_of(self), (double *)state + 1, *(double *)state, copy);
+    }
+    PyMem_Free(copy);
+    if (status == CF_OK) Py_RETURN_NONE;
+    return PyErr_Format(PyExc_ValueError, "the state of stream %zu: %s", i - 1, cf_strerror(status));
 }
 
 static PyObject *reset(PyObject *object, PyObject *nothing) {
@@ -197,6 +211,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     PyArrayObject *array;
     size_t state, scratch;
     cf_status status;
+    if (!is_new((Core *)object)) return -1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdpp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
                                      &anchor, &max_concentration, &mean, &tolerance, &bounded, &single))
         return -1;
@@ -265,9 +280,11 @@ static PyMethodDef methods[] = {
     {"update", (PyCFunction)(void (*)(void))update, METH_FASTCALL | METH_KEYWORDS, update_doc},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
-    {"_update_many", update_many, METH_VARARGS,
+    {"_update_many", (PyCFunction)(void (*)(void))update_many, METH_FASTCALL,
      "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
      "filters/_bank.py."},
+    {"_check_states", check_states, METH_VARARGS,
+     "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K + 1)."},
     {"_restore", restore, METH_VARARGS, "_restore($self, eta, alpha, /)\n--\n\nSet the state."},
     {NULL, NULL, 0, NULL},
 };

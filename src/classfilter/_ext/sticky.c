@@ -8,7 +8,7 @@ typedef struct {
         cf_sticky_f32 f32;
         cf_sticky_f64 f64;
     } settings;
-    void *table, *rates, *cache;
+    void *table, *rates, *cache, *modes;
 } Sticky;
 
 static void *sticky_settings(Core *self) { return &((Sticky *)self)->settings; }
@@ -28,8 +28,9 @@ static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize
     double beta = 1, dt = 1;
     cf_status status;
     if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
-    if (take_row(self, inputs[0]) < 0 || take_number(inputs[1], "beta", &beta) < 0 ||
-        take_number(inputs[2], "dt", &dt) < 0)
+    /* the row last: numbers may run Python code, which may use the filter and its memory for a row */
+    if (take_number(inputs[1], "beta", &beta) < 0 || take_number(inputs[2], "dt", &dt) < 0 ||
+        take_row(self, inputs[0]) < 0)
         return NULL;
     out = new_row(self);
     if (out == NULL) return NULL;
@@ -47,85 +48,129 @@ static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize
     return raise_status(self, status, -1, self->observed, beta, dt);
 }
 
-static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    Core *self = (Core *)object;
-    PyObject *inputs[3], *result = NULL;
-    PyArrayObject *out;
+/* What a call that takes rows works with, in its own memory: while the GIL is free, others may use the filter. */
+typedef struct {
     Rows rows;
+    PyArrayObject *out;
     void *scratch, *state, *cache;
-    size_t row = 0, cache_size, scratch_size;
-    cf_status status;
-    if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
-    if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
-    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
-    /* Its own memory: while the GIL is free, others may use the filter. */
-    cache_size = sticky_cache_size(self->classes, ((Sticky *)self)->rates != NULL);
-    scratch_size = sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL);
-    scratch = PyMem_Malloc((scratch_size + self->classes + cache_size) * size_of(self));
-    if (out == NULL || scratch == NULL) {
-        if (out != NULL) PyErr_NoMemory();
-        goto done;
+} Work;
+
+static size_t memory_size(Core *self) {
+    const int rates = ((Sticky *)self)->rates != NULL;
+    return sticky_scratch_size(self->classes, rates) + self->classes + sticky_cache_size(self->classes, rates);
+}
+
+/* The cache starts as the filter's own: often the next dt is the last one again. */
+static void place(Core *self, void *memory, Work *work) {
+    work->scratch = memory;
+    work->state = element(self, memory, sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL));
+    work->cache = element(self, work->state, self->classes);
+    memcpy(work->cache, sticky_cache(self),
+           sticky_cache_size(self->classes, ((Sticky *)self)->rates != NULL) * size_of(self));
+}
+
+static void end_work(Work *work) {
+    PyMem_Free(work->scratch);
+    Py_XDECREF(work->out);
+    release_rows(&work->rows);
+}
+
+static int begin_work(Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Work *work) {
+    void *memory;
+    memset(work, 0, sizeof *work);
+    if (take_rows(self, probs, beta, dt, &work->rows) < 0) return -1;
+    work->out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(work->rows.probs), type_of(self));
+    memory = work->out == NULL ? NULL : PyMem_Malloc(memory_size(self) * size_of(self));
+    if (memory != NULL) {
+        place(self, memory, work);
+        return 0;
     }
-    state = element(self, scratch, scratch_size);
-    cache = element(self, state, self->classes);
-    memcpy(state, self->state, self->classes * size_of(self));
-    memcpy(cache, sticky_cache(self), cache_size * size_of(self));
-    Py_BEGIN_ALLOW_THREADS
-    status = CALL(self, cf_sticky_run,
-                  (sticky_settings(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
-                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), cache, scratch, &row));
-    Py_END_ALLOW_THREADS
+    if (work->out != NULL) PyErr_NoMemory();
+    end_work(work);
+    return -1;
+}
+
+/* The results, or the error of the row where it failed. */
+static PyObject *finish_work(Core *self, Work *work, cf_status status, size_t row) {
+    PyObject *result = NULL;
     if (status == CF_OK) {
-        memcpy(self->state, state, self->classes * size_of(self));
-        result = (PyObject *)out;
+        result = (PyObject *)work->out;
         Py_INCREF(result);
     } else {
-        raise_row(self, status, &rows, row);
+        raise_row(self, status, &work->rows, row);
     }
-done:
-    PyMem_Free(scratch);
-    Py_XDECREF(out);
-    release_rows(&rows);
+    end_work(work);
     return result;
+}
+
+static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    Core *self = (Core *)object;
+    PyObject *inputs[3];
+    Work work;
+    const Rows *const rows = &work.rows;
+    size_t row = 0;
+    cf_status status;
+    if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
+    if (begin_work(self, inputs[0], inputs[1], inputs[2], &work) < 0) return NULL;
+    memcpy(work.state, self->state, self->classes * size_of(self));
+    Py_BEGIN_ALLOW_THREADS
+    status = CALL(self, cf_sticky_run,
+                  (sticky_settings(self), work.state, rows->count, PyArray_DATA(rows->probs), PyArray_DATA(rows->beta),
+                   rows->beta_stride, PyArray_DATA(rows->dt), rows->dt_stride, PyArray_DATA(work.out), work.cache,
+                   work.scratch, &row));
+    Py_END_ALLOW_THREADS
+    if (status == CF_OK) memcpy(self->state, work.state, self->classes * size_of(self));
+    return finish_work(self, &work, status, row);
 }
 
 static PyObject *sticky_backward(PyObject *object, PyObject *args) {
     Core *self = (Core *)object;
-    PyObject *likelihood, *dt, *result = NULL;
-    PyArrayObject *out;
-    Rows rows;
-    void *scratch, *cache;
-    size_t row = 0, scratch_size;
-    const int rates = ((Sticky *)self)->rates != NULL;
+    PyObject *likelihood, *dt;
+    Work work;
+    const Rows *const rows = &work.rows;
+    size_t row = 0;
     cf_status status;
     if (!ready(self) || !PyArg_ParseTuple(args, "OO:_backward", &likelihood, &dt)) return NULL;
-    if (take_rows(self, likelihood, NULL, dt, &rows) < 0) return NULL;
-    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
-    /* Its own memory: while the GIL is free, others may use the filter. */
-    scratch_size = sticky_scratch_size(self->classes, rates);
-    scratch = PyMem_Malloc((scratch_size + sticky_cache_size(self->classes, rates)) * size_of(self));
-    if (out == NULL || scratch == NULL) {
-        if (out != NULL) PyErr_NoMemory();
-        goto done;
-    }
-    cache = element(self, scratch, scratch_size);
-    set_number(self, cache, 0, -1.0);
+    if (begin_work(self, likelihood, NULL, dt, &work) < 0) return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_sticky_backward,
-                  (sticky_settings(self), rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.dt), rows.dt_stride,
-                   PyArray_DATA(out), cache, scratch, &row));
+                  (sticky_settings(self), rows->count, PyArray_DATA(rows->probs), PyArray_DATA(rows->dt),
+                   rows->dt_stride, PyArray_DATA(work.out), work.cache, work.scratch, &row));
     Py_END_ALLOW_THREADS
-    if (status == CF_OK) {
-        result = (PyObject *)out;
-        Py_INCREF(result);
-    } else {
-        raise_row(self, status, &rows, row);
-    }
-done:
-    PyMem_Free(scratch);
-    Py_XDECREF(out);
-    release_rows(&rows);
-    return result;
+    return finish_work(self, &work, status, row);
+}
+
+static cf_status sticky_batch(Core *self, const Batch *b, void *memory, size_t *row) {
+    Work work;
+    place(self, memory, &work);
+    return CALL(self, cf_sticky_many,
+                (sticky_settings(self), b->states, b->which, b->count, b->probs, b->beta, b->beta_stride, b->dt,
+                 b->dt_stride, b->out, work.cache, work.scratch, row));
+}
+
+static PyObject *sticky_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    Core *self = (Core *)object;
+    if (!ready(self)) return NULL;
+    return update_streams(self, args, nargs, self->classes, memory_size(self), sticky_batch);
+}
+
+/* _check_states(states): whether each row is a state. */
+static PyObject *sticky_check_states(PyObject *object, PyObject *args) {
+    Core *self = (Core *)object;
+    PyArrayObject *states;
+    cf_status status = CF_OK;
+    size_t i, count;
+    void *copy;
+    if (!ready(self) || !PyArg_ParseTuple(args, "O!:_check_states", &PyArray_Type, &states)) return NULL;
+    copy = PyMem_Malloc(self->classes * size_of(self));
+    if (copy == NULL) return PyErr_NoMemory();
+    count = (size_t)PyArray_DIM(states, 0);
+    for (i = 0; i < count && status == CF_OK; i++)
+        status = CALL(self, cf_sticky_start,
+                      (sticky_settings(self), element(self, PyArray_DATA(states), i * self->classes), copy));
+    PyMem_Free(copy);
+    if (status == CF_OK) Py_RETURN_NONE;
+    return PyErr_Format(PyExc_ValueError, "the state of stream %zu: %s", i - 1, cf_strerror(status));
 }
 
 static PyObject *sticky_reset(PyObject *object, PyObject *nothing) {
@@ -173,6 +218,38 @@ static PyObject *sticky_transitions(PyObject *object, PyObject *dt_object) {
     return raise_status(self, status, -1, NULL, 1, dt);
 }
 
+/* _set_modes(numbers, pairs): numbers is (2 + 2 K, K), the rows of CF_STICKY_MODES but for those of one time unit. */
+static PyObject *sticky_set_modes(PyObject *object, PyObject *args) {
+    Core *self = (Core *)object;
+    Sticky *of = (Sticky *)object;
+    const size_t classes = self->classes, width = CF_STICKY_ROW(classes), rows = 2 + 2 * classes;
+    PyArrayObject *numbers;
+    Py_ssize_t pairs;
+    double *modes;
+    size_t i;
+    if (!ready(self) || !PyArg_ParseTuple(args, "O!n:_set_modes", &PyArray_Type, &numbers, &pairs)) return NULL;
+    if (of->modes == NULL || PyArray_TYPE(numbers) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(numbers) ||
+        PyArray_SIZE(numbers) != (npy_intp)(rows * classes) || pairs < 0 || 2 * (size_t)pairs > classes) {
+        PyErr_SetString(PyExc_ValueError, "modes are for rates in double precision, shape (2 + 2 K, K)");
+        return NULL;
+    }
+    modes = of->modes;
+    memset(modes, 0, CF_STICKY_MODES(classes) * sizeof *modes);
+    for (i = 0; i < rows; i++)
+        memcpy(modes + i * width, (const double *)PyArray_DATA(numbers) + i * classes, classes * sizeof *modes);
+    /* the transitions of one time unit, K x K at first, then in rows */
+    (void)cf_sticky_transitions_f64(&of->settings.f64, 1.0, modes + rows * width, of->cache, self->scratch);
+    for (i = classes - 1; i > 0; i--) {
+        double *const row = modes + (rows + i) * width;
+        memmove(row, modes + rows * width + i * classes, classes * sizeof *modes);
+    }
+    for (i = 0; i < classes; i++) memset(modes + (rows + i) * width + classes, 0, (width - classes) * sizeof *modes);
+    of->settings.f64.modes = modes;
+    of->settings.f64.pairs = (size_t)pairs;
+    set_number(self, of->cache, 0, -1.0); /* with modes it keeps something else */
+    Py_RETURN_NONE;
+}
+
 static PyObject *sticky_row(Core *self, const void *numbers) {
     PyObject *out = new_row(self);
     if (out != NULL) memcpy(PyArray_DATA((PyArrayObject *)out), numbers, self->classes * size_of(self));
@@ -189,7 +266,7 @@ static PyObject *sticky_prior(PyObject *object, void *nothing) {
     return ready((Core *)object) ? sticky_row((Core *)object, ((Sticky *)object)->table) : NULL;
 }
 
-/* What cf_sticky_prepare computed: log_stay, fastest, the table (4, K), and the rates (K, K) or None. */
+/* What cf_sticky_prepare computed: log_stay, fastest, the table (3, K), and the rates (K, K) or None. */
 static PyObject *sticky_prepared(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     Sticky *of = (Sticky *)object;
@@ -198,7 +275,7 @@ static PyObject *sticky_prepared(PyObject *object, void *nothing) {
     size_t i, row;
     (void)nothing;
     if (!ready(self)) return NULL;
-    shape[0] = 4;
+    shape[0] = 3;
     shape[1] = (npy_intp)self->classes;
     table = PyArray_SimpleNew(2, shape, type_of(self));
     shape[0] = shape[1];
@@ -209,7 +286,7 @@ static PyObject *sticky_prepared(PyObject *object, void *nothing) {
         return NULL;
     }
     row = self->classes * size_of(self);
-    for (i = 0; i < 4; i++)
+    for (i = 0; i < 3; i++)
         memcpy((char *)PyArray_DATA((PyArrayObject *)table) + i * row,
                element(self, of->table, i * CF_STICKY_ROW(self->classes)), row);
     if (of->rates == NULL)
@@ -228,8 +305,9 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     PyArrayObject *prior, *rates = NULL;
     double stay, floor;
     int single;
-    size_t classes, table, cache, scratch;
+    size_t classes, table, cache, scratch, modes;
     cf_status status;
+    if (!is_new((Core *)object)) return -1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdOdp:Sticky", names, &prior_object, &stay, &rates_object, &floor,
                                      &single))
         return -1;
@@ -254,8 +332,9 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     table = CF_STICKY_TABLE(classes);
     cache = sticky_cache_size(classes, rates != NULL);
     scratch = sticky_scratch_size(classes, rates != NULL);
-    self->memory =
-        PyMem_Malloc((3 * classes + table + cache + scratch + (rates != NULL ? classes * classes : 0)) * size_of(self));
+    modes = rates != NULL && !single ? CF_STICKY_MODES(classes) : 0;
+    self->memory = PyMem_Malloc(
+        (3 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(prior);
         Py_XDECREF(rates);
@@ -272,6 +351,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     if (rates != NULL) {
         fresh.rates = element(self, self->scratch, scratch);
         memcpy(fresh.rates, PyArray_DATA(rates), classes * classes * size_of(self));
+        if (modes > 0) fresh.modes = element(self, fresh.rates, classes * classes);
     }
     /* The settings point into the memory, never into the object, so both may be moved together. */
     if (single) {
@@ -300,6 +380,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     ((Sticky *)object)->table = fresh.table;
     ((Sticky *)object)->rates = fresh.rates;
     ((Sticky *)object)->cache = fresh.cache;
+    ((Sticky *)object)->modes = fresh.modes;
     return 0;
 }
 
@@ -311,6 +392,13 @@ static PyMethodDef sticky_methods[] = {
     {"reset", sticky_reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_transitions", sticky_transitions, METH_O,
      "_transitions($self, dt, /)\n--\n\nProbability of each class (column) dt after each class (row)."},
+    {"_update_many", (PyCFunction)(void (*)(void))sticky_many, METH_FASTCALL,
+     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
+     "filters/_bank.py."},
+    {"_check_states", sticky_check_states, METH_VARARGS,
+     "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K)."},
+    {"_set_modes", sticky_set_modes, METH_VARARGS,
+     "_set_modes($self, numbers, pairs, /)\n--\n\nUse the modes of the rates; see filters/_ctmc.py."},
     {"_restore", sticky_restore, METH_O, "_restore($self, probs, /)\n--\n\nSet the state."},
     {NULL, NULL, 0, NULL},
 };

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from .._channel import Channel
 from .._typing import NUMBER, Array, Floats, Weights
 from ..filters._base import Filter
+from ..filters._chain import FilterChain
 from ..policy import Policy
 from ._base import BaseCascade, Step
 from ._source import Source
@@ -75,10 +76,10 @@ class AsyncCascade(BaseCascade):
 
     def __init__(
         self,
-        filter: Filter,  # noqa: A002
+        filter: Filter | FilterChain,  # noqa: A002
         sources: Mapping[str, Source],
         policy: Policy | None = None,
-        beta: Weights = 1.0,
+        beta: Weights | None = None,
         *,
         deadline: float,
         keep: int = 64,

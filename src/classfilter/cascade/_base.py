@@ -19,6 +19,7 @@ from .._settings import from_builtin, to_builtin
 from .._typing import NUMBER, Array, Floats, Weights
 from .._validation import factorize, row_weights
 from ..filters._base import Filter
+from ..filters._chain import FilterChain, is_chain, unpack
 from ..policy import Policy
 from ._source import Source, describe_error, parse_output
 
@@ -78,10 +79,10 @@ class BaseCascade:
 
     def __init__(
         self,
-        filter: Filter,  # noqa: A002
+        filter: Filter | FilterChain,  # noqa: A002
         sources: Mapping[str, Source],
         policy: Policy | None = None,
-        beta: Weights = 1.0,
+        beta: Weights | None = None,
         *,
         channel: Mapping[str, Channel | None] | None = None,
         window: Mapping[str, int] | None = None,
@@ -93,6 +94,9 @@ class BaseCascade:
             if not callable(call):
                 raise TypeError(f"sources[{name!r}] is {short(call)}; give a callable")
         names = list(sources)
+        if policy is None and is_chain(filter):
+            policy = filter.policy
+        fresh, beta, channel = unpack(filter, beta, channel)
         if policy is None:
             if len(names) > 1:
                 raise ValueError(
@@ -111,14 +115,14 @@ class BaseCascade:
             prices = dict(cost)
             _require_known("cost", prices, names)
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
-        self._missing: Floats = np.full(len(filter.classes), np.nan)
+        self._missing: Floats = np.full(len(fresh.classes), np.nan)
         self._missing.flags.writeable = False
         self._channel = {
-            name: c for name, c in (channel or {}).items() if c is not None and name in sources
+            name: c for name, c in channel.items() if c is not None and name in sources
         }
         for name in self._channel:
             correct_source(self._channel, name, self._missing[None])
-        self.filter, self.policy = filter.copy(), policy.copy()
+        self.filter, self.policy = fresh.copy(), policy.copy()
         """Copies that belong to the loop."""
         self.reset()
 

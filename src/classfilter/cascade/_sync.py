@@ -20,7 +20,7 @@ class Cascade(BaseCascade):
 
     Parameters
     ----------
-    filter : Filter
+    filter : Filter or Tuned
         Its settings are used, not its state.
     sources : mapping of str to callable
         Each takes an array of samples (n, ...) and returns K probabilities, in the filter's order
@@ -28,11 +28,12 @@ class Cascade(BaseCascade):
         means that nothing was observed. The array is a copy: the source may change or keep it.
     policy : Policy, optional
         Chooses the source of each step; see `classfilter.policy`. A copy is used, from its start.
-        With a single source, none is needed.
-    beta : mapping of str to float, or float, default 1
-        The weight of each source, or one for all.
-    channel : mapping of str to Channel, optional
+        With a single source, or with a `Tuned` that has one, none is needed.
+    beta : mapping of str to float, or float, optional
+        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
+    channel : mapping of str to Channel or None, optional
         Corrects the outputs of a source before the filter takes them; None leaves them as they are.
+        By default those of the `Tuned`, or none.
     window : mapping of str to int, optional
         How many of the newest samples a source gets; by default all. While there are fewer, as at
         the start of a stream, it is not called: the source with the longest window that is full is

@@ -57,16 +57,31 @@ def cli() -> None:
 @click.argument("table", metavar="IN", type=FILE)
 @click.option("-o", "--out", type=FILE, required=True, help=f"Where to write: {TABLE}.")
 @filter_options
+@click.option("--smooth", is_flag=True, help="Use all later rows too; needs the file in memory.")
+@click.option(
+    "--lag",
+    type=click.IntRange(0),
+    metavar="ROWS",
+    help="Smooth with only so many later rows of a stream, in parts.",
+)
 @click.option("--sort", is_flag=True, help="Rows in any order of time; needs the file in memory.")
 @click.option("--threads", type=click.IntRange(1), help="How many; by default one per processor.")
 @click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
 def filter_command(
-    settings: Settings, table: Path, out: Path, sort: bool, threads: int | None, quiet: bool
+    settings: Settings,
+    table: Path,
+    out: Path,
+    smooth: bool,
+    lag: int | None,
+    sort: bool,
+    threads: int | None,
+    quiet: bool,
 ) -> None:
     """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its suffix.
 
     Columns: time, one p_<class> per class and, where there are any, stream, source and label. OUT
     has the same rows, with f_<class> and class. Only a part of the file is in memory at a time.
+    With --smooth or --lag, each result uses later rows of its stream too.
     """
     file_suffix(out)
     console = Console(stderr=True, quiet=quiet)
@@ -99,6 +114,7 @@ def filter_command(
                 f,
                 settings.beta,
                 settings.channel,
+                lag=0 if lag is None and not smooth else lag,
                 sort=sort,
                 threads=threads,
                 progress=progress,

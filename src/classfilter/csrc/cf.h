@@ -198,13 +198,21 @@ typedef struct {
     const double *rates; /* K x K, row after row, the diagonal not read; or NULL */
     double log_stay, fastest;
     const double *table; /* rows of the prior, and of what follows from it */
+    const double *modes; /* CF_STICKY_MODES numbers, or NULL: see below */
+    size_t pairs;
 } cf_sticky_f64;
 
 /* The state of one stream is its K class probabilities, none below this. */
 #define CF_STICKY_SMALLEST 1e-30
 #define CF_STICKY_PART ((CF_BLOCK + 1) / 2)
 #define CF_STICKY_ROW(classes) (((classes) + CF_STICKY_PART - 1) / CF_STICKY_PART * CF_STICKY_PART)
-#define CF_STICKY_TABLE(classes) (4 * CF_STICKY_ROW(classes))
+#define CF_STICKY_TABLE(classes) (3 * CF_STICKY_ROW(classes))
+/* In double precision, with rates that have a well-conditioned basis of eigenvectors, modes make a new dt cost little more
+   than the last one again; else it takes an exponential of a matrix. In rows of CF_STICKY_ROW numbers, zeros at their
+   ends: the real parts of the eigenvalues, the imaginary parts, K rows V, K rows of V's inverse, and the transitions of
+   one time unit. Complex eigenvalues come first, in `pairs` of a -+ i b: there V has the columns Re v and Im v of the
+   eigenvector v of a + i b. */
+#define CF_STICKY_MODES(classes) ((2 + 3 * (classes)) * CF_STICKY_ROW(classes))
 /* With rates: memory for what the last dt does, so that the same dt again costs only K x K. Set its first number to -1
    before the first call; any number of streams may share it, one after the other. */
 #define CF_STICKY_CACHE(classes) (1 + (classes) * CF_STICKY_ROW(classes))
@@ -242,6 +250,16 @@ cf_status cf_sticky_run_f32(const cf_sticky_f32 *settings, float *state, size_t 
 cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, double *state, size_t steps, const double *observed,
                             const double *beta, size_t beta_stride, const double *dt, size_t dt_stride, double *probs,
                             double *transition_cache, double *scratch, size_t *row);
+
+/* One update of each of `streams` streams, exactly as a loop of cf_sticky_update. The states, K numbers each, lie one
+   after the other at `states`; row i is for number which[i], or i where `which` is NULL, and no stream may come twice.
+   All rows are checked before any state changes; at a failure, *row tells where. Not with CF_SMALL. */
+cf_status cf_sticky_many_f32(const cf_sticky_f32 *settings, float *states, const size_t *which, size_t streams,
+                             const float *observed, const float *beta, size_t beta_stride, const float *dt,
+                             size_t dt_stride, float *probs, float *transition_cache, float *scratch, size_t *row);
+cf_status cf_sticky_many_f64(const cf_sticky_f64 *settings, double *states, const size_t *which, size_t streams,
+                             const double *observed, const double *beta, size_t beta_stride, const double *dt,
+                             size_t dt_stride, double *probs, double *transition_cache, double *scratch, size_t *row);
 
 /* What the later rows say of the class at each row, up to a factor, to multiply the estimates of cf_sticky_run by:
 

@@ -23,19 +23,68 @@ static const cf_real *rates_of(const cf_sticky *f) {
 #endif
 }
 
-/* out = v matrix: two interleaved partial sums over the rows of the matrix. */
+/* The modes of the rates, where they are used; in double precision only. */
+static const cf_real *modes_of(const cf_sticky *f) {
+#if defined(CF_FLOAT) || defined(CF_NO_RATES)
+    (void)f;
+    return NULL;
+#else
+    return f->modes;
+#endif
+}
+
+static size_t pairs_of(const cf_sticky *f) {
+#if defined(CF_FLOAT) || defined(CF_NO_RATES)
+    (void)f;
+    return 0;
+#else
+    return f->pairs;
+#endif
+}
+
+/* Rows of the modes: the rates of decay and of rotation, then K rows each from classes to modes, back, and of the
+   transitions of one time unit. */
+#define CF_ROTATION(width) (width)
+#define CF_TO_MODES(width) (2 * (width))
+#define CF_FROM_MODES(classes, width) ((2 + (classes)) * (width))
+#define CF_UNIT(classes, width) ((2 + 2 * (classes)) * (width))
+
+/* out = v matrix: two interleaved partial sums over the rows of the matrix, for two parts of the columns at a time, so
+   that four sums keep a processor busy; a last part alone. */
 CF_INLINE void vecmat(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
     size_t i, j, b;
-    for (j = 0; j < width; j += CF_STICKY_PART) {
+    for (j = 0; j < width; j += 2 * CF_STICKY_PART) {
+        const size_t next = j + CF_STICKY_PART < width ? CF_STICKY_PART : 0; /* 0: the same part again */
         cf_real even[CF_STICKY_PART] = {0}, odd[CF_STICKY_PART] = {0};
+        cf_real next_even[CF_STICKY_PART] = {0}, next_odd[CF_STICKY_PART] = {0};
         for (i = 0; i + 2 <= classes; i += 2) {
-            const cf_real *row = matrix + i * width + j;
+            const cf_real *const row = matrix + i * width + j;
             for (b = 0; b < CF_STICKY_PART; b++) even[b] += v[i] * row[b];
             for (b = 0; b < CF_STICKY_PART; b++) odd[b] += v[i + 1] * row[width + b];
+            for (b = 0; b < CF_STICKY_PART; b++) next_even[b] += v[i] * row[next + b];
+            for (b = 0; b < CF_STICKY_PART; b++) next_odd[b] += v[i + 1] * row[width + next + b];
         }
-        for (b = 0; i < classes && b < CF_STICKY_PART; b++) even[b] += v[i] * matrix[i * width + j + b];
+        if (i < classes) {
+            const cf_real *const row = matrix + i * width + j;
+            for (b = 0; b < CF_STICKY_PART; b++) even[b] += v[i] * row[b];
+            for (b = 0; b < CF_STICKY_PART; b++) next_even[b] += v[i] * row[next + b];
+        }
         for (b = 0; b < CF_STICKY_PART; b++) out[j + b] = even[b] + odd[b];
+        for (b = 0; b < CF_STICKY_PART; b++) out[j + next + b] = next_even[b] + next_odd[b];
     }
+}
+
+/* out = matrix v: each row in four interleaved partial sums. */
+CF_INLINE void matvec(size_t classes, size_t width, const cf_real *matrix, const cf_real *v, cf_real *out) {
+    size_t i, k, l;
+    for (i = 0; i < classes; i++, matrix += width) {
+        cf_real part[4] = {0};
+        for (k = 0; k + 4 <= width; k += 4)
+            for (l = 0; l < 4; l++) part[l] += matrix[k + l] * v[k + l];
+        for (l = 0; k + l < width; l++) part[l] += matrix[k + l] * v[k + l];
+        out[i] = (part[0] + part[1]) + (part[2] + part[3]);
+    }
+    for (; i < width; i++) out[i] = 0;
 }
 
 /* Divides by the sum, so that no rounding error outlives a step. */
@@ -92,6 +141,14 @@ CF_TARGETS static void fill_transition_cache(const cf_sticky *f, cf_real dt, cf_
     exponentiate(f, width, dt, transition_cache + 1, scratch);
 }
 
+/* exp(x) - 1 for x <= 0. Near 0 the difference would cancel, but the series of exp does not. */
+CF_INLINE cf_real expm1_negative(cf_real x) {
+    const cf_real near = x > CF_R(-0.34) ? x : 0;
+    cf_real rest;
+    CF_POLYNOMIAL(rest, near, CF_EXP);
+    return x > CF_R(-0.34) ? near + near * near * rest : cf_exp_negative(x) - 1;
+}
+
 /* What dt leaves of the memory, and what it takes, each to full precision. */
 typedef struct {
     cf_real dt, keep, leave;
@@ -102,121 +159,254 @@ static cf_decay make_decay(const cf_sticky *f, cf_real dt) {
     cf_decay result = {dt, 1, 0};
     if (dt == 0) return result;
     result.keep = dt == 1 || !(f->stay > 0) ? f->stay : cf_exp_negative(x);
-    result.leave = 1 - result.keep;
-    if (dt != 1 && f->stay > 0 && x > CF_R(-0.34)) { /* there 1 - exp(x) would cancel, but the series of exp does not */
-        cf_real rest;
-        CF_POLYNOMIAL(rest, x, CF_EXP);
-        result.leave = -(x + x * x * rest);
-    }
+    result.leave = dt == 1 || !(f->stay > 0) ? 1 - result.keep : -expm1_negative(x);
     return result;
 }
 
+/* cos(x) - 1 and sin(x) for |x| < 1e5: quarters of a turn, and the series of what is left. */
+CF_INLINE void rotate(cf_real x, cf_real *cosine_less_1, cf_real *sine) {
+    const cf_real shifted = x * CF_R(0.636619772367581343) + CF_ROUND, quarters = shifted - CF_ROUND;
+    const cf_real r = (x - quarters * CF_R(1.57079632673412561417)) - quarters * CF_R(6.07710050650619224932e-11);
+    const cf_bits turn = cf_to_bits(shifted);
+    const cf_real v = r * r;
+    cf_real c, s, low;
+    CF_POLYNOMIAL(c, v,
+                  {CF_R(-0.5), CF_R(1.0) / 24, CF_R(-1.0) / 720, CF_R(1.0) / 40320, CF_R(-1.0) / 3628800,
+                   CF_R(1.0) / 479001600, CF_R(-1.0) / CF_R(87178291200.0)});
+    CF_POLYNOMIAL(s, v,
+                  {CF_R(-1.0) / 6, CF_R(1.0) / 120, CF_R(-1.0) / 5040, CF_R(1.0) / 362880, CF_R(-1.0) / 39916800,
+                   CF_R(1.0) / CF_R(6227020800.0), CF_R(-1.0) / CF_R(1307674368000.0)});
+    c *= v; /* cos r - 1 */
+    s = r + r * (v * s);
+    low = turn & 1 ? s : 1 + c;
+    s = turn & 1 ? 1 + c : s;
+    *sine = turn & 2 ? -s : s;
+    *cosine_less_1 = (turn & 3) == 0 ? c : ((turn + 1) & 2 ? -low : low) - 1;
+}
+
+/* What dt does to the modes, less 1: exp(decay dt) (cos, sin)(rotation dt), a row of each after the dt. */
+CF_INLINE void fill_factors(const cf_sticky *f, size_t width, size_t pairs, cf_real dt, cf_real *transition_cache) {
+    const cf_real *restrict decay = modes_of(f), *restrict rotation = decay + CF_ROTATION(width);
+    cf_real *restrict along = transition_cache + 1, *restrict across = along + width;
+    size_t k;
+    transition_cache[0] = dt;
+    for (k = 0; k < width; k++) along[k] = expm1_negative(decay[k] * dt);
+    for (k = 0; k < 2 * pairs; k++) {
+        /* what has decayed need not turn; its angle could be too large */
+        const cf_real left = 1 + along[k], angle = left > CF_R(1e-17) ? rotation[k] * dt : 0;
+        cf_real cosine_less_1, sine;
+        rotate(angle, &cosine_less_1, &sine);
+        along[k] += left * cosine_less_1;
+        across[k] = left * sine;
+    }
+}
+
+/* out = p exp(rates dt) = p + (p to modes) factors (back to classes); no number below zero. */
+CF_INLINE void pass_by_modes(const cf_sticky *f, size_t width, size_t pairs, cf_real dt, cf_real *transition_cache,
+                             const cf_real *p, cf_real *out, cf_real *scratch) {
+    const size_t classes = f->classes;
+    const cf_real *const modes = modes_of(f), *const along = transition_cache + 1, *const across = along + width;
+    cf_real *const y = scratch, *const z = scratch + width;
+    size_t k;
+    if (transition_cache[0] != dt) fill_factors(f, width, pairs, dt, transition_cache);
+    vecmat(classes, width, p, modes + CF_TO_MODES(width), y);
+    for (k = 0; k < width; k++) z[k] = y[k] * along[k];
+    for (k = 0; k < 2 * pairs; k++) z[k] += y[k ^ 1] * across[k];
+    vecmat(classes, width, z, modes + CF_FROM_MODES(classes, width), out);
+    for (k = 0; k < width; k++) out[k] = p[k] + out[k] > 0 ? p[k] + out[k] : 0;
+}
+
+/* out = exp(rates dt) v, for the backward pass. */
+CF_INLINE void pass_back_by_modes(const cf_sticky *f, size_t width, size_t pairs, cf_real dt, cf_real *transition_cache,
+                                  const cf_real *v, cf_real *out, cf_real *scratch) {
+    const size_t classes = f->classes;
+    const cf_real *const modes = modes_of(f), *const along = transition_cache + 1, *const across = along + width;
+    cf_real *const y = scratch, *const z = scratch + width;
+    size_t k;
+    if (dt == 1) {
+        matvec(classes, width, modes + CF_UNIT(classes, width), v, out);
+        return;
+    }
+    if (transition_cache[0] != dt) fill_factors(f, width, pairs, dt, transition_cache);
+    matvec(classes, width, modes + CF_FROM_MODES(classes, width), v, y);
+    for (k = 0; k < width; k++) z[k] = y[k] * along[k];
+    for (k = 0; k < 2 * pairs; k++) z[k] -= y[k ^ 1] * across[k];
+    matvec(classes, width, modes + CF_TO_MODES(width), z, out);
+    for (k = 0; k < width; k++) out[k] = v[k] + out[k] > 0 ? v[k] + out[k] : 0;
+}
+
+/* out = p exp(rates dt); at `out` there are 2 K rows of memory. */
+CF_INLINE void pass_time(const cf_sticky *f, size_t width, cf_real dt, cf_real *transition_cache, const cf_real *p,
+                         cf_real *out) {
+    cf_real *const scratch = out + width;
+    if (modes_of(f) == NULL) {
+        if (transition_cache[0] != dt) fill_transition_cache(f, dt, transition_cache, out);
+        vecmat(f->classes, width, p, transition_cache + 1, out);
+    } else if (dt == 1) {
+        vecmat(f->classes, width, p, modes_of(f) + CF_UNIT(f->classes, width), out);
+    } else if (pairs_of(f) == 0) {
+        pass_by_modes(f, width, 0, dt, transition_cache, p, out, scratch);
+    } else {
+        pass_by_modes(f, width, pairs_of(f), dt, transition_cache, p, out, scratch);
+    }
+}
+
 /* Rows of the table. */
-enum { PRIOR, OVER_PRIOR, SHIFT, LEAST };
+enum { PRIOR, OVER_PRIOR, LEAST };
 
 /* Lets time pass, then takes one observation if there is one; p becomes the new estimate. */
-CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay *decay, cf_real *transition_cache,
+CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay decay, cf_real *transition_cache,
                        const cf_real *likelihood, cf_real *restrict p, cf_real *scratch) {
     const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
-    cf_real sum;
+    cf_real scale;
     size_t k;
     if (rates_of(f) == NULL) {
-        if (decay->dt != dt) *decay = make_decay(f, dt);
-        if (!(decay->leave > 0) && likelihood == NULL) return;
-        for (k = 0; k < width; k++) {
-            const cf_real passed = decay->keep * p[k] + decay->leave * prior[k];
-            p[k] = likelihood != NULL ? passed * likelihood[k] : passed;
-        }
+        if (!(decay.leave > 0) && likelihood == NULL) return;
+        if (likelihood != NULL)
+            for (k = 0; k < width; k++) p[k] = (decay.keep * p[k] + decay.leave * prior[k]) * likelihood[k];
+        else
+            for (k = 0; k < width; k++) p[k] = decay.keep * p[k] + decay.leave * prior[k];
     } else if (dt > 0) {
-        if (transition_cache[0] != dt) fill_transition_cache(f, dt, transition_cache, scratch);
-        vecmat(f->classes, width, p, transition_cache + 1, scratch);
+        pass_time(f, width, dt, transition_cache, p, scratch);
         for (k = 0; k < width; k++) p[k] = likelihood != NULL ? scratch[k] * likelihood[k] : scratch[k];
     } else if (likelihood != NULL) {
         for (k = 0; k < width; k++) p[k] *= likelihood[k];
     } else {
         return;
     }
-    sum = cf_sum(width, p);
+    scale = 1 / cf_sum(width, p); /* one division: each takes as long as the rest of the loop below */
     for (k = 0; k < width; k++) {
-        p[k] /= sum;
+        p[k] *= scale;
         p[k] = p[k] > least[k] ? p[k] : least[k];
     }
+}
+
+/* s^beta for s from 1e-35 to 1e35 and beta from 0 to 1, as 2^(beta log2 s). The logarithm is that of cf_log_ratio(s, 1)
+   without the factor log 2. */
+CF_INLINE cf_real power(cf_real s, cf_real beta) {
+    const cf_bits half = (cf_bits)1 << (CF_MANTISSA_BITS - 1), away = (cf_bits)CF_AWAY << CF_MANTISSA_BITS;
+    const cf_bits k = (cf_to_bits(s) - CF_BITS_OF_ONE + away + half) >> CF_MANTISSA_BITS;
+    const cf_real minus_n = cf_from_bits(CF_BITS_OF_ONE + (k << CF_MANTISSA_BITS));
+    const cf_real exponent = cf_from_bits(k | CF_INTEGER) - (cf_from_bits(CF_INTEGER) + CF_AWAY);
+    const cf_real t = (s + minus_n) / (s - minus_n), v = t * t;
+    cf_real y, shifted, r, log_part, exp_part;
+    CF_POLYNOMIAL(log_part, v, CF_LOG);
+    y = beta * (exponent + (t + t * (v * log_part)) * CF_R(2.88539008177792681472)); /* 2 / log 2 */
+    shifted = y + CF_ROUND;
+    r = (y - (shifted - CF_ROUND)) * CF_R(0.693147180559945309417);
+    CF_POLYNOMIAL(exp_part, r, CF_EXP);
+    return cf_from_bits(cf_to_bits(1 + (r + r * r * exp_part)) + (cf_to_bits(shifted) << CF_MANTISSA_BITS));
 }
 
 #ifdef CF_SMALL
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
                            cf_real *transition_cache, cf_real *scratch) {
     const size_t classes = CF_COUNT(f->classes);
-    const cf_real *const over_prior = f->table + OVER_PRIOR * classes, *const shift = f->table + SHIFT * classes;
-    const cf_real floor = f->floor;
-    cf_decay decay = {-1, 1, 0};
+    const cf_real *const over_prior = f->table + OVER_PRIOR * classes, floor = f->floor;
+    cf_decay decay = {0, 1, 0};
     int seen = 0;
     size_t k;
     const cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
     if (status != CF_OK) return status;
     if (is_fractional(beta))
-        for (k = 0; seen && k < classes; k++) {
-            const cf_real s = observed[k] > floor ? observed[k] : floor;
-            scratch[k] = cf_exp_negative(beta * (cf_log_ratio(s, 1) - shift[k]));
-        }
+        for (k = 0; k < classes; k++)
+            scratch[k] = power((observed[k] > floor ? observed[k] : floor) * over_prior[k], beta);
     else
-        for (k = 0; seen && k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
-    advance(f, classes, dt, &decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
+        for (k = 0; k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
+    if (rates_of(f) == NULL) decay = make_decay(f, dt);
+    advance(f, classes, dt, decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
     return CF_OK;
 }
 #else
-/* Turns the first `rows` of s into s^beta over prior^beta, up to a factor that keeps exp's argument below zero. The
-   loops run through all rows at once, so that a processor overlaps them. */
-CF_INLINE void temper(const cf_sticky *f, size_t width, size_t rows, const cf_real *beta, cf_real *restrict s) {
-    const cf_real *restrict shift = f->table + SHIFT * width;
-    const size_t size = rows * width;
+/* Raises the first `rows` of s to their powers. With one power for all of them it is one loop, which a processor overlaps
+   best; the bits are the same. */
+CF_INLINE void temper(size_t width, size_t rows, const cf_real *powers, cf_real *restrict s) {
+    const cf_real beta = powers[0];
+    int one = 1;
     size_t i, k;
-    for (i = 0; i < size; i++) s[i] = cf_log_ratio(s[i], 1);
-    for (i = 0; i < rows; i++)
-        for (k = 0; k < width; k++) s[i * width + k] = beta[i] * (s[i * width + k] - shift[k]);
-    for (i = 0; i < size; i++) s[i] = cf_exp_negative(s[i]);
+    for (i = 1; i < rows; i++) one &= powers[i] == beta;
+    if (one)
+        for (i = 0; i < rows * width; i++) s[i] = power(s[i], beta);
+    else
+        for (i = 0; i < rows; i++, s += width)
+            for (k = 0; k < width; k++) s[k] = power(s[k], powers[i]);
 }
 
-/* The likelihoods do not wait for the state, so those of CF_BLOCK rows come first; in their memory, those with a weight
-   below 1 come first. */
+/* make_decay of `count` <= CF_BLOCK rows, side by side where they are not all as the last one, *last. */
+CF_INLINE void block_decays(const cf_sticky *f, size_t count, const cf_real *dt, size_t dt_stride, cf_decay *last,
+                            cf_decay *decays) {
+    cf_real time[CF_BLOCK], kept[CF_BLOCK], left[CF_BLOCK];
+    int same = 1;
+    size_t j;
+    for (j = 0; j < CF_BLOCK; j++) {
+        time[j] = dt[(j < count ? j : 0) * dt_stride];
+        same &= time[j] == last->dt;
+    }
+    for (j = 0; same && j < CF_BLOCK; j++) decays[j] = *last;
+    if (same) return;
+    for (j = 0; j < CF_BLOCK; j++) kept[j] = cf_exp_negative(time[j] * f->log_stay);
+    for (j = 0; j < CF_BLOCK; j++) left[j] = -expm1_negative(time[j] * f->log_stay);
+    for (j = 0; j < CF_BLOCK; j++) {
+        const int whole = time[j] == 1 || !(f->stay > 0);
+        decays[j].dt = time[j];
+        decays[j].keep = time[j] == 0 ? 1 : whole ? f->stay : kept[j];
+        decays[j].leave = time[j] == 0 ? 0 : whole ? 1 - f->stay : left[j];
+    }
+    *last = decays[count - 1];
+}
+
+/* The likelihoods of `count` <= CF_BLOCK rows; NULL where nothing was seen. They do not wait for the state, so they come
+   first. In their memory, `all`, those with a weight below 1 come first. */
+CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, size_t count, const cf_real *observed,
+                                      const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                      cf_real *all, const cf_real **likelihood, size_t *row) {
+    const size_t classes = f->classes;
+    const cf_real floor = f->floor, *restrict over_prior = f->table + OVER_PRIOR * width;
+    cf_real powers[CF_BLOCK];
+    size_t tempered = 0, whole = CF_BLOCK, j, k;
+    for (j = 0; j < count; j++) {
+        const cf_real *const input = observed + j * classes, weight = beta[j * beta_stride];
+        cf_real *restrict s = all + (weight < 1 ? tempered : whole - 1) * width;
+        int seen = 0;
+        cf_status status;
+        for (k = 0; k < width; k++) s[k] = k < classes ? input[k] : 0;
+        status = check_update(classes, input, is_valid_row(width, s), weight, dt[j * dt_stride], &seen);
+        if (status != CF_OK) {
+            *row = j;
+            return status;
+        }
+        likelihood[j] = seen ? s : NULL;
+        if (!seen) continue;
+        for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
+        if (weight < 1)
+            powers[tempered++] = weight;
+        else
+            whole--;
+    }
+    if (tempered > 0) temper(width, tempered, powers, all);
+    return CF_OK;
+}
+
 CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, size_t steps, const cf_real *observed,
                               const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                               cf_real *probs, cf_real *transition_cache, cf_real *scratch, size_t *row) {
     const size_t classes = f->classes;
-    const cf_real floor = f->floor, *restrict over_prior = f->table + OVER_PRIOR * width;
     cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
-    cf_decay decay = make_decay(f, 1);
+    cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
     size_t i, j, k;
     for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
     for (i = 0; i < steps; i += CF_BLOCK) {
         const size_t count = steps - i < CF_BLOCK ? steps - i : CF_BLOCK;
         const cf_real *likelihood[CF_BLOCK];
-        cf_real powers[CF_BLOCK];
-        size_t tempered = 0, whole = CF_BLOCK;
-        for (j = 0; j < count; j++) {
-            const cf_real *const input = observed + (i + j) * classes, weight = beta[(i + j) * beta_stride];
-            cf_real *restrict s = all + (weight < 1 ? tempered : whole - 1) * width;
-            int seen = 0;
-            cf_status status;
-            for (k = 0; k < width; k++) s[k] = k < classes ? input[k] : 0;
-            status = check_update(classes, input, is_valid_row(width, s), weight, dt[(i + j) * dt_stride], &seen);
-            if (status != CF_OK) {
-                *row = i + j;
-                return status;
-            }
-            likelihood[j] = seen ? s : NULL;
-            if (!seen) continue;
-            if (weight < 1) {
-                for (k = 0; k < width; k++) s[k] = s[k] > floor ? s[k] : floor;
-                powers[tempered++] = weight;
-            } else {
-                for (k = 0; k < width; k++) s[k] = (s[k] > floor ? s[k] : floor) * over_prior[k];
-                whole--;
-            }
+        const cf_status status = block_likelihoods(f, width, count, observed + i * classes, beta + i * beta_stride,
+                                                   beta_stride, dt + i * dt_stride, dt_stride, all, likelihood, row);
+        if (status != CF_OK) {
+            *row += i;
+            return status;
         }
-        if (tempered > 0) temper(f, width, tempered, powers, all);
+        if (rates_of(f) == NULL) block_decays(f, count, dt + i * dt_stride, dt_stride, &decay, decays);
         for (j = 0; j < count; j++) {
-            advance(f, width, dt[(i + j) * dt_stride], &decay, transition_cache, likelihood[j], p, work);
+            advance(f, width, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
             if (probs != NULL)
                 for (k = 0; k < classes; k++) probs[(i + j) * classes + k] = p[k];
         }
@@ -240,6 +430,33 @@ CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, cf_real *state, size_t st
 #endif
     return run_block(f, width, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
                      scratch, row);
+}
+
+CF_TARGETS cf_status cf_sticky_many(const cf_sticky *f, cf_real *states, const size_t *which, size_t streams,
+                                    const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
+                                    size_t dt_stride, cf_real *probs, cf_real *transition_cache, cf_real *scratch,
+                                    size_t *row) {
+    const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
+    cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
+    cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
+    size_t i, j, k;
+    cf_status status = cf_check(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
+    for (i = 0; i < streams && status == CF_OK; i += CF_BLOCK) {
+        const size_t count = streams - i < CF_BLOCK ? streams - i : CF_BLOCK;
+        const cf_real *likelihood[CF_BLOCK];
+        status = block_likelihoods(f, width, count, observed + i * classes, beta + i * beta_stride, beta_stride,
+                                   dt + i * dt_stride, dt_stride, all, likelihood, row);
+        if (status == CF_OK && rates_of(f) == NULL)
+            block_decays(f, count, dt + i * dt_stride, dt_stride, &decay, decays);
+        for (j = 0; j < count && status == CF_OK; j++) {
+            cf_real *const state = states + (which == NULL ? i + j : which[i + j]) * classes;
+            for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
+            advance(f, width, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
+            for (k = 0; k < classes; k++) state[k] = p[k];
+            for (k = 0; probs != NULL && k < classes; k++) probs[(i + j) * classes + k] = p[k];
+        }
+    }
+    return status;
 }
 
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
@@ -299,6 +516,8 @@ CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t steps, const 
             if (decay.dt != pause) decay = make_decay(f, pause);
             for (k = 0; k < classes; k++) sum += prior[k] * product[k];
             for (k = 0; k < classes; k++) message[k] = decay.keep * product[k] + decay.leave * sum;
+        } else if (pause > 0 && modes_of(f) != NULL) {
+            pass_back_by_modes(f, width, pairs_of(f), pause, transition_cache, product, message, scratch);
         } else if (pause > 0) {
             if (transition_cache[0] != pause) fill_transition_cache(f, pause, transition_cache, scratch);
             for (i = 0; last != pause && i < classes; i++)
@@ -318,7 +537,7 @@ CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t steps, const 
 cf_status cf_sticky_prepare(cf_sticky *f, const cf_real *prior, cf_real *table) {
     const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE;
     const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
-    cf_real sum, smallest = 1, fastest = 0;
+    cf_real sum, fastest = 0;
     size_t i, j;
     if (classes < 2) return CF_BAD_CLASSES;
     if (!(f->stay >= 0 && f->stay <= 1)) return CF_BAD_STAY;
@@ -336,13 +555,10 @@ cf_status cf_sticky_prepare(cf_sticky *f, const cf_real *prior, cf_real *table) 
         }
         fastest = leave > fastest ? leave : fastest;
     }
-    for (i = 0; i < classes; i++) smallest = prior[i] < smallest ? prior[i] : smallest;
     for (i = 0; i < width; i++) {
         const int real = i < classes;
         table[PRIOR * width + i] = real ? prior[i] / sum : 0;
-        table[OVER_PRIOR * width + i] = real ? 1 / (prior[i] / sum) : 0;
-        /* the likelihood's largest value: no observation exceeds 1 + tolerance */
-        table[SHIFT * width + i] = cf_log_ratio(real ? prior[i] : smallest, smallest) + 2 * tolerance;
+        table[OVER_PRIOR * width + i] = real ? 1 / (prior[i] / sum) : 1;
         table[LEAST * width + i] = real ? (cf_real)CF_STICKY_SMALLEST : 0;
     }
     f->log_stay = f->stay > 0 ? cf_log_ratio(f->stay, 1) : 0;
@@ -368,7 +584,8 @@ cf_status cf_sticky_transitions(const cf_sticky *f, cf_real dt, cf_real *matrix,
     size_t i, j;
     if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
     if (f->rates != NULL) {
-        if (transition_cache[0] != dt) fill_transition_cache(f, dt, transition_cache, scratch);
+        if (transition_cache[0] != dt || modes_of(f) != NULL) fill_transition_cache(f, dt, transition_cache, scratch);
+        if (modes_of(f) != NULL) transition_cache[0] = -1; /* they keep something else there */
         for (i = 0; i < classes; i++)
             for (j = 0; j < classes; j++) matrix[i * classes + j] = transition_cache[1 + i * width + j];
     } else {

@@ -54,9 +54,12 @@ static cf_status diagnose_row(size_t classes, const cf_real *observed, int *miss
 /* Whether a row holds probabilities. Zeros at its end do not matter. */
 CF_PART int is_valid_row(size_t n, const cf_real *row) {
     const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = cf_sum(n, row);
-    int good = sum >= 1 - tolerance && sum <= 1 + tolerance;
+    int good = sum >= 1 - tolerance && sum <= 1 + tolerance; /* not with a NaN */
+    cf_bits signs = 0;
     size_t k;
-    for (k = 0; k < n; k++) good &= row[k] >= 0;
+    for (k = 0; k < n; k++) signs |= cf_to_bits(row[k]);
+    if (signs >> (sizeof signs * 8 - 1)) /* a minus: a number below zero, or only -0 */
+        for (k = 0; k < n; k++) good &= row[k] >= 0;
     return good;
 }
 

@@ -11,7 +11,7 @@ Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 """
 
 from .._public import public
-from ._batch import Filtered, filter_file, filter_table
+from ._batch import Filtered, filter_file, filter_table, smooth_table
 from ._files import read_table, write_table
 from ._recording import Recording, recordings
 
@@ -22,6 +22,7 @@ __all__ = [
     "filter_table",
     "read_table",
     "recordings",
+    "smooth_table",
     "write_table",
 ]
 

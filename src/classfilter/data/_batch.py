@@ -1,33 +1,26 @@
-"""Filter the streams of tables, and files larger than memory part by part."""
+"""Filter and smooth the streams of tables, and files larger than memory part by part."""
 
 from __future__ import annotations
 
-import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from .._atomic import atomic_write
-from .._channel import Channels, correct
+from .._channel import Channels
 from .._optional import import_optional
-from .._typing import Floats, Ints, Weights
-from .._validation import RowError, class_order, row_weights
+from .._typing import Array, Weights
+from .._validation import RowError
 from ..filters._base import Filter
+from ..filters._chain import FilterChain, unpack
+from ..filters._smoothing import Smoother, check_lag, check_smoother
+from ._batch_filter import BatchFilter
+from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import file_suffix, reading
-from ._frames import (
-    DataFrame,
-    Rows,
-    as_frame,
-    group_starts,
-    read_rows,
-    result_columns,
-    with_results,
-)
+from ._frames import DataFrame, Rows, as_frame, read_rows, result_columns, with_results
 from ._table_file import TableFile
-from ._timestamps import group_and_sort
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,10 +36,11 @@ class Filtered(NamedTuple):
 def filter_file(
     path: str | Path | TableFile,
     out: str | Path,
-    filter: Filter,  # noqa: A002
-    beta: Weights = 1.0,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
     channel: Channels | None = None,
     *,
+    lag: int | None = 0,
     sort: bool = False,
     threads: int | None = None,
     progress: Callable[[int], Any] | None = None,
@@ -64,6 +58,9 @@ def filter_file(
         is replaced once all is written; after an error it is unchanged.
     filter, beta, channel
         As in `filter_table`.
+    lag : int, default 0
+        Smooth: how many later rows of its stream each result uses; None for all of them, with the
+        whole file in memory. See `smooth_table`.
     sort : bool, default False
         Accept the rows of a stream in any order of time; this holds the whole file in memory.
     threads : int, optional
@@ -88,27 +85,47 @@ def filter_file(
     Filtered(rows=2, streams=1)
     ['rest', 'rest']
     """
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
+
     polars = import_optional("polars")
     file, out = path if isinstance(path, TableFile) else TableFile(path), Path(out)
     suffix = file_suffix(out)
-    as_text = file.suffix == suffix == ".csv"
-    streams = BatchFilter(filter, beta, channel, threads)
     result_columns(file.columns, file.classes)
-    done = 0
+    push = _batch(file, filter, beta, channel, check_lag(lag), sort, threads)
+    unread = file.parts(whole=sort or lag is None)
+    done, streams = 0, set()
+
+    def read() -> tuple[pl.DataFrame, Rows] | None:
+        for df in unread:
+            return df, read_rows(_with_numbers(df) if file.suffix == ".csv" else df)
+        return None
 
     def results() -> Iterator[pl.DataFrame]:
         nonlocal done
-        for df in file.parts(whole=sort):
-            try:
-                rows = read_rows(_with_numbers(df) if file.suffix == ".csv" else df)
-                P = streams.run(rows, sort=sort)
-            except RowError as error:
-                row = done + error.row
-                raise RowError(error.what, row, file.place(row) + error.rest) from None
-            done += len(df)
-            if progress is not None:
-                progress(done)
-            yield with_results(rows._replace(frame=as_frame(df)) if as_text else rows, P)
+        waiting: deque[Any] = deque()
+        with ThreadPoolExecutor(1) as reader:  # a part ahead
+            coming = reader.submit(read)
+            while True:
+                try:
+                    part = coming.result()
+                    if part is None:
+                        break
+                    coming = reader.submit(read)
+                    df, rows = part
+                    complete = push(rows)
+                except RowError as error:
+                    row = done + error.row
+                    raise RowError(error.what, row, file.place(row) + error.rest) from None
+                done += len(df)
+                streams.update(rows.stream.categories)
+                if progress is not None:
+                    progress(done)
+                as_text = file.suffix == suffix == ".csv"
+                waiting.append(as_frame(df) if as_text else rows.frame)
+                for P in complete:
+                    yield with_results(waiting.popleft(), file.classes, P)
+        if waiting:
+            raise ValueError(f"{file.path} changed while it was read; try again")
 
     with reading(file.path), atomic_write(out) as written:
         parts = results()
@@ -116,9 +133,47 @@ def filter_file(
         source = polars.io.plugins.register_io_source(
             lambda *_: chain([first], parts), schema=first.schema
         )
-        sinks = {".csv": source.sink_csv, ".parquet": source.sink_parquet}
-        sinks.get(suffix, source.sink_ndjson)(written, maintain_order=True)
-    return Filtered(done, len(streams.time))
+        if suffix == ".parquet":
+            # Estimates hardly compress; with more effort, writing would take twice the time.
+            source.sink_parquet(written, maintain_order=True, compression="snappy")
+        elif suffix == ".csv":
+            source.sink_csv(written, maintain_order=True)
+        else:
+            source.sink_ndjson(written, maintain_order=True)
+    return Filtered(done, len(streams))
+
+
+def _batch(
+    file: TableFile,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None,
+    channel: Channels | None,
+    lag: int | None,
+    sort: bool,
+    threads: int | None,
+) -> Callable[[Rows], list[Array]]:
+    """Return a function that takes the tables of a file, and returns the results of those complete.
+
+    A table is complete once the later rows that it needs are there.
+    """
+    if lag == 0:
+        batch = BatchFilter(*unpack(filter, beta, channel), threads)
+        return lambda rows: [batch.run(rows, sort=sort)]
+    f, weights, channels = _fresh_smoother(filter, beta, channel)
+    if lag is None or sort:
+        return lambda rows: [smooth_rows(f, rows, weights, channels, lag=lag, sort=sort)]
+    return BatchSmoother(f, weights, channels, lag, file.stream_rows).push
+
+
+def _fresh_smoother(
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None,
+    channel: Channels | None,
+) -> tuple[Smoother, Weights, Channels]:
+    f, weights, channels = unpack(filter, beta, channel, smoothing=True)
+    fresh = check_smoother(f).copy()
+    fresh.reset()
+    return fresh, weights, channels
 
 
 def _with_numbers(df: pl.DataFrame) -> pl.DataFrame:
@@ -134,8 +189,8 @@ def _with_numbers(df: pl.DataFrame) -> pl.DataFrame:
 
 def filter_table(
     df: DataFrame,
-    filter: Filter,  # noqa: A002
-    beta: Weights = 1.0,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
     channel: Channels | None = None,
     *,
     sort: bool = False,
@@ -146,13 +201,14 @@ def filter_table(
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         With the columns of `classfilter.data`. ``label`` is not used.
-    filter : Filter
+    filter : Filter or Tuned
         Its settings are used, not its state, and it does not change. Its classes must be those of
         the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
-    beta : mapping of str to float, or float, default 1
-        The weight of each source, or one for all.
+    beta : mapping of str to float, or float, optional
+        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
     channel : mapping of str to Channel or None, optional
         Corrects the outputs of a source before they are filtered; in the filter's order of classes.
+        By default those of the `Tuned`, or none.
     sort : bool, default False
         Accept the rows of a stream in any order of time. Without it, a time that goes back is an
         error.
@@ -181,99 +237,51 @@ def filter_table(
     """
     rows = read_rows(df)
     result_columns(rows.frame.columns, rows.classes)
-    result: DataFrame = with_results(rows, BatchFilter(filter, beta, channel).run(rows, sort=sort))
+    P = BatchFilter(*unpack(filter, beta, channel)).run(rows, sort=sort)
+    result: DataFrame = with_results(rows.frame, rows.classes, P)
     return result
 
 
-class BatchFilter:
-    """One state per stream; each table continues the streams of the tables before it.
+def smooth_table(
+    df: DataFrame,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    *,
+    lag: int | None = None,
+    sort: bool = False,
+) -> DataFrame:
+    """Smooth every stream of a dataframe separately: each row from the rows before and after it.
 
     Parameters
     ----------
-    filter : Filter
-        Its settings are used, not its state.
-    beta : mapping of str to float, or float
-        The weight of each source, or one for all.
-    channel : mapping of str to Channel or None, optional
-        Corrects the outputs of a source before they are filtered; in the filter's order of classes.
-    threads : int, optional
-        The number of threads; by default that of processors.
+    df, beta, channel, sort
+        As in `filter_table`.
+    filter : DirichletFilter, StickyFilter or Tuned
+        Its settings are used, not its state. Of a `Tuned`, its `smoother`.
+    lag : int, optional
+        How many later rows of its stream each row uses; by default all. 0 is `filter_table`.
+
+    Returns
+    -------
+    dataframe of the same kind
+        As from `filter_table`, with the probabilities of `classfilter.smooth`.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> from classfilter import DirichletFilter
-    >>> streams = BatchFilter(DirichletFilter(["rest", "move"]))
-    >>> for time in (0, 5):
-    ...     df = pl.DataFrame({"time": [time], "p_rest": [0.9], "p_move": [0.1]})
-    ...     P = streams.run(read_rows(df))
-    >>> streams.time
-    {None: 5.0}
+    >>> import pandas as pd
+    >>> from classfilter import StickyFilter, filter_table
+    >>> df = pd.DataFrame({"time": range(4), "p_walk": [0.7, 0.1, 0.8, 0.8],
+    ...     "p_sit": [0.3, 0.9, 0.2, 0.2]})
+    >>> f = StickyFilter(["walk", "sit"], stay=0.9)
+    >>> filter_table(df, f)["class"].tolist()
+    ['walk', 'sit', 'walk', 'walk']
+    >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
+    ['walk', 'walk', 'walk', 'walk']
     """
-
-    def __init__(
-        self,
-        filter: Filter,  # noqa: A002
-        beta: Weights = 1.0,
-        channel: Channels | None = None,
-        threads: int | None = None,
-    ) -> None:
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads is {threads}; it must be at least 1")
-        self._threads = threads or os.cpu_count() or 1
-        self._fresh = filter.copy()
-        self._fresh.reset()
-        self._beta, self._channel = beta, channel
-        self._states: dict[Any, Any] = {}
-        self.time: dict[Any, float] = {}
-        """The last time of each stream."""
-
-    def run(self, rows: Rows, *, sort: bool = False) -> Floats:
-        """Filter the rows of a table, (T, K), in its order; at an error nothing changes.
-
-        With `sort`, the rows of a stream come in any order of time within the table.
-        """
-        columns = class_order(self._fresh, rows.classes)
-        names = rows.stream.categories
-        last = np.array([self.time.get(name, np.nan) for name in names], np.float64)
-        order, dt = group_and_sort(rows.time, rows.stream.codes, sort, last)
-        beta = row_weights(rows.source, self._beta)[order]
-        dtype = self._fresh.probs.dtype
-        probs = correct(rows.probs[:, columns], rows.source, self._channel, dtype)[order]
-        filtered = np.empty(probs.shape, dtype)
-        stream = rows.stream.codes[order]
-        ends = np.append(group_starts(stream), order.size)[: len(names)]
-        starts = np.append(0, ends[:-1])[: len(names)]
-        states: dict[Any, Any] = {}
-
-        def work(part: Ints) -> None:
-            f = self._fresh.copy()
-            for i in part:
-                name, span = names[stream[starts[i]]], slice(starts[i], ends[i])
-                f.reset()
-                if name in self._states:
-                    f.state = self._states[name]
-                filtered[span] = f.run(probs[span], beta=beta[span], dt=dt[span])
-                states[name] = f.state
-
-        parts = [p for p in self._shares(ends) if p.size]
-        if len(parts) > 1:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(len(parts)) as pool:
-                list(pool.map(work, parts))
-        else:
-            for part in parts:
-                work(part)
-        self._states |= states
-        self.time |= {names[stream[i - 1]]: float(rows.time[order[i - 1]]) for i in ends}
-        P = np.empty_like(filtered)
-        P[order] = filtered[:, np.argsort(columns)]
-        return P
-
-    def _shares(self, ends: Ints) -> list[Ints]:
-        """Return the streams of each thread, with about equally many rows."""
-        if not ends.size:
-            return []
-        share = (ends - 1) * self._threads // ends[-1]
-        return [np.flatnonzero(share == i) for i in range(self._threads)]
+    rows = read_rows(df)
+    result_columns(rows.frame.columns, rows.classes)
+    f, weights, channels = _fresh_smoother(filter, beta, channel)
+    P = smooth_rows(f, rows, weights, channels, lag=check_lag(lag), sort=sort)
+    result: DataFrame = with_results(rows.frame, rows.classes, P)
+    return result

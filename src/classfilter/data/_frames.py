@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._optional import import_optional
-from .._typing import NUMBER, Floats, Ints
+from .._typing import NUMBER, Array, Floats, Ints
 from .._validation import (
     Factorized,
     RowError,
+    check_probabilities,
     class_indices,
     factorize,
     factorize_sources,
     first_text,
-    probabilities,
     text_names,
 )
 from ._timestamps import seconds
@@ -31,16 +31,25 @@ DataFrame = TypeVar("DataFrame")
 KINDS = ("polars", "pandas", "pyarrow")
 
 
-def with_results(rows: Rows, P: Floats) -> Any:
+def with_results(frame: Any, classes: tuple[str, ...], P: Array) -> Any:
     """Return a table with the filtered probabilities of its rows, (T, K), as new columns."""
     nw = import_optional("narwhals")
-    columns = [np.ascontiguousarray(p) for p in P.T]
-    backend = rows.frame.implementation
-    new = result_columns(rows.frame.columns, rows.classes)
+    columns = np.ascontiguousarray(P.T)
+    backend = frame.implementation
+    new = result_columns(frame.columns, classes)
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
-    predicted = np.array(rows.classes, np.object_)[P.argmax(axis=1)]
-    series.append(nw.new_series("class", predicted, nw.String, backend=backend))
-    return rows.frame.with_columns(*series).to_native()
+    names = nw.new_series("class", list(classes), nw.String, backend=backend)
+    series.append(names[_most_probable(columns)])
+    return frame.with_columns(*series).to_native()
+
+
+def _most_probable(columns: Array) -> Array:
+    """Return the class of the largest probability of each column, (K, T); of several, the first."""
+    largest, label = columns[0], np.zeros(columns.shape[1], np.min_scalar_type(len(columns)))
+    for k, p in enumerate(columns[1:], 1):
+        label = np.maximum(label, (p > largest) * label.dtype.type(k))
+        largest = np.maximum(largest, p)
+    return label
 
 
 def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
@@ -93,9 +102,8 @@ def read_rows(df: Any) -> Rows:
     if "stream" in frame.columns:
         stream = _check_streams(_factorize(frame["stream"]))
     probs = np.stack([_numbers(frame[f"p_{name}"]) for name in classes], axis=1)
-    return Rows(
-        frame, classes, _times(frame["time"]), source, probabilities(probs, classes), stream
-    )
+    check_probabilities(probs, classes)
+    return Rows(frame, classes, _times(frame["time"]), source, probs, stream)
 
 
 def as_frame(df: Any) -> Any:
@@ -133,7 +141,7 @@ def _numbers(series: Any) -> Floats:
     """Return a column of numbers, NaN for null."""
     nw = import_optional("narwhals")
     if series.dtype.is_numeric():
-        numbers: Floats = series.cast(nw.Float64).to_numpy().astype(np.float64)
+        numbers: Floats = np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
         return numbers
     cells = [math.nan if cell is None else cell for cell in _cells(series)]
     invalid = [

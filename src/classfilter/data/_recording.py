@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._channel import Channels, correct
+from .._html import recording
 from .._typing import Array, Bools, Floats, Ints, Names, Weights
 from .._validation import (
     Factorized,
@@ -23,6 +24,7 @@ from .._validation import (
     text_names,
 )
 from ..filters._base import Filter
+from ..filters._chain import FilterChain, unpack
 from ..filters._smoothing import smooth
 from ._frames import as_frame, group_starts, new_table, read_rows, table_classes, table_labels
 from ._timestamps import group_and_sort, seconds
@@ -122,6 +124,12 @@ class Recording:
         names = f"classes {list(self.classes)}, sources {list(self.sources)}"
         return f"Recording({len(self)} rows, {names})"
 
+    def _repr_html_(self) -> str:
+        predicted = np.where(self.observed(), np.nan_to_num(self.probs).argmax(axis=1), -1)
+        lanes = [] if self.label is None else [("truth", self.label)]
+        lanes += [(name, np.where(self.source == name, predicted, -1)) for name in self.sources]
+        return recording(self.time, lanes, self.classes)
+
     @property
     def dt(self) -> Floats:
         """Time since the row before, (T,); 0 for the first row."""
@@ -178,8 +186,8 @@ class Recording:
 
     def run(
         self,
-        filter: Filter,  # noqa: A002
-        beta: Weights = 1.0,
+        filter: Filter | FilterChain,  # noqa: A002
+        beta: Weights | None = None,
         channel: Channels | None = None,
     ) -> Array:
         """Filter the recording from the initial state; the filter does not change.
@@ -188,15 +196,15 @@ class Recording:
 
         Parameters
         ----------
-        filter : Filter
+        filter : Filter or Tuned
             Its settings are used, not its state. Its time unit is that of `time`: seconds, where
             the times were dates. If it has the same classes in another order, the columns are
             matched by name; if it has a number of classes instead of names, by position.
-        beta : mapping of str to float, or float, default 1
-            The weight of each source, or one for all.
+        beta : mapping of str to float, or float, optional
+            The weight of each source, or one for all; by default those of the `Tuned`, or 1.
         channel : mapping of str to Channel or None, optional
             Corrects the outputs of a source before they are filtered; in the filter's order of
-            classes.
+            classes. By default those of the `Tuned`, or none.
 
         Returns
         -------
@@ -210,13 +218,13 @@ class Recording:
         >>> rec.run(DirichletFilter(["rest", "move"], gamma=0.99), {"strong": 1, "weak": 0.1}).shape
         (2, 2)
         """
-        fresh, order, stream = self._prepared(filter, beta, channel)
+        fresh, order, stream = self._prepared(*unpack(filter, beta, channel))
         return fresh.run(*stream)[:, order]
 
     def smooth(
         self,
-        filter: Filter,  # noqa: A002
-        beta: Weights = 1.0,
+        filter: Filter | FilterChain,  # noqa: A002
+        beta: Weights | None = None,
         channel: Channels | None = None,
         *,
         lag: int | None = None,
@@ -225,14 +233,14 @@ class Recording:
 
         The arguments are those of `run` and of `classfilter.smooth`.
         """
-        fresh, order, stream = self._prepared(filter, beta, channel)
+        fresh, order, stream = self._prepared(*unpack(filter, beta, channel, smoothing=True))
         return smooth(fresh, *stream, lag=lag)[:, order]
 
     def _prepared(
         self,
         filter: Filter,  # noqa: A002
         beta: Weights,
-        channel: Channels | None,
+        channel: Channels,
     ) -> tuple[Filter, Ints, tuple[Floats, Floats, Floats]]:
         """Return a fresh filter, the order of its results, and the arguments of its `run`."""
         columns = class_order(filter, self.classes)

@@ -6,7 +6,7 @@ import glob
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._optional import import_optional
 from ._files import file_suffix, reading
@@ -61,6 +61,15 @@ class TableFile:
         with reading(self.path):
             return int(self._scan.select(import_optional("polars").len()).collect().item())
 
+    @cached_property
+    def stream_rows(self) -> dict[Any, int]:
+        """The number of rows of each stream; the column ``stream`` is read to count them."""
+        if "stream" not in self.columns:
+            return {None: self.rows} if self.rows else {}
+        with reading(self.path):
+            counts = self._scan.group_by("stream").len().collect(engine="streaming")
+        return dict(zip(counts["stream"].to_list(), counts["len"].to_list(), strict=True))
+
     def parts(self, whole: bool = False) -> Iterator[pl.DataFrame]:
         """Read the rows in order, part by part; at least one part, even without rows."""
         if whole:
@@ -70,7 +79,9 @@ class TableFile:
             for start in range(0, max(self.rows, 1), ROWS_AT_ONCE):
                 yield self._scan.slice(start, ROWS_AT_ONCE).collect()
         else:
-            batches = self._scan.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True)
+            # Cells of text take more memory than numbers.
+            at_once = max(ROWS_AT_ONCE // 2, 1)
+            batches = self._scan.collect_batches(chunk_size=at_once, maintain_order=True)
             first = next(batches, None)
             yield self._scan.head(0).collect() if first is None else first
             yield from batches

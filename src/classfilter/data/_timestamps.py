@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._typing import Floats, Ints
 from .._validation import RowError, first_text, require_1d
+from ..filters._stream_runner import stable_argsort
 
 _ISO = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:([Zz])|([+-]\d\d):?(\d\d)?)"
 
@@ -70,7 +71,7 @@ def group_and_sort(
 
     `last` is the time of each stream's row before the first one here, NaN where there is none.
     """
-    order: Ints = np.lexsort((time, stream)) if sort else np.argsort(stream, kind="stable")
+    order: Ints = np.lexsort((time, stream)) if sort else stable_argsort(stream)
     t, which = time[order], stream[order]
     before = np.concatenate([t[:1], t[:-1]])
     first = np.flatnonzero(np.diff(which, prepend=-1))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._html import Markup, block, bold, interval, table
 from ..data._frames import new_table
 
 LOW_IS_GOOD = ("log_loss", "brier")
@@ -127,8 +128,12 @@ class Comparison:
                 cell = best(column[i]) if marks[i] else column[i]
                 line += " " * (1 + width - len(column[i])) + cell
             lines.append(line.rstrip())
+        return "\n".join([*lines, "", *self._notes()])
+
+    def _notes(self) -> list[str]:
+        """Return what stands below the table."""
         streams = f"{self.streams} stream" + "s" * (self.streams != 1)
-        lines += ["", f"{streams}, {self.steps} steps; reference: {self.reference}."]
+        lines = [f"{streams}, {self.steps} steps; reference: {self.reference}."]
         if any(not np.isnan(m.low) for row in self.rows for m in row.measures.values()):
             lines[-1] += " ± is half of a 95 % interval."
         if any(row.smoothed for row in self.rows):
@@ -140,7 +145,22 @@ class Comparison:
                 f"Times: how much more likely later predictions of {self.reference} are in its "
                 "class than on average."
             )
-        return "\n".join(lines)
+        return lines
+
+    def _repr_html_(self) -> str:
+        keys = list(self.rows[0].measures)
+        cells = {key: self.cells(key) for key in keys}
+        first = [row.measures[keys[0]] for row in self.rows]
+        ends = [x for measure in first for x in measure if np.isfinite(x)]
+        rows = []
+        for i, (row, measure) in enumerate(zip(self.rows, first, strict=True)):
+            texts = [cells[key][i] for key in keys]
+            shown = [bold(text) if best else text for text, best in texts]
+            picture = interval(*measure, min(ends), max(ends)) if ends else Markup()
+            rows.append([row.name + " *" * row.smoothed, picture, *shown])
+        header = ["", TITLES[keys[0]].partition(",")[0], *(TITLES[key] for key in keys)]
+        notes = [*self._notes(), "Bold: the best of its kind."]
+        return block(table(header, rows), "\n".join(notes))
 
 
 def _text(measure: str, interval: Measure) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._html import block, curves, table
 from ..data._frames import new_table
 from ..data._recording import Recording
 from ..policy import Adaptive, Periodic, Policy
@@ -108,30 +109,50 @@ class PolicyCurve:
         return new_table(columns, kind, text=("policy",))
 
     def __str__(self) -> str:
-        measure = "accuracy" if self.labelled else "agreement"
-        titles = [
-            title for name in ("Periodic", "Adaptive") for title in (f"{name}, calls/h", measure)
+        lines = self._lines()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rows = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
         ]
+        return "\n".join([*rows, "", *self._notes()])
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._lines()
+        lines = {
+            name: [(point.calls, 100 * point.accuracy) for point in points]
+            for name, points in (("Adaptive", self.adaptive), ("Periodic", self.periodic))
+        }
+        level = "strong alone, every step", 100 * self.strong_accuracy
+        titles = "strong calls per hour", f"{self._measure}, %"
+        notes = "\n".join(self._notes())
+        return block(table(header, rows), curves(lines, level, titles), notes)
+
+    @property
+    def _measure(self) -> str:
+        return "accuracy" if self.labelled else "agreement"
+
+    def _lines(self) -> list[list[str]]:
+        """Return the table: its titles, then its rows."""
+        names = ("Periodic", "Adaptive")
+        titles = [title for name in names for title in (f"{name}, calls/h", self._measure)]
         lines = [["gap", *titles, "saves"]]
         for periodic, adaptive in zip(self.periodic, self.adaptive, strict=True):
             cells = [f"{periodic.gap}"]
             for point in (periodic, adaptive):
                 cells += [f"{point.calls:.1f}", f"{point.accuracy:.1%}"]
             lines.append([*cells, self.saving(periodic)])
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        rows = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
+        return lines
+
+    def _notes(self) -> list[str]:
+        """Return what stands below the table."""
         truth = "the labels" if self.labelled else "the strong classifier, called at every step"
-        rows += [
-            "",
-            f"{self.streams} streams, {self.steps:,} steps; {measure} with {truth}.",
+        return [
+            f"{self.streams} streams, {self.steps:,} steps; {self._measure} with {truth}.",
             f"The strong classifier alone, called at every step: {self.strong_accuracy:.1%}.",
             "gap: requested mean steps from one strong call to the next.",
-            f"saves: strong calls that Adaptive saves at the {measure} of Periodic.",
+            f"saves: strong calls that Adaptive saves at the {self._measure} of Periodic.",
         ]
-        return "\n".join(rows)
 
 
 def policy_curve(

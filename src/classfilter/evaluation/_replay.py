@@ -12,6 +12,7 @@ from .._typing import Array, Ints, Weights
 from .._validation import class_order
 from ..data._recording import Recording
 from ..filters._base import Filter
+from ..filters._chain import FilterChain, unpack
 from ..policy import Adaptive, Policy
 
 
@@ -36,8 +37,8 @@ class Replay(NamedTuple):
 def replay(
     rec: Recording,
     policy: Policy,
-    filter: Filter,  # noqa: A002
-    beta: Weights = 1.0,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
     channel: Channels | None = None,
 ) -> Replay:
     """Let a policy choose, step by step, among sources that were all recorded at every step.
@@ -50,12 +51,13 @@ def replay(
         One row per source at each of S times. A row of NaN is a call without a prediction.
     policy : Policy
         Chooses the source of each step.
-    filter : Filter
+    filter : Filter or Tuned
         Its settings are used, not its state.
-    beta : mapping of str to float, or float, default 1
-        The weight of each source, or one for all.
-    channel : mapping of str to Channel, optional
-        Corrects the predictions of a source before the filter observes them.
+    beta : mapping of str to float, or float, optional
+        The weight of each source, or one for all; by default those of the `Tuned`, or 1.
+    channel : mapping of str to Channel or None, optional
+        Corrects the predictions of a source before the filter observes them; by default those of
+        the `Tuned`, or none.
 
     Returns
     -------
@@ -72,8 +74,9 @@ def replay(
     {'weak': 660, 'strong': 60}
     """
     rows = steps(rec)
-    to = class_order(filter, rec.classes)
-    policy, filter_ = policy.copy(), filter.copy()
+    settings, beta, channel = unpack(filter, beta, channel)
+    to = class_order(settings, rec.classes)
+    policy, filter_ = policy.copy(), settings.copy()
     policy.reset()
     filter_.reset()
     probs = correct(rec.probs[:, to], rec._factorized, channel, filter_.probs.dtype)

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import Any
+from threading import RLock, Thread
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._dirichlet import DirichletFilter, DirichletState
+from .. import _core
+from .._typing import Array
+from ._base import FilterType
+from ._dirichlet import DirichletFilter
+from ._stream_runner import StreamRows, StreamRunner, pack_state, stable_argsort, unpack_state
 
 FORMAT = 1
-MIN_ROWS_PER_THREAD = 256
+MIN_ROWS_PER_THREAD = 2048
 """With fewer rows, starting a thread costs more than it saves."""
 
 
-class Bank:
+class Bank(Generic[FilterType]):
     """N streams with the settings of one filter, each with its own state.
 
-    It equals N filters to the bit, but computes several streams at once in vector registers.
+    It equals N filters to the bit. The Dirichlet and the sticky filter compute many streams in one
+    call into C. Several threads may use one bank: each call waits for the one before.
 
     Parameters
     ----------
-    filter : DirichletFilter
+    filter : filter
         Its settings, and its state as the initial state of every stream.
     streams : int
         The number of streams, N.
@@ -38,14 +44,23 @@ class Bank:
     array([[0., 1.]])
     """
 
-    def __init__(self, filter: DirichletFilter, streams: int) -> None:  # noqa: A002
+    def __init__(self, filter: FilterType, streams: int) -> None:  # noqa: A002
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
-        self._filter = filter.copy()
-        self._states = np.tile(self._start(), (streams, 1))
+        start = pack_state(filter.state, getattr(filter, "dtype", np.dtype(np.float64)))
+        self.__setstate__((filter.copy(), start, np.tile(start, (streams, 1))))
 
-    def _start(self) -> NDArray[Any]:
-        return np.array([self._filter.eta, *self._filter.alpha], self._filter.dtype)
+    def __getstate__(self) -> tuple[FilterType, Array, Array]:
+        with self._lock:
+            return self._filter, self._start, self._states.copy()
+
+    def __setstate__(self, state: tuple[FilterType, Array, Array]) -> None:
+        self._filter, self._start, self._states = state
+        self._classes = len(self._filter.classes)
+        self._single = bool(self._start.dtype == np.float32)
+        self._compiled = hasattr(self._filter, "_update_many")
+        # One that the same thread can take again: a signal's handler may use the bank, too.
+        self._lock = RLock()
 
     def __len__(self) -> int:
         return len(self._states)
@@ -57,13 +72,19 @@ class Bank:
 
     @property
     def eta(self) -> NDArray[Any]:
-        """How many observations each state is worth, shape (N,)."""
-        return self._states[:, 0].copy()
+        """Of Dirichlet filters: how many observations each state is worth, shape (N,)."""
+        return self._column("eta", 0)
 
     @property
     def alpha(self) -> NDArray[Any]:
-        """Parameters of the Dirichlet distributions, shape (N, K)."""
-        return self._states[:, 1:].copy()
+        """Of Dirichlet filters: parameters of the distributions, shape (N, K)."""
+        return self._column("alpha", slice(1, None))
+
+    def _column(self, name: str, columns: Any) -> Array:
+        if not isinstance(self._filter, DirichletFilter):
+            raise AttributeError(f"a bank of {type(self._filter).__name__} has no {name}")
+        with self._lock:
+            return self._states[:, columns].copy()
 
     def update(
         self,
@@ -81,109 +102,229 @@ class Bank:
         probs : array_like, shape (N, K), or (M, K) with `rows`
             One observation per stream; a row of NaN only lets time pass.
         beta, dt : float or array_like, shape (N,) or (M,)
-            As in `DirichletFilter.update`.
+            As in the filter's `update`.
         rows : array_like of int, shape (M,), optional
             The streams that the observations belong to, none twice; by default all.
         threads : int, optional
-            The number of threads; by default that of processors.
+            The number of threads that share the rows; by default that of processors. The results
+            are the same to the bit. Filters in Python take one.
 
         Returns
         -------
         ndarray, shape (N, K) or (M, K)
             The filtered class probabilities. An invalid row raises ValueError, and nothing changes.
         """
-        probs = np.ascontiguousarray(probs, self._filter.dtype)
-        which = None if rows is None else self._indices(rows)
-        expected = len(self) if which is None else len(which)
-        if probs.ndim != 2 or len(probs) != expected:
-            raise ValueError(
-                f"probs has shape {probs.shape}; it must have one row per stream, "
-                f"shape ({expected}, {len(self.classes)})"
-            )
-        out = np.empty_like(probs)
-        update_many = self._filter._update_many
-        if threads is None:
-            threads = os.cpu_count() or 1
-        if threads < 1:
+        if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
-        parts = max(1, min(threads, expected // MIN_ROWS_PER_THREAD))
-        cuts = [expected * i // parts for i in range(parts + 1)]
-        if parts == 1:
-            update_many(self._states, which, probs, beta, dt, out, 0, expected)
-            return out
-        # A part checks its own rows only: check all of them before any part changes a state.
-        update_many(None, None, probs, beta, dt, None, 0, expected)
-        from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
-
-        with ThreadPoolExecutor(parts) as pool:
-            jobs = [
-                pool.submit(update_many, self._states, which, probs, beta, dt, out, i, j)
-                for i, j in pairwise(cuts)
-            ]
-            for job in jobs:
-                job.result()
+        # Arguments may run anyone's code while they become arrays: that comes before the lock.
+        s, weights, times, which = _core.as_batch(
+            self._classes, self._single, probs, beta, dt, rows
+        )
+        with self._lock:
+            states = self._states
+            out = _core.check_batch(len(states), self._single, s, weights, times, which)
+            count = len(out)
+            if not self._compiled:
+                self._update_one_by_one(states, which, s, weights, times, out)
+            elif threads == 1 or count < 2 * MIN_ROWS_PER_THREAD:
+                self._filter._update_many(states, which, s, weights, times, out, 0, count)  # type: ignore[attr-defined]
+            else:
+                parts = min(threads or os.cpu_count() or 1, count // MIN_ROWS_PER_THREAD)
+                cuts = [count * i // parts for i in range(parts + 1)]
+                self._share((states, which, s, weights, times, out), cuts)
         return out
 
-    def _indices(self, rows: ArrayLike) -> NDArray[np.uintp]:
-        indices = np.asarray(rows)
-        if indices.ndim != 1 or (indices.size and not np.issubdtype(indices.dtype, np.integer)):
-            raise TypeError(f"rows must be a list of stream numbers, got {rows!r}")
-        outside = indices[(indices < 0) | (indices >= len(self))]
-        if outside.size:
-            raise ValueError(
-                f"rows names stream {outside[0]}; the bank has streams 0 to {len(self) - 1}"
-            )
-        distinct, counts = np.unique(indices, return_counts=True)
-        if len(distinct) < len(indices):
-            twice = distinct[counts > 1][0]
-            raise ValueError(
-                f"rows names stream {twice} more than once; give its rows in several updates"
-            )
-        return np.ascontiguousarray(indices, np.uintp)
+    def _share(self, batch: tuple[Any, ...], cuts: list[int]) -> None:
+        """Update the rows between cuts, each part in a thread; the first one in this."""
+        errors: list[BaseException] = []
 
-    def filter(self, stream: int) -> DirichletFilter:
+        def update(start: int, stop: int) -> None:
+            try:
+                self._filter._update_many(*batch, start, stop)  # type: ignore[attr-defined]
+            except BaseException as error:
+                errors.append(error)
+
+        first, *others = pairwise(cuts)
+        threads = [Thread(target=update, args=part) for part in others]
+        started = 0
+        try:
+            for thread in threads:
+                thread.start()
+                started += 1
+        except RuntimeError:  # the system has no more threads
+            for part in others[started:]:
+                update(*part)
+        finally:
+            update(*first)
+            for thread in threads[:started]:
+                thread.join()
+        if errors:
+            raise errors[0]
+
+    def _update_one_by_one(
+        self,
+        states: Array,
+        which: NDArray[np.intp] | None,
+        probs: Array,
+        beta: Array,
+        dt: Array,
+        out: Array,
+    ) -> None:
+        weights, times = (np.broadcast_to(x, len(probs)).tolist() for x in (beta, dt))
+        streams = range(len(probs)) if which is None else which.tolist()
+        after = states[streams]
+        for i, stream in enumerate(streams):
+            self._filter.state = unpack_state(self._filter, states[stream])
+            out[i] = self._filter.update(probs[i], weights[i], times[i])
+            after[i] = pack_state(self._filter.state, states.dtype)
+        states[streams] = after
+
+    def run(
+        self,
+        probs: ArrayLike,
+        beta: ArrayLike = 1.0,
+        dt: ArrayLike = 1.0,
+        *,
+        rows: ArrayLike,
+        threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Update streams with many observations, in their order.
+
+        Parameters
+        ----------
+        probs : array_like, shape (M, K)
+            The observations; a row of NaN only lets time pass.
+        beta, dt : float or array_like, shape (M,)
+            As in the filter's `run`; `dt` is the time since the observation of the same stream
+            before.
+        rows : array_like of int, shape (M,)
+            The stream that each observation belongs to; any of them many times.
+        threads : int, optional
+            As in `update`.
+
+        Returns
+        -------
+        ndarray, shape (M, K)
+            The filtered class probabilities, to the bit as by `update` for each observation in
+            turn. An invalid row raises ValueError, and nothing changes.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        s, *columns, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
+        streams = np.atleast_1d(np.asarray(rows))
+        if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows has shape {streams.shape} and type {streams.dtype}; it must be the stream "
+                f"number of each of the {len(s)} observations"
+            )
+        with self._lock:
+            out = _core.check_batch(len(s), self._single, s, *columns, None)
+            outside = (streams < 0) | (streams >= len(self))
+            if outside.any():
+                raise ValueError(
+                    f"rows names stream {streams[outside][0]}; the bank has streams 0 to "
+                    f"{len(self) - 1}"
+                )
+            used, codes = np.unique(streams, return_inverse=True)
+            states = self._states[used]
+            weights, times = (np.broadcast_to(x, len(s)) for x in columns)
+            order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
+            StreamRunner(self._filter).run(
+                states,
+                StreamRows(s, weights, times, order, counts),
+                out,
+                threads or os.cpu_count() or 1,
+            )
+            self._states[used] = states
+        return out
+
+    def filter(self, stream: int) -> FilterType:
         """Return a new filter in the state of one stream."""
-        filter_ = self._filter.copy()
-        filter_.state = DirichletState(float(self._states[stream, 0]), self._states[stream, 1:])
+        with self._lock:
+            filter_, state = (
+                self._filter.copy(),
+                unpack_state(self._filter, self._states[stream].copy()),
+            )
+        filter_.state = state
         return filter_
 
     def reset(self, rows: ArrayLike | None = None) -> None:
         """Return all streams, or some, to the state before any data."""
-        self._states[slice(None) if rows is None else self._indices(rows)] = self._start()
+        which = None if rows is None else _core.as_streams(rows)
+        with self._lock:
+            if which is not None:
+                _core.check_streams(which, len(self))
+            self._states[slice(None) if which is None else which] = self._start
 
     def add(self, streams: int) -> range:
         """Add new streams at the end; return their numbers."""
-        first = len(self)
-        self._states = np.concatenate([self._states, np.tile(self._start(), (streams, 1))])
-        return range(first, len(self))
+        if streams < 0:
+            raise ValueError(f"streams is {streams}; it must not be negative")
+        with self._lock:
+            first = len(self)
+            self._states = np.concatenate([self._states, np.tile(self._start, (streams, 1))])
+            return range(first, len(self))
 
     def drop(self, rows: ArrayLike) -> None:
         """Remove streams; the numbers of those after them decrease."""
-        self._states = np.delete(self._states, self._indices(rows), axis=0)
+        which = _core.as_streams(rows)
+        with self._lock:
+            _core.check_streams(which, len(self))
+            self._states = np.delete(self._states, which, axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all states to one `.npz` file, complete or not at all."""
         from .._atomic import atomic_write
 
+        with self._lock:
+            states = self._states.copy()
         with atomic_write(os.fspath(path)) as file:
-            np.savez(file, format=FORMAT, classes=self._names(), states=self._states)
+            np.savez(file, format=FORMAT, filter=self._kind(), classes=self._names(), states=states)
 
     def restore(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
-            missing = {"format", "classes", "states"} - set(file.files)
+            missing = {"format", "filter", "classes", "states"} - set(file.files)
             if missing:
                 raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")
             if int(file["format"]) != FORMAT:
                 raise ValueError(f"{path} has format {file['format']}; this version reads {FORMAT}")
+            if str(file["filter"]) != self._kind():
+                raise ValueError(f"{path} is of {file['filter']}, the bank of {self._kind()}")
             if file["classes"].tolist() != self._names():
                 raise ValueError(
                     f"{path} has the classes {file['classes'].tolist()}, the bank {self._names()}"
                 )
-            states = file["states"]
-        if states.dtype != self._filter.dtype:
-            raise ValueError(f"{path} holds {states.dtype}, the bank {self._filter.dtype}")
-        self._states = np.ascontiguousarray(states)
+            states = np.array(file["states"], order="C")
+        try:
+            self._replace_states(states)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    def _replace_states(self, states: Array) -> None:
+        if states.dtype != self._start.dtype:
+            raise ValueError(f"it holds {states.dtype}, the bank {self._start.dtype}")
+        if states.ndim != 2 or states.shape[1:] != self._start.shape:
+            raise ValueError(
+                f"it has states of shape {states.shape}; a stream of the bank has "
+                f"{len(self._start)} numbers, shape (N, {len(self._start)})"
+            )
+        with self._lock:
+            self._check_states(states)
+            self._states = states
+
+    def _check_states(self, states: Array) -> None:
+        if self._compiled:
+            self._filter._check_states(states)  # type: ignore[attr-defined]
+            return
+        for stream, row in enumerate(states):
+            try:
+                self._filter.state = unpack_state(self._filter, row)
+            except ValueError as error:
+                raise ValueError(f"the state of stream {stream}: {error}") from None
+
+    def _kind(self) -> str:
+        return type(self._filter).__name__
 
     def _names(self) -> list[str]:
         return [str(name) for name in self.classes]

@@ -6,15 +6,47 @@ transitions of one time unit, if that has no negative rate.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._typing import Floats
 
 MIN_EIGENVALUE = 1e-9
 """Eigenvalues below it are 0: the class is forgotten within the time unit."""
+MAX_MODE_ERROR = 1e-13
+"""How far transitions from modes may be from those of the exponential; a probability."""
+MAX_CONDITION = 1e4
+"""How much a basis of eigenvectors may amplify rounding errors."""
+
+
+class Modes(NamedTuple):
+    r"""Rates as :math:`G = V \Lambda V^{-1}` in real numbers.
+
+    Complex eigenvalues come first, in pairs :math:`a \mp ib`; their columns of :math:`V` are the
+    real and the imaginary part of the eigenvector of :math:`a + ib`.
+    """
+
+    decay: Floats
+    rotation: Floats
+    basis: Floats
+    inverse: Floats
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of complex eigenvalues there are."""
+        return int(np.count_nonzero(self.rotation)) // 2
+
+    def transitions(self, dt: float) -> Floats:
+        """Return the transitions over a time, shape (K, K)."""
+        scale = np.exp(self.decay * dt)
+        middle = np.diag(scale * np.cos(self.rotation * dt))
+        for k in range(0, 2 * self.pairs, 2):
+            middle[k, k + 1] = scale[k] * np.sin(self.rotation[k + 1] * dt)
+            middle[k + 1, k] = -middle[k, k + 1]
+        product: Floats = self.basis @ middle @ self.inverse
+        return product
 
 
 def stochastic(matrix: ArrayLike, classes: tuple[Any, ...]) -> Floats:
@@ -89,6 +121,90 @@ def stationary(rates: Floats) -> Floats:
         )
     shares: Floats = left[:, -1] / left[:, -1].sum()
     return shares
+
+
+def modes(rates: Floats) -> Modes | None:
+    """Return the rates' modes; None where they have no basis of eigenvectors to compute with.
+
+    Examples
+    --------
+    >>> modes(np.array([[-1.0, 1.0], [3.0, -3.0]])).decay
+    array([ 0., -4.])
+    >>> modes(np.array([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 0.0]])) is None
+    True
+    """
+    values, vectors = np.linalg.eig(rates)
+    if np.linalg.cond(vectors, 1) > MAX_CONDITION:
+        return None
+    first, real = np.flatnonzero(values.imag > 0), np.flatnonzero(values.imag == 0)
+    turning = 2 * len(first)
+    basis = _to_real(vectors[:, np.concatenate([np.repeat(first, 2), real])], turning)
+    # One step of Newton's iteration: eig is precise relative to the fastest rate, and slow modes,
+    # over a long time, need more.
+    vectors = _to_complex(basis, turning)
+    blocks = np.linalg.solve(vectors, _to_complex(_derivative(rates, basis), turning))
+    values = np.diag(blocks).copy()
+    gaps = values[None, :] - values[:, None]
+    distinct = np.abs(gaps) > 1e-9 * np.abs(values).max()
+    change = np.where(distinct, blocks / np.where(distinct, gaps, 1.0), 0.0)
+    basis = _to_real(vectors + vectors @ change, turning)
+    values[np.abs(values).argmin()] = 0.0
+    rotation = np.where(np.arange(len(values)) < turning, -values.imag, 0.0)
+    if (values.real > 0).any():
+        return None
+    inverse = np.linalg.inv(basis).astype(np.float64)
+    return Modes(values.real.copy(), rotation, basis, inverse)
+
+
+def _to_complex(basis: Floats, turning: int) -> NDArray[np.complex128]:
+    """Return conjugate columns from pairs of a real and an imaginary part."""
+    vectors = basis.astype(complex)
+    vectors[:, :turning:2] += 1j * basis[:, 1:turning:2]
+    vectors[:, 1:turning:2] = vectors[:, :turning:2].conj()
+    return vectors
+
+
+def _to_real(vectors: NDArray[Any], turning: int) -> Floats:
+    """Return pairs of a real and an imaginary part from conjugate columns."""
+    basis: Floats = vectors.real.copy()
+    basis[:, 1:turning:2] = vectors.imag[:, :turning:2]
+    return basis
+
+
+def _derivative(rates: Floats, basis: Floats) -> Floats:
+    r"""Return rates @ basis as if in twice the precision.
+
+    In slow modes fast rates cancel: :math:`\sum_j g_{ij} (v_j - v_i)`, of any diagonal.
+    """
+    total, rest = np.zeros_like(basis), np.zeros_like(basis)
+    for j, v in enumerate(basis):
+        rate = np.where(np.arange(len(rates)) == j, 0.0, rates[:, j])[:, None]
+        difference, lost = _exact_sum(v, -basis)
+        product, error = _exact_product(rate, difference)
+        total, carry = _exact_sum(total, product)
+        rest += carry + error + rate * lost
+    return total + rest
+
+
+def _exact_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return a sum and its rounding error (Knuth)."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
+
+
+def _exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return a product and its rounding error (Dekker)."""
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    product = a * b
+    error = a_high * b_high - product + a_high * b_low + a_low * b_high + a_low * b_low
+    return product, error
+
+
+def _halves(x: Floats) -> tuple[Floats, Floats]:
+    shifted = 134217729.0 * x
+    high = shifted - (shifted - x)
+    return high, x - high
 
 
 def _logarithm(matrix: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._typing import Array, Floats
 from ._base import Filter
+from ._chain import FilterChain, is_chain
 from ._dirichlet import DirichletFilter
 from ._sticky import StickyFilter
 
@@ -19,13 +20,13 @@ MIN_ALPHA = 1e-6  # as in the Dirichlet filter
 MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
 MAX_ITERATIONS = 100
 
-SmoothingFilter = TypeVar("SmoothingFilter", DirichletFilter, StickyFilter)
+Smoother = DirichletFilter | StickyFilter
 
 
 def smooth(
-    filter: Filter,  # noqa: A002
+    filter: Filter | FilterChain,  # noqa: A002
     probs: ArrayLike,
-    beta: ArrayLike = 1.0,
+    beta: ArrayLike | None = None,
     dt: ArrayLike = 1.0,
     *,
     lag: int | None = None,
@@ -41,12 +42,15 @@ def smooth(
 
     Parameters
     ----------
-    filter : DirichletFilter or StickyFilter
-        Its settings, and its state before the first row; it does not change.
+    filter : DirichletFilter, StickyFilter or Tuned
+        Its settings, and its state before the first row; it does not change. Of a `Tuned` with one
+        source, the weight and the channel are used too; with several, smooth a `Recording`, which
+        has the source of each row.
     probs : array_like, shape (T, K)
         One observation per row; a row of NaN only lets time pass.
     beta, dt : float or array_like, shape (T,)
-        As in `run`: ``dt[t]`` is the time from row t - 1 to row t.
+        As in `run`: ``dt[t]`` is the time from row t - 1 to row t. By default `beta` is 1, or the
+        weight of the `Tuned`.
     lag : int, optional
         Fixed-lag smoothing: row t depends on the rows up to ``t + lag``, as in live use with that
         delay. 0 is exactly `run`. By default all rows. The cost grows with the lag.
@@ -68,28 +72,54 @@ def smooth(
     >>> smooth(f, s, lag=1).argmax(axis=1)  # one row after it is not enough
     array([1, 1, 0, 0])
     """
+    weight = 1.0
+    if is_chain(filter):
+        one, probs, weight = _of_one_source(filter.smoother, probs)
+        f = check_smoother(one)
+    else:
+        f = check_smoother(filter)
+    beta, ahead = weight if beta is None else beta, check_lag(lag)
+    forward = f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
+    T = len(forward)
+    if ahead == 0 or T <= 1:
+        return forward
+    s = np.array(probs, np.float64)
+    weights = np.where(np.isnan(s[:, 0]), 0.0, np.asarray(beta, np.float64))
+    times = np.broadcast_to(np.asarray(dt, np.float64), T)
+    ahead = None if ahead is None or ahead >= T - 1 else ahead
+    if isinstance(f, StickyFilter):
+        smoothed = sticky_rows(in_double(f), forward, s, weights, times, ahead)
+    else:
+        smoothed = dirichlet_rows(in_double(f).copy(), T, s, weights, times, ahead)
+    return smoothed.astype(f.dtype)
+
+
+def _of_one_source(chain: FilterChain, probs: ArrayLike) -> tuple[Filter, ArrayLike, float]:
+    """Return the filter, the corrected probabilities and the weight of the only source."""
+    sources = list({**chain.beta, **chain.channel})
+    if len(sources) != 1:
+        raise ValueError(
+            f"filter has the sources {sources}, and probs does not say which row is of which; "
+            "make a Recording with the source of each row, and call its smooth"
+        )
+    f, channel = chain.filter(), chain.channel.get(sources[0])
+    if channel is not None:
+        probs = channel.apply(np.asarray(probs, f.probs.dtype))
+    return f, probs, chain.beta.get(sources[0], 1.0)
+
+
+def check_smoother(filter: Any) -> Smoother:  # noqa: A002
+    """Return the filter if it can smooth."""
     if not isinstance(filter, (DirichletFilter, StickyFilter)):
         raise TypeError(
             f"filter is a {type(filter).__name__}, which cannot smooth; "
             "give a DirichletFilter or a StickyFilter"
         )
-    ahead = _rows_ahead(lag)
-    forward = filter.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
-    T = len(forward)
-    ahead = T - 1 if ahead is None else min(ahead, T - 1)
-    if ahead <= 0:
-        return forward
-    s = np.array(probs, np.float64)
-    weights = np.where(np.isnan(s[:, 0]), 0.0, np.asarray(beta, np.float64))
-    times = np.broadcast_to(np.asarray(dt, np.float64), T)
-    if isinstance(filter, StickyFilter):
-        smoothed = _sticky(_double(filter), forward, s, weights, times, ahead)
-    else:
-        smoothed = _dirichlet(_double(filter), s, weights, times, ahead)
-    return smoothed.astype(filter.dtype)
+    return filter
 
 
-def _rows_ahead(lag: int | None) -> int | None:
+def check_lag(lag: int | None) -> int | None:
+    """Return the number of later rows that are used, None for all."""
     try:
         ahead = None if lag is None else index(lag)
     except TypeError:
@@ -99,7 +129,7 @@ def _rows_ahead(lag: int | None) -> int | None:
     return ahead
 
 
-def _double(f: SmoothingFilter) -> SmoothingFilter:
+def in_double(f: Smoother) -> Any:
     """Return the filter in double precision."""
     if f.dtype == np.float64:
         return f
@@ -111,16 +141,19 @@ def _double(f: SmoothingFilter) -> SmoothingFilter:
 # ---- sticky ----
 
 
-def _sticky(
-    f: StickyFilter, forward: Array, s: Floats, beta: Floats, dt: Floats, ahead: int
+def sticky_rows(
+    f: StickyFilter, forward: Array, s: Floats, beta: Floats, dt: Floats, ahead: int | None
 ) -> Floats:
-    """Multiply p(class | past) by p(rows after | class), up to factors."""
+    """Return the first rows, smoothed: p(class | past), `forward`, by p(rows after | class).
+
+    Rows whose `ahead` rows are all in `s` have the same bits, wherever `s` ends.
+    """
     likelihood = (np.maximum(np.nan_to_num(s), f.floor) / f.prior) ** beta[:, None]
-    if ahead == len(s) - 1:
+    if ahead is None:
         messages = f._backward(likelihood, dt)
     else:
         messages = _lagged_messages(f, likelihood, dt, ahead)
-    posterior: Floats = forward * messages
+    posterior: Floats = forward * messages[: len(forward)]
     posterior /= posterior.sum(axis=1, keepdims=True)
     np.maximum(posterior, MIN_PROB, out=posterior)
     return posterior
@@ -136,7 +169,10 @@ def _lagged_messages(f: StickyFilter, likelihood: Floats, dt: Floats, ahead: int
             backward = f._transitions(last).T
         # Every row whose lag reaches row t multiplies by its likelihood, the farthest row first.
         reached = messages[max(t - ahead, 0) : t]
-        message = (reached * likelihood[t]) @ backward
+        scaled = reached * likelihood[t]
+        message = scaled[:, :1] * backward[0]  # the bits of a matrix product depend on its size
+        for k in range(1, len(backward)):
+            message += scaled[:, k, None] * backward[k]
         message /= message.sum(axis=1, keepdims=True)
         np.maximum(message, MIN_PROB, out=reached)
     return messages
@@ -145,25 +181,33 @@ def _lagged_messages(f: StickyFilter, likelihood: Floats, dt: Floats, ahead: int
 # ---- Dirichlet ----
 
 
-def _dirichlet(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int) -> Floats:
-    """Add the states before and after each row, then observe the row."""
-    T, K = s.shape
-    states = _states_before(f, s, beta, dt)
-    eta, nu = _states_after(f, s, beta, dt, ahead)
+def dirichlet_rows(
+    f: DirichletFilter, count: int, s: Floats, beta: Floats, dt: Floats, ahead: int | None
+) -> Floats:
+    """Return the first `count` rows, smoothed, and let the filter observe them.
+
+    The states before and after each row are added, then the row is observed. Rows whose `ahead`
+    rows are all in `s` have the same bits, wherever `s` ends.
+    """
+    states = _states_before(f, s[:count], beta, dt)
+    eta, nu = (after[:count] for after in _states_after(f, s, beta, dt, ahead))
     eta += states[:, 0]
     nu += states[:, :1] * _average_neg_log(f, states[:, 1:])
     informed = np.flatnonzero((eta > states[:, 0]) & (eta > MIN_WEIGHT))
     states[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
     states[:, 0] = eta
-    out = np.empty((T, K))
-    f._update_many(states, None, s, beta, 0.0, out, 0, T)
+    out = np.empty((count, s.shape[1]))
+    f._update_many(states, None, s[:count], beta[:count], np.zeros(count), out, 0, count)
     return out
 
 
 def _states_before(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats) -> Floats:
-    """Return eta and alpha, (T, K + 1), at the time of each row but before its observation."""
+    """Return eta and alpha, (T, K + 1), at the time of each row but before its observation.
+
+    The filter then has observed all rows.
+    """
     T, K = s.shape
-    states, missing, f = np.empty((T, K + 1)), np.full(K, np.nan), f.copy()
+    states, missing = np.empty((T, K + 1)), np.full(K, np.nan)
     for t in range(T):
         f.update(missing, 1.0, dt[t])
         states[t, 0], states[t, 1:] = f.eta, f.alpha
@@ -172,7 +216,7 @@ def _states_before(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats) -> F
 
 
 def _states_after(
-    f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int
+    f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int | None
 ) -> tuple[Floats, Floats]:
     """Return eta and nu of the `ahead` rows after each row, without the prior.
 
@@ -186,7 +230,7 @@ def _states_after(
     decays = f.gamma**dt
     states = np.tile([start.eta, *start.alpha], (T, 1))
     data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
-    if ahead == T - 1:
+    if ahead is None:
         for t in range(T - 2, -1, -1):
             pause = dt[t + 2] if t + 2 < T else 0.0
             decay = decays[t + 2] if t + 2 < T else 1.0
@@ -196,7 +240,7 @@ def _states_after(
             prior[t] = decay * prior[t + 1] + (1 - decay) * anchor
     else:
         out = np.empty((T, K))
-        for j in range(ahead, 0, -1):  # all rows t observe row t + j at once
+        for j in range(min(ahead, T - 1), 0, -1):  # all rows t observe row t + j at once
             pauses, decay = np.zeros(T - j), np.ones(T - j)
             if j < ahead:
                 pauses[:-1], decay[:-1] = dt[j + 1 :], decays[j + 1 :]

@@ -11,10 +11,13 @@ from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
 from ._base import BaseFilter, check_dtype, decay
-from ._ctmc import generator, stationary, stochastic
+from ._ctmc import MAX_MODE_ERROR, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
 """How far transitions may be from those of a process in continuous time."""
+
+MIN_SHARE = 1e-4
+"""With a rarer class, transitions over each time are exponentials."""
 
 
 class StickyState(NamedTuple):
@@ -122,6 +125,8 @@ class StickyFilter(BaseFilter, _core.Sticky):
         )
         if rates is not None:
             self._require_close(matrix, interval)
+            if self._dtype == np.float64:
+                self._use_modes(rates)
 
     def _positive(self, prior: Array) -> Array:
         """Return the stationary distribution, if every class has a share of it."""
@@ -143,6 +148,22 @@ class StickyFilter(BaseFilter, _core.Sticky):
                 f"continuous time has {nearest[i, j]:.3g}: give the transitions of a "
                 "shorter time, in which most classes stay"
             )
+
+    def _use_modes(self, rates: Array) -> bool:
+        """Let a new dt cost little, where the modes of the rates are as precise as exponentials."""
+        # A class that time all but excludes needs the exponential, which is precise relative to
+        # each probability; modes are so relative to 1.
+        of = modes(rates) if self._transitions(1e30).min() >= MIN_SHARE else None
+        if of is None:
+            return False
+        fastest = float(np.abs(np.diag(rates)).max())
+        slowest = float(np.abs(of.decay[of.decay < 0]).min())
+        times = 4.0 ** np.arange(-3, np.ceil(np.log2(fastest / slowest) / 2) + 4) / fastest
+        for dt in (*times.tolist(), 1e30):
+            if np.abs(of.transitions(dt) - self._transitions(dt)).max() > MAX_MODE_ERROR:
+                return False
+        self._set_modes(np.vstack(of), of.pairs)
+        return True
 
     @property
     def stay(self) -> float | None:

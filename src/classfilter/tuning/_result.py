@@ -7,9 +7,10 @@ from os import PathLike, fspath
 from typing import Any
 
 from .._channel import Channel
+from .._html import block, table
 from .._settings import save
 from .._typing import Array
-from ..config import read
+from ..config import Config, read
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..policy import Policy
@@ -44,6 +45,8 @@ class Tuned:
         Simple rules and other filters, and by how much the choice scores higher.
     assumptions : Assumptions or None
         What the settings rest on; None where nothing was tuned.
+    policy : Policy or None
+        The policy of the file; None after `tune`.
     """
 
     beta: dict[str, float]
@@ -56,6 +59,7 @@ class Tuned:
     _fresh: Filter = field(repr=False)
     rivals: list[Rival] = field(default_factory=list)
     assumptions: Assumptions | None = None
+    policy: Policy | None = None
     _smoother: Tuned | None = field(default=None, repr=False)
 
     @property
@@ -67,38 +71,82 @@ class Tuned:
         """Return a fresh filter."""
         return self._fresh.copy()
 
+    @property
+    def smoother(self) -> Tuned:
+        """What smooths: itself or, where a simple rule was chosen, the best sticky filter."""
+        return self if self._smoother is None else self._smoother
+
     def run(self, rec: Recording) -> Array:
         """Run channel, weights and filter over a recording: (T, K)."""
-        return rec.run(self._fresh, self.beta, self._channels())
+        return rec.run(self)
 
     def smooth(self, rec: Recording, lag: int | None = None) -> Array:
-        """Smooth a recording, with channel and weights: (T, K); see `smooth`.
-
-        Where a simple rule was chosen, the best sticky filter smooths.
-        """
-        if self._smoother is not None:
-            return self._smoother.smooth(rec, lag)
-        return rec.smooth(self._fresh, self.beta, self._channels(), lag=lag)
+        """Smooth a recording, with channel and weights, by its `smoother`: (T, K); see `smooth`."""
+        return rec.smooth(self, lag=lag)
 
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
-        """Write the filter, the weights, the channels and a policy as a TOML file; see `load`."""
-        save(self._fresh, fspath(path), self.beta, self._channels(), policy)
+        """Write the filter, the weights, the channels and a policy as a TOML file; see `load`.
+
+        By default the policy is the one that was loaded.
+        """
+        save(self._fresh, fspath(path), self.beta, self.channel, policy or self.policy)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tuned:
-        """Return the filter, the weights and the channels of a TOML file, ready to run.
+        """Return the filter, the weights, the channels and the policy of a file, ready to run.
 
         The file must name the weight of each source, as `save` does.
         """
-        fresh, beta, channel, _ = read(fspath(path))
-        if not beta:
+        content = read(fspath(path))
+        if not content.beta:
             raise ValueError(f"{path} has no section [beta]; name the weight of each source there")
-        channels = {name: channel.get(name) for name in beta}
-        reference = max(beta, key=lambda name: (name not in channel, beta[name]))
-        return cls(beta, channels, reference, None, "nothing", [], f"As in {path}.", fresh)
+        return cls._from_file(content, path)
 
-    def _channels(self) -> dict[str, Channel]:
-        return {name: channel for name, channel in self.channel.items() if channel is not None}
+    @classmethod
+    def _from_file(cls, content: Config, path: str | PathLike[str]) -> Tuned:
+        fresh, beta, channel, policy = content
+        channels = {**dict.fromkeys(beta), **channel}
+        order = sorted(channels, key=lambda name: (name not in channel, beta.get(name, 1.0)))
+        reference = order[-1] if order else ""
+        explanation = f"As in {path}."
+        return cls(
+            beta, channels, reference, None, "nothing", [], explanation, fresh, policy=policy
+        )
 
     def __str__(self) -> str:
         return self.explanation
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, f"{weight:.3g}", "yes" if self.channel.get(name) is not None else "no"]
+            for name, weight in self.beta.items()
+        ]
+        return block(self.explanation, table(["source", "weight", "channel"], rows))
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Return what a TOML file describes.
+
+    Returns
+    -------
+    Tuned or Filter
+        A `Tuned` where the file has weights, channels or a policy: they belong to the filter, and
+        everything that takes a filter takes them with it. Otherwise the filter.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from classfilter import DirichletFilter
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     DirichletFilter(["walk", "sit"], 0.95).save(f"{folder}/bare.toml")
+    ...     DirichletFilter(["walk", "sit"], 0.95).save(f"{folder}/walk.toml", {"weak": 0.1})
+    ...     bare, walk = load(f"{folder}/bare.toml"), load(f"{folder}/walk.toml")
+    >>> bare
+    DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode')
+    >>> walk.filter(), walk.beta
+    (DirichletFilter(['walk', 'sit'], gamma=0.95, estimate='mode'), {'weak': 0.1})
+    """
+    content = read(fspath(path))
+    if content.beta or content.channel or content.policy is not None:
+        return Tuned._from_file(content, path)
+    return content.filter

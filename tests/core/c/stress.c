@@ -109,6 +109,98 @@ static void stress_sticky(rows kind, size_t classes, double gamma, double beta, 
     updates += steps;
 }
 
+#ifndef CF_SMALL
+/* The backward pass over random likelihoods and times, some rows missing; and, in double precision, a chain that goes
+   round its three classes, whose modes are known, there and back against the exponential of its rates. */
+static void stress_backward(size_t classes, double rates, size_t steps) {
+    enum { FEW = 40, ROWS = 20 };
+    static cf_real matrix[FEW * FEW], table[CF_STICKY_TABLE(FEW)], transition_cache[CF_STICKY_CACHE(FEW)];
+    static cf_real prior[FEW], rows_[ROWS * FEW], dt[ROWS], messages[ROWS * FEW], work[CF_STICKY_SCRATCH(FEW)];
+    CF_(cf_sticky) f;
+    size_t i, k, number = 0;
+    memset(&f, 0, sizeof f);
+    f.classes = classes;
+    f.stay = CF_R(0.9);
+    f.floor = CF_R(1e-3);
+    f.rates = rates > 0 ? matrix : NULL;
+    for (k = 0; k < classes * classes; k++) matrix[k] = (cf_real)(rates * uniform() * uniform());
+    for (k = 0; k < classes; k++) prior[k] = 1 / (cf_real)classes;
+    transition_cache[0] = -1;
+    REQUIRE(CF_(cf_sticky_prepare)(&f, prior, table) == CF_OK, "settings");
+    for (i = 0; i < steps; i += ROWS) {
+        for (k = 0; k < ROWS; k++) {
+            fill(uniform() < 0.5 ? RANDOM : SPARSE, classes, i, rows_ + k * classes);
+            if (uniform() < 0.1) {
+                size_t j;
+                for (j = 0; j < classes; j++) rows_[k * classes + j] = (cf_real)NAN;
+            }
+            dt[k] = (cf_real)(uniform() < 0.5 ? 1 : 30 * uniform());
+        }
+        REQUIRE(CF_(cf_sticky_backward)(&f, ROWS, rows_, dt, 1, messages, transition_cache, work, &number) == CF_OK,
+                "backward, step %zu", i);
+        for (k = 0; k < ROWS; k++) require_distribution(classes, messages + k * classes);
+        add_to_digest(messages, ROWS * classes);
+    }
+    updates += steps;
+}
+
+static void stress_modes(size_t steps) {
+#ifdef CF_FLOAT
+    (void)steps;
+#else
+    enum { K = 3, WIDTH = CF_STICKY_ROW(K) };
+    static const double h = 0.86602540378443864676, rate = 0.3, prior[K] = {0.25, 0.25, 0.5};
+    static const double to[K][K] = {{1, 0, 1}, {-0.5, 1, 1}, {-0.5, -1, 1}};
+    static double rates[K * K], modes[CF_STICKY_MODES(K)], table[CF_STICKY_TABLE(K)], unit[K * K];
+    static double cache[CF_STICKY_CACHE(K)], other_cache[CF_STICKY_CACHE(K)], work[CF_STICKY_SCRATCH(K)];
+    double state[K], other[K], row[K], rows_[2 * K], messages[2 * K], expected[2 * K];
+    cf_sticky_f64 f, g;
+    size_t i, k, l, number = 0;
+    memset(&f, 0, sizeof f);
+    f.classes = K;
+    f.floor = 1e-3;
+    f.rates = rates;
+    for (k = 0; k < K; k++) rates[k * K + (k + 1) % K] = rate;
+    cache[0] = other_cache[0] = -1;
+    REQUIRE(cf_sticky_prepare_f64(&f, prior, table) == CF_OK, "settings");
+    REQUIRE(cf_sticky_transitions_f64(&f, 1, unit, cache, work) == CF_OK, "one time unit");
+    g = f;
+    modes[0] = modes[1] = -1.5 * rate;
+    modes[WIDTH] = -h * rate;
+    modes[WIDTH + 1] = h * rate;
+    for (k = 0; k < K; k++)
+        for (l = 0; l < K; l++) {
+            modes[(2 + k) * WIDTH + l] = to[k][l] * (l == 1 ? h : 1);
+            modes[(2 + K + l) * WIDTH + k] = to[k][l] * (l == 1 ? h * 2 / 3 : l == 0 ? 2.0 / 3 : 1.0 / 3);
+            modes[(2 + 2 * K + k) * WIDTH + l] = unit[k * K + l];
+        }
+    g.modes = modes;
+    g.pairs = 1;
+    cache[0] = -1;
+    REQUIRE(cf_sticky_start_f64(&f, prior, state) == CF_OK, "start");
+    memcpy(other, state, sizeof state);
+    for (i = 0; i < steps; i++) {
+        const double dt = uniform() < 0.2 ? 1 : uniform() < 0.1 ? 1e6 * uniform() : 10 * uniform();
+        fill(RANDOM, K, i, row);
+        REQUIRE(cf_sticky_update_f64(&g, state, row, 0.3, dt, cache, work) == CF_OK, "modes, step %zu", i);
+        REQUIRE(cf_sticky_update_f64(&f, other, row, 0.3, dt, other_cache, work) == CF_OK, "rates, step %zu", i);
+        memcpy(rows_, row, sizeof row);
+        memcpy(rows_ + K, row, sizeof row);
+        REQUIRE(cf_sticky_backward_f64(&g, 2, rows_, &dt, 0, messages, cache, work, &number) == CF_OK, "back");
+        REQUIRE(cf_sticky_backward_f64(&f, 2, rows_, &dt, 0, expected, other_cache, work, &number) == CF_OK, "back");
+        for (k = 0; k < K; k++) {
+            REQUIRE(fabs(state[k] - other[k]) < 1e-13, "modes off by %g, dt %g", state[k] - other[k], dt);
+            REQUIRE(fabs(messages[k] - expected[k]) < 1e-13, "messages off by %g, dt %g", messages[k] - expected[k],
+                    dt);
+        }
+        add_to_digest(state, K);
+        add_to_digest(messages, K);
+    }
+    updates += steps;
+#endif
+}
+#endif
+
 /* Readings that come and go between sure and torn; the policy is obeyed, save now and then. */
 static void stress_adaptive(rows kind, size_t classes, double budget, int timed, size_t steps) {
     static cf_real probs[MOST], answer[MOST], state[CF_ADAPTIVE_STATE];
@@ -137,6 +229,7 @@ static void stress_adaptive(rows kind, size_t classes, double budget, int timed,
 int main(int argc, char **argv) {
     const size_t part = argc > 1 ? (size_t)atol(argv[1]) : 1;
     static const double gammas[] = {0.01, 0.3, 0.9, 0.99, 0.999999};
+    uint64_t everywhere;
     size_t g;
     stress(EQUAL, 6, 0.9, 0.5, 0, 1000000 / part);
     stress(ALTERNATING, 3, 0.9, 1, 0, 500000 / part);
@@ -159,7 +252,14 @@ int main(int argc, char **argv) {
     }
     stress_adaptive(RANDOM, 6, 1.0 / 12, 0, 200000 / part);
     stress_adaptive(SPARSE, 3, 0.05, 1, 200000 / part);
-    printf("%zu updates, at most %zu iterations each, digest %016llx\n", updates, most_iterations,
-           (unsigned long long)digest);
+    everywhere = digest;
+#ifndef CF_SMALL
+    stress_backward(6, 0, 200000 / part);
+    stress_backward(5, 0.1, 20000 / part);
+    stress_backward(39, 0.01, 400 / part);
+    stress_modes(200000 / part);
+#endif
+    printf("%zu updates, at most %zu iterations each, digest with the backward pass %016llx, without %016llx\n",
+           updates, most_iterations, (unsigned long long)digest, (unsigned long long)everywhere);
     return 0;
 }

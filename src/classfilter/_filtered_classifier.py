@@ -1,0 +1,375 @@
+"""A scikit-learn classifier whose predictions are filtered along their streams."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from ._public import public
+from ._typing import Array, Floats, Ints
+from ._validation import RowError, factorize, probabilities, text_names
+from .data._frames import group_starts
+from .data._recording import Recording
+from .data._timestamps import group_and_sort, seconds
+from .filters._base import Filter
+from .filters._dirichlet import DirichletFilter
+from .tuning._result import Tuned
+from .tuning._tune import tune
+
+SOURCE = "estimator"
+"""The name of the only source."""
+
+
+class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose predicted probabilities are filtered along the rows of each stream.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `predict_proba`; a clone of it is fitted.
+    filter : filter, Tuned, callable or str, optional
+        A filter or a `Tuned` of the same classes; or what makes a filter of the classes, such as
+        the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
+        their model was not fitted on; "sticky" or "dirichlet" is the family to choose from.
+    half_life : float, optional
+        Of the filter that is made: passed on to `filter`, or to a `DirichletFilter`. Nothing is
+        tuned then.
+    lag : int or None, default 0
+        How many later rows of its stream each row uses, see `smooth`; None is all of them, and 0 is
+        the filter as it runs live.
+    labels : bool, default False
+        Tune by `y`, not by later predictions.
+    cv : int or splitter, default 5
+        The folds to tune on. Of a number, each stream is in one fold; a single stream is cut.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        As fitted.
+    filter_ : filter or Tuned
+        What the predictions are filtered with.
+    classes_ : ndarray (K,)
+        The classes, in the order of the probabilities.
+    n_features_in_ : int
+        The number of features, where `estimator_` has it.
+    feature_names_in_ : ndarray of str
+        The names of the features, where `estimator_` has them.
+
+    Notes
+    -----
+    `groups` (T,) names the stream of each row; by default, all rows are one. `times` (T,) are
+    numbers or datetimes, in any order; by default, the rows of a stream are in order, one time unit
+    apart. The streams need not be those of `fit`; each starts in the initial state. Within other
+    estimators, `groups` and `times` come by metadata routing: see `set_fit_request`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from classfilter.sklearn import FilteredClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["rest", "move", "rest", "move"], 50)
+    >>> X = (y == "move")[:, None] + rng.normal(size=(200, 1))
+    >>> alone = LogisticRegression().fit(X, y)
+    >>> model = FilteredClassifier(LogisticRegression(), half_life=4.0).fit(X, y)
+    >>> alone.score(X, y), model.score(X, y)
+    (0.68, 0.895)
+    """
+
+    filter_: Any
+
+    def __init__(
+        self,
+        estimator: Any,
+        filter: Filter | Tuned | Callable[..., Filter] | str | None = None,  # noqa: A002
+        *,
+        half_life: float | None = None,
+        lag: int | None = 0,
+        labels: bool = False,
+        cv: Any = 5,
+    ) -> None:
+        self.estimator = estimator
+        self.filter = filter
+        self.half_life = half_life
+        self.lag = lag
+        self.labels = labels
+        self.cv = cv
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> FilteredClassifier:
+        """Fit the estimator, and tune the filter where none is given.
+
+        Parameters
+        ----------
+        X : array_like (T, features)
+            One row per observation.
+        y : array_like (T,)
+            The classes.
+        groups, times : array_like (T,), optional
+            The stream and the time of each row; see the notes of the class.
+        **params
+            Passed on to the estimator.
+        """
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                f"estimator is {self.estimator!r}, which has no predict_proba; wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV"
+            )
+        params = self._routed("fit", groups, times, params)
+        fitted = clone(self.estimator).fit(X, y, **params)
+        if len(fitted.classes_) < 2:
+            raise ValueError(f"y has one class, {fitted.classes_[0]!r}; at least two are needed")
+        streams = _streams(len(column_or_1d(y)), groups, times)
+        chosen = self._filter(fitted, X, column_or_1d(y), streams, params)
+        empty = Recording([], [], [], text_names(fitted.classes_.tolist()))
+        _run(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
+        self.estimator_, self.classes_, self.filter_ = fitted, fitted.classes_, chosen
+        return self
+
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> Array:
+        """Return the filtered class probabilities (T, K), in the order of the rows of X.
+
+        Parameters
+        ----------
+        X : array_like (T, features)
+            One row per observation.
+        groups, times : array_like (T,), optional
+            The stream and the time of each row; see the notes of the class.
+        **params
+            Passed on to the estimator.
+        """
+        check_is_fitted(self)
+        params = self._routed("predict_proba", groups, times, params)
+        probs = self.estimator_.predict_proba(X, **params)
+        streams = _streams(len(probs), groups, times)
+        filtered = np.empty(np.shape(probs))
+        source = self.filter_.reference if isinstance(self.filter_, Tuned) else SOURCE
+        for rows, rec in _recordings(probs, self.classes_, streams, source):
+            filtered[rows] = _run(self.filter_, rec, self.lag)
+        return filtered
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> Array:
+        """Return the most probable class of each row (T,); see `predict_proba`."""
+        check_is_fitted(self)
+        probs = self.predict_proba(X, groups=groups, times=times, **params)
+        classes: Array = self.classes_[probs.argmax(axis=1)]
+        return classes
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> float:
+        """Return the accuracy of `predict`."""
+        predicted = self.predict(X, groups=groups, times=times, **params)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the features."""
+        return self.estimator_.feature_names_in_
+
+    def get_metadata_routing(self) -> Any:
+        """Return what this classifier and its estimator request."""
+        methods = MethodMapping().add(caller="fit", callee="fit")
+        for caller in ("predict_proba", "predict", "score"):
+            methods.add(caller=caller, callee="predict_proba")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=methods)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def _routed(self, method: str, groups: Any, times: Any, params: dict[str, Any]) -> Any:
+        """Return the parameters of the estimator's method."""
+        if not get_config()["enable_metadata_routing"]:
+            return params
+        own = {"groups": groups, "times": times}
+        wanted = get_routing_for_object(self.estimator).consumes(method, list(own))
+        params = params | {name: own[name] for name in wanted if own[name] is not None}
+        return process_routing(self, method, **params)["estimator"][method]
+
+    def _filter(
+        self, fitted: Any, X: Any, y: Array, streams: Streams, params: dict[str, Any]
+    ) -> Filter | Tuned:
+        """Return the filter that is given, or made, or tuned."""
+        classes = fitted.classes_.tolist()
+        if callable(self.filter) or (self.filter is None and self.half_life is not None):
+            options = {} if self.half_life is None else {"half_life": self.half_life}
+            make: Any = DirichletFilter if self.filter is None else self.filter
+            return make(classes, **options)  # type: ignore[no-any-return]
+        if self.half_life is not None:
+            raise ValueError(
+                f"half_life is {self.half_life!r}, but filter is {self.filter!r}; give what makes "
+                "a filter instead, such as DirichletFilter"
+            )
+        if self.filter is not None and not isinstance(self.filter, str):
+            return self.filter
+        probs = self._out_of_fold(fitted, X, y, streams, params)
+        recs = [
+            Recording._from_checked(rec.time, rec.source, rec.probs, rec.classes, label)
+            for rows, rec in _recordings(probs, fitted.classes_, streams)
+            for label in [np.searchsorted(fitted.classes_, y[rows])]
+        ]
+        if not any(rec.observed().any() for rec in recs):
+            warnings.warn(
+                "there are too few rows for folds, and nothing is tuned; the filter has its "
+                "default settings. Fit on more rows, or give half_life.",
+                stacklevel=3,
+            )
+            return DirichletFilter(classes)
+        return tune(recs, self.filter or "auto", labels=self.labels)  # type: ignore[arg-type]
+
+    def _out_of_fold(
+        self, fitted: Any, X: Any, y: Array, streams: Streams, params: dict[str, Any]
+    ) -> Floats:
+        """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
+        (X,) = indexable(X)
+        probs: Floats = np.full((len(y), len(fitted.classes_)), np.nan)
+        for train, test in self._folds(y, streams):
+            if len(np.unique(y[train])) < 2:
+                continue
+            per_row = {
+                name: _safe_indexing(value, train) if _is_column(value, len(y)) else value
+                for name, value in params.items()
+            }
+            model = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **per_row)
+            columns = np.searchsorted(fitted.classes_, model.classes_)
+            probs[test] = 0.0
+            probs[np.ix_(test, columns)] = model.predict_proba(_safe_indexing(X, test))
+        return probs
+
+    def _folds(self, y: Array, streams: Streams) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the rows to fit on and to predict, streams and times in order."""
+        order = np.concatenate(streams.rows)
+        stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
+        several, cv = len(streams.rows) > 1, self.cv
+        if isinstance(cv, int):
+            most = len(streams.rows) if several else np.unique(y, return_counts=True)[1].max()
+            if min(cv, most) < 2:
+                return
+            cv = (StratifiedGroupKFold if several else StratifiedKFold)(min(cv, int(most)))
+        with warnings.catch_warnings():
+            # A class with fewer rows than folds is no harm here.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            for train, test in cv.split(order, y[order], stream if several else None):
+                yield order[train], order[test]
+
+
+class Streams(NamedTuple):
+    """The rows of each stream in order of time, and the times of all rows (T,)."""
+
+    rows: list[Ints]
+    times: Floats
+
+
+def _streams(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> Streams:
+    """Return the streams of n rows."""
+    codes: Ints = np.zeros(n, np.intp)
+    if groups is not None:
+        cells = _column("groups", groups, n).tolist()
+        for row, cell in enumerate(cells):
+            if cell is None or cell != cell:
+                raise RowError("groups", row, f" is {cell!r}; name the stream of each row")
+        codes = factorize(cells).codes
+    time: Floats = np.arange(n, dtype=np.float64)
+    if times is not None:
+        try:
+            time = seconds(_column("times", times, n))
+        except RowError as error:
+            raise RowError("times", error.row, error.rest) from None
+    order, _ = group_and_sort(time, codes, sort=True)
+    rows = np.split(order, group_starts(codes[order]))
+    if times is None:
+        for part in rows:
+            time[part] = np.arange(len(part))
+    return Streams(rows, time)
+
+
+def _column(name: str, column: ArrayLike, n: int) -> Array:
+    array = np.asarray(column)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")
+    return array
+
+
+def _recordings(
+    probs: ArrayLike, classes: Array, streams: Streams, source: str = SOURCE
+) -> Iterator[tuple[Ints, Recording]]:
+    """Yield the rows of each stream with their recording."""
+    names = text_names(classes.tolist())
+    try:
+        checked = probabilities(probs, names)
+    except RowError as error:
+        raise RowError("predict_proba of estimator", error.row, error.rest) from None
+    for rows in streams.rows:
+        sources = np.full(len(rows), source)
+        yield (
+            rows,
+            Recording._from_checked(streams.times[rows], sources, checked[rows], names, None),
+        )
+
+
+def _run(chosen: Filter | Tuned, rec: Recording, lag: int | None) -> Array:
+    """Filter a recording, or smooth it."""
+    if isinstance(chosen, Tuned):
+        return chosen.run(rec) if lag == 0 else chosen.smooth(rec, lag)
+    return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
+
+
+def _is_column(value: Any, n: int) -> bool:
+    """Return whether a parameter has one entry per row."""
+    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n
+
+
+public(FilteredClassifier, module="classfilter.sklearn")

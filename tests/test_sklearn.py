@@ -1,0 +1,510 @@
+"""FilteredClassifier against loops by hand, and by scikit-learn's own checks."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import classfilter as cf
+
+pytest.importorskip("sklearn")
+
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+
+from classfilter.sklearn import FilteredClassifier
+
+CLASSES = ("rest", "walk", "run")
+
+
+class Data:
+    """Streams with classes that last, in a shuffled order of rows."""
+
+    def __init__(self, streams: int = 4, seed: int = 0, runs: int = 4, length: int = 12) -> None:
+        rng = np.random.default_rng(seed)
+        truth = np.concatenate(
+            [np.repeat(rng.permutation(runs) % 3, length) for _ in range(streams)]
+        )
+        T = runs * length
+        self.X: NDArray[np.float64] = np.eye(3)[truth] + rng.normal(size=(truth.size, 3))
+        self.y = np.array(CLASSES)[truth]
+        self.groups = np.repeat([f"stream {i}" for i in range(streams)], T)
+        self.times = np.tile(np.arange(T) * 5.0, streams) + rng.uniform(0, 4, truth.size)
+
+    def shuffled(self, seed: int = 1) -> Data:
+        order = np.random.default_rng(seed).permutation(len(self.y))
+        new = Data.__new__(Data)
+        for name, column in vars(self).items():
+            setattr(new, name, column[order])
+        return new
+
+
+@pytest.fixture
+def routing() -> Iterator[None]:
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def by_hand(
+    f: Any,
+    probs: NDArray[np.float64],
+    groups: Any = None,
+    times: Any = None,
+    lag: int | None = 0,
+    beta: float = 1.0,
+) -> NDArray[np.float64]:
+    """Filter each group with a loop of updates, in order of time."""
+    n = len(probs)
+    groups = np.zeros(n) if groups is None else groups
+    filtered = np.empty_like(probs)
+    for group in np.unique(groups):
+        rows = np.flatnonzero(groups == group)
+        if times is not None:
+            rows = rows[np.argsort(times[rows], kind="stable")]
+        dt = np.ones(len(rows)) if times is None else np.diff(times[rows], prepend=np.nan)
+        dt[0] = 0.0
+        if lag == 0:
+            f.reset()
+            for row, step in zip(rows, dt, strict=True):
+                filtered[row] = f.update(probs[row], beta, step)
+        else:
+            f.reset()
+            filtered[rows] = cf.smooth(f, probs[rows], dt=dt, lag=lag)
+    return filtered
+
+
+@pytest.mark.parametrize("with_groups", [False, True])
+@pytest.mark.parametrize("with_times", [False, True])
+@pytest.mark.parametrize("lag", [0, 2, None])
+def test_predictions_equal_a_loop_by_hand(
+    with_groups: bool, with_times: bool, lag: int | None
+) -> None:
+    train, test = Data(), Data(seed=7).shuffled()
+    model = FilteredClassifier(LogisticRegression(), cf.DirichletFilter, half_life=15.0, lag=lag)
+    model.fit(train.X, train.y, groups=train.groups, times=train.times)
+    streams: dict[str, Any] = {}
+    if with_groups:
+        streams["groups"] = test.groups
+    if with_times:
+        streams["times"] = test.times
+    alone = LogisticRegression().fit(train.X, train.y)
+    f = cf.DirichletFilter(alone.classes_.tolist(), half_life=15.0)
+    expected = by_hand(f, alone.predict_proba(test.X), lag=lag, **streams)
+    got = model.predict_proba(test.X, **streams)
+    np.testing.assert_allclose(got, expected, rtol=1e-9)
+    labels = alone.classes_[expected.argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(test.X, **streams), labels)
+    score = model.score(test.X, test.y, **streams)
+    assert score == pytest.approx(np.mean(labels == test.y), rel=1e-12)
+    weight = np.arange(len(test.y))
+    weighted = model.score(test.X, test.y, weight, **streams)
+    assert weighted == pytest.approx(np.average(labels == test.y, weights=weight), rel=1e-12)
+
+
+def test_a_filter_is_matched_by_the_names_of_its_classes() -> None:
+    data = Data()
+    f = cf.StickyFilter(CLASSES, stay=0.9)  # in another order than that of classes_
+    model = FilteredClassifier(LogisticRegression(), f).fit(data.X, data.y)
+    assert model.classes_.tolist() == ["rest", "run", "walk"]
+    probs = LogisticRegression().fit(data.X, data.y).predict_proba(data.X)
+    expected = by_hand(cf.StickyFilter(CLASSES, stay=0.9), probs[:, [0, 2, 1]])[:, [0, 2, 1]]
+    np.testing.assert_allclose(model.predict_proba(data.X), expected, rtol=1e-9)
+
+
+def test_times_can_be_dates() -> None:
+    data = Data()
+    model = FilteredClassifier(LogisticRegression(), half_life=15.0).fit(data.X, data.y)
+    start = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    dates = [start + timedelta(seconds=float(t)) for t in data.times]
+    columns: list[Any] = [dates, np.array([date.replace(tzinfo=None) for date in dates], "M8[us]")]
+    for times in columns:
+        np.testing.assert_allclose(
+            model.predict_proba(data.X, groups=data.groups, times=times),
+            model.predict_proba(data.X, groups=data.groups, times=data.times),
+            atol=1e-6,
+        )
+
+
+def out_of_fold(data: Data, splits: Any) -> NDArray[np.float64]:
+    probs = np.full((len(data.y), 3), np.nan)
+    for train, test in splits:
+        model = LogisticRegression().fit(data.X[train], data.y[train])
+        assert len(model.classes_) == 3
+        probs[test] = model.predict_proba(data.X[test])
+    return probs
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("cv", [3, 5, GroupKFold(2)], ids=str)
+def test_the_filter_is_tuned_on_streams_that_its_model_has_not_seen(labels: bool, cv: Any) -> None:
+    data = Data().shuffled()
+    model = FilteredClassifier(LogisticRegression(), labels=labels, cv=cv)
+    model.fit(data.X, data.y, groups=data.groups, times=data.times)
+    assert isinstance(model.filter_, cf.Tuned)
+    assert model.filter_.criterion == ("labels" if labels else "future predictions")
+    names = list(dict.fromkeys(data.groups.tolist()))
+    order = np.concatenate(
+        [
+            rows[np.argsort(data.times[rows])]
+            for rows in (np.flatnonzero(data.groups == n) for n in names)
+        ]
+    )
+    splitter = StratifiedGroupKFold(min(cv, 4)) if isinstance(cv, int) else cv
+    codes = [names.index(group) for group in data.groups[order]]
+    splits = list(splitter.split(data.X, data.y[order], codes))
+    for train, test in splits:
+        assert not {*data.groups[order][train]} & {*data.groups[order][test]}
+    probs = out_of_fold(data, [(order[train], order[test]) for train, test in splits])
+    recs = []
+    for name in names:
+        rows = order[data.groups[order] == name]
+        classes = ["rest", "run", "walk"]
+        columns = data.times[rows], "estimator", probs[rows], classes, data.y[rows].tolist()
+        recs.append(cf.Recording(*columns))
+    expected = cf.tune(recs, labels=labels)
+    assert model.filter_.candidate == expected.candidate
+    assert model.filter_.explanation == expected.explanation
+    assert repr(model.filter_.filter()) == repr(expected.filter())
+    alone = LogisticRegression().fit(data.X, data.y).predict_proba(data.X)
+    for name in names:
+        rows = order[data.groups[order] == name]
+        rec = cf.Recording(data.times[rows], "estimator", alone[rows], ["rest", "run", "walk"])
+        got = model.predict_proba(data.X[rows], times=data.times[rows])
+        np.testing.assert_allclose(got, expected.run(rec), rtol=1e-9)
+
+
+def test_a_single_stream_is_cut_into_folds_in_time() -> None:
+    data = Data(streams=1, runs=12)
+    shuffled = data.shuffled()
+    model = FilteredClassifier(LogisticRegression(), "sticky")
+    model.fit(shuffled.X, shuffled.y, times=shuffled.times)
+    probs = out_of_fold(data, StratifiedKFold(5).split(data.X, data.y))
+    rec = cf.Recording(data.times, "estimator", probs, ["rest", "run", "walk"])
+    expected = cf.tune(rec, "sticky")
+    assert model.filter_.candidate == expected.candidate
+    assert model.filter_.explanation == expected.explanation
+
+
+def test_a_fold_without_a_class_counts_it_as_unlikely() -> None:
+    data = Data(streams=1, runs=6)
+    data.y = np.where(np.arange(len(data.y)) < 15, "start", data.y)
+    model = FilteredClassifier(LogisticRegression(), cv=KFold(4)).fit(data.X, data.y)
+    assert isinstance(model.filter_, cf.Tuned)
+    assert model.filter_.classes == ("rest", "run", "start", "walk")
+
+
+def test_a_tuned_filter_can_be_given() -> None:
+    data = Data()
+    rec = cf.Recording(data.times[:48], "weak", np.eye(3)[[0] * 24 + [1] * 24], CLASSES)
+    tuned = cf.tune(rec)
+    model = FilteredClassifier(LogisticRegression(), tuned).fit(data.X, data.y)
+    probs = LogisticRegression().fit(data.X, data.y).predict_proba(data.X)
+    rec = cf.Recording(np.arange(len(probs)), "weak", probs, ["rest", "run", "walk"])
+    np.testing.assert_allclose(model.predict_proba(data.X), tuned.run(rec), rtol=1e-9)
+    model.set_params(lag=2)
+    np.testing.assert_allclose(model.predict_proba(data.X), tuned.smooth(rec, lag=2), rtol=1e-9)
+
+
+def test_little_data_gives_safe_settings_and_a_warning() -> None:
+    X, y = np.arange(8.0)[:, None], np.array([0, 1] * 4)
+    with pytest.warns(UserWarning, match="tuning needs at least"):
+        model = FilteredClassifier(LogisticRegression()).fit(X, y)
+    assert isinstance(model.filter_, cf.Tuned)
+    assert model.filter_.criterion == "nothing"
+    with pytest.warns(UserWarning, match="nothing is tuned"):
+        model = FilteredClassifier(DecisionTreeClassifier()).fit(X[:2], y[:2])
+    assert isinstance(model.filter_, cf.DirichletFilter)
+    assert model.predict_proba(X).shape == (8, 2)
+
+
+def test_filtering_helps() -> None:
+    train, test = (Data(streams=6, runs=9, length=20, seed=seed) for seed in (0, 5))
+    model = FilteredClassifier(LogisticRegression())
+    model.fit(train.X, train.y, groups=train.groups, times=train.times)
+    raw = np.mean(model.estimator_.predict(test.X) == test.y)
+    assert model.score(test.X, test.y, groups=test.groups, times=test.times) > raw + 0.15
+
+
+ORDER = "the filter makes a prediction depend on the rows before it in its stream"
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        # A filter without memory passes all checks: what fails with another is its memory.
+        (cf.RawFilter, {}),
+        (
+            None,
+            {
+                "check_methods_sample_order_invariance": ORDER,
+                "check_methods_subset_invariance": ORDER,
+            },
+        ),
+    ],
+    ids=["raw", "tuned"],
+)
+@pytest.mark.filterwarnings("ignore")  # there is too little data in them
+def test_scikit_learn_checks(filter: Any, expected: dict[str, str]) -> None:  # noqa: A002
+    model = FilteredClassifier(LogisticRegression(), filter, cv=2)
+    results = check_estimator(model, expected_failed_checks=expected, on_fail="raise", on_skip=None)
+    failed = {result["check_name"] for result in results if result["status"] == "xfail"}
+    assert failed == set(expected)
+    assert sum(result["status"] == "passed" for result in results) >= 45
+
+
+def test_clones_and_pickles() -> None:
+    data = Data()
+    model = FilteredClassifier(
+        LogisticRegression(C=0.5), cf.DirichletFilter(CLASSES, half_life=15.0), lag=1
+    )
+    copy = clone(model)
+    assert copy.filter is not model.filter
+    assert copy.get_params()["estimator__C"] == 0.5
+    assert copy.lag == 1
+    assert not hasattr(copy, "classes_")
+    expected = model.fit(data.X, data.y).predict_proba(data.X)
+    np.testing.assert_array_equal(copy.fit(data.X, data.y).predict_proba(data.X), expected)
+    saved = pickle.dumps(model)
+    assert b"classfilter.sklearn" in saved
+    assert b"_filtered_classifier" not in saved
+    np.testing.assert_array_equal(pickle.loads(saved).predict_proba(data.X), expected)
+
+
+def test_names_of_features_are_those_of_the_estimator() -> None:
+    pandas = pytest.importorskip("pandas")
+    data = Data()
+    frame = pandas.DataFrame(data.X, columns=["x", "y", "z"])
+    model = FilteredClassifier(LogisticRegression()).fit(frame, data.y, groups=data.groups)
+    assert model.feature_names_in_.tolist() == ["x", "y", "z"]
+    assert model.n_features_in_ == 3
+    model.fit(data.X, data.y, groups=data.groups)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_in_a_pipeline_with_routing(routing: None) -> None:
+    data = Data()
+    model = FilteredClassifier(LogisticRegression(), half_life=15.0)
+    model.set_fit_request(groups=True, times=True).set_predict_request(groups=True, times=True)
+    pipeline = make_pipeline(StandardScaler(), model)
+    pipeline.fit(data.X, data.y, groups=data.groups, times=data.times)
+    scaled = StandardScaler().fit_transform(data.X)
+    alone = LogisticRegression().fit(scaled, data.y)
+    f = cf.DirichletFilter(alone.classes_.tolist(), half_life=15.0)
+    expected = by_hand(f, alone.predict_proba(scaled), data.groups, data.times)
+    got = pipeline.predict(data.X, groups=data.groups, times=data.times)
+    np.testing.assert_array_equal(got, alone.classes_[expected.argmax(axis=1)])
+
+
+def test_cross_val_predict_with_routing(routing: None) -> None:
+    """It passes parameters to `fit` only, so a fold is predicted as one stream, row by row."""
+    data = Data()
+    model = FilteredClassifier(LogisticRegression())
+    model.set_fit_request(groups=True, times=False)
+    params = {"groups": data.groups}
+    got = cross_val_predict(
+        model, data.X, data.y, cv=LeaveOneGroupOut(), params=params, method="predict_proba"
+    )
+    for name in np.unique(data.groups):
+        test = data.groups == name
+        alone = clone(model).fit(data.X[~test], data.y[~test], groups=data.groups[~test])
+        probs = LogisticRegression().fit(data.X[~test], data.y[~test]).predict_proba(data.X[test])
+        expected = by_hand(alone.filter_.filter(), probs, beta=alone.filter_.beta["estimator"])
+        np.testing.assert_allclose(got[test], expected, rtol=1e-9)
+
+
+def test_grid_search_over_the_half_life(routing: None) -> None:
+    data = Data()
+    model = FilteredClassifier(LogisticRegression(), cf.DirichletFilter)
+    model.set_fit_request(groups=True, times=True).set_score_request(groups=True, times=True)
+    half_lives = [0.01, 15.0, 1e5]
+    search = GridSearchCV(model, {"half_life": half_lives}, cv=GroupKFold(4))
+    search.fit(data.X, data.y, groups=data.groups, times=data.times)
+    scores = []
+    for half_life in half_lives:
+        right = []
+        for name in np.unique(data.groups):
+            test = data.groups == name
+            alone = LogisticRegression().fit(data.X[~test], data.y[~test])
+            f = cf.DirichletFilter(alone.classes_.tolist(), half_life=half_life)
+            probs = by_hand(f, alone.predict_proba(data.X[test]), None, data.times[test])
+            right.append(np.mean(alone.classes_[probs.argmax(axis=1)] == data.y[test]))
+        scores.append(np.mean(right))
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores, rtol=1e-12)
+    assert search.best_params_ == {"half_life": 15.0}
+
+
+def test_parameters_reach_the_estimator_and_its_folds(routing: None) -> None:
+    data = Data()
+    weight = np.where(data.y == "run", 20.0, 1.0)
+    inner = LogisticRegression().set_fit_request(sample_weight=True)
+    model = FilteredClassifier(inner)
+    model.fit(data.X, data.y, groups=data.groups, times=data.times, sample_weight=weight)
+    alone = LogisticRegression().fit(data.X, data.y, sample_weight=weight)
+    np.testing.assert_allclose(model.estimator_.coef_, alone.coef_)
+    plain = FilteredClassifier(inner).fit(data.X, data.y, groups=data.groups, times=data.times)
+    assert model.filter_.explanation != plain.filter_.explanation  # the folds were weighted too
+    with pytest.raises(TypeError, match="colour"):
+        FilteredClassifier(inner).fit(data.X, data.y, colour=weight)
+
+
+def test_groups_reach_an_estimator_that_requests_them(routing: None) -> None:
+    data = Data()
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=GroupKFold(2))
+    model = FilteredClassifier(search, half_life=15.0).fit(data.X, data.y, groups=data.groups)
+    expected = search.fit(data.X, data.y, groups=data.groups).cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(model.estimator_.cv_results_["mean_test_score"], expected)
+
+
+def test_without_routing_parameters_go_to_the_estimator() -> None:
+    data = Data()
+    weight = np.where(data.y == "run", 20.0, 1.0)
+    model = FilteredClassifier(LogisticRegression(), half_life=15.0)
+    model.fit(data.X, data.y, sample_weight=weight)
+    alone = LogisticRegression().fit(data.X, data.y, sample_weight=weight)
+    np.testing.assert_allclose(model.estimator_.coef_, alone.coef_)
+    assert len(cross_val_score(model, data.X, data.y, cv=2)) == 2
+
+
+DATA = Data(streams=2, runs=3, length=4)
+FITTED = FilteredClassifier(LogisticRegression(), half_life=15.0).fit(DATA.X, DATA.y)
+
+
+class WrongSum(LogisticRegression):  # type: ignore[misc]
+    def predict_proba(self, X: Any) -> Any:
+        return super().predict_proba(X) * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: FilteredClassifier(LinearSVC()).fit(DATA.X, DATA.y),
+            TypeError,
+            r"estimator is LinearSVC\(\), which has no predict_proba; wrap it",
+        ),
+        (
+            lambda: FilteredClassifier(DecisionTreeClassifier()).fit(DATA.X, ["a"] * 24),
+            ValueError,
+            "y has one class, .*'a'.*; at least two are needed",
+        ),
+        (
+            lambda: FilteredClassifier(LogisticRegression(), cf.RawFilter(["a", "b", "c"])).fit(
+                DATA.X, DATA.y
+            ),
+            ValueError,
+            "the data has the classes .*, but the filter has .*; make the filter",
+        ),
+        (
+            lambda: FilteredClassifier(
+                LogisticRegression(), cf.RawFilter(CLASSES), half_life=3.0
+            ).fit(DATA.X, DATA.y),
+            ValueError,
+            "half_life is 3.0, but filter is RawFilter.*; give what makes a filter",
+        ),
+        (
+            lambda: FilteredClassifier(LogisticRegression(), "kalman").fit(DATA.X, DATA.y),
+            ValueError,
+            "filter is 'kalman'; it must be one of",
+        ),
+        (
+            lambda: FilteredClassifier(LogisticRegression(), cf.RawFilter, lag=2).fit(
+                DATA.X, DATA.y
+            ),
+            TypeError,
+            "filter is a RawFilter, which cannot smooth",
+        ),
+        (
+            lambda: FilteredClassifier(LogisticRegression(), half_life=1.0, lag=-1).fit(
+                DATA.X, DATA.y
+            ),
+            ValueError,
+            "lag is -1; it must be 0 or more",
+        ),
+        (
+            lambda: (
+                FilteredClassifier(WrongSum(), half_life=1.0).fit(DATA.X, DATA.y).predict(DATA.X)
+            ),
+            ValueError,
+            "predict_proba of estimator in row 0 .*sum",
+        ),
+        (
+            lambda: FITTED.predict(DATA.X, groups=["a"]),
+            ValueError,
+            r"groups has shape \(1,\); it must be \(24,\), one per row of X",
+        ),
+        (
+            lambda: FITTED.predict(DATA.X, groups=["a"] * 23 + [None]),
+            ValueError,
+            "groups in row 23 is None; name the stream",
+        ),
+        (
+            lambda: FITTED.predict(DATA.X, times=np.ones((24, 1))),
+            ValueError,
+            r"times has shape \(24, 1\)",
+        ),
+        (
+            lambda: FITTED.predict(DATA.X, times=["noon"] * 24),
+            ValueError,
+            "times in row 0 is 'noon'; give a number, a datetime",
+        ),
+        (
+            lambda: FITTED.predict(DATA.X, times=[0.0] * 20 + [np.nan] * 4),
+            ValueError,
+            "times in row 20 is nan; it must be finite",
+        ),
+    ],
+)
+def test_errors_name_the_argument(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_failed_fit_changes_nothing() -> None:
+    model = clone(FITTED).fit(DATA.X, DATA.y)
+    before = model.predict_proba(DATA.X)
+    with pytest.raises(ValueError, match="groups has shape"):
+        model.fit(DATA.X + 1, DATA.y, groups=["a"])
+    np.testing.assert_array_equal(model.predict_proba(DATA.X), before)
+
+
+def test_scikit_learn_is_imported_only_for_the_class() -> None:
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "from classfilter import *\n"
+        "try: sklearn.FilteredClassifier\n"
+        "except ImportError as error: print(error)"
+    )
+    fresh = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert fresh.stdout.strip() == (
+        "this needs sklearn, which is not installed: pip install 'classfilter[sklearn]'"
+    )
+
+
+def test_the_module_has_one_name() -> None:
+    assert "FilteredClassifier" in dir(cf.sklearn)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        cf.sklearn.nothing  # noqa: B018
