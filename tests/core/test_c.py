@@ -138,12 +138,3 @@ def test_the_same_bits_everywhere(precision: str, tmp_path: Path) -> None:
     assert len({both for way, (both, _) in outputs.items() if "-DCF_SMALL" not in way}) == 1, (
         outputs
     )
-
-
-@pytest.mark.parametrize("precision", list(PRECISIONS))
-def test_the_decision_alone(precision: str, tmp_path: Path) -> None:
-    way = ["-O1", "-DCF_SMALL", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
-    program = compile_c(
-        COMPILERS[0], HERE / "single.c", tmp_path / "single", *way, *PRECISIONS[precision]
-    )
-    assert 14_000 < int(run(program)) <= 15_000
