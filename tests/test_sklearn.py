@@ -274,12 +274,13 @@ ORDER = "the filter makes a prediction depend on the rows before it in its strea
     [
         # A filter without memory passes all checks: what fails with another is its memory.
         (cf.RawFilter, {}),
-        (
+        pytest.param(
             None,
             {
                 "check_methods_sample_order_invariance": ORDER,
                 "check_methods_subset_invariance": ORDER,
             },
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["raw", "tuned"],

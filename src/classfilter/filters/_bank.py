@@ -210,7 +210,7 @@ class Bank(Generic[FilterType]):
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
-        s, *columns, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
+        s, weights, times, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
         streams = np.atleast_1d(np.asarray(rows))
         if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
             raise ValueError(
@@ -218,7 +218,7 @@ class Bank(Generic[FilterType]):
                 f"number of each of the {len(s)} observations"
             )
         with self._lock:
-            out = _core.check_batch(len(s), self._single, s, *columns, None)
+            out = _core.check_batch(len(s), self._single, s, weights, times, None)
             outside = (streams < 0) | (streams >= len(self))
             if outside.any():
                 raise ValueError(
@@ -227,7 +227,7 @@ class Bank(Generic[FilterType]):
                 )
             used, codes = np.unique(streams, return_inverse=True)
             states = self._states[used]
-            weights, times = (np.broadcast_to(x, len(s)) for x in columns)
+            weights, times = (np.broadcast_to(x, len(s)) for x in (weights, times))
             order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
             StreamRunner(self._filter).run(
                 states,
