@@ -87,7 +87,7 @@ class Tracker:
         self._fresh = fresh.copy()
         self._fresh.reset()
         self._channel = {name: c for name, c in channels.items() if c is not None}
-        self._policy = policy if policy is None else policy.copy()
+        self._policy = policy and policy.copy()
         if self._policy is not None:
             self._policy.reset()
         self._weights: dict[str, float] = {}
@@ -264,8 +264,13 @@ class Tracker:
                     self._bank._states[slots] = before
                 self._roster.release(new)
                 raise
-            for name, code, at in zip(names, codes.tolist(), t.tolist(), strict=True):
-                self._roster.see(name, slots[code], at)
+            if self._roster.drops:
+                for name, code, at in zip(names, codes.tolist(), t.tolist(), strict=True):
+                    self._roster.see(name, slots[code], at)
+            else:
+                last[codes] = t  # of each stream, the last one stays
+                for name, slot, at in zip(number, slots, last.tolist(), strict=True):
+                    self._roster.see(name, slot, at)
             self._drop_old()
         return estimates
 
@@ -310,6 +315,10 @@ class Tracker:
         """Return the time of a stream's last row."""
         with self._lock:
             return self._times[self._roster.slot(stream)]
+
+    def _last_time(self, stream: Hashable) -> float | None:
+        slot = self._slots.get(stream)
+        return None if slot is None else self._times[slot]
 
     def drop(self, streams: Iterable[Hashable]) -> None:
         """Forget streams."""
