@@ -55,6 +55,11 @@ class Roster:
             raise KeyError(f"there is no stream {stream!r}; it had no row yet, or was dropped")
         return slot
 
+    def last_time(self, stream: Hashable) -> float | None:
+        """Return the time of a stream's last row; None if there is no such stream."""
+        slot = self.slots.get(stream)
+        return None if slot is None else self.times[slot]
+
     def time_error(self, stream: Hashable, at: float, slot: int) -> str:
         """Say what is wrong with the time of a row of a stream."""
         last = self.times[slot]

@@ -86,7 +86,7 @@ class LiveStreams:
         tracker = self.tracker
         if self._path is None:
             return tracker._observe(name, at, DEFAULT_SOURCE, beta, probs)
-        tie, last = zlib.crc32(row), tracker._last_time(name)
+        tie, last = zlib.crc32(row), tracker._roster.last_time(name)
         if name in self._replayed and last is not None:
             ties = self._replayed[name]
             if at < last or (at == last and ties[tie] > 0):

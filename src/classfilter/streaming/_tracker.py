@@ -249,16 +249,12 @@ class Tracker:
                         slot = self._roster.reserve(name)
                         new.append(slot)
                     slots.append(slot)
-                if self._policy is not None:
-                    before = self._bank._states[slots]
+                before = None if self._policy is None else self._bank._states[slots]
                 estimates: Array = self._bank.run(observed, beta, dt, rows=np.array(slots)[codes])
                 if self._policy is not None:
                     called = [source.categories[code] for code in source.codes.tolist()]
-                    self._note_calls(
-                        zip(
-                            names, called, t.tolist(), observed, estimates, dt.tolist(), strict=True
-                        )
-                    )
+                    columns = names, called, t.tolist(), observed, estimates, dt.tolist()
+                    self._note_calls(zip(*columns, strict=True))
             except BaseException:
                 if before is not None:
                     self._bank._states[slots] = before
@@ -316,10 +312,6 @@ class Tracker:
         with self._lock:
             return self._times[self._roster.slot(stream)]
 
-    def _last_time(self, stream: Hashable) -> float | None:
-        slot = self._slots.get(stream)
-        return None if slot is None else self._times[slot]
-
     def drop(self, streams: Iterable[Hashable]) -> None:
         """Forget streams."""
         if isinstance(streams, str):
@@ -347,9 +339,7 @@ class Tracker:
             return self._drop_old()
 
     def _drop_old(self) -> list[Any]:
-        if not self._roster.drops:
-            return []
-        dropped = self._roster.drop_old()
+        dropped = self._roster.drop_old() if self._roster.drops else []
         for name in dropped:
             self._calls.pop(name, None)
         return dropped
