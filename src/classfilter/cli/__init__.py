@@ -139,7 +139,17 @@ def filter_command(
 @click.option(
     "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
 )
-def stream(settings: Settings, state: Path | None, every: float) -> None:
+@click.option(
+    "--expire-after", callback=duration, help="Drop a stream after so long without lines."
+)
+@click.option("--max-streams", type=click.IntRange(1), help="Keep so many, the latest ones.")
+def stream(
+    settings: Settings,
+    state: Path | None,
+    every: float,
+    expire_after: float | None,
+    max_streams: int | None,
+) -> None:
     """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
 
     A line is an object with time, one p_<class> per class and, where there are any, stream and
@@ -152,7 +162,13 @@ def stream(settings: Settings, state: Path | None, every: float) -> None:
 
     try:
         served = serve(
-            settings.make_filter, settings.beta, settings.channel, state=state, every=every
+            settings.make_filter,
+            settings.beta,
+            settings.channel,
+            state=state,
+            every=every,
+            expire_after=expire_after,
+            max_streams=max_streams,
         )
     except BrokenPipeError:
         _end("the reader of the results is gone")

@@ -66,6 +66,8 @@ def serve(
     errors: TextIO | None = None,
     state: Path | None = None,
     every: float = 1.0,
+    expire_after: float | None = None,
+    max_streams: int | None = None,
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
@@ -89,6 +91,9 @@ def serve(
         or just go on: in each stream, lines that it has already are skipped.
     every : float, default 1
         Minimum of seconds between checkpoints. Where these take long, they are further apart.
+    expire_after, max_streams : float, int, optional
+        When streams are dropped, as in `Tracker`. One that comes again begins anew; in a replay
+        too, where its lines from before are filtered again.
 
     Raises
     ------
@@ -114,7 +119,8 @@ def serve(
     log = errors or sys.stderr
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
-    live = _Live(make_filter, beta, channel or {}, state, every)
+    limits = {"expire_after": expire_after, "max_streams": max_streams}
+    live = _Live(make_filter, beta, channel or {}, state, every, limits)
     number = filtered = rejected = 0
     with Signals() as signals:
         for batch in lines(source, signals, live.wait):
@@ -153,8 +159,9 @@ class _Live:
         channel: Channels,
         state: Path | None,
         every: float,
+        limits: dict[str, Any],
     ) -> None:
-        self._channel = channel
+        self._channel, self._limits = channel, limits
         named = beta if isinstance(beta, Mapping) else {}
         self._for_all = None if isinstance(beta, Mapping) else check_weight("beta", beta)
         self._weights = {name: check_weight(f"beta[{name!r}]", named[name]) for name in named}
@@ -164,7 +171,7 @@ class _Live:
         if state and not state.resolve().parent.is_dir():
             raise ValueError(f"{state} cannot be written; make its folder first")
         if state and state.exists():
-            self._use(resume(make_filter, state, every))
+            self._use(resume(make_filter, state, every, **limits))
 
     def wait(self) -> float | None:
         return self.streams.wait() if self.streams else None
@@ -256,7 +263,7 @@ class _Live:
         _check_probs(keys, tuple(row[key] for key in keys))
         if self.streams is None:
             fresh = self._make_filter(columns)
-            self._use(LiveStreams(fresh, columns, self._state, self._every))
+            self._use(LiveStreams(fresh, columns, self._state, self._every, **self._limits))
         elif set(columns) != set(self.streams.columns):
             raise ValueError(
                 f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
