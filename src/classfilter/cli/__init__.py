@@ -24,6 +24,7 @@ from .._typing import Weights
 from .._version import __version__
 from ..data._batch import filter_file
 from ..data._files import file_suffix, read_table
+from ..data._format import TableFormat
 from ..data._recording import Recording, recordings
 from ..data._table_file import TableFile
 from ..data._timestamps import seconds
@@ -98,7 +99,7 @@ def filter_command(
 
     start = time.perf_counter()
     try:
-        file = TableFile(table)
+        file = TableFile(table, TableFormat.of(settings.classes))
         f = settings.make_filter(file.classes)
         with bar, Signals() as signals:
             total = file.rows if file.suffix == ".parquet" else None
@@ -152,7 +153,12 @@ def stream(settings: Settings, state: Path | None, every: float) -> None:
 
     try:
         served = serve(
-            settings.make_filter, settings.beta, settings.channel, state=state, every=every
+            settings.make_filter,
+            settings.beta,
+            settings.channel,
+            state=state,
+            every=every,
+            classes=settings.classes,
         )
     except BrokenPipeError:
         _end("the reader of the results is gone")
@@ -187,7 +193,7 @@ def plot(
     suffix = file_suffix(out, PICTURES)
     try:
         df = read_table(table)
-        key, rec = _one_stream(recordings(df), name)
+        key, rec = _one_stream(recordings(df, classes=settings.classes), name)
         P = _filtered(df, key, rec) if f"f_{rec.classes[0]}" in df.columns else None
         if P is None:
             P = rec.run(settings.make_filter(rec.classes), settings.beta, settings.channel)

@@ -24,11 +24,12 @@ TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
 class Settings(NamedTuple):
-    """The filter, the weights and the channels that the options ask for."""
+    """The filter, the weights and the channels that the options ask for; the classes, if known."""
 
     make_filter: Callable[[tuple[str, ...]], Filter]
     beta: Weights
     channel: Channels
+    classes: tuple[str, ...] | None = None
 
 
 def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
@@ -113,7 +114,8 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
 
     if beta is None or isinstance(beta, Mapping):
         beta = {**content.beta, **(beta or {})} or 1.0
-    return Settings(make_filter, beta, content.channel)
+    classes = tuple(str(name) for name in content.filter.classes)
+    return Settings(make_filter, beta, content.channel, classes)
 
 
 def about(path: Path, error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ from ..filters._smoothing import Smoother, check_lag, check_smoother
 from ._batch_filter import BatchFilter
 from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import file_suffix, reading
+from ._format import TableFormat
 from ._frames import DataFrame, Rows, as_frame, read_rows, result_columns, with_results
 from ._table_file import TableFile
 
@@ -88,16 +90,18 @@ def filter_file(
     from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
     polars = import_optional("polars")
-    file, out = path if isinstance(path, TableFile) else TableFile(path), Path(out)
+    known = TableFormat.for_filter(filter)
+    file, out = path if isinstance(path, TableFile) else TableFile(path, known), Path(out)
     suffix = file_suffix(out)
     result_columns(file.columns, file.classes)
+    whole_file = replace(file.format, classes=file.classes)  # a part may not have all labels
     push = _batch(file, filter, beta, channel, check_lag(lag), sort, threads)
     unread = file.parts(whole=sort or lag is None)
     done, streams = 0, set()
 
     def read() -> tuple[pl.DataFrame, Rows] | None:
         for df in unread:
-            return df, read_rows(_with_numbers(df) if file.suffix == ".csv" else df)
+            return df, read_rows(_with_numbers(df) if file.suffix == ".csv" else df, whole_file)
         return None
 
     def results() -> Iterator[pl.DataFrame]:
@@ -235,7 +239,7 @@ def filter_table(
     >>> out["class"].tolist()
     ['rest', 'move', 'rest', 'move']
     """
-    rows = read_rows(df)
+    rows = read_rows(df, TableFormat.for_filter(filter))
     result_columns(rows.frame.columns, rows.classes)
     P = BatchFilter(*unpack(filter, beta, channel)).run(rows, sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, P)
@@ -279,7 +283,7 @@ def smooth_table(
     >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
     ['walk', 'walk', 'walk', 'walk']
     """
-    rows = read_rows(df)
+    rows = read_rows(df, TableFormat.for_filter(filter))
     result_columns(rows.frame.columns, rows.classes)
     f, weights, channels = _fresh_smoother(filter, beta, channel)
     P = smooth_rows(f, rows, weights, channels, lag=check_lag(lag), sort=sort)

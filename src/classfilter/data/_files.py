@@ -20,12 +20,13 @@ SUFFIXES = (".csv", ".parquet", ".ndjson", ".jsonl")
 def read_table(path: str | Path) -> pl.DataFrame:
     """Read a ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file with Polars.
 
-    The columns ``stream``, ``source`` and ``label`` of a CSV file are read as text: 007 stays 007.
+    The columns ``stream``, ``source``, ``label`` and ``prediction`` of a CSV file are read as text:
+    007 stays 007.
     """
     polars = import_optional("polars")
     path = Path(path)
     suffix = file_suffix(path)
-    names = dict.fromkeys(("stream", "source", "label"), polars.String)
+    names = dict.fromkeys(("stream", "source", "label", "prediction"), polars.String)
     with reading(path) as file:
         if suffix == ".csv":
             df = polars.read_csv(file, infer_schema_length=None, schema_overrides=names)

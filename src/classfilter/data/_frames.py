@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -16,12 +15,14 @@ from .._validation import (
     Factorized,
     RowError,
     check_probabilities,
-    class_indices,
     factorize,
     factorize_sources,
+    factorized_indices,
     first_text,
-    text_names,
+    one_hot,
+    table_label_indices,
 )
+from ._format import Layout, TableFormat, label_classes
 from ._timestamps import seconds
 
 if TYPE_CHECKING:
@@ -88,10 +89,11 @@ class Rows(NamedTuple):
     stream: Factorized
 
 
-def read_rows(df: Any) -> Rows:
+def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
     """Read and check a dataframe."""
     frame = as_frame(df)
-    classes = table_classes(frame.columns)
+    layout = (format or TableFormat()).layout(frame.columns)
+    classes = layout.classes or named_classes(frame)
     if "time" not in frame.columns:
         raise ValueError(f"the table has no column time; it has {frame.columns}")
     zeros = np.zeros(len(frame), np.intp)
@@ -101,8 +103,7 @@ def read_rows(df: Any) -> Rows:
         source = factorize_sources(_factorize(frame["source"]))
     if "stream" in frame.columns:
         stream = _check_streams(_factorize(frame["stream"]))
-    probs = np.stack([_numbers(frame[f"p_{name}"]) for name in classes], axis=1)
-    check_probabilities(probs, classes)
+    probs = _predictions(frame, classes, layout)
     return Rows(frame, classes, _times(frame["time"]), source, probs, stream)
 
 
@@ -118,14 +119,19 @@ def as_frame(df: Any) -> Any:
         ) from None
 
 
-def table_classes(columns: list[str]) -> tuple[str, ...]:
-    """Return the classes that a table's columns name."""
-    names = [name[2:] for name in columns if name.startswith("p_")]
-    if len(names) < 2:
-        raise ValueError(
-            f"the table needs two or more columns p_<class>, one per class; it has {columns}"
-        )
-    return text_names(names)
+def named_classes(frame: Any) -> tuple[str, ...]:
+    """Return the classes that the labels of a table name, predicted or true."""
+    columns = [name for name in ("prediction", "label") if name in frame.columns]
+    return label_classes(cell for name in columns for cell in _factorize(frame[name]).categories)
+
+
+def _predictions(frame: Any, classes: tuple[str, ...], layout: Layout) -> Floats:
+    """Return the probabilities (T, K), checked."""
+    if layout.labels:
+        return one_hot(_class_indices(frame["prediction"], classes, "prediction"), len(classes))
+    probs = np.stack([_numbers(frame[f"p_{name}"]) for name in classes], axis=1)
+    check_probabilities(probs, classes)
+    return probs
 
 
 def _cells(series: Any) -> list[Any]:
@@ -192,10 +198,8 @@ def table_labels(rows: Rows) -> Ints | None:
     """Return the class indices of the column ``label``, if there is one."""
     if "label" not in rows.frame.columns:
         return None
-    names = {name: k for k, name in enumerate(rows.classes)}
-    numbers = {k: k for k in names.values()}
-    if all(re.fullmatch(r"-?\d+", name) for name in names):
-        numbers = {int(name): k for name, k in names.items()}
-    numbers = {-1: -1} | numbers
-    known = numbers | {str(number): k for number, k in numbers.items()} | names
-    return class_indices(_cells(rows.frame["label"]), rows.classes, known)
+    return _class_indices(rows.frame["label"], rows.classes, "label")
+
+
+def _class_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:
+    return factorized_indices(_factorize(series), classes, table_label_indices(classes), what)

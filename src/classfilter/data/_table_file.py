@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._optional import import_optional
 from ._files import file_suffix, reading
-from ._frames import table_classes
+from ._format import TableFormat
+from ._frames import as_frame, named_classes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +35,7 @@ class TableFile:
         The names of the columns.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, format: TableFormat | None = None) -> None:  # noqa: A002
         polars = import_optional("polars")
         self.path = Path(path)
         self.suffix = file_suffix(self.path)
@@ -49,11 +50,18 @@ class TableFile:
             else:
                 self._scan = polars.scan_ndjson(literal, infer_schema_length=None)
             self.columns: list[str] = self._scan.collect_schema().names()
+        self.format = format or TableFormat()
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """The classes that the columns name."""
-        return table_classes(self.columns)
+        """The classes; where only the labels tell, their columns are read."""
+        layout = self.format.layout(self.columns)
+        if layout.classes is not None:
+            return layout.classes
+        names = [name for name in ("prediction", "label") if name in self.columns]
+        with reading(self.path):
+            labels = self._scan.select(names).unique().collect(engine="streaming")
+        return named_classes(as_frame(labels))
 
     @cached_property
     def rows(self) -> int:
