@@ -156,7 +156,10 @@ INVALID_OUTPUTS: list[tuple[Any, str]] = [
     ([[0.2, 0.8], [0.5, 0.5]], "it is [[0.2, 0.8], [0.5, 0.5]]; give 3 numbers, one probability"),
     ([0.5, NAN, 0.5], "it[1] is nan while other entries of the row are not"),
     ([NAN, 0.5, 0.5], "it[0] is nan while other entries of the row are not"),
-    ([-0.1, 0.6, 0.5], "it[0] is -0.1; a probability must be finite and not negative"),
+    (
+        [-0.1, 0.6, 0.5],
+        "it[0] is -0.1; a probability must not be negative: logits need classfilter.softmax",
+    ),
     ([0.5, 0.5, 0.06], "it sums to 1.06; it must be within 0.05 of 1"),
     ([float("inf"), 0.0, 0.0], "it[0] is inf"),
     ([2.0, -1.0, 5.0], "it[1] is -1.0"),
