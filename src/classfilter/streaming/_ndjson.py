@@ -235,7 +235,7 @@ class _Live:
         """Check the keys of a line; a later line with the same keys needs no check."""
         columns = tuple(key[2:] for key in row if key.startswith("p_"))
         if "time" not in row:
-            raise _LineError("time is missing; give a number, or ISO 8601 text with a zone")
+            raise _LineError("time is missing; give a number, or ISO 8601 text")
         if len(columns) < 2 and "prediction" in row:
             columns = self._known_classes()
         if len(columns) < 2:
@@ -350,7 +350,7 @@ def _seconds(value: Any) -> float:
     except OverflowError:
         at = None
     if at is None or not math.isfinite(at):
-        hint = "give a finite number, or ISO 8601 text with a zone, such as 2024-05-01T08:00:00Z"
+        hint = "give a finite number, or ISO 8601 text such as 2024-05-01T08:00:00Z"
         raise _LineError(f"time is {short(value)}; {hint}")
     return at
 
