@@ -463,7 +463,7 @@ def test_labels_on_both_sides() -> None:
     assert Channel.fit(*indices, classes=2) == one_hot
     columns = np.array([[0, 1], [1, 0], [1, 0], [0, 1], [NAN, NAN]])
     assert Channel.fit(indices[0], columns) == one_hot
-    with pytest.raises(ValueError, match="weak holds labels, such as 'sit'; give classes, the nam"):
+    with pytest.raises(ValueError, match="weak holds labels, such as 'sit'; give classes, the n"):
         Channel.fit(["sit", "walk"], ["sit", "walk"])
     with pytest.raises(ValueError, match=r"strong in row 1 is 'fly'; the classes are \['walk'"):
         Channel.fit(["sit", "walk"], ["sit", "fly"], classes=classes)

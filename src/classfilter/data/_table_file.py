@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._optional import import_optional
 from ._files import file_suffix, reading
-from ._format import TableFormat
+from ._format import Layout, TableFormat
 from ._frames import as_frame, named_classes
 
 if TYPE_CHECKING:
@@ -53,15 +53,18 @@ class TableFile:
         self.format = format or TableFormat()
 
     @cached_property
+    def layout(self) -> Layout:
+        """Where things are in the table."""
+        return self.format.layout(self.columns)
+
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """The classes; where only the labels tell, their columns are read."""
-        layout = self.format.layout(self.columns)
-        if layout.classes is not None:
-            return layout.classes
-        names = [name for name in ("prediction", "label") if name in self.columns]
+        if self.layout.classes is not None:
+            return self.layout.classes
         with reading(self.path):
-            labels = self._scan.select(names).unique().collect(engine="streaming")
-        return named_classes(as_frame(labels))
+            labels = self._scan.select(self.layout.label_columns).unique()
+            return named_classes(as_frame(labels.collect(engine="streaming")), self.layout)
 
     @cached_property
     def rows(self) -> int:
@@ -72,11 +75,12 @@ class TableFile:
     @cached_property
     def stream_rows(self) -> dict[Any, int]:
         """The number of rows of each stream; the column ``stream`` is read to count them."""
-        if "stream" not in self.columns:
+        stream = self.layout.columns.get("stream")
+        if stream is None:
             return {None: self.rows} if self.rows else {}
         with reading(self.path):
-            counts = self._scan.group_by("stream").len().collect(engine="streaming")
-        return dict(zip(counts["stream"].to_list(), counts["len"].to_list(), strict=True))
+            counts = self._scan.group_by(stream).len(" rows").collect(engine="streaming")
+        return dict(zip(counts[stream].to_list(), counts[" rows"].to_list(), strict=True))
 
     def parts(self, whole: bool = False) -> Iterator[pl.DataFrame]:
         """Read the rows in order, part by part; at least one part, even without rows."""
