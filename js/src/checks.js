@@ -87,11 +87,7 @@ function copyRow(name, row, to, start) {
 /** One number per class into `to`. */
 export function takeRow(name, row, to) {
   if (!isRow(row)) throw noNumber(name, row);
-  if (row.length !== to.length) {
-    const nested = Array.isArray(row) && isRow(row[0]);
-    if (nested) throw new RangeError(`${name} has 2 dimensions; it must have 1`);
-    throw wrongLength(name, row.length, to.length);
-  }
+  if (row.length !== to.length) throw wrongLength(name, row.length, to.length);
   copyRow(name, row, to, 0);
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import node
+import node_cases as node
 import numpy as np
 import pytest
 from numpy.typing import NDArray

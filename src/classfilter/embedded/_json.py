@@ -57,7 +57,9 @@ def to_json(config: Config) -> str:
 
 
 def _prepared(filter_: StickyFilter) -> dict[str, Any]:
-    prepared: dict[str, Any] = {"rates": filter_._prepared[3].tolist()}
+    *_, rates = filter_._prepared
+    assert rates is not None
+    prepared: dict[str, Any] = {"rates": rates.tolist()}
     if filter_._modes is not None:
         prepared["modes"] = [row for part in filter_._modes for row in _rows(part.tolist())]
         prepared["pairs"] = filter_._modes.pairs

@@ -1,4 +1,4 @@
-"""Runs cases in Node: numbers go there and come back as their bits."""
+"""Runs cases in Node, by tests/js/run_cases.mjs: numbers go there and come back as their bits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def run(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the result of each case of run_cases.mjs."""
-    script = Path(__file__).with_name("run_cases.mjs")
     text = json.dumps(cases, allow_nan=False)
     process = subprocess.run(
-        ["node", str(script)], input=text, capture_output=True, text=True, cwd=ROOT
+        ["node", "tests/js/run_cases.mjs"], input=text, capture_output=True, text=True, cwd=ROOT
     )
     assert process.returncode == 0, process.stderr
     results: list[dict[str, Any]] = json.loads(process.stdout)
