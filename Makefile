@@ -3,12 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
-TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
-PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake
+TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake node npm
+PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake nodejs npm
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo test test-all lint bench embedded toolchain dist clean
+.PHONY: demo test test-all lint bench embedded js toolchain dist clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -18,7 +18,7 @@ test: .venv/test
 	$(PYTEST)
 
 # All of it: PyTorch, ONNX, cross compilers, emulators, and the package as it is installed.
-test-all: .venv/all toolchain
+test-all: .venv/all toolchain js
 	$(PYTEST) --all
 	$(MAKE) embedded CLASSES=6
 	$(MAKE) dist
@@ -37,6 +37,18 @@ bench: .venv/dev
 # What an update costs on emulated microcontrollers, after their bits were compared with Python's.
 embedded: .venv/test toolchain
 	$(BIN)/python -m tests.emulated $(CLASSES)
+
+# The package for JavaScript: the core as WebAssembly, by Debian's clang and lld. Rows are short, so the code that fills vector
+# registers (CF_BLOCK, CF_LANES) only makes it large.
+js: js/dist/wasm.js
+
+js/dist/wasm.js: Makefile $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)
+	mkdir -p js/dist
+	clang --target=wasm32 -std=c99 -Oz -mbulk-memory -nostdlib -ffreestanding -ffp-contract=off -fvisibility=hidden \
+		-DCF_BLOCK=1 -DCF_LANES=1 -Isrc/classfilter/csrc \
+		-Wl,--no-entry,--export-dynamic,--export=__heap_base,--strip-all \
+		-o js/dist/classfilter.wasm js/c/*.c src/classfilter/csrc/*.c
+	node js/build.mjs
 
 # Compilers, emulators and a checker of C, where one is missing: Debian's packages.
 toolchain:
@@ -74,4 +86,4 @@ dist: .venv/dev
 	touch .venv/ready .venv/test .venv/dev $@
 
 clean:
-	rm -rf .venv build dist src/*.egg-info src/classfilter/*.so
+	rm -rf .venv build dist js/dist js/node_modules js/LICENSE src/*.egg-info src/classfilter/*.so

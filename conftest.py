@@ -8,8 +8,15 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent
-HEAVY = ("tests/experiments", "tests/examples", "tests/emulated", "experiments", "examples")
-"""Folders that need PyTorch, ONNX, cross compilers or emulators."""
+HEAVY = (
+    "tests/experiments",
+    "tests/examples",
+    "tests/emulated",
+    "tests/js",
+    "experiments",
+    "examples",
+)
+"""Folders that need PyTorch, ONNX, cross compilers, Node or emulators."""
 
 # No test may depend on the clock: machines are slow, shared and noisy.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)

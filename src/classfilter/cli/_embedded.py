@@ -7,26 +7,36 @@ from pathlib import Path
 
 import click
 
+from .._atomic import atomic_write
 from ..config import read
 from ..data._files import read_table
 from ._options import FILE, about
 
 
 @click.command(
-    short_help="Write a filter as C files for firmware.",
+    short_help="Write a filter as C files for firmware, or as JSON.",
     epilog="Example: classfilter export walk.toml -o firmware && make -C firmware test",
 )
 @click.argument("config", metavar="CONFIG", type=FILE)
-@click.option("-o", "--out", type=FILE, required=True, help="The folder to write to.")
-def export(config: Path, out: Path) -> None:
+@click.option(
+    "-o", "--out", type=FILE, required=True, help="The folder to write to; with --json, the file."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON file for JavaScript instead.")
+def export(config: Path, out: Path, as_json: bool) -> None:
     """Write a filter as a folder of C files: CONFIG is a TOML file, as tune writes it.
 
     The folder compiles anywhere, in single precision: no malloc, no libm, no stdio. Its self-test
     checks that a compiler and a processor give the same bits as Python.
     """
     from ..embedded._export import export as run
+    from ..embedded._json import to_json
 
     try:
+        if as_json:
+            text = to_json(read(config))
+            with atomic_write(out) as file:
+                file.write(f"{text}\n".encode())
+            return
         written = run(read(config), out, config.name)
     except ValueError as error:
         raise ValueError(about(config, error)) from error

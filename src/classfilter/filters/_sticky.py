@@ -11,7 +11,7 @@ from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
 from ._base import BaseFilter, check_dtype, decay
-from ._ctmc import MAX_MODE_ERROR, generator, modes, stationary, stochastic
+from ._ctmc import MAX_MODE_ERROR, Modes, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
 """How far transitions may be from those of a process in continuous time."""
@@ -94,6 +94,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
         self._classes = class_names(classes)
         self._dtype = check_dtype(dtype)
         self._stay: float | None = None
+        self._modes: Modes | None = None
         K = len(self._classes)
         rates = None
         if transitions is None:
@@ -163,6 +164,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
             if np.abs(of.transitions(dt) - self._transitions(dt)).max() > MAX_MODE_ERROR:
                 return False
         self._set_modes(np.vstack(of), of.pairs)
+        self._modes = of
         return True
 
     @property

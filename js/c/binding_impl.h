@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* The core as JavaScript calls it: structures stay on this side. A filter is a block of bytes, which is made at one
+   address and may be copied away and back to it; the numbers of a call lie where JavaScript puts them. */
+#include "cf_real.h"
+
+#define JS_EXPORT __attribute__((visibility("default")))
+
+static void copy(cf_real *to, const cf_real *from, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++) to[i] = from[i];
+}
+
+/* ---- the Dirichlet filter: the settings, then prior_nu ---- */
+
+typedef struct {
+    cf_dirichlet settings;
+    cf_real prior_nu[];
+} js_dirichlet;
+
+JS_EXPORT size_t dirichlet_size(size_t classes) { return sizeof(js_dirichlet) + classes * sizeof(cf_real); }
+
+JS_EXPORT size_t dirichlet_scratch(size_t classes) { return CF_DIRICHLET_SCRATCH(classes) * sizeof(cf_real); }
+
+JS_EXPORT cf_status dirichlet_prepare(js_dirichlet *filter, size_t classes, const cf_real *prior, cf_real gamma,
+                                      cf_real floor, cf_real anchor, cf_real max_concentration, int mean,
+                                      cf_real tolerance, int bounded) {
+    cf_dirichlet *const settings = &filter->settings;
+    settings->classes = classes;
+    settings->gamma = gamma;
+    settings->floor = floor;
+    settings->anchor = anchor;
+    settings->max_concentration = max_concentration;
+    settings->mean = mean;
+    settings->tolerance = tolerance;
+    settings->bounded = bounded;
+    return cf_dirichlet_prepare(settings, prior, filter->prior_nu);
+}
+
+/* `numbers` is eta, then alpha. */
+JS_EXPORT cf_status dirichlet_start(const js_dirichlet *filter, const cf_real *numbers, cf_real *state) {
+    return cf_dirichlet_start(&filter->settings, numbers + 1, numbers[0], state);
+}
+
+JS_EXPORT void dirichlet_read(const js_dirichlet *filter, const cf_real *state, cf_real *probs) {
+    cf_dirichlet_read(&filter->settings, state, probs);
+}
+
+JS_EXPORT cf_status dirichlet_update(js_dirichlet *filter, cf_real *state, const cf_real *observed, cf_real beta,
+                                     cf_real dt, cf_real *probs, cf_real *scratch) {
+    return cf_dirichlet_update(&filter->settings, state, observed, beta, dt, probs, scratch);
+}
+
+JS_EXPORT cf_status dirichlet_run(js_dirichlet *filter, cf_real *state, size_t steps, const cf_real *observed,
+                                  const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                                  cf_real *probs, cf_real *scratch, size_t *row) {
+    return cf_dirichlet_run(&filter->settings, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, scratch,
+                            row, NULL);
+}
+
+/* ---- the sticky filter: the settings, then the table, and with rates those, the modes and the cache ---- */
+
+typedef struct {
+    cf_sticky settings;
+    cf_real *cache;
+    cf_real numbers[];
+} js_sticky;
+
+JS_EXPORT size_t sticky_size(size_t classes, int rates) {
+    const size_t more = classes * classes + CF_STICKY_MODES(classes) + CF_STICKY_CACHE(classes);
+    return sizeof(js_sticky) + (CF_STICKY_TABLE(classes) + (rates ? more : 0)) * sizeof(cf_real);
+}
+
+JS_EXPORT size_t sticky_scratch(size_t classes, int rates) {
+    return (rates ? CF_STICKY_SCRATCH(classes) : CF_STICKY_SCRATCH_STAY(classes)) * sizeof(cf_real);
+}
+
+/* `rates` may be NULL. */
+JS_EXPORT cf_status sticky_prepare(js_sticky *filter, size_t classes, const cf_real *prior, cf_real stay,
+                                   const cf_real *rates, cf_real floor) {
+    cf_real *const kept = filter->numbers + CF_STICKY_TABLE(classes);
+    cf_sticky *const settings = &filter->settings;
+    settings->classes = classes;
+    settings->stay = stay;
+    settings->floor = floor;
+    settings->rates = NULL;
+    filter->cache = NULL;
+#ifndef CF_FLOAT
+    settings->modes = NULL;
+    settings->pairs = 0;
+#endif
+    if (rates != NULL) {
+        copy(kept, rates, classes * classes);
+        settings->rates = kept;
+        filter->cache = kept + classes * classes + CF_STICKY_MODES(classes);
+        filter->cache[0] = -1;
+    }
+    return cf_sticky_prepare(settings, prior, filter->numbers);
+}
+
+#ifndef CF_FLOAT
+/* `numbers` is (2 + 2 K, K): the rows of CF_STICKY_MODES but for those of one time unit, which are computed here. */
+JS_EXPORT void sticky_set_modes(js_sticky *filter, const cf_real *numbers, size_t pairs, cf_real *matrix,
+                                cf_real *scratch) {
+    cf_sticky *const settings = &filter->settings;
+    const size_t classes = settings->classes, width = CF_STICKY_ROW(classes), rows = 2 + 2 * classes;
+    cf_real *const modes = filter->numbers + CF_STICKY_TABLE(classes) + classes * classes;
+    size_t i;
+    for (i = 0; i < CF_STICKY_MODES(classes); i++) modes[i] = 0;
+    for (i = 0; i < rows; i++) copy(modes + i * width, numbers + i * classes, classes);
+    (void)cf_sticky_transitions(settings, 1, matrix, filter->cache, scratch);
+    for (i = 0; i < classes; i++) copy(modes + (rows + i) * width, matrix + i * classes, classes);
+    settings->modes = modes;
+    settings->pairs = pairs;
+    filter->cache[0] = -1; /* with modes it keeps something else */
+}
+#endif
+
+JS_EXPORT cf_status sticky_start(const js_sticky *filter, const cf_real *numbers, cf_real *state) {
+    return cf_sticky_start(&filter->settings, numbers, state);
+}
+
+JS_EXPORT void sticky_read(const js_sticky *filter, const cf_real *state, cf_real *probs) {
+    copy(probs, state, filter->settings.classes);
+}
+
+JS_EXPORT cf_status sticky_update(js_sticky *filter, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                                  cf_real *probs, cf_real *scratch) {
+    const cf_status status = cf_sticky_update(&filter->settings, state, observed, beta, dt, filter->cache, scratch);
+    if (status == CF_OK) copy(probs, state, filter->settings.classes);
+    return status;
+}
+
+JS_EXPORT cf_status sticky_run(js_sticky *filter, cf_real *state, size_t steps, const cf_real *observed,
+                               const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
+                               cf_real *probs, cf_real *scratch, size_t *row) {
+    return cf_sticky_run(&filter->settings, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
+                         filter->cache, scratch, row);
+}
+
+/* ---- the channel ---- */
+
+JS_EXPORT cf_status channel_apply(size_t classes, const cf_real *log_matrix, const cf_real *log_prior, size_t rows,
+                                  const cf_real *observed, cf_real *probs, size_t *row) {
+    cf_channel channel;
+    cf_status status = CF_OK;
+    size_t i;
+    channel.classes = classes;
+    channel.log_prior = log_prior;
+    channel.log_matrix = log_matrix;
+    for (i = 0; i < rows && status == CF_OK; i++) {
+        *row = i;
+        status = cf_channel_apply(&channel, observed + i * classes, probs + i * classes);
+    }
+    return status;
+}
+
+/* ---- the adaptive policy ---- */
+
+JS_EXPORT size_t adaptive_size(void) { return sizeof(cf_adaptive); }
+
+JS_EXPORT cf_status adaptive_prepare(cf_adaptive *policy, cf_real budget, cf_real weak, cf_real min_gap,
+                                     cf_real max_gap, cf_real disagreement, cf_real floor, cf_real horizon, int timed) {
+    policy->budget = budget;
+    policy->weak = weak;
+    policy->min_gap = min_gap;
+    policy->max_gap = max_gap;
+    policy->disagreement = disagreement;
+    policy->floor = floor;
+    policy->horizon = horizon;
+    policy->timed = timed;
+    return cf_adaptive_prepare(policy);
+}
+
+JS_EXPORT void adaptive_start(cf_real *state) { cf_adaptive_start(state); }
+
+JS_EXPORT cf_status adaptive_choose(const cf_adaptive *policy, const cf_real *state, size_t classes,
+                                    const cf_real *probs, cf_real since, int *strong) {
+    return cf_adaptive_choose(policy, state, classes, probs, since, strong);
+}
+
+JS_EXPORT cf_status adaptive_called(const cf_adaptive *policy, cf_real *state, int strong, size_t classes,
+                                    const cf_real *observed, const cf_real *probs, cf_real dt) {
+    return cf_adaptive_called(policy, state, strong, classes, observed, probs, dt);
+}

@@ -1,0 +1,268 @@
+/** Numbers of one row: one per class. `null` is NaN; a row of NaN only means that nothing was seen. */
+export type Row = ArrayLike<number | null>;
+export type Numbers = Float64Array | Float32Array;
+export type Dtype = "float64" | "float32";
+export type ClassName = string | number;
+
+export interface UpdateOptions {
+  /** Weight of the classifier, 0 (ignore) to 1 (trust fully); 1 by default. */
+  beta?: number;
+  /** Time since the last update; 1 by default. */
+  dt?: number;
+}
+
+export interface RunOptions {
+  /** One weight for all rows, or one per row. */
+  beta?: number | ArrayLike<number>;
+  /** One time step for all rows, or one per row. */
+  dt?: number | ArrayLike<number>;
+}
+
+/** What both filters have. An error leaves the state as it was. */
+interface Filter<State, Options> {
+  /** The classes, in the order of the probabilities. */
+  readonly classes: readonly ClassName[];
+  readonly dtype: Dtype;
+  /** The options that make the same filter. */
+  readonly options: Options;
+  /** The current class probabilities. */
+  readonly probs: Numbers;
+  /** The most probable class. */
+  readonly label: ClassName;
+  /** All that the filter remembers; assign it to restore. */
+  state: State;
+  /** Let `dt` time units pass, then observe one row; returns the filtered probabilities. */
+  update(probs: Row, options?: UpdateOptions): Numbers;
+  /** Update with every row in turn. Rows give rows; a typed array of whole rows gives one of the same length. */
+  run(probs: readonly Row[], options?: RunOptions): Numbers[];
+  run(probs: Numbers, options?: RunOptions): Numbers;
+  /** Return to the state before any data. */
+  reset(): void;
+}
+
+export interface DirichletOptions {
+  /** Decay of the state per time unit, 0 to 1; 0.9 by default. */
+  gamma?: number;
+  /** Instead of gamma: the time that halves eta. */
+  halfLife?: number;
+  /** How `probs` summarises Dir(alpha); "mode" by default. */
+  estimate?: "mode" | "mean";
+  /** Smallest probability of an observation; 1e-3 by default. */
+  floor?: number;
+  /** Strength of the pull to the prior; 0 by default. */
+  anchor?: number;
+  /** Initial alpha; ones by default. */
+  prior?: ArrayLike<number>;
+  /** Initial eta; 1 by default. */
+  priorWeight?: number;
+  /** Largest sum of alpha. */
+  maxConcentration?: number;
+  /** The relative step of alpha at which the search for the mode ends; 0, exact, by default. */
+  tolerance?: number;
+  /** Bound the state; true by default. False is the paper's filter to the letter. */
+  bounded?: boolean;
+  /** Precision of the arithmetic; "float64" by default. */
+  dtype?: Dtype;
+}
+
+export interface DirichletState {
+  /** How many observations the state is worth. */
+  eta: number;
+  /** Mode of the posterior of the Dirichlet parameters. */
+  alpha: ArrayLike<number>;
+}
+
+/** The Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025). */
+export class DirichletFilter implements Filter<DirichletState, DirichletOptions> {
+  constructor(classes: number | Iterable<ClassName>, options?: DirichletOptions);
+  readonly classes: readonly ClassName[];
+  readonly dtype: Dtype;
+  readonly options: DirichletOptions;
+  readonly probs: Numbers;
+  readonly label: ClassName;
+  state: DirichletState;
+  update(probs: Row, options?: UpdateOptions): Numbers;
+  run(probs: readonly Row[], options?: RunOptions): Numbers[];
+  run(probs: Numbers, options?: RunOptions): Numbers;
+  reset(): void;
+  /** An independent filter with the same settings, in the same state. */
+  copy(): DirichletFilter;
+}
+
+/** What Python computes of transitions; `classfilter export --json` writes it. */
+export interface PreparedTransitions {
+  rates: number[][];
+  modes?: number[][];
+  pairs?: number;
+}
+
+export interface StickyOptions {
+  /** Probability that a time unit does not touch the class; 0.99 by default. */
+  stay?: number;
+  /** Instead of stay: the time that leaves the class untouched with probability one half. */
+  halfLife?: number;
+  /** Frequency of each class; uniform by default. */
+  prior?: ArrayLike<number>;
+  /** Instead of stay: the transitions over `interval`. They need `prepared`. */
+  transitions?: number[][];
+  interval?: number;
+  prepared?: PreparedTransitions;
+  /** Smallest probability of an observation; 1e-3 by default. */
+  floor?: number;
+  /** Precision of the arithmetic; "float64" by default. */
+  dtype?: Dtype;
+}
+
+export interface StickyState {
+  probs: ArrayLike<number>;
+}
+
+/** The forward pass of a hidden Markov model, in continuous time. */
+export class StickyFilter implements Filter<StickyState, StickyOptions> {
+  constructor(classes: number | Iterable<ClassName>, options?: StickyOptions);
+  readonly classes: readonly ClassName[];
+  readonly dtype: Dtype;
+  readonly options: StickyOptions;
+  readonly probs: Numbers;
+  readonly label: ClassName;
+  state: StickyState;
+  update(probs: Row, options?: UpdateOptions): Numbers;
+  run(probs: readonly Row[], options?: RunOptions): Numbers[];
+  run(probs: Numbers, options?: RunOptions): Numbers;
+  reset(): void;
+  /** An independent filter with the same settings, in the same state. */
+  copy(): StickyFilter;
+}
+
+/** What a classifier tends to output in each class; it corrects the outputs. */
+export class Channel {
+  /** @param matrix One row per class: counts or mean outputs there. @param prior Frequency of each class. */
+  constructor(matrix: readonly ArrayLike<number>[], prior?: ArrayLike<number>);
+  readonly matrix: number[][];
+  readonly prior: number[];
+  /** Correct one output, a list of them, or a typed array of whole rows, in the precision of that array. */
+  apply(probs: readonly Row[]): Numbers[];
+  apply(probs: Numbers | readonly (number | null)[]): Numbers;
+}
+
+/** Which classifier to call next. */
+export interface Policy {
+  readonly strong: string;
+  readonly weak: string;
+  /** The source to call now; nothing changes. `since` is the time since the last call of each source. */
+  choose(probs: Row, since?: Readonly<Record<string, number>>): string;
+  /** Take note of a call: its output, the estimate before that, and the time since the step before. */
+  called(source: string, observation: Row, probs: Row, dt: number): void;
+  reset(): void;
+  copy(): Policy;
+}
+
+export interface PeriodicOptions {
+  /** Steps from one strong call to the next; 12 by default. */
+  every?: number;
+  /** Instead of every: the time units from one strong call to the next. */
+  seconds?: number;
+  strong?: string;
+  weak?: string;
+}
+
+/** The paper's policy: the strong classifier at regular intervals, the weak one in between. */
+export class Periodic implements Policy {
+  constructor(options?: PeriodicOptions);
+  readonly every?: number;
+  readonly seconds?: number;
+  readonly strong: string;
+  readonly weak: string;
+  state: { stepsSinceStrong: number };
+  choose(probs: Row, since?: Readonly<Record<string, number>>): string;
+  called(source: string, observation: Row, probs: Row, dt: number): void;
+  reset(): void;
+  copy(): Periodic;
+}
+
+export interface AdaptiveOptions {
+  /** Share of strong calls in the long run; with `cost`, the cost per time unit. 1/12 by default. */
+  budget?: number;
+  minGap?: number;
+  maxGap?: number;
+  /** The cost of a call of each source. */
+  cost?: Record<string, number>;
+  disagreement?: number;
+  floor?: number;
+  horizon?: number;
+  strong?: string;
+  weak?: string;
+  dtype?: Dtype;
+}
+
+export interface AdaptiveState {
+  thresholdOffset: number;
+  step: number;
+  stepsSinceStrong: number;
+  disagreement: number;
+  residualUncertainty: number;
+  accruedBudget: number;
+}
+
+/** Call the strong classifier when it is most informative, and keep to a budget. */
+export class Adaptive implements Policy {
+  constructor(options?: AdaptiveOptions);
+  readonly budget: number;
+  readonly minGap: number;
+  readonly maxGap: number;
+  readonly cost?: Record<string, number>;
+  readonly disagreement: number;
+  readonly floor: number;
+  readonly horizon: number;
+  readonly strong: string;
+  readonly weak: string;
+  readonly dtype: Dtype;
+  state: AdaptiveState;
+  choose(probs: Row, since?: Readonly<Record<string, number>>): string;
+  called(source: string, observation: Row, probs: Row, dt: number): void;
+  reset(): void;
+  copy(): Adaptive;
+}
+
+export interface Config {
+  filter: DirichletFilter | StickyFilter;
+  /** The weight of each source; empty where there are none. */
+  beta: Record<string, number>;
+  channel: Record<string, Channel>;
+  policy: Policy | null;
+}
+
+/** Settings from the JSON that `classfilter export --json` writes: its text, or the parsed object. */
+export function load(config: string | object): Config;
+
+export interface TrackerOptions {
+  /** The weight of each source, or one for all; 1 by default. */
+  beta?: number | Record<string, number>;
+  channel?: Record<string, Channel | null>;
+  policy?: Policy | null;
+  /** A stream without a row for longer than that, by the newest time of all streams, is dropped. */
+  expireAfter?: number;
+  /** Where there are more, the stream whose last row came first is dropped. */
+  maxStreams?: number;
+}
+
+/** One state per stream, for any number of streams that come and go. Times are numbers, or dates in seconds. */
+export class Tracker<Stream = string> {
+  constructor(filter: DirichletFilter | StickyFilter | Config, options?: TrackerOptions);
+  readonly classes: readonly ClassName[];
+  readonly streams: Stream[];
+  readonly size: number;
+  expireAfter?: number;
+  maxStreams?: number;
+  has(stream: Stream): boolean;
+  /** Observe one row; returns the estimate of its stream. An error leaves everything as it was. */
+  update(stream: Stream, time: number | Date, source: string | null, probs: Row): Numbers;
+  /** The source that the policy would call for a stream at a time; nothing changes. */
+  nextSource(stream: Stream, time: number | Date): string;
+  probs(stream: Stream): Numbers;
+  label(stream: Stream): ClassName;
+  time(stream: Stream): number;
+  drop(streams: Iterable<Stream>): void;
+  /** Forget the streams without a row for longer than `expireAfter` before now; returns them. */
+  expire(now: number | Date): Stream[];
+}

@@ -1,0 +1,106 @@
+// The sticky filter: a hidden Markov model whose class tends to stay.
+import { Block, borrow, core, numbers } from "./core.js";
+import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } from "./checks.js";
+import { Filter, argmax } from "./filter.js";
+
+const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "dtype", "prepared"];
+
+export class StickyFilter extends Filter {
+  #options;
+
+  constructor(classes, options = {}) {
+    checkOptions("StickyFilter", options, OPTIONS);
+    const names = classNames(classes);
+    const K = names.length;
+    const { transitions, interval = 1, prepared, floor = 1e-3, dtype = "float64" } = options;
+    const type = arrayType(dtype);
+    const suffix = type === Float64Array ? "f64" : "f32";
+    const hasRates = transitions !== undefined;
+    const stay = hasRates ? 1 : decay("stay", options.stay, options.halfLife, 0.99);
+    if (hasRates) checkTransitions(options);
+    const prior = vector("prior", options.prior ?? new Array(K).fill(1 / K), type);
+    if (prior.length !== K) {
+      throw new RangeError(`prior has shape (${prior.length},); it must have one entry per class, shape (${K},)`);
+    }
+    checkNumber("floor", floor);
+    const rates = hasRates ? square("prepared.rates", prepared.rates, K) : new Float64Array(0);
+    const modes = hasRates && prepared.modes ? modeRows(prepared, K, dtype) : null;
+    const size = core[`sticky_size_${suffix}`](K, hasRates);
+    const scratch = core[`sticky_scratch_${suffix}`](K, hasRates);
+    const row = K * type.BYTES_PER_ELEMENT;
+    const [block, priorAt, ratesAt, modesAt, matrixAt, scratchAt] = borrow(
+      size, row, K * row, (2 + 2 * K) * row, K * row, scratch,
+    );
+    numbers(type, priorAt, K).set(prior);
+    numbers(type, ratesAt, rates.length).set(rates);
+    const status = core[`sticky_prepare_${suffix}`](block, K, priorAt, stay, hasRates ? ratesAt : 0, floor);
+    if (status !== 0) throw settingsError(status);
+    if (modes !== null) {
+      numbers(type, modesAt, modes.length).set(modes);
+      core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
+    }
+    super(names, "sticky", type, new Block(size), scratch, prior);
+    const dynamics = hasRates ? { transitions, interval, prepared } : { stay };
+    this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, dtype });
+  }
+
+  /** The options that make the same filter. */
+  get options() {
+    return structuredClone(this.#options);
+  }
+
+  /** The most probable class; of several, the first. */
+  get label() {
+    return this.classes[argmax(this._numbers())];
+  }
+
+  /** All that the filter remembers; assign it to restore. */
+  get state() {
+    return { probs: this._numbers() };
+  }
+
+  set state({ probs }) {
+    const values = vector("probs", probs, arrayType(this.dtype));
+    if (values.length !== this.classes.length) {
+      throw new RangeError(`probs has ${values.length} entries, but the filter has ${this.classes.length} classes`);
+    }
+    this._restore(values);
+  }
+
+  /** An independent filter with the same settings, in the same state. */
+  copy() {
+    const copy = new StickyFilter(this.classes, this.#options);
+    copy.state = this.state;
+    return copy;
+  }
+}
+
+/** The rates of transitions, a logarithm of a matrix, are computed in Python only. */
+function checkTransitions({ stay, halfLife, prior, prepared }) {
+  if (stay !== undefined || halfLife !== undefined) {
+    const other = stay === undefined ? "halfLife" : "stay";
+    throw new RangeError(`transitions and ${other} are both given; give one of them`);
+  }
+  if (prepared?.rates === undefined || prior === undefined) {
+    throw new RangeError(
+      "transitions need rates and a prior that Python computes: write them with classfilter export --json, and load that",
+    );
+  }
+}
+
+function square(name, rows, K) {
+  const matrix = squareMatrix(name, rows);
+  if (matrix.length !== K * K) {
+    throw new RangeError(`${name} has ${rows.length} rows; it must have one row and one column per class`);
+  }
+  return matrix;
+}
+
+/** The modes of the rates: 2 + 2 K rows of K numbers, in double precision only. */
+function modeRows({ modes, pairs }, K, dtype) {
+  const fits = Array.isArray(modes) && modes.length === 2 + 2 * K && modes.every((row) => row.length === K);
+  if (!fits || dtype !== "float64" || !Number.isInteger(pairs) || pairs < 0 || 2 * pairs > K) {
+    throw new RangeError("prepared.modes are for rates in double precision, shape (2 + 2 K, K), with their pairs");
+  }
+  return vector("prepared.modes", modes.flat(), Float64Array);
+}

@@ -1,0 +1,75 @@
+"""Settings as JSON, for the package for JavaScript."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .._settings import options
+from ..config import Config
+from ..filters._dirichlet import DirichletFilter
+from ..filters._sticky import StickyFilter
+
+
+def to_json(config: Config) -> str:
+    """Return a filter, the weights and channels of its sources and a policy as JSON.
+
+    The keys are those of a TOML file. With transitions there is also ``prepared``, what is computed
+    of them in Python only: the rates and, in double precision, their modes.
+
+    Examples
+    --------
+    >>> print(to_json(Config(StickyFilter(["walk", "sit"], stay=0.9), {"weak": 0.1}, {})))
+    {
+     "classes": ["walk", "sit"],
+     "filter": "sticky",
+     "options": {"stay": 0.9, "prior": [0.5, 0.5], "floor": 0.001, "dtype": "float64"},
+     "beta": {"weak": 0.1}
+    }
+    """
+    filter_ = config.filter
+    if type(filter_) not in (DirichletFilter, StickyFilter):
+        raise ValueError(
+            f"filter is {type(filter_).__name__}; only a DirichletFilter and a StickyFilter run in "
+            "JavaScript"
+        )
+    sections: dict[str, Any] = {
+        "classes": list(filter_.classes),
+        "filter": filter_._kind,  # type: ignore[attr-defined]
+        "options": options(filter_),
+    }
+    if isinstance(filter_, StickyFilter) and filter_.stay is None:
+        sections["prepared"] = _prepared(filter_)
+    if config.beta:
+        sections["beta"] = config.beta
+    if config.channel:
+        sections["channel"] = {
+            source: {"matrix": channel.matrix.tolist(), "prior": channel.prior.tolist()}
+            for source, channel in config.channel.items()
+        }
+    if config.policy is not None:
+        set_options = {
+            key: value for key, value in options(config.policy).items() if value is not None
+        }
+        sections["policy"] = {"kind": config.policy._kind, **set_options}  # type: ignore[attr-defined]
+    lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in sections.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _prepared(filter_: StickyFilter) -> dict[str, Any]:
+    *_, rates = filter_._prepared
+    assert rates is not None
+    prepared: dict[str, Any] = {"rates": rates.tolist()}
+    if filter_._modes is not None:
+        prepared["modes"] = [row for part in filter_._modes for row in _rows(part.tolist())]
+        prepared["pairs"] = filter_._modes.pairs
+    return prepared
+
+
+def _rows(part: list[Any]) -> list[Any]:
+    """Return a vector as one row, a matrix as its rows."""
+    return part if isinstance(part[0], list) else [part]
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

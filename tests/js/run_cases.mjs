@@ -1,0 +1,85 @@
+// Runs cases that Python wrote to standard input, and prints what the package computes, as the bits of its numbers.
+import { readFileSync } from "node:fs";
+import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load } from "../../js/src/index.js";
+
+const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
+
+const decode = (base64) => new Float64Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
+const encode = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
+const number = (value) => (typeof value === "string" ? decode(value) : value);
+/** Numbers that JSON lacks come as text. */
+const revive = (_, value) => ({ NaN, Infinity, "-Infinity": -Infinity })[value] ?? value;
+
+const run = {
+  filter({ config, probs, beta, dt }) {
+    const { filter } = load(config);
+    const out = filter.run(decode(probs), { beta: number(beta), dt: number(dt) });
+    return { out: encode(out), state: encode(filter._numbers()), label: filter.label, probs: encode(filter.probs) };
+  },
+  /** The same by `update`, and two filters in turn, each with the memory of the core to itself. */
+  updates({ config, probs, beta, dt }) {
+    const { filter } = load(config);
+    const other = new DirichletFilter(filter.classes.length + 1, { dtype: filter.dtype });
+    const K = filter.classes.length;
+    const rows = decode(probs);
+    const [weights, times] = [beta, dt].map(number);
+    const out = new (filter.probs.constructor)(rows.length);
+    for (let i = 0; i * K < rows.length; i++) {
+      const at = (values) => (typeof values === "number" ? values : values[i]);
+      out.set(filter.update(rows.subarray(i * K, (i + 1) * K), { beta: at(weights), dt: at(times) }), i * K);
+      other.update(new Array(K + 1).fill(1 / (K + 1)));
+    }
+    return { out: encode(out), state: encode(filter.copy()._numbers()) };
+  },
+  channel({ matrix, prior, probs, single }) {
+    const channel = new Channel(matrix, prior ?? undefined);
+    const rows = decode(probs);
+    return { out: encode(channel.apply(single ? Float32Array.from(rows) : rows)), matrix: channel.matrix };
+  },
+  adaptive({ config, probs, observed, dt, classes }) {
+    const { policy } = load(config);
+    const estimates = decode(probs);
+    const outputs = decode(observed);
+    const times = decode(dt);
+    const sources = [];
+    let since = Infinity;
+    times.forEach((step, i) => {
+      since += step;
+      const estimate = estimates.subarray(i * classes, (i + 1) * classes);
+      const source = policy.choose(estimate, { strong: since });
+      policy.called(source, outputs.subarray(i * classes, (i + 1) * classes), estimate, step);
+      if (source === "strong") since = 0;
+      sources.push(source);
+    });
+    return { sources, state: encode(Float64Array.from(Object.values(policy.state))) };
+  },
+  tracker({ config, rows, expireAfter, maxStreams }) {
+    const tracker = new Tracker(load(config), { expireAfter, maxStreams });
+    const results = rows.map(([stream, time, source, probs]) => {
+      const next = tracker.nextSource(stream, time);
+      return [next, encode(tracker.update(stream, time, source, probs))];
+    });
+    return { results, streams: tracker.streams, labels: tracker.streams.map((stream) => tracker.label(stream)) };
+  },
+  /** Makes a filter or a policy and calls a method; the message of the error, and whether the state stayed. */
+  error({ name, args, method, call }) {
+    let object;
+    try {
+      if (name === "Channel") object = new Channel(...args);
+      else if (name === "load") object = load(...args);
+      else object = new CLASSES[name](...args);
+      if (method === undefined) return { message: null };
+      if (method === "state") object.state = call[0];
+      else object[method](...call);
+    } catch (error) {
+      const unchanged = object?.state === undefined || same(object.state, new CLASSES[name](...args).state);
+      return { error: error.name, message: error.message, unchanged };
+    }
+    return { message: null };
+  },
+};
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+const cases = JSON.parse(readFileSync(0, "utf8"), revive);
+console.log(JSON.stringify(cases.map(({ kind, ...rest }) => run[kind](rest))));

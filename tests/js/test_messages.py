@@ -1,0 +1,209 @@
+"""The package for JavaScript refuses what Python refuses, with the same words, and changes nothing."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import node_cases as node
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.policy import Adaptive, Periodic
+
+PYTHON: dict[str, Any] = {
+    "DirichletFilter": cf.DirichletFilter,
+    "StickyFilter": cf.StickyFilter,
+    "Channel": cf.Channel,
+    "Adaptive": Adaptive,
+    "Periodic": Periodic,
+}
+NAN, INF = math.nan, math.inf
+
+# The class, its arguments in order, its options.
+SETTINGS: list[tuple[str, list[Any], dict[str, Any]]] = [
+    ("DirichletFilter", ["abc"], {}),
+    ("DirichletFilter", [1], {}),
+    ("DirichletFilter", [["a"]], {}),
+    ("DirichletFilter", [["a", "b", "a"]], {}),
+    ("DirichletFilter", [3], {"gamma": 1.5}),
+    ("DirichletFilter", [3], {"gamma": NAN}),
+    ("DirichletFilter", [3], {"gamma": 0.5, "half_life": 2.5}),
+    ("DirichletFilter", [3], {"half_life": -1}),
+    ("DirichletFilter", [3], {"half_life": INF}),
+    ("DirichletFilter", [3], {"estimate": "median"}),
+    ("DirichletFilter", [3], {"floor": 0.0}),
+    ("DirichletFilter", [3], {"anchor": -0.5}),
+    ("DirichletFilter", [3], {"prior": [1.0, 2.0]}),
+    ("DirichletFilter", [3], {"prior": [1.0, 2.0, 0.0]}),
+    ("DirichletFilter", [3], {"prior_weight": 0}),
+    ("DirichletFilter", [3], {"prior_weight": 1e10}),
+    ("DirichletFilter", [3], {"max_concentration": 2.0}),
+    ("DirichletFilter", [3], {"max_concentration": 1e7, "dtype": "float32"}),
+    ("DirichletFilter", [3], {"tolerance": 0.5}),
+    ("DirichletFilter", [3], {"bounded": 1}),
+    ("DirichletFilter", [3], {"dtype": "int32"}),
+    ("StickyFilter", [2], {"stay": 1.01}),
+    ("StickyFilter", [2], {"stay": 0.5, "half_life": 3}),
+    ("StickyFilter", [2], {"stay": 0.5, "transitions": [[0.9, 0.1], [0.1, 0.9]]}),
+    ("StickyFilter", [2], {"half_life": 2, "transitions": [[0.9, 0.1], [0.1, 0.9]]}),
+    ("StickyFilter", [2], {"prior": [0.5, 0.4, 0.1]}),
+    ("StickyFilter", [2], {"prior": [0.9, 0.3]}),
+    ("StickyFilter", [2], {"floor": 1.0}),
+    ("Channel", [[[1, 2, 3], [4, 5, 6]]], {}),
+    ("Channel", [[[1, -2.5], [4, 5]]], {}),
+    ("Channel", [[[1, INF], [4, 5]]], {}),
+    ("Channel", [[[1]]], {}),
+    ("Channel", [[[1, 2], [0, 0]]], {}),
+    ("Channel", [[[1, 2], [3, 4]], [0.5, 0.25, 0.25]], {}),
+    ("Channel", [[[1, 2], [3, 4]], [1.0, 0.0]], {}),
+    ("Adaptive", [], {"budget": 1.5}),
+    ("Adaptive", [], {"budget": 0.5, "min_gap": 3}),
+    ("Adaptive", [], {"budget": 0.001, "max_gap": 10}),
+    ("Adaptive", [], {"min_gap": 0}),
+    ("Adaptive", [], {"min_gap": 2.5}),
+    ("Adaptive", [], {"budget": -1, "cost": {"weak": 1.0, "strong": 4.0}}),
+    ("Adaptive", [], {"cost": {"weak": 1.0, "other": 4.0}}),
+    ("Adaptive", [], {"cost": {"weak": 4.5, "strong": 1.5}}),
+    ("Adaptive", [], {"disagreement": 10000}),
+    ("Adaptive", [], {"floor": 1e-5}),
+    ("Adaptive", [], {"horizon": 0.5}),
+    ("Adaptive", [], {"strong": "weak"}),
+    ("Periodic", [], {"every": 0}),
+    ("Periodic", [], {"every": 3, "seconds": 2}),
+    ("Periodic", [], {"seconds": -2}),
+]
+
+GOOD = [0.2, 0.5, 0.3]
+# The method, its arguments in order, beta and dt.
+CALLS: list[tuple[str, Any, dict[str, Any]]] = [
+    ("update", [0.5, 0.5], {}),
+    ("update", [0.5, 0.4, 0.3], {}),
+    ("update", [1.0, 2.0, 3.0], {}),
+    ("update", [0.1, 1e-7, -1e-7], {}),
+    ("update", [0.5, -0.25, 0.75], {}),
+    ("update", [0.5, INF, 0.75], {}),
+    ("update", [0.5, NAN, 0.5], {}),
+    ("update", GOOD, {"beta": 1.5}),
+    ("update", GOOD, {"beta": -1e-9}),
+    ("update", GOOD, {"beta": NAN}),
+    ("update", GOOD, {"dt": -1}),
+    ("update", GOOD, {"dt": INF}),
+    ("update", [GOOD], {}),
+    ("run", GOOD, {}),
+    ("run", [[0.5, 0.5]], {}),
+    ("run", [GOOD, [0.5, 0.1, 0.1]], {}),
+    ("run", [GOOD, [0.5, -0.1, 0.6], GOOD], {}),
+    ("run", [GOOD, [0.5, NAN, 0.5]], {}),
+    ("run", [GOOD, [0.5, 0.0, INF]], {}),
+    ("run", [GOOD, GOOD], {"beta": [0.5, 1.1]}),
+    ("run", [GOOD, GOOD], {"beta": 2}),
+    ("run", [GOOD, GOOD], {"dt": [0.5, -2.0]}),
+    ("run", [GOOD, GOOD], {"dt": [0.5]}),
+    ("run", [GOOD] * 5000 + [[0.4, 0.4, 0.4]], {}),
+]
+
+
+def python_message(make: Any) -> str:
+    """Return the words of the error in Python, with the names of JavaScript."""
+    with pytest.raises((ValueError, TypeError)) as error:
+        make()
+    text = str(error.value).replace("True or False", "true or false")
+    return re.sub(r"(half|prior|max|min)_(\w)", lambda m: m[1] + m[2].upper(), text)
+
+
+def camel(options: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub(r"_(\w)", lambda m: m[1].upper(), key): sent(v) for key, v in options.items()}
+
+
+def sent(value: Any) -> Any:
+    """Return a value with the numbers that JSON lacks as text."""
+    if isinstance(value, list):
+        return [sent(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity"
+    return value
+
+
+def compare(cases: list[dict[str, Any]], expected: list[str]) -> None:
+    results = node.run(cases)
+    assert [result["message"] for result in results] == expected
+    assert all(result["unchanged"] for result in results)
+
+
+def test_settings() -> None:
+    cases, expected = [], []
+    for name, args, options in SETTINGS:
+        arguments = [sent(arg) for arg in args] + ([camel(options)] if options else [])
+        cases.append({"kind": "error", "name": name, "args": arguments})
+        expected.append(python_message(lambda: PYTHON[name](*args, **options)))  # noqa: B023
+    compare(cases, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["DirichletFilter", "StickyFilter"])
+def test_calls(name: str, dtype: str) -> None:
+    cases, expected = [], []
+    for method, probs, options in CALLS:
+        filter_ = PYTHON[name](3, dtype=dtype)
+        case = {"kind": "error", "name": name, "args": [3, {"dtype": dtype}], "method": method}
+        cases.append({**case, "call": [sent(probs), camel(options)]})
+        expected.append(python_message(lambda: getattr(filter_, method)(probs, **options)))  # noqa: B023
+    compare(cases, expected)
+
+
+def test_states() -> None:
+    calls: list[tuple[str, Any, Any]] = [
+        ("DirichletFilter", (-1.0, [1.0, 1.0]), {"eta": -1.0, "alpha": [1.0, 1.0]}),
+        ("DirichletFilter", (1.0, [1.0, 0.0]), {"eta": 1.0, "alpha": [1.0, 0.0]}),
+        ("DirichletFilter", (1.0, [1.0]), {"eta": 1.0, "alpha": [1.0]}),
+        ("StickyFilter", ([0.5, 0.6],), {"probs": [0.5, 0.6]}),
+        ("StickyFilter", ([0.5],), {"probs": [0.5]}),
+    ]
+    cases, expected = [], []
+    for name, state, object_ in calls:
+        filter_ = PYTHON[name](2)
+        cases.append(
+            {"kind": "error", "name": name, "args": [2], "method": "state", "call": [object_]}
+        )
+        expected.append(python_message(lambda: setattr(filter_, "state", state)))  # noqa: B023
+    compare(cases, expected)
+
+
+def test_policy_and_channel_calls() -> None:
+    calls: list[tuple[str, list[Any], str, list[Any]]] = [
+        ("Adaptive", [], "choose", [[0.5, 0.6], {"strong": 1.0}]),
+        ("Adaptive", [], "choose", [[0.5, 0.5], {"strong": -1.0}]),
+        ("Adaptive", [], "called", ["weak", [0.5, 0.5, 0.0], [0.5, 0.5], 1.0]),
+        ("Adaptive", [], "called", ["weak", [0.5, 0.75], [0.5, 0.5], 1.0]),
+        ("Adaptive", [], "called", ["weak", [0.5, 0.5], [0.5, 0.5], -1.0]),
+        ("Channel", [[[2, 1], [1, 2]]], "apply", [[0.5, 0.25, 0.25]]),
+        ("Channel", [[[2, 1], [1, 2]]], "apply", [[[0.5, 0.5], [0.5, 0.25]]]),
+        ("Channel", [[[2, 1], [1, 2]]], "apply", [[0.5, 0.25]]),
+    ]
+    cases, expected = [], []
+    for name, args, method, call in calls:
+        object_ = PYTHON[name](*args)
+        case = {"kind": "error", "name": name, "args": args}
+        cases.append({**case, "method": method, "call": sent(call)})
+        expected.append(python_message(lambda: getattr(object_, method)(*call)))  # noqa: B023
+    compare(cases, expected)
+
+
+def test_numbers_are_written_as_in_python() -> None:
+    rng = np.random.default_rng(0)
+    numbers = [
+        1.5,
+        2.0,
+        1e16,
+        123456789012345680.0,
+        1e22,
+        1.0001,
+        *(2 + 10 ** rng.uniform(-6, 30, 50)),
+    ]
+    case = {"kind": "error", "name": "DirichletFilter", "args": [2], "method": "update"}
+    cases = [{**case, "call": [[0.5, 0.5], {"beta": float(x)}]} for x in numbers]
+    for number, result in zip(numbers, node.run(cases), strict=True):
+        assert result["message"].startswith(f"beta is {float(number)!r};")

@@ -1,0 +1,113 @@
+"""The package as others get it: packed, installed into an empty folder, used, and typed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "js"
+MOST_BYTES = 64_000
+
+USE = """
+import { DirichletFilter } from "classfilter";
+const filter = new DirichletFilter(3, { gamma: 0.9 });
+console.log(JSON.stringify(Array.from(filter.update([0.7, 0.2, 0.1], { beta: 0.3 }))));
+"""
+
+WORKER = """
+import { Worker } from "node:worker_threads";
+new Worker(new URL("./use.mjs", import.meta.url));
+"""
+
+SURFACE = """
+import * as package_ from "classfilter";
+const names = (object) => Object.getOwnPropertyNames(object).filter((name) => !name.startsWith("_"));
+const surface = Object.entries(package_).map(([name, value]) => {
+  const own = value.prototype === undefined ? [] : names(value.prototype);
+  const parent = own.length ? Object.getPrototypeOf(value.prototype) : Object.prototype;
+  return [name, parent === Object.prototype ? own : [...own, ...names(parent)]];
+});
+console.log(JSON.stringify(Object.fromEntries(surface)));
+"""
+
+
+def command(*args: str, cwd: Path) -> str:
+    process = subprocess.run(args, cwd=cwd, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder into which the packed package was installed, and nothing else."""
+    folder = tmp_path_factory.mktemp("installed")
+    command("npm", "pack", "--pack-destination", str(folder), cwd=PACKAGE)
+    (archive,) = folder.glob("*.tgz")
+    (folder / "package.json").write_text('{"type": "module"}')
+    command("npm", "install", "--offline", "--no-audit", f"./{archive.name}", cwd=folder)
+    return folder
+
+
+def test_installed(installed: Path) -> None:
+    assert [path.name for path in (installed / "node_modules").glob("[!.]*")] == ["classfilter"]
+    (installed / "use.mjs").write_text(USE)
+    (installed / "worker.mjs").write_text(WORKER)
+    expected = cf.DirichletFilter(3, gamma=0.9).update([0.7, 0.2, 0.1], beta=0.3).tolist()
+    for script in ("use.mjs", "worker.mjs"):
+        assert json.loads(command("node", script, cwd=installed)) == expected
+
+
+def test_files_and_size(installed: Path) -> None:
+    package = installed / "node_modules/classfilter"
+    names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
+    sources = {f"src/{path.name}" for path in (PACKAGE / "src").iterdir()}
+    others = {"LICENSE", "README.md", "package.json", "classfilter.d.ts"}
+    assert names == {*sources, *others, "dist/wasm.js", "dist/classfilter.wasm"}
+    assert (package / "dist/classfilter.wasm").stat().st_size < MOST_BYTES
+
+
+def test_the_version_is_that_of_python() -> None:
+    assert json.loads((PACKAGE / "package.json").read_text())["version"] == cf.__version__
+
+
+def test_types_name_what_there_is(installed: Path) -> None:
+    (installed / "surface.mjs").write_text(SURFACE)
+    surface = json.loads(command("node", "surface.mjs", cwd=installed))
+    text = (PACKAGE / "classfilter.d.ts").read_text()
+    bodies = dict(re.findall(r"^export class (\w+).*?\{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE))
+    assert {*bodies, *re.findall(r"^export function (\w+)", text, re.MULTILINE)} == set(surface)
+    for name, body in bodies.items():
+        declared = set(re.findall(r"^  (?:readonly )?(\w+)\??[:(<]", body, re.MULTILINE))
+        assert set(surface[name]) <= declared, name
+
+
+def test_types_compile(installed: Path) -> None:
+    if not (PACKAGE / "node_modules").exists():
+        command("npm", "install", "--no-audit", cwd=PACKAGE)
+    shutil.copy(ROOT / "tests/js/usage.ts", installed)
+    tsc = str(PACKAGE / "node_modules/.bin/tsc")
+    options = ("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext")
+    command(tsc, *options, "usage.ts", cwd=installed)
+
+
+def test_readme(installed: Path) -> None:
+    """The first block of the package's page runs, and computes what Python does."""
+    block = re.findall(r"```js\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)[0]
+    script = block + "console.log(JSON.stringify(filtered.map((row) => Array.from(row))));\n"
+    (installed / "readme.mjs").write_text(script)
+    filter_ = cf.DirichletFilter(["walk", "sit", "sleep"], half_life=10)
+    filter_.update([0.7, 0.2, 0.1])
+    filter_.update([0.3, 0.6, 0.1], beta=0.2, dt=5)
+    rows = [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [np.nan] * 3]
+    expected = filter_.run(rows, beta=0.2)
+    *_, last = command("node", "readme.mjs", cwd=installed).splitlines()
+    assert np.allclose(json.loads(last), expected, rtol=1e-12, atol=0)

@@ -1,0 +1,25 @@
+// Checked by the compiler of TypeScript.
+import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load } from "classfilter";
+import type { Config, DirichletState, Numbers, Policy } from "classfilter";
+
+const filter = new DirichletFilter(["walk", "sit"], { halfLife: 10, estimate: "mean", dtype: "float32" });
+const row: Numbers = filter.update([0.7, 0.3], { beta: 0.5, dt: 2 });
+const rows: Numbers[] = filter.run([[0.7, 0.3], [null, null]], { beta: [0.5, 1] });
+const flat: Numbers = filter.run(new Float64Array([0.7, 0.3]));
+const state: DirichletState = filter.state;
+filter.copy().state = state;
+const sticky = new StickyFilter(2, { stay: 0.9 });
+const channel = new Channel([[9, 1], [2, 8]]);
+const corrected: Numbers = channel.apply([0.5, 0.5]);
+const policy: Policy = new Adaptive({ budget: 0.1 });
+const config: Config = load({ classes: ["a", "b"], filter: "sticky" });
+const tracker = new Tracker<number>(sticky, { policy: new Periodic({ every: 3 }), channel: { weak: channel } });
+tracker.update(1, new Date(0), null, [0.5, 0.5]);
+
+// @ts-expect-error an option that does not exist
+new DirichletFilter(2, { half_life: 3 });
+// @ts-expect-error rows of text
+filter.run([["a", "b"]]);
+// @ts-expect-error streams are numbers here
+tracker.label("ann");
+console.log(row, rows, flat, corrected, policy, config);

@@ -1,0 +1,62 @@
+// Opens the example page from disk in Chromium, uses it, and prints what happened: node use_page.mjs FILE FOLDER
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [file, folder] = process.argv.slice(2);
+const root = join(import.meta.dirname, "../..");
+const { chromium } = createRequire(join(root, "js/package.json"))("playwright-core");
+const page_ = pathToFileURL(join(root, "js/dist/example.html")).href;
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+});
+const page = await browser.newPage({ viewport: { width: 1000, height: 1100 } });
+const messages = [];
+const requests = [];
+page.on("console", (message) => messages.push(message.text()));
+page.on("pageerror", (error) => messages.push(String(error)));
+page.on("request", (request) => requests.push(request.url()));
+page.on("dialog", (dialog) => (messages.push(dialog.message()), dialog.dismiss()));
+
+const text = (id) => page.locator(`#${id}`).textContent();
+const pixels = (id) => page.evaluate((name) => document.getElementById(name).toDataURL(), id);
+const slide = (selector, value) =>
+  page.locator(selector).evaluate((input, number) => {
+    input.value = number;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  }, value);
+const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+async function download(button, name) {
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
+  await saved.saveAs(join(folder, name));
+}
+
+await page.goto(page_);
+await page.click("#demo");
+await drawn();
+const simulated = { summary: await text("summary"), raw: await text("rawSwitches"), filtered: await text("filteredSwitches") };
+await page.screenshot({ path: join(folder, "page.png") });
+await page.emulateMedia({ colorScheme: "dark" });
+await page.setViewportSize({ width: 400, height: 1200 });
+await drawn();
+await page.screenshot({ path: join(folder, "narrow.png") });
+
+await page.setInputFiles("#file", file);
+await page.waitForFunction(() => document.getElementById("summary").textContent.includes("<img"));
+const before = await pixels("filtered");
+await slide("#halfLife", "2.5");
+await slide("#weights input >> nth=0", "0.2");
+await drawn();
+const after = await pixels("filtered");
+const summary = await text("summary");
+const markup = await page.evaluate(() => document.querySelectorAll("img, b, main script").length);
+await download("#saveResult", "filtered.csv");
+await download("#saveSettings", "settings.toml");
+await page.setInputFiles("#file", { name: "bad.csv", mimeType: "text/csv", buffer: Buffer.from("time,p_a,p_b\n0,0.5,x\n") });
+await page.waitForFunction(() => document.getElementById("message").textContent !== "");
+const error = await text("message");
+const outside = await page.evaluate(() => fetch("https://example.org").then(() => "sent", () => "blocked"));
+await browser.close();
+const refused = messages.splice(0).filter((message) => !message.includes("example.org"));
+console.log(JSON.stringify({ simulated, summary, markup, changed: before !== after, error, outside, messages: refused, requests }));
