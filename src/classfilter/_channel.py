@@ -4,39 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from reprlib import repr as short
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._public import public
-from ._typing import Bools, Classes, Floats
+from ._typing import Classes, Floats, Observations
 from ._validation import Factorized, RowError, as_labels, probabilities, text_names
 
 Channels = Mapping[str, "Channel | None"]
 
 MIN_ENTRY = 1e-9
 """Smallest entry of a channel: no single output excludes a class."""
-
-
-class Observations(Protocol):
-    """What a channel is estimated from: a `Recording`."""
-
-    @property
-    def time(self) -> Floats:
-        """The time of each row, (T,)."""
-
-    @property
-    def probs(self) -> Floats:
-        """Class probabilities, (T, K)."""
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The classifiers."""
-
-    def observed(self, source: str | None = None) -> Bools:
-        """Return for each row (T,) whether it is an observation of a source."""
 
 
 class Channel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, SupportsIndex
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,3 +19,22 @@ Weights = float | Mapping[str, float]
 """One weight for all sources, or the weight of each."""
 NUMBER = (int, float, np.integer, np.floating)
 """The types of numbers; bool is an int, so exclude it first."""
+
+
+class Observations(Protocol):
+    """What a channel is estimated from: a `Recording`."""
+
+    @property
+    def time(self) -> Floats:
+        """The time of each row, (T,)."""
+
+    @property
+    def probs(self) -> Floats:
+        """Class probabilities, (T, K)."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The classifiers."""
+
+    def observed(self, source: str | None = None) -> Bools:
+        """Return for each row (T,) whether it is an observation of a source."""

@@ -77,6 +77,13 @@ def test_a_column_that_is_no_class_of_the_filter_stays_out() -> None:
         cf.recordings(df)
 
 
+def test_a_column_with_another_meaning_is_no_class() -> None:
+    df = pd.DataFrame(columns(source=None, p_model=["weak", "strong", "weak"]))
+    rec = cf.Recording.from_table(df, columns={"source": "p_model"})
+    assert rec.classes == ("walk", "sit")
+    assert rec.sources == ("weak", "strong")
+
+
 def test_a_class_that_the_filter_lacks_is_named() -> None:
     cells = {"p_walk": [0.5] * 3, "p_sit": [0.2] * 3, "p_run": [0.3] * 3}
     with pytest.raises(ValueError, match=r"sums to 0.7.*\['p_run'\] are not classes of the filter"):

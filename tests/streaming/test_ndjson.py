@@ -263,8 +263,9 @@ def test_a_source_that_is_missing_needs_a_weight_too() -> None:
     assert "source is missing, which means 'default', which has no weight" in messages
 
 
-LABELS = ["sit", 0, None, "", "sleep", "1"]
-LABEL_ROWS: list[Any] = [[0, 1, 0], [1, 0, 0], [None] * 3, [None] * 3, [0, 0, 1], [0, 1, 0]]
+LABELS = ["sit", 0, None, "", "sleep", "1", -1]
+NOTHING = [None] * 3
+LABEL_ROWS: list[Any] = [[0, 1, 0], [1, 0, 0], NOTHING, NOTHING, [0, 0, 1], [0, 1, 0], NOTHING]
 
 
 @pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
@@ -300,6 +301,8 @@ def test_labels_after_a_line_that_names_the_classes() -> None:
         ({"time": 1, "prediction": 7}, "prediction is 7; the classes are ['walk', 'sit', 'sleep']"),
         ({"time": 1, "prediction": True}, "prediction is True; the classes are"),
         ({"time": 1, "prediction": [1]}, "prediction is [1]; the classes are"),
+        ({"time": 1, "prediction": 0, "confidence": 70}, "confidence is 70; it must lie in [0, 1]"),
+        ({"time": 1, "prediction": 0, "confidence": None}, "confidence is None; it must lie in"),
     ],
 )
 @pytest.mark.parametrize("first", [True, False])
@@ -316,3 +319,11 @@ def test_labels_without_known_classes_are_rejected() -> None:
     serve_here([as_line({"time": 1, "prediction": "sit"})], errors=messages)
     expected_start = "line 1: has prediction, but the classes are not known; give p_<class>"
     assert messages.getvalue().startswith(expected_start)
+
+
+def test_the_confidence_of_a_label() -> None:
+    lines_in = [{"time": 0, "prediction": "sit", "confidence": 0.75}]
+    out = serve_here([as_line(row) for row in lines_in], classes=CLASSES)
+    p = DirichletFilter(CLASSES).update([0.125, 0.75, 0.125], dt=0.0)
+    result = json.loads(out[0])
+    assert [result[f"f_{name}"] for name in CLASSES] == p.tolist()

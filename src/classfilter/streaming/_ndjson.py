@@ -3,8 +3,8 @@
 A line is a JSON object with ``time``, one ``p_<class>`` per class and, where there are any,
 ``stream`` and ``source``, as in tables; other keys are left alone. Its result is the same text with
 ``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. Instead of
-them there may be a label, ``prediction``, where the classes are known. An invalid line is rejected
-by its number and changes nothing; the rest goes on.
+them there may be a label, ``prediction``, and its ``confidence``, where the classes are known. An
+invalid line is rejected by its number and changes nothing; the rest goes on.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ class _Live:
         if keys[0] in row:
             _check_probs(keys, tuple(row[key] for key in keys))
         else:
-            _label_index(row, columns)
+            _label_probs(row, columns)
         if self.streams is None:
             fresh = self._make_filter(columns)
             self._use(LiveStreams(fresh, columns, self._state, self._every, **self._limits))
@@ -291,13 +291,11 @@ class _Live:
         return known
 
     def _label(self, row: dict[str, Any]) -> tuple[float, ...]:
-        """Return the one-hot row of a label, in the filter's order of classes; NaN without one."""
+        """Return the row of a label, in the filter's order of classes."""
         assert self.streams is not None
-        k = _label_index(row, self.streams.columns)
-        if k < 0:
-            return (math.nan,) * len(self._keys)
-        key = f"p_{self.streams.columns[k]}"
-        return tuple(float(name == key) for name in self._keys)
+        columns = self.streams.columns
+        probs = dict(zip(columns, _label_probs(row, columns), strict=True))
+        return tuple(probs[key[2:]] for key in self._keys)
 
     def _weight(self, row: dict[str, Any]) -> float:
         source = row.get("source", "default")
@@ -362,15 +360,18 @@ def _seconds(value: Any) -> float:
     return at
 
 
-def _label_index(row: dict[str, Any], classes: tuple[str, ...]) -> int:
-    """Return the class index of a line's label, -1 where it is missing."""
-    label, known = row["prediction"], table_label_indices(classes)
-    if label is None or label == "":
-        return -1
+def _label_probs(row: dict[str, Any], classes: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the probabilities of a line's label and its confidence; NaN where it is missing."""
+    label, known, K = row["prediction"], table_label_indices(classes), len(classes)
+    if label is None or label == "" or known.get(label if type(label) is int else None) == -1:
+        return (math.nan,) * K
     if type(label) not in (str, int) or label not in known:
         hint = f"the classes are {list(classes)}: give a name, or null where there is none"
         raise _LineError(f"prediction is {short(label)}; {hint}")
-    return known[label]
+    top = row.get("confidence", 1)
+    if type(top) not in _NUMBERS or not 0 <= top <= 1:
+        raise _LineError(f"confidence is {short(top)}; it must lie in [0, 1]")
+    return tuple(float(top) if k == known[label] else (1 - top) / (K - 1) for k in range(K))
 
 
 def _check_name(row: dict[str, Any]) -> None:
