@@ -17,8 +17,11 @@
 
 #ifdef CF_FLOAT
 #define CF_STEP_TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
+#define CF_LARGEST_SUM                                                                                                 \
+    1e7f     /* ten times the largest limit of the sum: a step from there is the last, before it overflows */
 #else
 #define CF_STEP_TOLERANCE 1e-4
+#define CF_LARGEST_SUM 1e13
 #endif
 /* After so many iterations, a step that promises L less than CF_ROUNDING wanders about the mode in rounding errors. */
 #define CF_MIN_ITERATIONS 6
@@ -345,7 +348,7 @@ CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_bet
     cf_real share[CF_LANES], promised[CF_LANES] = {0}, slope[CF_LANES], alone[CF_LANES], rise[CF_LANES];
     cf_real shared[CF_LANES], shared_third[CF_LANES], per_space[CF_LANES], sum[CF_LANES], more[CF_LANES];
     cf_real distance[CF_LANES] = {0}, top_third[CF_LANES];
-    int back[CF_LANES], on[CF_LANES], far[CF_LANES];
+    int back[CF_LANES], on[CF_LANES], far[CF_LANES], beyond[CF_LANES];
     size_t iteration, k, l;
     for (l = 0; l < lanes; l++) {
         share[l] = beta[l] / (c[l] + beta[l]);
@@ -355,6 +358,7 @@ CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_bet
 
     for (iteration = 1; iteration <= CF_MAX_ITERATIONS; iteration++) {
         int any_back = 0, any_on = 0, any_far = 0, searching = 0;
+        for (l = 0; l < lanes; l++) beyond[l] = w->x[top + l] > CF_LARGEST_SUM;
         derivatives(w, lanes, fractional_beta, c, share, beta);
         /* L is concave: it rose if it still rises at the end of the step, or falls there by little of what it rose by
            at the start. Otherwise go back half way. */
@@ -411,7 +415,7 @@ CF_PART void find_mode(const cf_workspace *w, CF_LANES_GIVEN, int fractional_bet
             const int near = distance[l] < close || (distance[l] < noise && distance[l] < CF_R(0.03));
             const int lost =
                 iteration >= CF_MIN_ITERATIONS && (promised[l] < CF_ROUNDING || (on[l] && distance[l] < noise));
-            if (iterations[l] == 0 && ((on[l] && near) || lost)) iterations[l] = iteration;
+            if (iterations[l] == 0 && ((on[l] && (near || beyond[l])) || lost)) iterations[l] = iteration;
             searching |= iterations[l] == 0;
         }
         if (!searching) return;
