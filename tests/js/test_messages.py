@@ -1,4 +1,4 @@
-"""The package for JavaScript refuses what Python refuses, with the same words, and changes nothing."""
+"""The package for JavaScript refuses what Python refuses, in the same words, unchanged."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 import re
 from typing import Any
 
-import node_cases as node
 import numpy as np
 import pytest
 
 import classfilter as cf
+import node_cases as node
 from classfilter.policy import Adaptive, Periodic
 
 PYTHON: dict[str, Any] = {
