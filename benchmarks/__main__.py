@@ -1,6 +1,6 @@
 """Run all cases: ``python -m benchmarks``."""
 
-from . import cases, harness, sticky
+from . import cases, harness, sticky, tracker
 
 print(harness.machine())
 cases.step()
@@ -15,5 +15,6 @@ for streams, classes in ((10_000, 6), (10_000, 2), (2_000, 20), (500, 100)):
 cases.scaling(6, [10**power for power in range(7)])
 cases.few(6)
 cases.threads(100_000, 6)
+tracker.main()
 cases.algorithm_1()
 cases.imports()

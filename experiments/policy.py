@@ -74,7 +74,7 @@ def draw(curves: dict[str, PolicyCurve], out: Path) -> None:
     panels = figure.subplots(rows, min(2, len(curves)), squeeze=False).ravel()
     for axes, (name, curve) in zip(panels, curves.items(), strict=False):
         plot.policy_curve(curve, ax=axes)
-        axes.set_title(name, loc="right", fontsize=10)
+        axes.set_title(name, loc="left", fontsize=10, pad=24)  # above the legend
     for axes in panels[len(curves) :]:
         axes.set_visible(False)
     figure.savefig(out)

@@ -333,7 +333,7 @@ UNEQUAL = [[0.5, 0.5], [1.0]]
             lambda: Channel.fit(TWO, [[0.5, 0.5], [-1.0, 2.0]]),
             r"strong in row 1, class '0', is -1\.0",
         ),
-        (lambda: Channel.fit(TWO, [0, 2]), "strong has the class 2, but there are 2 classes"),
+        (lambda: Channel.fit(TWO, [0, 2]), "strong in row 1 is 2; the classes are"),
         (lambda: Channel.fit(TWO, np.ones((2, 3)) / 3), r"strong has shape \(2, 3\); .* \(T, 2\)"),
         (lambda: Channel.fit(TWO, [0]), "weak has 2 rows, strong 1; give time and strong_time"),
         (lambda: Channel.fit(TWO, [0, 1], time=[0, 1]), "belong together; give both, or neither"),
@@ -450,3 +450,20 @@ def test_a_source_without_a_channel_may_be_none(dtype: Any, tmp_path: Path) -> N
     assert results({"weak": weak, "strong": None}) == corrected
     assert results({"weak": None, "strong": None}) == results(None)
     assert all(a != b for a, b in zip(corrected, results(None), strict=True))
+
+
+def test_labels_on_both_sides() -> None:
+    """Names or indices, by counting; an unknown one is skipped."""
+    classes = ["walk", "sit"]
+    weak: Any = ["sit", "sit", "walk", None, "walk"]
+    strong = ["sit", "walk", "walk", "sit", ""]
+    one_hot = Channel.fit([[0, 1], [0, 1], [1, 0]], [[0, 1], [1, 0], [1, 0]])
+    assert Channel.fit(weak, strong, classes=classes) == one_hot
+    indices = [1, 1, 0, -1, 0], [1, 0, 0, 1, -1]
+    assert Channel.fit(*indices, classes=2) == one_hot
+    columns = np.array([[0, 1], [1, 0], [1, 0], [0, 1], [NAN, NAN]])
+    assert Channel.fit(indices[0], columns) == one_hot
+    with pytest.raises(ValueError, match="weak holds labels, such as 'sit'; give classes, the n"):
+        Channel.fit(["sit", "walk"], ["sit", "walk"])
+    with pytest.raises(ValueError, match=r"strong in row 1 is 'fly'; the classes are \['walk'"):
+        Channel.fit(["sit", "walk"], ["sit", "fly"], classes=classes)

@@ -12,7 +12,7 @@ PACKAGE = Path(cf.__file__).parent
 LAYERS = (
     {"_core", "_version", "_typing", "_public", "_atomic", "_optional", "_signals", "_colours"},
     {"_validation", "_html", "_plot_style"},
-    {"_settings", "_metric_inputs"},
+    {"_settings", "_metric_inputs", "_scores"},
     {"filters", "_channel", "metrics"},
     {"data", "policy"},
     {"config", "_checkpoint", "simulation"},

@@ -209,6 +209,23 @@ def test_a_single_stream_is_cut_into_folds_in_time() -> None:
     assert model.filter_.explanation == expected.explanation
 
 
+def test_folds_can_be_given_as_rows() -> None:
+    data = Data(streams=1, runs=12)
+    splits = list(StratifiedKFold(5).split(data.X, data.y))
+    models = [FilteredClassifier(LogisticRegression(), cv=cv) for cv in (splits, np.int64(5))]
+    first, second = (model.fit(data.X, data.y, times=data.times) for model in models)
+    assert first.filter_.explanation == second.filter_.explanation
+
+
+def test_many_short_streams() -> None:
+    data = Data(streams=1)
+    groups = np.arange(len(data.y))  # more streams than rows of any class
+    labels = np.where(np.arange(len(data.y)) < 4, "start", data.y)
+    with pytest.warns(UserWarning, match="these are safe settings"):
+        model = FilteredClassifier(LogisticRegression(), cv=40).fit(data.X, labels, groups=groups)
+    assert model.predict(data.X, groups=groups).shape == labels.shape
+
+
 def test_a_fold_without_a_class_counts_it_as_unlikely() -> None:
     data = Data(streams=1, runs=6)
     data.y = np.where(np.arange(len(data.y)) < 15, "start", data.y)
@@ -257,12 +274,13 @@ ORDER = "the filter makes a prediction depend on the rows before it in its strea
     [
         # A filter without memory passes all checks: what fails with another is its memory.
         (cf.RawFilter, {}),
-        (
+        pytest.param(
             None,
             {
                 "check_methods_sample_order_invariance": ORDER,
                 "check_methods_subset_invariance": ORDER,
             },
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["raw", "tuned"],
@@ -450,6 +468,11 @@ class WrongSum(LogisticRegression):  # type: ignore[misc]
             ),
             ValueError,
             "predict_proba of estimator in row 0 .*sum",
+        ),
+        (
+            lambda: FilteredClassifier(LogisticRegression(), cv=1).fit(DATA.X, DATA.y),
+            ValueError,
+            "cv is 1; it must be 2 or more folds, or a splitter",
         ),
         (
             lambda: FITTED.predict(DATA.X, groups=["a"]),

@@ -21,6 +21,7 @@ _HOME = {
     "smooth": ".filters",
     "Channel": "._channel",
     "beta_from_confusion": "._channel",
+    "softmax": "._scores",
     "Recording": ".data",
     "filter_file": ".data",
     "filter_table": ".data",
@@ -86,6 +87,7 @@ __all__ = [
     "sklearn",
     "smooth",
     "smooth_table",
+    "softmax",
     "tune",
     "write_table",
 ]

@@ -6,6 +6,7 @@ from . import policy as policy
 from . import sklearn as sklearn
 from ._channel import Channel as Channel
 from ._channel import beta_from_confusion as beta_from_confusion
+from ._scores import softmax as softmax
 from ._version import __version__ as __version__
 from .cascade import AsyncCascade as AsyncCascade
 from .cascade import Cascade as Cascade

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from reprlib import repr as short
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._public import public
-from ._typing import Bools, Floats
-from ._validation import Factorized, RowError, one_hot, probabilities, text_names
+from ._typing import Bools, Classes, Floats
+from ._validation import Factorized, RowError, as_labels, probabilities, text_names
 
 Channels = Mapping[str, "Channel | None"]
 
@@ -108,6 +109,7 @@ class Channel:
         strong_time: ArrayLike | None = None,
         prior: ArrayLike | None = None,
         smoothing: float = 1.0,
+        classes: Classes | None = None,
     ) -> Channel:
         """Estimate a channel from the outputs of a better classifier, or from labels.
 
@@ -116,10 +118,11 @@ class Channel:
 
         Parameters
         ----------
-        weak : array_like (T, K)
-            The outputs to be corrected. Rows of NaN are skipped.
+        weak : array_like (T, K) or (T,)
+            The outputs to be corrected, or predicted classes. Rows of NaN are skipped.
         strong : array_like (T, K) or (T,), or with times (S, K) or (S,)
-            The better outputs; or labels, as class indices, -1 where unknown.
+            The better outputs, or labels. Labels on both sides are names of `classes` or class
+            indices; -1 or None where unknown.
         time, strong_time : array_like (T,) and (S,), optional
             The times, where the rows of the two do not correspond. Each output of `weak` is paired
             with the nearest of `strong`, the earlier of two equally near.
@@ -128,15 +131,24 @@ class Channel:
         smoothing : float, default 1
             Additive smoothing: each row of the matrix starts from that many outputs equal to the
             average output of the classifier.
+        classes : iterable of K names, or int, optional
+            The classes, or their number; needed for names, and where both sides have labels.
 
         Examples
         --------
+        >>> Channel.fit(["sit", "sit", "walk"], ["sit", "sit", "walk"], classes=["walk", "sit"])
+        Channel(2 classes, mean recall 72%)
         >>> Channel.fit([[0.8, 0.2], [0.6, 0.4], [0.3, 0.7]], [0, 0, 1]).matrix.round(2)
         array([[0.66, 0.34],
                [0.43, 0.57]])
         """
-        weak_probs = _outputs("weak", weak)
-        strong_probs = _outputs("strong", strong, weak_probs.shape[1])
+        sides, outputs = {"weak": weak, "strong": strong}, {}
+        names = None if classes is None else text_names(classes)
+        # First the one with a column per class, which says how many there are.
+        for side in sorted(sides, key=lambda side: as_labels(sides[side]) is not None):
+            outputs[side] = _outputs(side, sides[side], names)
+            names = names or text_names(outputs[side].shape[1])
+        weak_probs, strong_probs = outputs["weak"], outputs["strong"]
         if (time is None) != (strong_time is None):
             raise ValueError("time and strong_time belong together; give both, or neither")
         if time is None:
@@ -351,22 +363,25 @@ def _check_counts(matrix: ArrayLike) -> Floats:
     return counts
 
 
-def _outputs(name: str, outputs: ArrayLike, K: int | None = None) -> Floats:
-    """Return outputs (T, K), checked; of class indices, one-hot rows, and NaN where unknown."""
+def _outputs(name: str, outputs: ArrayLike, classes: tuple[str, ...] | None) -> Floats:
+    """Return outputs (T, K), checked; of labels, one-hot rows, and NaN where unknown."""
     try:
         a = np.asarray(outputs)
     except ValueError:
         raise ValueError(f"{name} has rows of unequal length; give one entry per class") from None
-    if K is not None and a.ndim == 1 and a.dtype.kind in "iu":
-        if a.size and a.max() >= K:
-            raise ValueError(f"{name} has the class {a.max()}, but there are {K} classes")
-        return one_hot(a, K)
-    if a.ndim != 2 or a.shape[1] < 2 or (K is not None and a.shape[1] != K):
+    if as_labels(outputs) is None:
+        K = None if classes is None else len(classes)
+        if a.ndim != 2 or a.shape[1] < 2 or a.shape[1] != (K or a.shape[1]):
+            raise ValueError(
+                f"{name} has shape {a.shape}; it must be (T, {K or 'K'}), one column per class"
+            )
+        classes = classes or text_names(a.shape[1])
+    elif classes is None:
         raise ValueError(
-            f"{name} has shape {a.shape}; it must be (T, {K or 'K'}), one column per class"
+            f"{name} holds labels, such as {short(a.tolist()[0])}; give classes, the names in order"
         )
     try:
-        return probabilities(a, text_names(a.shape[1]))
+        return probabilities(outputs, classes)
     except RowError as error:
         raise RowError(name, error.row, error.rest) from None
 

@@ -20,7 +20,7 @@ VERSION = 1
 SHARE = 30
 """From one checkpoint to the next, at least so many times what the first of them took."""
 _CRC32 = b', "crc32": '
-_REMEDY = "move the file away to start from the beginning"
+REMEDY = "move the file away to start from the beginning"
 
 
 class SavedStream(NamedTuple):
@@ -35,10 +35,12 @@ class SavedStream(NamedTuple):
     ties : list of int
         The CRC-32 of each row at that time.
     state : list
-        The state of its filter, as built-in values.
+        The state of its filter, as built-in values; of a tracker's stream, all of it in one list.
     policy : dict, optional
         For a live loop: the settings and the state of its policy, and the time of each source's
         last call, as built-in values.
+    seen : float, optional
+        Where streams expire: the newest time of all streams at its last row.
     """
 
     id: str | int | None
@@ -46,6 +48,7 @@ class SavedStream(NamedTuple):
     ties: list[int]
     state: Any
     policy: Any = None
+    seen: float | None = None
 
 
 class Checkpoint(NamedTuple):
@@ -91,7 +94,7 @@ def require_same(path: Path, saved: dict[str, Any], here: dict[str, Any], what: 
         if saved.get(key) != here.get(key):
             raise ValueError(
                 f"{path} was written with {key} {saved.get(key)!r}, but the {what} has "
-                f"{here.get(key)!r}; give the {what} the same, or {_REMEDY}"
+                f"{here.get(key)!r}; give the {what} the same, or {REMEDY}"
             )
 
 
@@ -106,7 +109,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
     ...     stream = SavedStream("ann", 5.0, [7], 0.1)
     ...     write(path, Checkpoint({"kind": "none"}, ("a", "b"), [stream]))
     ...     read(path).streams
-    [SavedStream(id='ann', time=5.0, ties=[7], state=0.1, policy=None)]
+    [SavedStream(id='ann', time=5.0, ties=[7], state=0.1, policy=None, seen=None)]
     """
     body = json.dumps({"version": VERSION, **checkpoint._asdict()})[:-1].encode()
     with atomic_write(path) as file:
@@ -120,14 +123,14 @@ def read(path: Path) -> Checkpoint:
         content = json.loads(text)
         version = content["version"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise ValueError(f"{path} is damaged, or no checkpoint; {_REMEDY}") from None
+        raise ValueError(f"{path} is damaged, or no checkpoint; {REMEDY}") from None
     if version != VERSION:
         raise ValueError(
             f"{path} has version {version!r} of the format, but this reads version {VERSION}; "
-            f"use the release that wrote it, or {_REMEDY}"
+            f"use the release that wrote it, or {REMEDY}"
         )
     body, _, check = text.rpartition(_CRC32)
     if check != b"%d}\n" % zlib.crc32(body):
-        raise ValueError(f"{path} is damaged: its checksum is wrong; {_REMEDY}")
+        raise ValueError(f"{path} is damaged: its checksum is wrong; {REMEDY}")
     streams = [SavedStream(*stream) for stream in content["streams"]]
     return Checkpoint(content["filter"], tuple(content["columns"]), streams)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -259,7 +260,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         recs = [
             Recording._from_checked(rec.time, rec.source, rec.probs, rec.classes, label)
             for rows, rec in _recordings(probs, fitted.classes_, streams)
-            for label in [np.searchsorted(fitted.classes_, y[rows])]
+            for label in [_positions(y[rows], fitted.classes_)]
         ]
         if not any(rec.observed().any() for rec in recs):
             warnings.warn(
@@ -284,7 +285,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 for name, value in params.items()
             }
             model = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **per_row)
-            columns = np.searchsorted(fitted.classes_, model.classes_)
+            columns = _positions(model.classes_, fitted.classes_)
             probs[test] = 0.0
             probs[np.ix_(test, columns)] = model.predict_proba(_safe_indexing(X, test))
         return probs
@@ -294,16 +295,21 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         order = np.concatenate(streams.rows)
         stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
         several, cv = len(streams.rows) > 1, self.cv
-        if isinstance(cv, int):
-            most = len(streams.rows) if several else np.unique(y, return_counts=True)[1].max()
-            if min(cv, most) < 2:
+        if isinstance(cv, Integral):
+            if cv < 2:
+                raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
+            most = min(int(cv), int(np.unique(y, return_counts=True)[1].max()))
+            if most < 2:
                 return
-            cv = (StratifiedGroupKFold if several else StratifiedKFold)(min(cv, int(most)))
+            few = min(most, len(streams.rows))
+            cv = StratifiedGroupKFold(few) if several else StratifiedKFold(most)
         with warnings.catch_warnings():
             # A class with fewer rows than folds is no harm here.
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            for train, test in cv.split(order, y[order], stream if several else None):
-                yield order[train], order[test]
+            groups = stream if several else None
+            splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
+        for train, test in splits:
+            yield order[train], order[test]
 
 
 class Streams(NamedTuple):
@@ -358,6 +364,12 @@ def _recordings(
             rows,
             Recording._from_checked(streams.times[rows], sources, checked[rows], names, None),
         )
+
+
+def _positions(values: Array, classes: Array) -> Ints:
+    """Return the index of each value in the classes."""
+    positions: Ints = np.asarray(values[:, None] == classes).argmax(axis=1)
+    return positions
 
 
 def _run(chosen: Filter | Tuned, rec: Recording, lag: int | None) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._typing import NUMBER, Classes, Floats, Ints, Names, Weights
+from ._typing import NUMBER, Array, Classes, Floats, Ints, Names, Weights
 
 
 class RowError(ValueError):
@@ -129,10 +129,33 @@ def check_weight(name: str, value: Any) -> float:
 
 
 def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
-    """Return a copy of probabilities (T, K), checked by the C core as a filter checks them."""
+    """Return a copy of probabilities (T, K), checked by the C core as a filter checks them.
+
+    Labels, (T,), become one-hot rows.
+    """
+    labels = as_labels(probs)
+    if labels is not None:
+        return one_hot(class_indices(labels, classes, "probs"), len(classes))
     p = _matrix(probs, len(classes))
     check_probabilities(p, classes)
     return p
+
+
+def as_labels(outputs: ArrayLike) -> Array | None:
+    """Return outputs as a column of labels, if they are names or class indices; otherwise None."""
+    try:
+        column = np.asarray(outputs)
+    except ValueError:  # rows of unequal length
+        return None
+    if column.ndim != 1 or not column.size:
+        return None
+    if column.dtype.kind == "f":  # indices beside NaN
+        return column if np.all(np.isnan(column) | (column == np.floor(column))) else None
+    if column.dtype.kind not in "iuUO":
+        return None
+    cells = np.asarray(outputs, dtype=np.object_)
+    labels = all(isinstance(x, (str, int, np.integer)) or is_missing(x) for x in cells.tolist())
+    return (column if column.dtype.kind in "iu" else cells) if labels else None
 
 
 def check_probabilities(probs: Floats, classes: tuple[str, ...]) -> None:
@@ -188,33 +211,80 @@ def one_hot(labels: Ints, K: int) -> Floats:
     return probs
 
 
-def class_indices(
-    label: ArrayLike, classes: tuple[str, ...], known: Mapping[Any, int] | None = None
-) -> Ints:
-    """Return the class index of each label, -1 where unknown.
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell is None, NaN, NaT, NA or an empty text."""
+    try:
+        return cell is None or cell == "" or bool(cell != cell)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+    except ValueError:  # an array
+        return False
 
-    `known` maps labels to indices; by default, names and indices.
+
+def class_indices(label: ArrayLike, classes: tuple[str, ...], what: str = "label") -> Ints:
+    """Return the class index of each label of an array, -1 where it is missing.
+
+    A whole number is an index, whatever the names are; `what` is the argument.
     """
     K = len(classes)
-    if known is None and isinstance(label, np.ndarray) and label.dtype.kind == "i":
-        require_1d("label", label)
+    if isinstance(label, np.ndarray) and label.dtype.kind == "i":
+        require_1d(what, label)
         if label.min(initial=0) >= -1 and label.max(initial=0) < K:
             return label.astype(np.intp)
-    column = np.asarray(label, dtype=np.object_)
-    require_1d("label", column)
-    if known is None:
-        known = {k: k for k in range(-1, K)} | {c: k for k, c in enumerate(classes)}
-    indices: Ints = np.full(column.size, -1, dtype=np.intp)
-    for row, cell in enumerate(column.tolist()):
-        if cell is None or cell != cell:
-            continue
-        if cell not in known:
-            rest = (
-                f" is {cell!r}; the classes are {list(classes)}: give a name, an index from 0 to "
-            )
-            raise RowError("label", row, f"{rest}{K - 1}, or -1 where it is unknown")
-        indices[row] = known[cell]
-    return indices
+    column = np.array(label, dtype=np.object_)
+    require_1d(what, column)
+    if isinstance(label, np.ndarray) and label.dtype.kind == "f":
+        column[np.isnan(label)] = None  # equal cells, for factorize
+    known = {k: k for k in range(-1, K)} | {name: k for k, name in enumerate(classes)}
+    return factorized_indices(factorize(column.tolist()), classes, known, what)
+
+
+def table_label_indices(classes: tuple[str, ...]) -> dict[Any, int]:
+    """Return the index that each label in a table or a file means; a number may be text there.
+
+    Where all classes are named by whole numbers, a whole number is a name.
+    """
+    names = {name: k for k, name in enumerate(classes)}
+    numbers = {k: k for k in names.values()}
+    if all(re.fullmatch(r"-?\d+", name) for name in names):
+        numbers = {int(name): k for name, k in names.items()}
+    numbers = {-1: -1} | numbers
+    return numbers | {str(number): k for number, k in numbers.items()} | names
+
+
+def factorized_indices(
+    label: Factorized, classes: tuple[str, ...], known: Mapping[Any, int], what: str = "label"
+) -> Ints:
+    """Return the class index of each label of a column, -1 where it is missing."""
+    unknown = [
+        i for i, cell in enumerate(label.categories) if cell not in known and not is_missing(cell)
+    ]
+    if unknown:
+        row = int(np.isin(label.codes, unknown).argmax())
+        cell = label.categories[label.codes[row]]
+        raise RowError(what, row, f" is {cell!r}; {_known_labels(classes)}")
+    indices = [known.get(cell, -1) for cell in label.categories]
+    return np.array(indices, dtype=np.intp)[label.codes]
+
+
+def _known_labels(classes: tuple[str, ...]) -> str:
+    remedy = f"give a name, an index from 0 to {len(classes) - 1}, or -1 where it is unknown"
+    return f"the classes are {list(classes)}: {remedy}"
+
+
+def label_row(label: Any, classes: tuple[str, ...]) -> Floats:
+    """Return one label, a name or an index, as a one-hot row (K,); all NaN where it is missing.
+
+    Examples
+    --------
+    >>> label_row("sit", ("walk", "sit"))
+    array([0., 1.])
+    """
+    try:
+        row: Floats = one_hot(class_indices([label], classes), len(classes))[0]
+        return row
+    except RowError as error:
+        raise ValueError(f"it{error.rest}") from None
 
 
 def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002

@@ -184,7 +184,7 @@ def test_an_hour_of_errors_and_delays() -> None:
     """Every valid output counts at its own time, late or not, and nothing else does."""
     rng = np.random.default_rng(4)
     x, T = signal(720, seed=2), 720
-    invalid = [None, "walk", [0.5, 0.5], [NAN, 1.0, 0.0], [0.5, 0.5, 0.5], [NAN] * 3]
+    invalid = [None, "flying", [0.5, 0.5], [NAN, 1.0, 0.0], [0.5, 0.5, 0.5], [NAN] * 3]
     errors = [KeyError("gone"), OSError("cable"), StopAsyncIteration(), ZeroDivisionError()]
     due: list[tuple[int, asyncio.Future[Any], Any]] = []
     rows: dict[int, Any] = {}

@@ -66,7 +66,7 @@ def test_late_invalid_outputs_and_late_exceptions_are_errors(
         gated, f = GatedSource(), FILTERS[0]()
         async with AsyncCascade(f, {"net": gated}, deadline=0.0) as cascade:
             for n, output in enumerate(
-                ["walk", OSError("gone"), asyncio.CancelledError(), random_row(0)]
+                ["flying", OSError("gone"), asyncio.CancelledError(), random_row(0)]
             ):
                 await cascade.step([1.0], time=n)
                 await cascade.step([1.0], time=n + 0.5)  # it is still busy
@@ -81,7 +81,7 @@ def test_late_invalid_outputs_and_late_exceptions_are_errors(
     run_async(main)
     messages = [record.getMessage() for record in caplog.records]
     assert [re.sub(";.*", "", line) for line in messages] == [
-        "source 'net' at time 0.0 gave an invalid output: it is 'walk'",
+        "source 'net' at time 0.0 gave an invalid output: it is 'flying'",
         "source 'net' at time 1.0 raised OSError: gone",
         "source 'net' at time 2.0 raised CancelledError: its call was cancelled",
     ]

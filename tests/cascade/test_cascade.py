@@ -266,7 +266,7 @@ def test_a_step_that_the_filter_cannot_take_is_not_an_error_of_the_source() -> N
     """In single precision this dt is infinite, whatever the row."""
     cascade = Cascade(cf.DirichletFilter(3, dtype=np.float32), {"net": lambda x: [0.5, 0.3, 0.2]})
     before = snapshot(cascade)
-    with pytest.raises(ValueError, match=r"dt is 1e\+39; it must be finite"):
+    with pytest.raises(ValueError, match=r"dt is 1e\+39; it must lie in \[0, 1e30\]"):
         cascade.step([1.0], 1e39)
     assert snapshot(cascade) == before
 
@@ -331,3 +331,33 @@ def test_exceptions_that_end_a_program_pass(stop: type[BaseException]) -> None:
     with pytest.raises(stop):
         cascade.step(np.zeros(9))
     assert snapshot(cascade) == before
+
+
+@pytest.mark.parametrize(
+    "as_label",
+    [
+        str,
+        np.str_,
+        lambda name: CLASSES.index(name),
+        lambda name: np.int64(CLASSES.index(name)),
+        lambda name: np.array([name]),
+        lambda name: np.array([CLASSES.index(name)]),
+        lambda name: np.array(CLASSES.index(name)),
+    ],
+)
+def test_a_source_may_return_a_class(as_label: Callable[[str], Any]) -> None:
+    """By name or index, as a scalar or in an array of one; as its one-hot row through a channel."""
+    channel = cf.Channel([[8, 1, 1], [2, 6, 2], [1, 3, 6]])
+    names = iter(["walk", "run", "rest"])
+    f = FILTERS[0]()
+    cascade = Cascade(f, {"net": lambda _: as_label(next(names))}, channel={"net": channel})
+    probs = [cascade.step([1.0], dt=5.0).probs for _ in range(3)]
+    rows = channel.apply([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    assert np.array(probs).tobytes() == f.run(rows, dt=5.0).tobytes()
+    assert cascade.errors == {"net": 0}
+
+
+def test_an_empty_class_is_a_missing_observation() -> None:
+    cascade = Cascade(FILTERS[0](), {"net": lambda _: ""})
+    assert cascade.step([1.0]).source is None
+    assert cascade.errors == {"net": 0}

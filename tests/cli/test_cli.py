@@ -257,6 +257,25 @@ def test_stream(tmp_path: Path) -> None:
     assert rejected.stderr.count("\n") == 1
 
 
+def test_stream_drops_streams(tmp_path: Path) -> None:
+    """A stream that was dropped begins anew: its result is that of its first line."""
+    probs = '"p_walk": 0.75, "p_sit": 0.25}'
+    rows = ((0, "a"), (1, "b"), (200, "b"), (201, "c"), (202, "a"))
+    lines = "".join(f'{{"time": {t}, "stream": "{name}", {probs}\n' for t, name in rows).encode()
+
+    def last(*options: str) -> str:
+        command = [*COMMAND, "stream", *options]
+        done = subprocess.run(command, input=lines, capture_output=True, cwd=tmp_path, check=True)
+        first, *_, end = done.stdout.decode().splitlines()
+        return "anew" if first.partition('"f_')[2] == end.partition('"f_')[2] else "on"
+
+    assert last() == "on"
+    assert last("--expire-after", "1m") == "anew"
+    assert last("--expire-after", "1h") == "on"
+    assert last("--max-streams", "2") == "anew"
+    assert last("--max-streams", "3") == "on"
+
+
 def test_stream_whose_reader_is_gone(tmp_path: Path) -> None:
     line = '{"time": 0, "p_walk": 0.5, "p_sit": 0.5}\n'
     child = subprocess.Popen(

@@ -254,8 +254,8 @@ def test_numbers_do_not_change() -> None:
         ({"time": np.array(["2024", "NaT", "2025"], "datetime64[s]")}, "time in row 1 is nan"),
         ({"time": [datetime(2024, 1, 1), pd.NaT, None]}, "time in row 1 is nan"),
         (
-            {"time": ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00", "x"]},
-            "time in row 1 is '2024-01-01T00:00:00'; .* with a zone, such as 2024-05-01T08:00:00Z",
+            {"time": ["2024-01-01T00:00:00Z", "2024-01-32T00:00:00", "x"]},
+            "time in row 1 is '2024-01-32T00:00:00'; .* text such as 2024-05-01T08:00:00Z",
         ),
         ({"time": ["2024-13-01T00:00:00Z"] * 3}, "time in row 0 is '2024-13-01T00:00:00Z'"),
         ({"time": ["0", "1", "noon"]}, "time in row 2 is 'noon'"),
@@ -277,7 +277,7 @@ def test_numbers_do_not_change() -> None:
         ({"probs": [VALID, VALID, [0.5, "0.5", 0.0]]}, "probs in row 2 has '0.5'; it must hold"),
         (
             {"probs": [VALID, [0.7, -0.2, 0.5], VALID]},
-            r"probs in row 1, class 'sit', is -0\.2; .* not negative",
+            r"probs in row 1, class 'sit', is -0\.2; .* not be negative",
         ),
         ({"probs": [VALID, VALID, [0.5, 0.5, INF]]}, "row 2, class 'sleep', is inf; .* be finite"),
         ({"probs": [VALID, VALID, [0.5, 0.5, -INF]]}, "row 2, class 'sleep', is -inf"),

@@ -21,7 +21,7 @@ from classfilter import Channel, DirichletFilter, StickyFilter, policy
 from classfilter.config import Config
 from classfilter.embedded import export
 
-from .board import CORE, HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
+from .board import HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
 
 ROWS, HARD = 200, 1500
 
@@ -103,10 +103,8 @@ def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
         if code != 0:
             raise SystemExit(f"{target.name}, {config.filter}: other bits ({code}, {output})")
         (folder / "rows.h").write_text(usual_rows(K))
-        dirichlet = isinstance(config.filter, DirichletFilter)
-        flags = ["-DSINGLE", f"-I{CORE}"] if dirichlet else []
         cost = [HERE / "cost.c"]
-        program = build(folder, target, folder / "cost.elf", cost, *flags, level=level)
+        program = build(folder, target, folder / "cost.elf", cost, level=level)
         code, output = run(program, target, counted=True)
         if code != 0:
             raise SystemExit(f"{target.name}, {config.filter}: stopped with {code}, {output}")
@@ -180,11 +178,9 @@ def table(target: Target, classes: list[int], level: str = "-Os") -> None:
                 mean, most = cost.of("choice mean"), cost.of("choice most")
                 words = "the adaptive policy's choice, besides"
                 print(f"| {K} | {words} | {mean:,} | {most:,} | | | | | | {energy(target, mean)} |")
-            if "single mean" in cost.output:
-                others = cost
+            others = cost
         assert others is not None
         for name, words in (
-            ("single", "Dirichlet, weight 1, decision alone"),
             ("ema", "exponential average"),
             ("window", "mean of the last 5"),
         ):

@@ -73,15 +73,8 @@ __attribute__((noinline)) static void window(const float *observed) {
     at = (at + 1) % WINDOW;
 }
 
-#ifdef SINGLE
-#include "single_f32.c"
-
-static const cf_dirichlet_f32 settings = {
-    .classes = CF_CLASSES, .gamma = 0.95f, .floor = 0.001f, .max_concentration = 1e6f, .log_gamma = -0.0512933061f};
-#endif
-
 int main(void) {
-    cost usual = {0, 0, 0}, hard = {0, 0, 0}, others[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    cost usual = {0, 0, 0}, hard = {0, 0, 0}, others[2] = {{0, 0, 0}, {0, 0, 0}};
     uint32_t seed = 1, from;
     int i, k;
     board_start();
@@ -124,21 +117,9 @@ int main(void) {
         from = board_ticks();
         window(rows[i]);
         add(&others[1], board_ticks() - from);
-#ifdef SINGLE
-        {
-            static float nu[CF_CLASSES];
-            size_t decision;
-            from = board_ticks();
-            if (cf_single_update_f32(&settings, nu, rows[i], 1, &decision) != CF_OK) return 3;
-            add(&others[2], board_ticks() - from);
-        }
-#endif
     }
     tell("ema", &others[0]);
     tell("window", &others[1]);
-#ifdef SINGLE
-    tell("single", &others[2]);
-#endif
     board_number("state", sizeof stream);
     return wrapped ? 4 : 0;
 }

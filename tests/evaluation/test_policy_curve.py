@@ -194,7 +194,7 @@ def test_command_with_a_config(run: Run) -> None:
 def test_command_rejects(run: Run) -> None:
     write("both.csv", both(1, 0.1))
     cf.write_table(cf.simulate(hours=1.0).recording().to_table(), "mixed.csv")
-    assert "mixed.csv: rec has no row of 'strong' at time 5.0; a replay" in rejected(
+    assert "mixed.csv: the recording has no row of 'strong' at time 5.0; a replay" in rejected(
         run, "policy", "mixed.csv"
     )
     assert "no-such" in rejected(run, "policy", "both.csv", "-o", "no-such/a.png")

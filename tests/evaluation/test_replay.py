@@ -130,9 +130,9 @@ def test_replay_matches_classes_by_name() -> None:
     ("changed", "message"),
     [
         ({"source": ["strong"] * 2, "time": [0, 5], "probs": [SURE, SURE]}, "called 'weak' at st"),
-        ({"time": [0, 0, 5, 6]}, "rec has no row of 'strong' at time 6.0; a replay needs every so"),
+        ({"time": [0, 0, 5, 6]}, "recording has no row of 'strong' at time 6.0; a replay needs ev"),
         ({"source": ["strong", "weak", "weak", "weak"]}, "no row of 'strong' at time 5.0"),
-        ({"time": [0, 0, 0, 0]}, "rec has several rows of 'strong' at time 0.0; keep one"),
+        ({"time": [0, 0, 0, 0]}, "recording has several rows of 'strong' at time 0.0; keep one"),
         ({"beta": {"strong": 1.0}}, "'weak', which has no weight"),
         ({"channel": {"weak": cf.Channel(np.eye(3) + 1)}}, r"channel\['weak'\] does not fit"),
         ({"filter": cf.RawFilter(["a", "b"])}, "the filter has"),

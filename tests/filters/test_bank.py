@@ -396,3 +396,27 @@ def test_a_damaged_file_changes_nothing(
 def test_only_dirichlet_banks_have_alpha() -> None:
     with pytest.raises(AttributeError, match="a bank of StickyFilter has no alpha"):
         _ = cf.Bank(cf.StickyFilter(2), 1).alpha
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100, 0.5, 0.99])
+def test_a_truncated_file_is_rejected(kept: float, tmp_path: Path) -> None:
+    path = tmp_path / "bank.npz"
+    bank = cf.Bank(cf.DirichletFilter(3), streams=2)
+    bank.save(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(kept * len(content)) if 0 < kept < 1 else int(kept)])
+    bank.update([[0.7, 0.2, 0.1]] * 2)
+    before = bank.alpha.tobytes()
+    with pytest.raises(ValueError, match=r"bank\.npz is damaged, or not a saved bank; give a file"):
+        bank.restore(path)
+    assert bank.alpha.tobytes() == before
+
+
+@pytest.mark.parametrize("content", [b"some text", b"\x80\x04K\x01."])
+def test_another_file_is_rejected(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(ValueError, match="other is damaged, or not a saved bank"):
+        cf.Bank(cf.DirichletFilter(3), streams=2).restore(tmp_path / "other")
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    with pytest.raises(ValueError, match=r"array\.npy is damaged, or not a saved bank"):
+        cf.Bank(cf.DirichletFilter(3), streams=2).restore(tmp_path / "array.npy")

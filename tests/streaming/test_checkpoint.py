@@ -128,6 +128,40 @@ def test_going_on_without_a_replay_is_as_if_never_stopped(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "limits", [{"expire_after": 30.0}, {"max_streams": 5}, {"expire_after": 60.0, "max_streams": 9}]
+)
+def test_streams_that_are_dropped_are_so_after_a_restart_too(
+    tmp_path: Path, limits: dict[str, Any]
+) -> None:
+    rng = random.Random(4)
+    state, lines = tmp_path / "state.json", []
+    for n in range(600):
+        name = f"s{rng.randrange(n // 20, n // 20 + 20)}"
+        at = n + (1000 if name == "s25" else 0)  # one clock is wrong
+        lines.append(as_line(VALID | {"time": at, "stream": name, "n": n}))
+    whole = serve_here(lines, **limits)
+    assert whole != serve_here(lines)
+    parts = [serve_here(lines[i : i + 100], state=state, **limits) for i in range(0, 600, 100)]
+    assert [line for part in parts for line in part] == whole
+    left = len(checkpoint.read(state).streams)
+    assert 2 <= left <= limits.get("max_streams", 40)
+    assert serve_here(lines[-1:], state=state, **limits) == []  # it has that line
+    serve_here([as_line(VALID | {"time": 0})], state=state, max_streams=2)
+    assert len(checkpoint.read(state).streams) == 2
+
+
+def test_a_file_without_expiry_goes_on_with_it(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+
+    def line(name: str, at: float) -> bytes:
+        return as_line(VALID | {"time": at, "stream": name})
+
+    serve_here([line("b", 5.0), line("c", 12.0), line("a", 0.0)], state=state)
+    serve_here([line("d", 13.0)], state=state, expire_after=10.0)
+    assert [stream.id for stream in checkpoint.read(state).streams] == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize(
     ("names", "start"),
     [("abttctd", start) for start in range(5)] + [("abtttcd", start) for start in range(3)],
 )
@@ -150,7 +184,8 @@ def test_time_may_not_go_back_after_the_replay(tmp_path: Path) -> None:
     assert [json.loads(line)["time"] for line in results] == [4, 4]
     *errors, served = messages.splitlines()
     assert [error.partition(";")[0] for error in errors] == [
-        f"line {n}: time is 3.0, before 4.0, that of the stream's last line" for n in (7, 8)
+        f"line {n}: time is 3.0, before 4.0, that of the last row of stream {name!r}"
+        for n, name in ((7, 1), (8, "1"))
     ]
     assert json.loads(served) == [8, 2, 2, 4, "end"]
 

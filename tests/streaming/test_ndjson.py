@@ -87,7 +87,7 @@ def test_a_channel_that_does_not_fit() -> None:
     lines = [as_line(VALID | {"p_walk": p}) for p in (0.7, -0.3, 0.1)]
     fits = {"default": Channel(np.eye(2))}
     assert len(serve_here(lines, channel=fits, errors=messages)) == 1
-    assert "line 2: 'p_walk' is -0.3; a probability must be finite" in messages.getvalue()
+    assert "line 2: 'p_walk' is -0.3; a probability must not be negative" in messages.getvalue()
     assert "line 3: the p_<class> sum to 0.4" in messages.getvalue()
 
 
@@ -190,14 +190,17 @@ INVALID: list[tuple[Any, str]] = [
     ({"p_walk": 0.7, "p_sit": 0.3}, "time is missing"),
     (VALID | {"time": None}, "time is None; give a finite number"),
     (VALID | {"time": True}, "time is True; give a finite number"),
-    (VALID | {"time": "2024-05-01T08:00:00"}, "ISO 8601 text with a zone"),
+    (VALID | {"time": "2024-05-01T25:00:00"}, "ISO 8601 text such as 2024-05-01T08:00:00Z"),
     (VALID | {"time": 10**400}, "give a finite number"),
     (b'{"time": 1e999, "p_walk": 0.5, "p_sit": 0.5}', "time is inf; it must be finite"),
     (VALID | {"time": -0.5}, "time is -0.5, before "),
     ({"time": 1, "p_walk": 1.0}, "has 1 keys p_<class>"),
     ({"time": 1, "p_walk": 0.5, "p_run": 0.5}, "'p_run' is none of the classes; give p_<class>"),
     ({"time": 1, "p_walk": 0.5, "p_sit": 0.5, "p_run": 0}, "'p_run' is none of the classes"),
-    ({"time": 1, "p_sit": 0.5, "p_walk": -0.1}, "'p_walk' is -0.1; a probability must be finite"),
+    (
+        {"time": 1, "p_sit": 0.5, "p_walk": -0.1},
+        "'p_walk' is -0.1; a probability must not be negative",
+    ),
     (VALID | {"p_walk": "0.7"}, "'p_walk' is '0.7'; it must be a number"),
     (VALID | {"p_walk": True, "p_sit": False}, "'p_walk' is True; it must be a number"),
     (VALID | {"p_walk": [0.7]}, "'p_walk' is [0.7]; it must be a number"),
@@ -258,3 +261,58 @@ def test_a_source_that_is_missing_needs_a_weight_too() -> None:
     results, messages = run(as_line(VALID), beta={"weak": 1.0})
     assert not results
     assert "source is missing, which means 'default', which has no weight" in messages
+
+
+LABELS = ["sit", 0, None, "", "sleep", "1"]
+LABEL_ROWS: list[Any] = [[0, 1, 0], [1, 0, 0], [None] * 3, [None] * 3, [0, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
+def test_labels_give_the_results_of_one_hot_rows(classes: Any) -> None:
+    """The filter may have the classes in another order than the lines."""
+    channel = {"weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])}
+    fresh = DirichletFilter(classes, half_life=9.0)
+    rows = [{"time": 5 * t, "source": "weak", "prediction": x} for t, x in enumerate(LABELS)]
+    one_hot = [
+        {"time": 5 * t, "source": "weak"} | {f"p_{c}": p for c, p in zip(CLASSES, x, strict=True)}
+        for t, x in enumerate(LABEL_ROWS)
+    ]
+    results = []
+    for lines_in in (rows, one_hot):
+        out = serve_here(
+            list(map(as_line, lines_in)), lambda _: fresh, channel=channel, classes=CLASSES
+        )
+        results.append([json.loads(line) for line in out])
+    for a, b in zip(*results, strict=True):
+        assert [a[f"f_{c}"] for c in CLASSES] == [b[f"f_{c}"] for c in CLASSES]
+        assert a["class"] == b["class"]
+
+
+def test_labels_after_a_line_that_names_the_classes() -> None:
+    out = serve_here([as_line(VALID), as_line({"time": 1, "prediction": "walk"})])
+    assert json.loads(out[1])["class"] == "walk"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"time": 1, "prediction": "fly"}, "prediction is 'fly'; the classes are ['walk', 'sit',"),
+        ({"time": 1, "prediction": 7}, "prediction is 7; the classes are ['walk', 'sit', 'sleep']"),
+        ({"time": 1, "prediction": True}, "prediction is True; the classes are"),
+        ({"time": 1, "prediction": [1]}, "prediction is [1]; the classes are"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_an_unknown_label_is_rejected(row: Any, why: str, first: bool) -> None:
+    before = [] if first else [as_line({"time": 0, "prediction": "sit"})]
+    messages = io.StringIO()
+    out = serve_here([*before, as_line(row)], classes=CLASSES, errors=messages)
+    assert messages.getvalue().startswith(f"line {1 if first else 2}: {why}")
+    assert len(out) == len(before)
+
+
+def test_labels_without_known_classes_are_rejected() -> None:
+    messages = io.StringIO()
+    serve_here([as_line({"time": 1, "prediction": "sit"})], errors=messages)
+    expected_start = "line 1: has prediction, but the classes are not known; give p_<class>"
+    assert messages.getvalue().startswith(expected_start)

@@ -107,7 +107,7 @@ def test_streams_expire() -> None:
     assert tracker.streams == ["a", "b"]
     tracker.update("b", 10.5, None, p)
     assert tracker.streams == ["b"]
-    with pytest.raises(KeyError, match="there is no stream 'a'; it had no row yet, or expired"):
+    with pytest.raises(KeyError, match="there is no stream 'a'; it had no row yet, or was dropped"):
         tracker.probs("a")
     np.testing.assert_array_equal(tracker.update("a", 11.0, None, p), first)  # from the start
     assert tracker.expire(21.0) == ["b"]
@@ -177,9 +177,11 @@ def test_damaged_files(tmp_path: Path) -> None:
     np.savez(path, version=1)
     with pytest.raises(ValueError, match="is no saved tracker: it has no 'settings'"):
         cf.Tracker.load(path)
-    tracker.update(("a", 1), 0.0, None, [0.8, 0.1, 0.1])
-    with pytest.raises(TypeError, match=r"stream \('a', 1\) is a tuple; a tracker is saved with"):
+    tracker.update(frozenset("a"), 0.0, None, [0.8, 0.1, 0.1])
+    path.unlink()
+    with pytest.raises(TypeError, match=r"stream frozenset\({'a'}\) is a frozenset; a tracker is"):
         tracker.save(path)
+    assert not path.exists()
 
 
 GOOD = ("a", 5.0, "weak", [0.8, 0.1, 0.1])
@@ -280,3 +282,184 @@ def test_threads_share_a_tracker(tmp_path: Path) -> None:
         alone = ByHand(cf.DirichletFilter(CLASSES))
         np.testing.assert_array_equal(results[i], [alone.update(*row) for row in table])
     assert len(tracker) == 12 + 200
+
+
+def test_a_wrong_clock_drops_nothing() -> None:
+    """One in milliseconds, and one that lags: others, and they themselves, keep their state."""
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
+    by_hand = ByHand(cf.DirichletFilter(CLASSES))
+    for t in range(30):
+        for stream, at in (("a", t), ("b", t), ("ms", 1e6 + 1000 * t), ("late", t - 500)):
+            row = (stream, float(at), "strong", [0.6, 0.3, 0.1])
+            np.testing.assert_array_equal(tracker.update(*row), by_hand.update(*row))
+    assert len(tracker) == 4
+
+
+def test_a_pause_of_all_streams() -> None:
+    """The first row after it drops nothing; the second confirms it, and keeps both."""
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
+    for stream in "abcd":
+        tracker.update(stream, 0.0, None, GOOD[3])
+    for _ in range(2):
+        tracker.update("c", 1000.0, None, GOOD[3])
+        assert tracker.streams == ["a", "b", "d", "c"]
+    tracker.update("b", 1001.0, None, GOOD[3])
+    assert tracker.streams == ["c", "b"]
+
+
+def test_dropping_is_the_same_in_batches() -> None:
+    """One row a batch; and in larger batches, what is left at their ends."""
+    table = rows(7, 400, 40)
+    options: dict[str, Any] = {"expire_after": 60.0, "max_streams": 12}
+    one, many, halves = (cf.Tracker(FILTERS[0](), WEIGHTS, **options) for _ in range(3))
+    for stream, t, source, probs in table:
+        expected = one.update(stream, t, source, probs)
+        np.testing.assert_array_equal(many.update_many([stream], [t], source, [probs])[0], expected)
+        assert many.streams == one.streams
+    for part in (table[:200], table[200:]):
+        halves.update_many(*(list(column) for column in zip(*part, strict=True)))
+    assert halves.streams == one.streams
+
+
+def test_many_new_streams_reuse_the_room_of_old_ones() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), max_streams=50)
+    first = cf.DirichletFilter(CLASSES).update(GOOD[3], 1.0, 0.0)
+    for n in range(2000):
+        np.testing.assert_array_equal(tracker.update(n, 0.0, None, GOOD[3]), first)
+        with pytest.raises(ValueError, match="sums to"):
+            tracker.update(-1, 0.0, None, [0.8, 0.8, 0.8])
+    assert tracker.streams == list(range(1950, 2000))
+    assert len(tracker._bank) <= 64
+
+
+def test_odd_names(tmp_path: Path) -> None:
+    """What equals is one stream; tuples and NumPy's scalars are saved; NaN is no name."""
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES))
+    names: list[Any] = [("ann", 1), (("a",), None), 2.5, "", None, np.int64(7), np.str_("x"), True]
+    tracker.update_many(np.array(["p", "q"]), [0.0, 0.0], None, [GOOD[3]] * 2)
+    for name in names:
+        tracker.update(name, 0.0, None, GOOD[3])
+    for same in (7, "x", 1, 2.5, "p"):
+        tracker.update(same, 1.0, None, GOOD[3])
+    tracker.save(tmp_path / "tracker.npz")
+    again = cf.Tracker.load(tmp_path / "tracker.npz")
+    assert again.streams == tracker.streams == ["p", "q", *names]
+    for name in again.streams:
+        np.testing.assert_array_equal(again.probs(name), tracker.probs(name))
+    for nan in (math.nan, np.float64("nan")):
+        with pytest.raises(ValueError, match=r"stream is .*nan.*, which equals nothing"):
+            tracker.update(nan, 0.0, None, GOOD[3])
+        with pytest.raises(ValueError, match=r"stream is .*nan.*, which equals nothing"):
+            tracker.update_many(["new", nan], [0.0, 0.0], None, [GOOD[3]] * 2)
+    assert len(tracker) == 10
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        (np.int64(5), 5.0),
+        (np.float32(5.5), 5.5),
+        (np.datetime64("1970-01-01T00:00:05.25"), 5.25),
+        (5, 5.0),
+    ],
+)
+def test_times_of_numpy(time: Any, expected: float) -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES))
+    tracker.update("a", time, None, GOOD[3])
+    assert tracker.time("a") == expected
+    for wrong, message in (
+        (np.datetime64("NaT"), "time is nan; it must be finite"),
+        (None, "time is nan; it must be finite"),
+        (10**400, "time is 1000"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tracker.update("a", wrong, None, GOOD[3])
+    tracker.update("b", -1e308, None, GOOD[3])
+    with pytest.raises(ValueError, match=r"time is 1e\+308, too long after -1e\+308"):
+        tracker.update("b", 1e308, None, GOOD[3])
+
+
+def test_times_that_go_back_in_a_batch() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES))
+    message = (
+        r"times in row 2 is 1.0, before 2.0, that of the row before it of stream 'a'; give the rows"
+    )
+    with pytest.raises(ValueError, match=message):
+        tracker.update_many(["a", "b", "a"], [2.0, 0.0, 1.0], None, [GOOD[3]] * 3)
+    assert len(tracker) == 0
+
+
+class Failing(Periodic):
+    """A policy that fails at its third call."""
+
+    def called(self, source: Any, observation: Any, probs: Any, dt: Any) -> None:
+        if self.state.steps_since_strong == 2:
+            raise RuntimeError("the policy failed")
+        super().called(source, observation, probs, dt)
+
+
+def test_a_policy_that_fails_changes_nothing() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), WEIGHTS, policy=Failing(3))
+    tracker.update("a", 0.0, "strong", GOOD[3])
+    with pytest.raises(RuntimeError, match="the policy failed"):
+        tracker.update_many(["a", "a"], [1.0, 2.0], "weak", [GOOD[3]] * 2)
+    tracker.update("a", 1.0, "weak", GOOD[3])
+    before = tracker.filter("a").state
+    with pytest.raises(RuntimeError, match="the policy failed"):
+        tracker.update("a", 2.0, "weak", GOOD[3])
+    with pytest.raises(RuntimeError, match="the policy failed"):
+        tracker.update_many(["b", "a"], [0.0, 2.0], "weak", [GOOD[3]] * 2)
+    np.testing.assert_equal((tracker.filter("a").state, tracker.time("a")), (before, 1.0))
+    assert tracker.streams == ["a"]
+    fresh = cf.DirichletFilter(CLASSES).update(GOOD[3], 1.0, 0.0)
+    np.testing.assert_array_equal(tracker.update("b", 0.0, "strong", GOOD[3]), fresh)
+
+
+def test_results_are_the_callers_own() -> None:
+    """Changing one in place changes no later choice of the policy; a batch is not kept alive."""
+    one, two = (cf.Tracker(FILTERS[2](), WEIGHTS, policy=Adaptive(0.25)) for _ in range(2))
+    for i, (_, t, source, probs) in enumerate(rows(5, 100, 1)):
+        one.update("a", t, source, probs)
+        if i % 2:
+            two.update("a", t, source, probs)[:] = [1.0, 0.0, 0.0]
+        else:
+            two.update_many(["a"], [t], source, [probs])[:] = [1.0, 0.0, 0.0]
+        assert one._calls["a"].saved() == two._calls["a"].saved()
+    assert two._calls["a"].estimate.base is None
+
+
+def test_weights_are_those_at_the_start() -> None:
+    weights = {"weak": 0.25}
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), weights)
+    weights["weak"] = 1.0
+    one = tracker.update("a", 0.0, "weak", GOOD[3])
+    np.testing.assert_array_equal(tracker.update_many(["b"], [0.0], "weak", [GOOD[3]])[0], one)
+
+
+def test_drop_names_what_is_missing() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES))
+    tracker.update_many(["a", "b"], [0.0, 0.0], None, [GOOD[3]] * 2)
+    with pytest.raises(KeyError, match="there is no stream 'c'"):
+        tracker.drop(["a", "c"])
+    with pytest.raises(TypeError, match=r"streams is 'ab'; give a list: \['ab'\]"):
+        tracker.drop("ab")
+    assert len(tracker) == 2
+    tracker.drop(["a", "a"])
+    assert tracker.streams == ["b"]
+    with pytest.raises(ValueError, match="the tracker has no expire_after"):
+        tracker.expire(0.0)
+    with pytest.raises(ValueError, match="now is inf; it must be finite"):
+        cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=1.0).expire(math.inf)
+
+
+@pytest.mark.parametrize("make", FILTERS[:3])
+def test_one_stream_of_many_in_the_core(make: Callable[[], Any]) -> None:
+    f = make()
+    states = cf.Bank(f, 3)._states
+    for wrong in (states[:, :-1], states.astype(int), states[::2], states[0]):
+        with pytest.raises(ValueError, match="states have no stream 1 of "):
+            f._update_stream(wrong, 1, GOOD[3], 1.0, 1.0)
+    with pytest.raises(ValueError, match="states have no stream 3 of "):
+        f._update_stream(states, 3, GOOD[3], 1.0, 1.0)
+    with pytest.raises(TypeError, match="takes states, stream, probs, beta and dt"):
+        f._update_stream(states.tolist(), 1, GOOD[3], 1.0, 1.0)

@@ -70,7 +70,8 @@ class KnownGains(Objective):
     """An objective with known scores: weight 0.35 through "em", or a rule, by two criteria."""
 
     def __init__(self, rows: Any, first: float, second: float) -> None:
-        runner: Any = SimpleNamespace(rows=rows)
+        model = SimpleNamespace(channel={})
+        runner: Any = SimpleNamespace(rows=rows, model=model)
         super().__init__(runner, [])
         self._hold = (first, second)
 

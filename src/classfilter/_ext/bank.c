@@ -188,3 +188,24 @@ PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, si
     if (status != CF_OK) return NULL;
     Py_RETURN_NONE;
 }
+
+/* The arguments of _update_stream(states, stream, probs, beta, dt): returns the stream's state; its row is in its place. */
+void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, double *beta, double *dt) {
+    PyArrayObject *states;
+    size_t stream;
+    if (nargs != 5 || !PyArray_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "_update_stream() takes states, stream, probs, beta and dt");
+        return NULL;
+    }
+    states = (PyArrayObject *)args[0];
+    stream = PyLong_AsSize_t(args[1]);
+    if (PyErr_Occurred() || take_number(args[3], "beta", beta) < 0 || take_number(args[4], "dt", dt) < 0 ||
+        take_row(self, args[2]) < 0)
+        return NULL;
+    if (PyArray_NDIM(states) != 2 || PyArray_TYPE(states) != type_of(self) || !PyArray_ISCARRAY(states) ||
+        (size_t)PyArray_DIM(states, 1) != state_size || stream >= (size_t)PyArray_DIM(states, 0)) {
+        PyErr_Format(PyExc_ValueError, "states have no stream %zu of %zu numbers", stream, state_size);
+        return NULL;
+    }
+    return element(self, PyArray_DATA(states), stream * state_size);
+}

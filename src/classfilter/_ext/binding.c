@@ -45,12 +45,13 @@ PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const
         return raise_number("beta%s is %R; it must lie in [0, 1]: 0 ignores the observation, 1 trusts it fully", place,
                             beta);
     case CF_BAD_DT:
-        return raise_number("dt%s is %R; it must be finite and not negative: put the observations in order of time",
+        return raise_number(dt < 0 ? "dt%s is %R; it must not be negative: put the observations in order of time"
+                                   : "dt%s is %R; it must lie in [0, 1e30]: give the time since the last observation",
                             place, dt);
     case CF_PROBS_SUM:
         for (k = 0; k < self->classes; k++) sum += get_number(self, probs, k);
-        return raise_number("probs%s sums to %R; it must be within 0.05 of 1: normalise it (scores and logits need a "
-                            "softmax first)",
+        return raise_number("probs%s sums to %R; it must be within 0.05 of 1: normalise it (logits need "
+                            "classfilter.softmax, percentages a division by 100)",
                             place, sum);
     case CF_PROBS_NEGATIVE:
     case CF_PROBS_INFINITE:
@@ -66,7 +67,9 @@ PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const
         return raise_number(status == CF_PROBS_SOME_NAN
                                 ? "probs%s is %R while other entries of the row are not; a missing observation is a "
                                   "row of NaN only"
-                                : "probs%s is %R; a probability must be finite and not negative",
+                            : status == CF_PROBS_NEGATIVE
+                                ? "probs%s is %R; a probability must not be negative: logits need classfilter.softmax"
+                                : "probs%s is %R; a probability must be finite",
                             place, get_number(self, probs, k));
     default:
         PyErr_Format(status == CF_NOT_CONVERGED ? PyExc_ArithmeticError : PyExc_ValueError, "%s%s", cf_strerror(status),

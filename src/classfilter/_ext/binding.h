@@ -83,6 +83,7 @@ typedef cf_status many_work(Core *self, const Batch *batch, void *memory, size_t
 
 PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, size_t memory_size,
                          many_work *work);
+void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, double *beta, double *dt);
 PyObject *as_streams(PyObject *m, PyObject *rows);
 PyObject *check_streams(PyObject *m, PyObject *args);
 PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);

@@ -13,27 +13,41 @@ typedef struct {
 
 static void *settings_of(Core *self) { return &((Dirichlet *)self)->settings; }
 
+/* One observation, already in its place, of a state: the filter's own, or that of a stream. */
+static PyObject *observe(Core *self, void *state, double beta, double dt) {
+    PyObject *const out = new_row(self);
+    cf_status status;
+    if (out == NULL) return NULL;
+    if (self->single)
+        status = cf_dirichlet_update_f32(settings_of(self), state, self->observed, (float)beta, (float)dt,
+                                         PyArray_DATA((PyArrayObject *)out), self->scratch);
+    else
+        status = cf_dirichlet_update_f64(settings_of(self), state, self->observed, beta, dt,
+                                         PyArray_DATA((PyArrayObject *)out), self->scratch);
+    if (status == CF_OK) return out;
+    Py_DECREF(out);
+    return raise_status(self, status, -1, self->observed, beta, dt);
+}
+
 static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
-    PyObject *inputs[3], *out;
+    PyObject *inputs[3];
     double beta = 1, dt = 1;
-    cf_status status;
     if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
     /* the row last: numbers may run Python code, which may use the filter and its memory for a row */
     if (take_number(inputs[1], "beta", &beta) < 0 || take_number(inputs[2], "dt", &dt) < 0 ||
         take_row(self, inputs[0]) < 0)
         return NULL;
-    out = new_row(self);
-    if (out == NULL) return NULL;
-    if (self->single)
-        status = cf_dirichlet_update_f32(settings_of(self), self->state, self->observed, (float)beta, (float)dt,
-                                         PyArray_DATA((PyArrayObject *)out), self->scratch);
-    else
-        status = cf_dirichlet_update_f64(settings_of(self), self->state, self->observed, beta, dt,
-                                         PyArray_DATA((PyArrayObject *)out), self->scratch);
-    if (status == CF_OK) return out;
-    Py_DECREF(out);
-    return raise_status(self, status, -1, self->observed, beta, dt);
+    return observe(self, self->state, beta, dt);
+}
+
+static PyObject *update_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    Core *self = (Core *)object;
+    double beta = 1, dt = 1;
+    void *state;
+    if (!ready(self)) return NULL;
+    state = take_stream(self, args, nargs, CF_DIRICHLET_STATE(self->classes), &beta, &dt);
+    return state == NULL ? NULL : observe(self, state, beta, dt);
 }
 
 static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
@@ -283,6 +297,9 @@ static PyMethodDef methods[] = {
     {"_update_many", (PyCFunction)(void (*)(void))update_many, METH_FASTCALL,
      "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
      "filters/_bank.py."},
+    {"_update_stream", (PyCFunction)(void (*)(void))update_stream, METH_FASTCALL,
+     "_update_stream($self, states, stream, probs, beta, dt, /)\n--\n\nUpdate one of many streams; see "
+     "streaming/_tracker.py."},
     {"_check_states", check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K + 1)."},
     {"_restore", restore, METH_VARARGS, "_restore($self, eta, alpha, /)\n--\n\nSet the state."},

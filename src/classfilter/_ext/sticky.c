@@ -22,30 +22,44 @@ static size_t sticky_scratch_size(size_t classes, int rates) {
     return rates ? CF_STICKY_SCRATCH(classes) : CF_STICKY_SCRATCH_STAY(classes);
 }
 
+/* One observation, already in its place, of a state: the filter's own, or that of a stream. */
+static PyObject *sticky_observe(Core *self, void *state, double beta, double dt) {
+    PyObject *const out = new_row(self);
+    cf_status status;
+    if (out == NULL) return NULL;
+    if (self->single)
+        status = cf_sticky_update_f32(sticky_settings(self), state, self->observed, (float)beta, (float)dt,
+                                      sticky_cache(self), self->scratch);
+    else
+        status = cf_sticky_update_f64(sticky_settings(self), state, self->observed, beta, dt, sticky_cache(self),
+                                      self->scratch);
+    if (status == CF_OK) {
+        memcpy(PyArray_DATA((PyArrayObject *)out), state, self->classes * size_of(self));
+        return out;
+    }
+    Py_DECREF(out);
+    return raise_status(self, status, -1, self->observed, beta, dt);
+}
+
 static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
-    PyObject *inputs[3], *out;
+    PyObject *inputs[3];
     double beta = 1, dt = 1;
-    cf_status status;
     if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
     /* the row last: numbers may run Python code, which may use the filter and its memory for a row */
     if (take_number(inputs[1], "beta", &beta) < 0 || take_number(inputs[2], "dt", &dt) < 0 ||
         take_row(self, inputs[0]) < 0)
         return NULL;
-    out = new_row(self);
-    if (out == NULL) return NULL;
-    if (self->single)
-        status = cf_sticky_update_f32(sticky_settings(self), self->state, self->observed, (float)beta, (float)dt,
-                                      sticky_cache(self), self->scratch);
-    else
-        status = cf_sticky_update_f64(sticky_settings(self), self->state, self->observed, beta, dt, sticky_cache(self),
-                                      self->scratch);
-    if (status == CF_OK) {
-        memcpy(PyArray_DATA((PyArrayObject *)out), self->state, self->classes * size_of(self));
-        return out;
-    }
-    Py_DECREF(out);
-    return raise_status(self, status, -1, self->observed, beta, dt);
+    return sticky_observe(self, self->state, beta, dt);
+}
+
+static PyObject *sticky_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    Core *self = (Core *)object;
+    double beta = 1, dt = 1;
+    void *state;
+    if (!ready(self)) return NULL;
+    state = take_stream(self, args, nargs, self->classes, &beta, &dt);
+    return state == NULL ? NULL : sticky_observe(self, state, beta, dt);
 }
 
 /* What a call that takes rows works with, in its own memory: while the GIL is free, others may use the filter. */
@@ -395,6 +409,9 @@ static PyMethodDef sticky_methods[] = {
     {"_update_many", (PyCFunction)(void (*)(void))sticky_many, METH_FASTCALL,
      "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
      "filters/_bank.py."},
+    {"_update_stream", (PyCFunction)(void (*)(void))sticky_stream, METH_FASTCALL,
+     "_update_stream($self, states, stream, probs, beta, dt, /)\n--\n\nUpdate one of many streams; see "
+     "streaming/_tracker.py."},
     {"_check_states", sticky_check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K)."},
     {"_set_modes", sticky_set_modes, METH_VARARGS,

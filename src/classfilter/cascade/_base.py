@@ -115,6 +115,7 @@ class BaseCascade:
             prices = dict(cost)
             _require_known("cost", prices, names)
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
+        self._classes = tuple(str(name) for name in fresh.classes)
         self._missing: Floats = np.full(len(fresh.classes), np.nan)
         self._missing.flags.writeable = False
         self._channel = {
@@ -280,7 +281,7 @@ class BaseCascade:
         Without a channel its values are not checked here: the filter does that.
         """
         try:
-            row = parse_output(output, self._missing.size)
+            row = parse_output(output, self._classes)
             if source in self._channel:
                 row = self._channel[source].apply(row.astype(self.filter.probs.dtype))
             return row

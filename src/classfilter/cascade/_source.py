@@ -1,4 +1,4 @@
-"""A source: any callable from samples to class probabilities, and its output as a row of floats."""
+"""A source: any callable from samples to class probabilities or a class; its output as a row."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
+from .._validation import label_row
 
 Source = Callable[[Any], Any]
 
 
-def parse_output(output: Any, K: int) -> Floats:
+def parse_output(output: Any, classes: tuple[str, ...]) -> Floats:
     """Return a source's output as K floats in memory of their own, whatever their values.
+
+    A label, the name of a class or its index, becomes a one-hot row.
 
     Examples
     --------
-    >>> parse_output([[0.25, 0.75]], 2)
+    >>> parse_output([[0.25, 0.75]], ("walk", "sit"))
     array([0.25, 0.75])
-    >>> parse_output("sit", 2)
-    Traceback (most recent call last):
-    ...
-    ValueError: it is 'sit'; give 2 numbers, one probability per class
+    >>> parse_output("sit", ("walk", "sit"))
+    array([0., 1.])
     """
     for method in ("detach", "cpu"):  # a torch tensor: its gradient, its device
         if hasattr(output, method):
             output = getattr(output, method)()
-    row = np.asarray(output)
+    K, row = len(classes), np.asarray(output)
+    if row.size == 1 and row.ndim < 2 and row.dtype.kind in "iuU":
+        return label_row(row.reshape(()).item(), classes)
     if row.shape == (1, K):
         row = row[0]
-    wanted = f"give {K} numbers, one probability per class"
+    wanted = f"give {K} numbers, one probability per class, or a class"
     if row.ndim != 1 or row.dtype.kind not in "biufO":
         raise ValueError(f"it is {short(output)}; {wanted}")
     if row.size != K:

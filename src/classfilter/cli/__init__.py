@@ -23,13 +23,24 @@ from .._signals import Signals, Terminated
 from .._typing import Weights
 from .._version import __version__
 from ..data._batch import filter_file
-from ..data._files import file_suffix, read_table
-from ..data._recording import Recording, recordings
+from ..data._files import file_suffix
+from ..data._format import TableFormat
+from ..data._recording import Recording
 from ..data._table_file import TableFile
-from ..data._timestamps import seconds
+from ..data._timestamps import REMEDY, parse_timestamp
 from ._embedded import export, verify
-from ._options import FILE, PICTURES, TABLE, Settings, about, duration, filter_options
-from ._tuning import compare, policy, tune
+from ._options import (
+    CLASSES,
+    FILE,
+    PICTURES,
+    TABLE,
+    Settings,
+    about,
+    duration,
+    filter_options,
+    table_options,
+)
+from ._tuning import compare, policy, read_streams, tune
 
 REJECTED = 3
 
@@ -57,6 +68,7 @@ def cli() -> None:
 @click.argument("table", metavar="IN", type=FILE)
 @click.option("-o", "--out", type=FILE, required=True, help=f"Where to write: {TABLE}.")
 @filter_options
+@table_options
 @click.option("--smooth", is_flag=True, help="Use all later rows too; needs the file in memory.")
 @click.option(
     "--lag",
@@ -76,12 +88,14 @@ def filter_command(
     sort: bool,
     threads: int | None,
     quiet: bool,
+    form: TableFormat,
 ) -> None:
     """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its suffix.
 
-    Columns: time, one p_<class> per class and, where there are any, stream, source and label. OUT
-    has the same rows, with f_<class> and class. Only a part of the file is in memory at a time.
-    With --smooth or --lag, each result uses later rows of its stream too.
+    Columns: time, one p_<class> per class, or prediction, and, where there are any, stream, source
+    and label. OUT has the same rows, with f_<class> and class; it may be IN. Only a part of the
+    file is in memory at a time. With --smooth or --lag, each result uses later rows of its stream
+    too.
     """
     file_suffix(out)
     console = Console(stderr=True, quiet=quiet)
@@ -98,7 +112,7 @@ def filter_command(
 
     start = time.perf_counter()
     try:
-        file = TableFile(table)
+        file = TableFile(table, settings.for_table(form))
         f = settings.make_filter(file.classes)
         with bar, Signals() as signals:
             total = file.rows if file.suffix == ".parquet" else None
@@ -122,6 +136,9 @@ def filter_command(
     except ValueError as error:
         raise ValueError(about(table, error)) from error
     took = time.perf_counter() - start
+    if settings.default:
+        note = f"{f}, all sources with weight 1; set it with --half-life, --beta or --config"
+        console.print(f"classfilter: {note}", highlight=False, markup=False, soft_wrap=True)
     console.print(
         f"{out}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
         f"{done.rows / took:,.0f} rows per second",
@@ -135,24 +152,43 @@ def filter_command(
     epilog="Example: classifier | classfilter stream --config walk.toml --state walk.state | app",
 )
 @filter_options
+@CLASSES
 @click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
 @click.option(
     "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
 )
-def stream(settings: Settings, state: Path | None, every: float) -> None:
+@click.option(
+    "--expire-after", callback=duration, help="Drop a stream after so long without lines."
+)
+@click.option("--max-streams", type=click.IntRange(1), help="Keep so many, the latest ones.")
+def stream(
+    settings: Settings,
+    classes: tuple[str, ...] | None,
+    state: Path | None,
+    every: float,
+    expire_after: float | None,
+    max_streams: int | None,
+) -> None:
     """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
 
-    A line is an object with time, one p_<class> per class and, where there are any, stream and
-    source; its result is the same with f_<class> and class, written at once. An invalid line is
-    rejected with a message on standard error, by its number, and the rest goes on. SIGTERM and
-    Ctrl-C save the state and end it. After a crash, start it again with the same --state and replay
-    the input from any earlier point: lines that the state has already are skipped.
+    A line is an object with time, one p_<class> per class, or prediction, and, where there are any,
+    stream and source; its result is the same with f_<class> and class, written at once. An invalid
+    line is rejected with a message on standard error, by its number, and the rest goes on. SIGTERM
+    and Ctrl-C save the state and end it. After a crash, start it again with the same --state and
+    replay the input from any earlier point: lines that the state has already are skipped.
     """
     from ..streaming._ndjson import serve
 
     try:
         served = serve(
-            settings.make_filter, settings.beta, settings.channel, state=state, every=every
+            settings.make_filter,
+            settings.beta,
+            settings.channel,
+            state=state,
+            every=every,
+            expire_after=expire_after,
+            max_streams=max_streams,
+            classes=settings.for_table(TableFormat(classes)).classes,
         )
     except BrokenPipeError:
         _end("the reader of the results is gone")
@@ -166,6 +202,7 @@ def stream(settings: Settings, state: Path | None, every: float) -> None:
 @click.argument("table", metavar="IN", type=FILE)
 @click.option("-o", "--out", type=FILE, required=True, help="The picture: PNG, PDF or SVG.")
 @filter_options
+@table_options
 @click.option("--stream", "name", help="Which stream; needed where there are several.")
 @click.option("--from", "start", help="The first time shown, as in the file.")
 @click.option("--to", "stop", help="The last time shown.")
@@ -176,6 +213,7 @@ def plot(
     name: str | None,
     start: str | None,
     stop: str | None,
+    form: TableFormat,
 ) -> None:
     """Draw a stream of a file: classes over time, and the probabilities, raw and filtered.
 
@@ -186,9 +224,10 @@ def plot(
 
     suffix = file_suffix(out, PICTURES)
     try:
-        df = read_table(table)
-        key, rec = _one_stream(recordings(df), name)
-        P = _filtered(df, key, rec) if f"f_{rec.classes[0]}" in df.columns else None
+        df, streams = read_streams(table, settings.for_table(form))
+        key, rec = _one_stream(streams, name)
+        column = form.columns.get("stream", "stream")
+        P = _filtered(df, column, key, rec) if f"f_{rec.classes[0]}" in df.columns else None
         if P is None:
             P = rec.run(settings.make_filter(rec.classes), settings.beta, settings.channel)
         rows = _between(rec, start, stop)
@@ -231,19 +270,22 @@ def _one_stream(streams: dict[Any, Recording], name: str | None) -> tuple[Any, R
     return by_text[name]
 
 
-def _filtered(df: Any, key: Any, rec: Recording) -> Any:
+def _filtered(df: Any, column: str, key: Any, rec: Recording) -> Any:
     """Return the columns f_<class> of one stream, as `filter` wrote them."""
     if key is not None:
-        df = df.filter(df["stream"] == key)
+        df = df.filter(df[column] == key)
     return df.select([f"f_{name}" for name in rec.classes]).to_numpy()
 
 
 def _between(rec: Recording, start: str | None, stop: str | None) -> slice:
     ends = [rec.time[0], rec.time[-1]] if len(rec) else [0.0, 0.0]
-    for i, text in enumerate((start, stop)):
+    for i, (option, text) in enumerate((("--from", start), ("--to", stop))):
         if text is not None:
             number = re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text)
-            ends[i] = seconds([float(text) if number else text])[0]
+            at = parse_timestamp(float(text) if number else text)
+            if at is None:
+                raise ValueError(f"{option} is {text!r}; {REMEDY}")
+            ends[i] = at
     first, last = np.searchsorted(rec.time, ends[0]), np.searchsorted(rec.time, ends[1], "right")
     if first >= last:
         raise ValueError(f"no row has a time from {ends[0]} to {ends[1]}; change --from and --to")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +12,11 @@ from typing import Any, NamedTuple
 import click
 
 from .._channel import Channels
+from .._scores import KINDS
 from .._typing import Weights
-from .._validation import class_order
+from .._validation import class_order, text_names
 from ..config import read
+from ..data._format import TableFormat
 from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
 
@@ -24,11 +27,22 @@ TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
 class Settings(NamedTuple):
-    """The filter, the weights and the channels that the options ask for."""
+    """The filter, the weights and the channels that the options ask for.
+
+    The classes, if they are known; and whether no option was given.
+    """
 
     make_filter: Callable[[tuple[str, ...]], Filter]
     beta: Weights
     channel: Channels
+    classes: tuple[str, ...] | None = None
+    default: bool = False
+
+    def for_table(self, form: TableFormat) -> TableFormat:
+        """Return the format of a table, with the classes of the filter."""
+        if self.classes and form.classes and set(self.classes) != set(form.classes):
+            raise click.UsageError("--classes and --config name different classes; leave one out")
+        return replace(form, classes=self.classes or form.classes)
 
 
 def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
@@ -101,7 +115,10 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
     options = {name: value for name, value in options.items() if value is not None}
     if config is None:
         weights = 1.0 if beta is None else beta
-        return Settings(lambda classes: DirichletFilter(classes, **options), weights, {})
+        default = beta is None and not options
+        return Settings(
+            lambda classes: DirichletFilter(classes, **options), weights, {}, default=default
+        )
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
@@ -113,9 +130,83 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
 
     if beta is None or isinstance(beta, Mapping):
         beta = {**content.beta, **(beta or {})} or 1.0
-    return Settings(make_filter, beta, content.channel)
+    classes = tuple(str(name) for name in content.filter.classes)
+    return Settings(make_filter, beta, content.channel, classes)
+
+
+def _classes(
+    _ctx: click.Context, _param: click.Parameter, text: str | None
+) -> tuple[str, ...] | None:
+    """Parse the names of the classes."""
+    try:
+        return None if text is None else text_names(text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of names, such as walk,sit") from None
+
+
+def _columns(
+    _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    """Parse the names of columns."""
+    columns: dict[str, str] = {}
+    for text in texts:
+        name, equals, column = text.partition("=")
+        if not (name and equals and column):
+            raise click.BadParameter(f"{text!r} is not NAME=COLUMN, such as time=ts")
+        columns[name] = column
+    return columns
+
+
+CLASSES = click.option(
+    "--classes",
+    callback=_classes,
+    metavar="NAMES",
+    help="The classes, with commas between them; by default those of the data.",
+)
+
+
+def table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how a table is written; the command gets a `TableFormat`."""
+
+    @wraps(command)
+    def with_format(*settings: Settings, **arguments: Any) -> None:
+        how = {name: arguments.pop(name) for name in ("classes", "columns", "scores")}
+        command(*settings, form=TableFormat.of(**how), **arguments)
+
+    decorated: Callable[..., None] = with_format
+    for option in (
+        click.option(
+            "--scores",
+            type=click.Choice(KINDS),
+            default=KINDS[0],
+            show_default=True,
+            help="What the numbers of p_<class> and confidence are.",
+        ),
+        click.option(
+            "--columns",
+            callback=_columns,
+            multiple=True,
+            metavar="NAME=COLUMN",
+            help="The column of IN for time, stream, ..., p_<class>: time=ts. Repeatable.",
+        ),
+        CLASSES,
+    ):
+        decorated = option(decorated)
+    return decorated
 
 
 def about(path: Path, error: Exception) -> str:
-    """Return an error's message, with the file's name before it."""
-    return str(error) if str(path) in str(error) else f"{path}: {error}"
+    """Return an error's message in words of the command line, with the file's name before it."""
+    text = str(error)
+    for in_python, as_option in _OPTIONS:
+        text = re.sub(in_python, as_option, text)
+    return text if str(path) in text else f"{path}: {text}"
+
+
+_OPTIONS = (
+    (r"sort=True", "--sort"),
+    (r'scores="(\w+)"', r"--scores \1"),
+    (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
+    (r"classes=\[\.\.\.\]", "--classes NAMES"),
+)
+"""How arguments of functions are given as options."""

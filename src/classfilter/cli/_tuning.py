@@ -15,8 +15,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .._atomic import atomic_write
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
+from ..data._format import TableFormat
 from ..data._recording import Recording, recordings
-from ._options import FILE, PICTURES, TABLE, about
+from ._options import FILE, PICTURES, TABLE, about, table_options
 
 REFERENCE = click.option(
     "--reference", help="The best source; by default the one observed least often."
@@ -47,6 +48,7 @@ INPUT = click.argument("table", metavar="IN", type=FILE)
     help="Steps from one call of the reference to the next, as it will be called.",
 )
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
+@table_options
 @SORT
 @QUIET
 def tune(
@@ -58,6 +60,7 @@ def tune(
     labels: bool,
     sort: bool,
     quiet: bool,
+    form: TableFormat,
 ) -> None:
     """Find a filter, the weights of all sources and their channels, without labels.
 
@@ -68,7 +71,7 @@ def tune(
     from ..tuning._tune import tune as run
 
     _check_out(table, out, (".toml",))
-    with _work_on(table, sort, quiet) as (streams, progress):
+    with _work_on(table, form, sort, quiet) as (streams, progress):
         tuned = run(
             streams,
             kind,  # type: ignore[arg-type]
@@ -89,9 +92,17 @@ def tune(
 @INPUT
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
 @REFERENCE
+@table_options
 @SORT
 @QUIET
-def compare(table: Path, out: Path | None, reference: str | None, sort: bool, quiet: bool) -> None:
+def compare(
+    table: Path,
+    out: Path | None,
+    reference: str | None,
+    sort: bool,
+    quiet: bool,
+    form: TableFormat,
+) -> None:
     """Run every filter over a file, and print a table of the results.
 
     Filters are tuned on one fold of the streams, without labels, and run on the other. With a
@@ -103,7 +114,7 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
 
     if out is not None:
         _check_out(table, out, (*PICTURES, *SUFFIXES))
-    with _work_on(table, sort, quiet) as (streams, progress):
+    with _work_on(table, form, sort, quiet) as (streams, progress):
         result = run(streams, reference, progress=progress)
     bold = sys.stdout.isatty()
     click.echo(result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result))
@@ -125,6 +136,7 @@ def compare(table: Path, out: Path | None, reference: str | None, sort: bool, qu
     multiple=True,
     help="Steps between strong calls; repeatable.",
 )
+@table_options
 @SORT
 @QUIET
 def policy(
@@ -135,6 +147,7 @@ def policy(
     gaps: tuple[int, ...],
     sort: bool,
     quiet: bool,
+    form: TableFormat,
 ) -> None:
     """Print the accuracy by the strong calls per hour, with periodic and adaptive policies.
 
@@ -149,7 +162,7 @@ def policy(
     if out is not None:
         _check_out(table, out, (*PICTURES, *SUFFIXES))
     tuned = None if config is None else Tuned.load(config)
-    with _work_on(table, sort, quiet) as (streams, progress):
+    with _work_on(table, form, sort, quiet) as (streams, progress):
         curve = policy_curve(streams, tuned, strong=strong, gaps=gaps or GAPS, progress=progress)
     click.echo(str(curve))
     _write(out, lambda: draw(curve), curve.to_table)
@@ -173,14 +186,23 @@ def _check_out(table: Path, out: Path, suffixes: tuple[str, ...]) -> None:
         raise ValueError(f"{out} is the input too; write to another file")
 
 
+def read_streams(
+    table: Path, form: TableFormat, sort: bool = False
+) -> tuple[Any, dict[Any, Recording]]:
+    """Return a file as a dataframe, and its recordings."""
+    df = read_table(table, columns=form.columns)
+    classes = form.classes
+    return df, recordings(df, sort=sort, classes=classes, columns=form.columns, scores=form.scores)
+
+
 @contextmanager
 def _work_on(
-    table: Path, sort: bool, quiet: bool
+    table: Path, form: TableFormat, sort: bool, quiet: bool
 ) -> Iterator[tuple[list[Recording], Callable[[float], None]]]:
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
     console = Console(stderr=True, quiet=quiet)
     try:
-        streams = list(recordings(read_table(table), sort=sort).values())
+        streams = list(read_streams(table, form, sort)[1].values())
         with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield streams, progress

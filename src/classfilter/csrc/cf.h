@@ -146,14 +146,6 @@ cf_status cf_dirichlet_many_f64(const cf_dirichlet_f64 *settings, double *states
                                 const double *observed, const double *beta, size_t beta_stride, const double *dt,
                                 size_t dt_stride, double *probs, double *scratch, size_t *row);
 
-/* The decision alone, of a filter without anchor whose observations all have the weight 1: there nu <- gamma^dt nu - log s,
-   and the class of the largest alpha is that of the least nu. Only differences of nu count, so the state of a stream
-   is K numbers, zeros at the start where the prior is even, and the least stays 0. */
-cf_status cf_single_update_f32(const cf_dirichlet_f32 *settings, float *nu, const float *observed, float dt,
-                               size_t *decision);
-cf_status cf_single_update_f64(const cf_dirichlet_f64 *settings, double *nu, const double *observed, double dt,
-                               size_t *decision);
-
 /* ---- the channel ---- */
 
 /* Corrects a classifier's outputs by its confusions: with M_kj the mean output j in class k and pi the classes' shares,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ from ..filters._smoothing import Smoother, check_lag, check_smoother
 from ._batch_filter import BatchFilter
 from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import file_suffix, reading
+from ._format import Layout, TableFormat
 from ._frames import DataFrame, Rows, as_frame, read_rows, result_columns, with_results
 from ._table_file import TableFile
 
@@ -44,6 +46,8 @@ def filter_file(
     sort: bool = False,
     threads: int | None = None,
     progress: Callable[[int], Any] | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
 ) -> Filtered:
     r"""Filter every stream of a file separately, and write the rows with the results.
 
@@ -67,6 +71,8 @@ def filter_file(
         The number of threads; by default that of processors.
     progress : callable, optional
         Called with the number of rows filtered so far.
+    columns, scores
+        As in `filter_table`.
 
     Returns
     -------
@@ -88,16 +94,21 @@ def filter_file(
     from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
     polars = import_optional("polars")
-    file, out = path if isinstance(path, TableFile) else TableFile(path), Path(out)
+    known = TableFormat.for_filter(filter, columns, scores)
+    file, out = path if isinstance(path, TableFile) else TableFile(path, known), Path(out)
     suffix = file_suffix(out)
     result_columns(file.columns, file.classes)
+    form = file.format
+    if file.layout.labels:  # a part may not have all of them
+        form = replace(form, classes=file.classes)
     push = _batch(file, filter, beta, channel, check_lag(lag), sort, threads)
     unread = file.parts(whole=sort or lag is None)
     done, streams = 0, set()
 
     def read() -> tuple[pl.DataFrame, Rows] | None:
         for df in unread:
-            return df, read_rows(_with_numbers(df) if file.suffix == ".csv" else df)
+            numbers = _with_numbers(df, file.layout) if file.suffix == ".csv" else df
+            return df, read_rows(numbers, form)
         return None
 
     def results() -> Iterator[pl.DataFrame]:
@@ -176,11 +187,12 @@ def _fresh_smoother(
     return fresh, weights, channels
 
 
-def _with_numbers(df: pl.DataFrame) -> pl.DataFrame:
+def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
     """Return text columns as numbers where a filter needs them; one that has other text stays."""
     polars = import_optional("polars")
-    for text in df.iter_columns():
-        if text.name == "time" or text.name.startswith("p_"):
+    for here, name in layout.columns.items():
+        if here in ("time", "confidence") or here.startswith("p_"):
+            text = df[name]
             numbers = text.str.strip_chars().cast(polars.Float64, strict=False)
             if numbers.null_count() == text.null_count():
                 df = df.with_columns(numbers)
@@ -194,6 +206,8 @@ def filter_table(
     channel: Channels | None = None,
     *,
     sort: bool = False,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
 ) -> DataFrame:
     """Filter every stream of a dataframe separately, from the initial state.
 
@@ -212,6 +226,10 @@ def filter_table(
     sort : bool, default False
         Accept the rows of a stream in any order of time. Without it, a time that goes back is an
         error.
+    columns : mapping of str to str, optional
+        The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
+    scores : {"probabilities", "logits", "percent"}
+        What the numbers of ``p_<class>`` and ``confidence`` are.
 
     Returns
     -------
@@ -235,7 +253,7 @@ def filter_table(
     >>> out["class"].tolist()
     ['rest', 'move', 'rest', 'move']
     """
-    rows = read_rows(df)
+    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores))
     result_columns(rows.frame.columns, rows.classes)
     P = BatchFilter(*unpack(filter, beta, channel)).run(rows, sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, P)
@@ -250,12 +268,14 @@ def smooth_table(
     *,
     lag: int | None = None,
     sort: bool = False,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
 ) -> DataFrame:
     """Smooth every stream of a dataframe separately: each row from the rows before and after it.
 
     Parameters
     ----------
-    df, beta, channel, sort
+    df, beta, channel, sort, columns, scores
         As in `filter_table`.
     filter : DirichletFilter, StickyFilter or Tuned
         Its settings are used, not its state. Of a `Tuned`, its `smoother`.
@@ -279,7 +299,7 @@ def smooth_table(
     >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
     ['walk', 'walk', 'walk', 'walk']
     """
-    rows = read_rows(df)
+    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores))
     result_columns(rows.frame.columns, rows.classes)
     f, weights, channels = _fresh_smoother(filter, beta, channel)
     P = smooth_rows(f, rows, weights, channels, lag=check_lag(lag), sort=sort)

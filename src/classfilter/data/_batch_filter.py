@@ -82,12 +82,12 @@ class BatchFilter:
         dtype = self._fresh.probs.dtype
         counts = np.bincount(rows.stream.codes, minlength=len(names))
         # In the filter's precision now, or each call would convert all rows.
-        columns = (column.astype(dtype, copy=False) for column in (probs, beta, dt))
+        p, weights, times = (x.astype(dtype, copy=False) for x in (probs, beta, dt))
         states = np.tile(self._start, (len(names), 1))
         states[~new] = self._states[numbers[~new]]
         filtered = np.empty(probs.shape, dtype)
         StreamRunner(self._fresh).run(
-            states, StreamRows(*columns, order, counts), filtered, self._threads
+            states, StreamRows(p, weights, times, order, counts), filtered, self._threads
         )
         numbers[new] = np.arange(len(self), len(self) + new.sum())
         self._number |= {names[i]: int(numbers[i]) for i in np.flatnonzero(new)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 SUFFIXES = (".csv", ".parquet", ".ndjson", ".jsonl")
 
 
-def read_table(path: str | Path) -> pl.DataFrame:
+def read_table(path: str | Path, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Read a ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file with Polars.
 
-    The columns ``stream``, ``source`` and ``label`` of a CSV file are read as text: 007 stays 007.
+    The columns ``stream``, ``source``, ``label`` and ``prediction`` of a CSV file are read as text:
+    007 stays 007. With `columns`, those named there for them; see `filter_table`.
     """
     polars = import_optional("polars")
     path = Path(path)
     suffix = file_suffix(path)
-    names = dict.fromkeys(("stream", "source", "label"), polars.String)
+    texts = ("stream", "source", "label", "prediction")
+    names = {(columns or {}).get(name, name): polars.String for name in texts}
     with reading(path) as file:
         if suffix == ".csv":
             df = polars.read_csv(file, infer_schema_length=None, schema_overrides=names)

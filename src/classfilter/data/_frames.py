@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -11,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._optional import import_optional
+from .._scores import softmax
 from .._typing import NUMBER, Array, Floats, Ints
 from .._validation import (
     Factorized,
     RowError,
     check_probabilities,
-    class_indices,
     factorize,
     factorize_sources,
+    factorized_indices,
     first_text,
-    text_names,
+    one_hot,
+    table_label_indices,
 )
+from ._format import Layout, TableFormat, label_classes
 from ._timestamps import seconds
 
 if TYPE_CHECKING:
@@ -53,10 +55,13 @@ def _most_probable(columns: Array) -> Array:
 
 
 def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
-    """Return the names of the columns that results add, if none of them is taken."""
+    """Return the names of the columns that results add.
+
+    Those of an earlier result are replaced; but a column of the same name that is none is kept.
+    """
     new = [f"f_{name}" for name in classes] + ["class"]
     taken = [name for name in new if name in columns]
-    if taken:
+    if taken and taken != new:
         raise ValueError(f"the table already has the columns {taken}; drop or rename them first")
     return new
 
@@ -86,24 +91,25 @@ class Rows(NamedTuple):
     source: Factorized
     probs: Floats
     stream: Factorized
+    layout: Layout
 
 
-def read_rows(df: Any) -> Rows:
+def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
     """Read and check a dataframe."""
-    frame = as_frame(df)
-    classes = table_classes(frame.columns)
-    if "time" not in frame.columns:
-        raise ValueError(f"the table has no column time; it has {frame.columns}")
+    frame, format = as_frame(df), format or TableFormat()  # noqa: A001
+    layout = format.layout(frame.columns)
+    columns = {name: frame[column] for name, column in layout.columns.items()}
+    classes = layout.classes or named_classes(frame, layout)
     zeros = np.zeros(len(frame), np.intp)
     source = Factorized(zeros, ["default"])
     stream = Factorized(zeros, [None] if len(frame) else [])
-    if "source" in frame.columns:
-        source = factorize_sources(_factorize(frame["source"]))
-    if "stream" in frame.columns:
-        stream = _check_streams(_factorize(frame["stream"]))
-    probs = np.stack([_numbers(frame[f"p_{name}"]) for name in classes], axis=1)
-    check_probabilities(probs, classes)
-    return Rows(frame, classes, _times(frame["time"]), source, probs, stream)
+    if "source" in columns:
+        source = factorize_sources(_factorize(columns["source"]))
+    if "stream" in columns:
+        stream = _check_streams(_factorize(columns["stream"]))
+    read = _from_labels if layout.labels else _from_scores
+    probs = read(columns, classes, format, layout)
+    return Rows(frame, classes, _times(columns["time"]), source, probs, stream, layout)
 
 
 def as_frame(df: Any) -> Any:
@@ -118,14 +124,74 @@ def as_frame(df: Any) -> Any:
         ) from None
 
 
-def table_classes(columns: list[str]) -> tuple[str, ...]:
-    """Return the classes that a table's columns name."""
-    names = [name[2:] for name in columns if name.startswith("p_")]
-    if len(names) < 2:
-        raise ValueError(
-            f"the table needs two or more columns p_<class>, one per class; it has {columns}"
-        )
-    return text_names(names)
+def named_classes(frame: Any, layout: Layout) -> tuple[str, ...]:
+    """Return the classes that the labels of a table name, predicted or true."""
+    columns = [_factorize(frame[name]) for name in layout.label_columns]
+    return label_classes(cell for column in columns for cell in column.categories)
+
+
+def _from_scores(
+    columns: Mapping[str, Any],
+    classes: tuple[str, ...],
+    format: TableFormat,  # noqa: A002
+    layout: Layout,
+) -> Floats:
+    """Return the probabilities (T, K) of the columns ``p_<class>``, checked."""
+    scores = np.stack([_numbers(columns[f"p_{name}"]) for name in classes], axis=1)
+    if format.scores == "logits":
+        return softmax(scores)
+    probs = scores / 100 if format.scores == "percent" else scores
+    try:
+        check_probabilities(probs, classes)
+    except RowError as error:
+        hint = _hint(scores[error.row], format, layout)
+        raise RowError(error.what, error.row, error.rest + hint) from None
+    return probs
+
+
+def _hint(row: Floats, format: TableFormat, layout: Layout) -> str:  # noqa: A002
+    """Return what may be behind an invalid row."""
+    total = row.sum()
+    if format.scores == "probabilities" and row.min() < 0:
+        return '; if these are logits, give scores="logits"'
+    if format.scores == "probabilities" and abs(total - 100) <= 5:
+        return '; these look like percentages: give scores="percent"'
+    names = [f"p_{name}" for name in layout.classes or ()]
+    if layout.guessed:
+        return f"; the columns {names} were taken as classes: if not all are, give classes=[...]"
+    others = [name for name in layout.columns if name.startswith("p_") and name not in names]
+    return f"; the columns {others} are not classes of the filter" if others else ""
+
+
+def _from_labels(
+    columns: Mapping[str, Any],
+    classes: tuple[str, ...],
+    format: TableFormat,  # noqa: A002
+    _: Layout,
+) -> Floats:
+    """Return the probabilities (T, K) of labels, with their confidence where it is given.
+
+    The rest of the confidence is spread evenly over the other classes.
+    """
+    K = len(classes)
+    labels = _class_indices(columns["prediction"], classes, "prediction")
+    probs = one_hot(labels, K)
+    if "confidence" not in columns:
+        return probs
+    if format.scores == "logits":
+        raise ValueError('scores is "logits", but confidence must be a probability or a percentage')
+    confidence = _numbers(columns["confidence"])
+    top = confidence / 100 if format.scores == "percent" else confidence
+    invalid = ~((top >= 0) & (top <= 1)) & (labels >= 0)
+    if invalid.any():
+        row = int(invalid.argmax())
+        rest = f" is {confidence[row]}; it must lie in [0, {100 if top is not confidence else 1}]"
+        if 1 < confidence[row] <= 100 and format.scores == "probabilities":
+            rest += ': for percentages, give scores="percent"'
+        raise RowError("confidence", row, rest)
+    spread: Floats = np.where(probs == 1, top[:, None], (1 - top[:, None]) / (K - 1))
+    spread[labels < 0] = np.nan
+    return spread
 
 
 def _cells(series: Any) -> list[Any]:
@@ -158,8 +224,8 @@ def _times(series: Any) -> Floats:
     nw = import_optional("narwhals")
     if series.dtype.is_numeric():
         return seconds(_numbers(series))
-    if isinstance(series.dtype, (nw.Datetime, nw.Date)):
-        dates: NDArray[np.datetime64] = series.to_numpy()
+    if isinstance(series.dtype, (nw.Datetime, nw.Date, nw.Duration)):
+        dates: NDArray[Any] = series.to_numpy()
         return seconds(dates)
     return seconds(_cells(series))
 
@@ -190,12 +256,11 @@ def group_starts(stream: Ints) -> Ints:
 
 def table_labels(rows: Rows) -> Ints | None:
     """Return the class indices of the column ``label``, if there is one."""
-    if "label" not in rows.frame.columns:
+    column = rows.layout.columns.get("label")
+    if column is None:
         return None
-    names = {name: k for k, name in enumerate(rows.classes)}
-    numbers = {k: k for k in names.values()}
-    if all(re.fullmatch(r"-?\d+", name) for name in names):
-        numbers = {int(name): k for name, k in names.items()}
-    numbers = {-1: -1} | numbers
-    known = numbers | {str(number): k for number, k in numbers.items()} | names
-    return class_indices(_cells(rows.frame["label"]), rows.classes, known)
+    return _class_indices(rows.frame[column], rows.classes, "label")
+
+
+def _class_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:
+    return factorized_indices(_factorize(series), classes, table_label_indices(classes), what)

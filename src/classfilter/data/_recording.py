@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._channel import Channels, correct
 from .._html import recording
-from .._typing import Array, Bools, Floats, Ints, Names, Weights
+from .._typing import Array, Bools, Classes, Floats, Ints, Names, Weights
 from .._validation import (
     Factorized,
     class_indices,
@@ -26,7 +26,8 @@ from .._validation import (
 from ..filters._base import Filter
 from ..filters._chain import FilterChain, unpack
 from ..filters._smoothing import smooth
-from ._frames import as_frame, group_starts, new_table, read_rows, table_classes, table_labels
+from ._format import TableFormat, matches
+from ._frames import group_starts, new_table, read_rows, table_labels
 from ._timestamps import group_and_sort, seconds
 
 
@@ -38,12 +39,14 @@ class Recording:
     ----------
     time : array_like (T,)
         The time of each row. Numbers are used as they are; their unit is that of a filter's
-        `gamma`. Datetimes (UTC where they have no zone) and ISO 8601 text with a zone become UNIX
-        seconds. Times may repeat, but not go back.
+        `gamma`. Datetimes, dates and ISO 8601 text become UNIX seconds, in UTC where they have no
+        zone; timedeltas become seconds. Times may repeat, but not go back.
     source : array_like of str (T,), or str
         The name of the classifier; one name stands for all rows.
-    probs : array_like (T, K)
-        Its output. A row of NaN is a missing observation.
+    probs : array_like (T, K) or (T,)
+        Its output. A row of NaN is a missing observation. Or its predicted classes, as names or as
+        indices; -1, None, NaN or an empty text where there is none. They are stored as one-hot
+        rows; how often they are right is for a `Channel`, which `tune` estimates.
     classes : iterable of K names, or int
         The classes, in the order of the columns of `probs`. Names become text.
     label : array_like (T,), optional
@@ -250,11 +253,18 @@ class Recording:
         return fresh, np.argsort(columns), (probs, self.weights(beta), self.dt)
 
     @classmethod
-    def from_table(cls, df: Any, *, sort: bool = False) -> Recording:
+    def from_table(
+        cls,
+        df: Any,
+        *,
+        sort: bool = False,
+        classes: Classes | None = None,
+        columns: Mapping[str, str] | None = None,
+        scores: str = "probabilities",
+    ) -> Recording:
         """Read one stream from a dataframe of pandas, Polars or PyArrow.
 
-        Its columns are ``time``, one ``p_<class>`` per class and, optionally, ``source`` and
-        ``label``; see `classfilter.data`.
+        The arguments are those of `recordings`.
 
         Examples
         --------
@@ -263,7 +273,8 @@ class Recording:
         >>> Recording.from_table(df)
         Recording(2 rows, classes ['rest', 'move'], sources ['default'])
         """
-        streams = recordings(df, sort=sort)
+        how: Any = {"classes": classes, "columns": columns, "scores": scores}
+        streams = recordings(df, sort=sort, **how)
         if len(streams) > 1:
             names = ", ".join(repr(name) for name in list(streams)[:5])
             raise ValueError(
@@ -271,7 +282,7 @@ class Recording:
                 "read them with recordings(), or keep the rows of one"
             )
         if not streams:
-            return cls([], [], [], table_classes(as_frame(df).columns))
+            return cls([], [], [], read_rows(df, TableFormat.of(**how)).classes)
         return next(iter(streams.values()))
 
     def to_table(self, kind: str = "polars") -> Any:
@@ -291,7 +302,14 @@ class Recording:
         return new_table(columns, kind, text=("source", "label"))
 
 
-def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
+def recordings(
+    df: Any,
+    *,
+    sort: bool = False,
+    classes: Classes | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+) -> dict[Any, Recording]:
     """Read the recording of every stream in a dataframe.
 
     Parameters
@@ -300,6 +318,13 @@ def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
         With the columns of `classfilter.data`.
     sort : bool, default False
         Put the rows of each stream in order of time.
+    classes : iterable of K names, or int, optional
+        The classes. By default those of the columns ``p_<class>``; of a column ``prediction``, the
+        labels that occur there and in ``label``, sorted.
+    columns : mapping of str to str, optional
+        The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
+    scores : {"probabilities", "logits", "percent"}
+        What the numbers of ``p_<class>`` and ``confidence`` are.
 
     Returns
     -------
@@ -317,7 +342,12 @@ def recordings(df: Any, *, sort: bool = False) -> dict[Any, Recording]:
     >>> {stream: len(rec) for stream, rec in recordings(df).items()}
     {'ann': 2, 'bob': 1}
     """
-    rows = read_rows(df)
+    rows = read_rows(df, TableFormat.of(classes, columns, scores))
+    if classes is not None and not matches(text_names(classes), rows.classes):
+        raise ValueError(
+            f"the table has the classes {list(rows.classes)}, but classes is {classes!r}; give "
+            "those of the columns p_<class>"
+        )
     label = table_labels(rows)
     names = np.array(rows.source.categories, np.str_)
     order, _ = group_and_sort(rows.time, rows.stream.codes, sort)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._optional import import_optional
 from ._files import file_suffix, reading
-from ._frames import table_classes
+from ._format import Layout, TableFormat
+from ._frames import as_frame, named_classes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +35,7 @@ class TableFile:
         The names of the columns.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, format: TableFormat | None = None) -> None:  # noqa: A002
         polars = import_optional("polars")
         self.path = Path(path)
         self.suffix = file_suffix(self.path)
@@ -49,11 +50,21 @@ class TableFile:
             else:
                 self._scan = polars.scan_ndjson(literal, infer_schema_length=None)
             self.columns: list[str] = self._scan.collect_schema().names()
+        self.format = format or TableFormat()
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where things are in the table."""
+        return self.format.layout(self.columns)
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """The classes that the columns name."""
-        return table_classes(self.columns)
+        """The classes; where only the labels tell, their columns are read."""
+        if self.layout.classes is not None:
+            return self.layout.classes
+        with reading(self.path):
+            labels = self._scan.select(self.layout.label_columns).unique()
+            return named_classes(as_frame(labels.collect(engine="streaming")), self.layout)
 
     @cached_property
     def rows(self) -> int:
@@ -64,11 +75,12 @@ class TableFile:
     @cached_property
     def stream_rows(self) -> dict[Any, int]:
         """The number of rows of each stream; the column ``stream`` is read to count them."""
-        if "stream" not in self.columns:
+        stream = self.layout.columns.get("stream")
+        if stream is None:
             return {None: self.rows} if self.rows else {}
         with reading(self.path):
-            counts = self._scan.group_by("stream").len().collect(engine="streaming")
-        return dict(zip(counts["stream"].to_list(), counts["len"].to_list(), strict=True))
+            counts = self._scan.group_by(stream).len(" rows").collect(engine="streaming")
+        return dict(zip(counts[stream].to_list(), counts[" rows"].to_list(), strict=True))
 
     def parts(self, whole: bool = False) -> Iterator[pl.DataFrame]:
         """Read the rows in order, part by part; at least one part, even without rows."""

@@ -180,10 +180,12 @@ def steps(rec: Recording) -> dict[str, Ints]:
         if here.size < times.size:
             missing = float(np.setdiff1d(times, here)[0])
             raise ValueError(
-                f"rec has no row of {name!r} at time {missing}; a replay needs every source at "
-                "every time: where nothing was recorded, give a row of NaN"
+                f"the recording has no row of {name!r} at time {missing}; a replay needs every "
+                "source at every time: where nothing was recorded, give a row of NaN"
             )
         if count.max(initial=1) > 1:
             twice = float(here[count.argmax()])
-            raise ValueError(f"rec has several rows of {name!r} at time {twice}; keep one of them")
+            raise ValueError(
+                f"the recording has several rows of {name!r} at time {twice}; keep one of them"
+            )
     return rows

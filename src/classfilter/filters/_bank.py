@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
+from pathlib import Path
 from threading import RLock, Thread
 from typing import Any, Generic
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -210,7 +212,7 @@ class Bank(Generic[FilterType]):
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
-        s, *columns, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
+        s, weights, times, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
         streams = np.atleast_1d(np.asarray(rows))
         if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
             raise ValueError(
@@ -218,7 +220,7 @@ class Bank(Generic[FilterType]):
                 f"number of each of the {len(s)} observations"
             )
         with self._lock:
-            out = _core.check_batch(len(s), self._single, s, *columns, None)
+            out = _core.check_batch(len(s), self._single, s, weights, times, None)
             outside = (streams < 0) | (streams >= len(self))
             if outside.any():
                 raise ValueError(
@@ -227,7 +229,7 @@ class Bank(Generic[FilterType]):
                 )
             used, codes = np.unique(streams, return_inverse=True)
             states = self._states[used]
-            weights, times = (np.broadcast_to(x, len(s)) for x in columns)
+            weights, times = (np.broadcast_to(x, len(s)) for x in (weights, times))
             order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
             StreamRunner(self._filter).run(
                 states,
@@ -283,21 +285,26 @@ class Bank(Generic[FilterType]):
 
     def restore(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            missing = {"format", "filter", "classes", "states"} - set(file.files)
-            if missing:
-                raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")
-            if int(file["format"]) != FORMAT:
-                raise ValueError(f"{path} has format {file['format']}; this version reads {FORMAT}")
-            if str(file["filter"]) != self._kind():
-                raise ValueError(f"{path} is of {file['filter']}, the bank of {self._kind()}")
-            if file["classes"].tolist() != self._names():
-                raise ValueError(
-                    f"{path} has the classes {file['classes'].tolist()}, the bank {self._names()}"
-                )
-            states = np.array(file["states"], order="C")
         try:
-            self._replace_states(states)
+            with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+                saved = {name: file[name] for name in file.files}
+        except (BadZipFile, EOFError, TypeError, ValueError):  # as NumPy meets other files
+            raise ValueError(
+                f"{path} is damaged, or not a saved bank; give a file that save wrote"
+            ) from None
+        missing = {"format", "filter", "classes", "states"} - set(saved)
+        if missing:
+            raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")
+        if int(saved["format"]) != FORMAT:
+            raise ValueError(f"{path} has format {saved['format']}; this version reads {FORMAT}")
+        if str(saved["filter"]) != self._kind():
+            raise ValueError(f"{path} is of {saved['filter']}, the bank of {self._kind()}")
+        if saved["classes"].tolist() != self._names():
+            raise ValueError(
+                f"{path} has the classes {saved['classes'].tolist()}, the bank {self._names()}"
+            )
+        try:
+            self._replace_states(np.array(saved["states"], order="C"))
         except ValueError as error:
             raise ValueError(f"{path} is damaged: {error}") from None
 

@@ -2,8 +2,9 @@
 
 A line is a JSON object with ``time``, one ``p_<class>`` per class and, where there are any,
 ``stream`` and ``source``, as in tables; other keys are left alone. Its result is the same text with
-``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. An invalid
-line is rejected by its number and changes nothing; the rest goes on.
+``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. Instead of
+them there may be a label, ``prediction``, where the classes are known. An invalid line is rejected
+by its number and changes nothing; the rest goes on.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .. import _core
 from .._channel import Channels, correct_source
 from .._signals import Signals
 from .._typing import Weights
-from .._validation import check_weight, class_order
+from .._validation import check_weight, class_order, table_label_indices
 from ..data._timestamps import parse_timestamp
 from ..filters._base import Filter
 from ._pipes import MAX_LINE, lines, write
@@ -66,6 +67,9 @@ def serve(
     errors: TextIO | None = None,
     state: Path | None = None,
     every: float = 1.0,
+    expire_after: float | None = None,
+    max_streams: int | None = None,
+    classes: tuple[str, ...] | None = None,
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
@@ -89,6 +93,12 @@ def serve(
         or just go on: in each stream, lines that it has already are skipped.
     every : float, default 1
         Minimum of seconds between checkpoints. Where these take long, they are further apart.
+    expire_after, max_streams : float, int, optional
+        When streams are dropped, as in `Tracker`. One that comes again begins anew; in a replay
+        too, where its lines from before are filtered again.
+    classes : tuple of str, optional
+        The classes of lines that have ``prediction``; needed unless a line before them, or the
+        checkpoint, has named all.
 
     Raises
     ------
@@ -114,7 +124,8 @@ def serve(
     log = errors or sys.stderr
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
-    live = _Live(make_filter, beta, channel or {}, state, every)
+    limits = {"expire_after": expire_after, "max_streams": max_streams}
+    live = _Live(make_filter, beta, channel or {}, state, every, limits, classes)
     number = filtered = rejected = 0
     with Signals() as signals:
         for batch in lines(source, signals, live.wait):
@@ -153,8 +164,10 @@ class _Live:
         channel: Channels,
         state: Path | None,
         every: float,
+        limits: dict[str, Any],
+        classes: tuple[str, ...] | None,
     ) -> None:
-        self._channel = channel
+        self._channel, self._limits, self._classes = channel, limits, classes
         named = beta if isinstance(beta, Mapping) else {}
         self._for_all = None if isinstance(beta, Mapping) else check_weight("beta", beta)
         self._weights = {name: check_weight(f"beta[{name!r}]", named[name]) for name in named}
@@ -164,7 +177,7 @@ class _Live:
         if state and not state.resolve().parent.is_dir():
             raise ValueError(f"{state} cannot be written; make its folder first")
         if state and state.exists():
-            self._use(resume(make_filter, state, every))
+            self._use(resume(make_filter, state, every, **limits))
 
     def wait(self) -> float | None:
         return self.streams.wait() if self.streams else None
@@ -191,7 +204,7 @@ class _Live:
         weight = self._weights.get(source) if type(source) is str else None
         if weight is None:
             weight = self._weight(row)
-        probs = self._take(row)
+        probs = self._take(row) if self._keys[0] in row else self._label(row)
         if not _NUMBERS.issuperset(map(type, probs)):
             _check_probs(self._keys, probs)
             probs = (math.nan,) * len(probs)
@@ -229,9 +242,12 @@ class _Live:
         """Check the keys of a line; a later line with the same keys needs no check."""
         columns = tuple(key[2:] for key in row if key.startswith("p_"))
         if "time" not in row:
-            raise _LineError("time is missing; give a number, or ISO 8601 text with a zone")
+            raise _LineError("time is missing; give a number, or ISO 8601 text")
+        if len(columns) < 2 and "prediction" in row:
+            columns = self._known_classes()
         if len(columns) < 2:
-            raise _LineError(f"has {len(columns)} keys p_<class>; give two or more, one per class")
+            hint = "give two or more, one per class, or prediction"
+            raise _LineError(f"has {len(columns)} keys p_<class>; {hint}")
         results = [key for key in (*(f"f_{name}" for name in columns), "class") if key in row]
         if results:
             raise _LineError(f"already has {short(results)}; drop or rename them first")
@@ -253,15 +269,35 @@ class _Live:
         _check_name(row)
         self._weight(row)
         keys = [f"p_{name}" for name in columns]
-        _check_probs(keys, tuple(row[key] for key in keys))
+        if keys[0] in row:
+            _check_probs(keys, tuple(row[key] for key in keys))
+        else:
+            _label_index(row, columns)
         if self.streams is None:
             fresh = self._make_filter(columns)
-            self._use(LiveStreams(fresh, columns, self._state, self._every))
+            self._use(LiveStreams(fresh, columns, self._state, self._every, **self._limits))
         elif set(columns) != set(self.streams.columns):
             raise ValueError(
                 f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
                 f"first line has {list(columns)}; give lines of the same classes, or another file"
             )
+
+    def _known_classes(self) -> tuple[str, ...]:
+        """Return the classes that a label may name."""
+        known = self.streams.columns if self.streams else self._classes
+        if known is None:
+            hint = "give p_<class> in the first line, or a filter with names (--config, --classes)"
+            raise _LineError(f"has prediction, but the classes are not known; {hint}")
+        return known
+
+    def _label(self, row: dict[str, Any]) -> tuple[float, ...]:
+        """Return the one-hot row of a label, in the filter's order of classes; NaN without one."""
+        assert self.streams is not None
+        k = _label_index(row, self.streams.columns)
+        if k < 0:
+            return (math.nan,) * len(self._keys)
+        key = f"p_{self.streams.columns[k]}"
+        return tuple(float(name == key) for name in self._keys)
 
     def _weight(self, row: dict[str, Any]) -> float:
         source = row.get("source", "default")
@@ -321,9 +357,20 @@ def _seconds(value: Any) -> float:
     except OverflowError:
         at = None
     if at is None or not math.isfinite(at):
-        hint = "give a finite number, or ISO 8601 text with a zone, such as 2024-05-01T08:00:00Z"
+        hint = "give a finite number, or ISO 8601 text such as 2024-05-01T08:00:00Z"
         raise _LineError(f"time is {short(value)}; {hint}")
     return at
+
+
+def _label_index(row: dict[str, Any], classes: tuple[str, ...]) -> int:
+    """Return the class index of a line's label, -1 where it is missing."""
+    label, known = row["prediction"], table_label_indices(classes)
+    if label is None or label == "":
+        return -1
+    if type(label) not in (str, int) or label not in known:
+        hint = f"the classes are {list(classes)}: give a name, or null where there is none"
+        raise _LineError(f"prediction is {short(label)}; {hint}")
+    return known[label]
 
 
 def _check_name(row: dict[str, Any]) -> None:

@@ -1,23 +1,36 @@
-"""Live streams: one filter per stream, and checkpoints of all of them."""
+"""Live streams of lines: a tracker, and checkpoints that know which lines they have."""
 
 from __future__ import annotations
 
-import math
 import time
 import zlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._checkpoint import SHARE, Checkpoint, SavedStream, filter_settings, read, require_same, write
-from .._settings import from_builtin, to_builtin
+import numpy as np
+
+from .._checkpoint import (
+    REMEDY,
+    SHARE,
+    Checkpoint,
+    SavedStream,
+    filter_settings,
+    read,
+    require_same,
+    write,
+)
 from .._typing import Array
 from ..filters._base import Filter
+from ..filters._stream_runner import pack_state
+from ._tracker import Tracker
+from ._tracker_rows import DEFAULT_SOURCE
 
 
 class LiveStreams:
-    """One filter per stream, made when its first row comes.
+    """A tracker whose checkpoints say which lines they have, so that these may come again.
 
     Parameters
     ----------
@@ -29,6 +42,8 @@ class LiveStreams:
         The file of the checkpoints. One that exists already is not read: see `resume`.
     every : float
         Minimum of seconds between two checkpoints.
+    expire_after, max_streams
+        As in `Tracker`.
 
     Examples
     --------
@@ -39,12 +54,24 @@ class LiveStreams:
     """
 
     def __init__(
-        self, fresh: Filter, columns: tuple[str, ...], path: Path | None = None, every: float = 1.0
+        self,
+        fresh: Filter,
+        columns: tuple[str, ...],
+        path: Path | None = None,
+        every: float = 1.0,
+        *,
+        expire_after: float | None = None,
+        max_streams: int | None = None,
     ) -> None:
+        self.tracker = Tracker(fresh, expire_after=expire_after, max_streams=max_streams)
         self.columns = columns
         self.skipped = 0
         self.fresh, self._path, self._every = fresh, path, every
-        self._streams: dict[Any, _Stream] = {}
+        # The CRC-32 of each row at the time of its stream's last row: one by slot, more by name.
+        self._tie = array("I")
+        self._more_ties: dict[Any, list[int]] = {}
+        # How often each tie of the file may still come again; until a stream's first new row.
+        self._replayed: dict[Any, Counter[int]] = {}
         self._changed = False
         self._due = time.monotonic() + every
 
@@ -56,25 +83,27 @@ class LiveStreams:
         It has the rows before the stream's time in the file and, at that time, those with the same
         bytes `row`, each as often as it came; until the first row of the stream that is new.
         """
-        stream = self._streams.get(name)
-        if stream is None:
-            stream = _Stream(self.fresh, at)
-        dt = at - stream.time
-        tie = 0 if self._path is None else zlib.crc32(row)
-        if stream.replayed is not None and (dt < 0 or (dt == 0 and stream.replayed[tie] > 0)):
-            if dt == 0:
-                stream.replayed[tie] -= 1
-            self.skipped += 1
-            return None
-        if not 0 <= dt < math.inf:
-            raise ValueError(_bad_time(at, stream.time))
-        filtered = stream.observe(probs, beta, dt)
-        stream.replayed = None
-        if dt > 0:
-            stream.time, stream.ties = at, [tie]
-        elif self._path is not None:
-            stream.ties.append(tie)
-        self._streams[name] = stream
+        tracker = self.tracker
+        if self._path is None:
+            return tracker._observe(name, at, DEFAULT_SOURCE, beta, probs)
+        tie, last = zlib.crc32(row), tracker._roster.last_time(name)
+        if name in self._replayed and last is not None:
+            ties = self._replayed[name]
+            if at < last or (at == last and ties[tie] > 0):
+                if at == last:
+                    ties[tie] -= 1
+                self.skipped += 1
+                return None
+        filtered = tracker._observe(name, at, DEFAULT_SOURCE, beta, probs)
+        self._replayed.pop(name, None)
+        if at == last:
+            self._more_ties.setdefault(name, []).append(tie)
+        else:
+            slot = tracker._slots[name]
+            if slot >= len(self._tie):
+                self._tie.extend([0] * (len(tracker._times) - len(self._tie)))
+            self._tie[slot] = tie
+            self._more_ties.pop(name, None)
         self._changed = True
         return filtered
 
@@ -90,48 +119,68 @@ class LiveStreams:
             return
         start = time.monotonic()
         try:
-            streams = [
-                SavedStream(name, s.time, s.ties, to_builtin(s.filter.state))
-                for name, s in self._streams.items()
-            ]
-            write(self._path, Checkpoint(filter_settings(self.fresh), self.columns, streams))
+            write(
+                self._path, Checkpoint(filter_settings(self.fresh), self.columns, self._streams())
+            )
             self._changed = False
         finally:
             end = time.monotonic()
             self._due = end + max(self._every, SHARE * (end - start))
 
+    def _streams(self) -> list[SavedStream]:
+        tracker = self.tracker
+        times, seen, states = tracker._times, tracker._roster.seen, tracker._bank._states
+        for known in (self._more_ties, self._replayed):  # of streams that were dropped
+            for name in [name for name in known if name not in tracker]:
+                del known[name]
+        slots: dict[Any, int] = tracker._slots
+        return [
+            SavedStream(
+                name,
+                times[slot],
+                [self._tie[slot], *self._more_ties.get(name, ())],
+                states[slot].tolist(),
+                None,
+                None if tracker.expire_after is None else seen[slot],
+            )
+            for name, slot in slots.items()
+        ]
 
-class _Stream:
-    __slots__ = ("filter", "observe", "replayed", "ties", "time")
-
-    def __init__(self, fresh: Filter, at: float) -> None:
-        self.filter = fresh.copy()
-        self.observe = self.filter.update
-        self.time = at
-        self.ties: list[int] = []
-        self.replayed: Counter[int] | None = None
-        """How often each tie of the file is still to come again; None after a new row."""
+    def _take(self, saved: list[SavedStream]) -> None:
+        """Take the streams of a file."""
+        if any(stream.seen is None for stream in saved):  # of a process whose streams never expired
+            saved = sorted(saved, key=lambda stream: stream.time)
+        start = self.tracker._bank._start
+        states = [pack_state(stream.state, start.dtype) for stream in saved]
+        times = np.array([stream.time for stream in saved], np.float64)
+        seen = np.array([s.time if s.seen is None else s.seen for s in saved], np.float64)
+        names = [stream.id for stream in saved]
+        self.tracker._roster.restore(
+            names, times, seen, np.array(states, start.dtype).reshape(len(saved), -1)
+        )
+        self._tie.extend(stream.ties[0] if stream.ties else 0 for stream in saved)
+        self._more_ties = {s.id: s.ties[1:] for s in saved if len(s.ties) > 1}
+        self._replayed = {stream.id: Counter(stream.ties) for stream in saved}
+        self.tracker._drop_old()
 
 
 def resume(
-    make_filter: Callable[[tuple[str, ...]], Filter], path: Path, every: float = 1.0
+    make_filter: Callable[[tuple[str, ...]], Filter],
+    path: Path,
+    every: float = 1.0,
+    *,
+    expire_after: float | None = None,
+    max_streams: int | None = None,
 ) -> LiveStreams:
     """Return the streams of a checkpoint, or raise and say why the filter cannot go on from it."""
     saved = read(path)
     fresh = make_filter(saved.columns)
     require_same(path, saved.filter, filter_settings(fresh), "filter")
-    streams = LiveStreams(fresh, saved.columns, path, every)
-    for name, at, ties, values, _ in saved.streams:
-        stream = streams._streams[name] = _Stream(fresh, at)
-        stream.filter.state = from_builtin(values, fresh.state)
-        stream.ties, stream.replayed = ties, Counter(ties)
+    limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
+    streams = LiveStreams(fresh, saved.columns, path, every, **limits)
+    try:
+        if saved.streams:
+            streams._take(saved.streams)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}; {REMEDY}") from None
     return streams
-
-
-def _bad_time(at: float, last: float) -> str:
-    if not math.isfinite(at):
-        return f"time is {at}; it must be finite: leave the line out"
-    return (
-        f"time is {at!r}, before {last!r}, that of the stream's last line; "
-        "put the lines of a stream in order of time"
-    )

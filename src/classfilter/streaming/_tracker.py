@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from os import PathLike
 from threading import RLock
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._channel import Channels, correct, correct_source
 from .._public import public
 from .._typing import Array, Floats, Weights
-from .._validation import check_weight, factorize, probabilities, row_weights
-from ..data._timestamps import group_and_sort, parse_timestamp, seconds
+from .._validation import check_weight, row_weights
 from ..filters._bank import Bank
 from ..filters._base import Filter
 from ..filters._chain import FilterChain, is_chain, unpack
 from ..policy import Policy
 from . import _tracker_file
+from ._roster import Roster
+from ._tracker_calls import Calls
+from ._tracker_rows import DEFAULT_SOURCE, take_rows, time_steps, to_seconds, update_stream_of
 
-DEFAULT_SOURCE = "default"
-SPARE = 64
-"""So many streams at least are made room for at once."""
+MAX_SOURCES = 1000
+"""Of one weight for all: so many sources are remembered, whatever names come."""
 
 
 class Tracker:
@@ -46,7 +46,9 @@ class Tracker:
     policy : Policy, optional
         Chooses which source to call next, for each stream by itself; see `next_source`.
     expire_after : float, optional
-        A stream without a row for longer than that, by the newest time of all streams, is dropped.
+        A stream is dropped when the newest time of all streams has gone on by more than that since
+        its last row. A step of more than that at once counts when a second stream confirms it, so
+        that one wrong clock drops nothing.
     max_streams : int, optional
         Where there are more, the stream whose last row came first is dropped.
 
@@ -76,34 +78,31 @@ class Tracker:
     ) -> None:
         if policy is None and is_chain(filter):
             policy = filter.policy
-        fresh, self._beta, channels = unpack(filter, beta, channel)
+        fresh, weights, channels = unpack(filter, beta, channel)
         if expire_after is not None and not 0 < expire_after < math.inf:
             raise ValueError(f"expire_after is {expire_after!r}; it must be positive and finite")
         if max_streams is not None and max_streams < 1:
             raise ValueError(f"max_streams is {max_streams!r}; it must be 1 or more")
-        self.expire_after, self.max_streams = expire_after, max_streams
+        self._expire_after, self._max_streams = expire_after, max_streams
         self._fresh = fresh.copy()
         self._fresh.reset()
         self._channel = {name: c for name, c in channels.items() if c is not None}
-        self._policy = None if policy is None else policy.copy()
+        self._policy = policy and policy.copy()
         if self._policy is not None:
             self._policy.reset()
-        self._weights: dict[Any, float] = {}
-        if isinstance(self._beta, dict) or hasattr(self._beta, "items"):
-            self._weights = {n: check_weight(f"beta[{n!r}]", w) for n, w in self._beta.items()}  # type: ignore[union-attr]
-            self._one_weight = None
+        self._weights: dict[str, float] = {}
+        if isinstance(weights, Mapping):
+            self._weights = {str(n): check_weight(f"beta[{n!r}]", w) for n, w in weights.items()}
+            self._beta: Weights = dict(self._weights)
         else:
-            self._one_weight = check_weight("beta", self._beta)
+            self._beta = check_weight("beta", weights)
+        # One that the same thread can take again: a signal's handler may use the tracker, too.
         self._lock = RLock()
-        self._clear()
-
-    def _clear(self) -> None:
         self._bank = Bank(self._fresh, 0)
-        self._slots: dict[Hashable, int] = {}  # the stream whose last row came first is first
-        self._times = array("d")
-        self._free: list[int] = []
-        self._newest = -math.inf
-        self._calls: dict[Hashable, _Calls] = {}
+        self._roster = Roster(self._bank, expire_after, max_streams)
+        self._slots, self._times = self._roster.slots, self._roster.times
+        self._update_stream = update_stream_of(self._fresh.copy())
+        self._calls: dict[Hashable, Calls] = {}
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -111,8 +110,18 @@ class Tracker:
         return self._fresh.classes
 
     @property
+    def expire_after(self) -> float | None:
+        """How much time without a row drops a stream."""
+        return self._expire_after
+
+    @property
+    def max_streams(self) -> int | None:
+        """The largest number of streams."""
+        return self._max_streams
+
+    @property
     def streams(self) -> list[Any]:
-        """The names of all streams; the one whose last row came first is first."""
+        """The names of all streams; where streams are dropped, the next one to go is first."""
         with self._lock:
             return list(self._slots)
 
@@ -144,40 +153,73 @@ class Tracker:
         ValueError
             Something is invalid; nothing has changed.
         """
-        at = time if type(time) is float else _seconds(time)
+        at = time if type(time) is float else to_seconds(time)
+        if source is None:
+            source = DEFAULT_SOURCE
         beta = self._weights.get(source)
         if beta is None:
             source, beta = self._weight(source)
         if source in self._channel:
             probs = self._corrected(source, probs)
+        return self._observe(stream, at, source, beta, probs)
+
+    def _observe(
+        self, stream: Hashable, at: float, source: str, beta: float, probs: ArrayLike
+    ) -> Array:
         with self._lock:
-            slots = self._slots
-            slot = slots.get(stream)
-            new = slot is None
-            dt = 0.0 if slot is None else at - self._times[slot]
-            if not 0 <= dt < math.inf or not -math.inf < at < math.inf:
-                raise ValueError(self._time_error(stream, at, slot))
+            slot = self._slots.get(stream)
             if slot is None:
-                slot = self._new_slot()
-            try:
-                estimate: Array = self._bank.update([probs], beta, dt, rows=[slot])[0]
-            except (ValueError, TypeError) as error:
-                if new:
-                    self._free.append(slot)
-                raise self._row_error(probs, beta, dt, error) from None
-            if not new:
-                del slots[stream]
-            slots[stream] = slot
+                return self._begin(stream, at, source, beta, probs)
+            dt = at - self._times[slot]
+            if not 0 <= dt < math.inf:
+                raise ValueError(self._roster.time_error(stream, at, slot))
+            if self._policy is None:
+                estimate = self._update_stream(self._bank._states, slot, probs, beta, dt)
+            else:
+                estimate = self._update_and_note(slot, stream, at, source, probs, beta, dt)
             self._times[slot] = at
-            if self._policy is not None:
-                self._note_call(stream, at, source, probs, estimate, dt)
-            self._newest = max(self._newest, at)
-            self._drop_old()
+            if self._roster.drops:
+                self._roster.see(stream, slot, at)
+                self._drop_old()
+        return estimate
+
+    def _begin(
+        self, stream: Hashable, at: float, source: str, beta: float, probs: ArrayLike
+    ) -> Array:
+        if not math.isfinite(at):
+            raise ValueError(f"time is {at}; it must be finite")
+        slot = self._roster.reserve(stream)
+        try:
+            estimate = self._update_and_note(slot, stream, at, source, probs, beta, 0.0)
+        except BaseException:
+            self._roster.release([slot])
+            raise
+        self._roster.see(stream, slot, at)
+        self._drop_old()
+        return estimate
+
+    def _update_and_note(
+        self, slot: int, stream: Hashable, at: float, source: str, probs: ArrayLike, beta: float,
+        dt: float,
+    ) -> Array:  # fmt: skip
+        """Update a stream and its policy, both or none."""
+        states = self._bank._states
+        if self._policy is None:
+            return self._update_stream(states, slot, probs, beta, dt)
+        before = states[slot].copy()
+        estimate = self._update_stream(states, slot, probs, beta, dt)
+        try:
+            calls = self._calls.get(stream) or Calls(self._policy, self._fresh.probs)
+            calls.note(source, at, probs, estimate, dt)
+        except BaseException:
+            states[slot] = before
+            raise
+        self._calls[stream] = calls
         return estimate
 
     def update_many(
         self,
-        streams: Sequence[Hashable],
+        streams: Sequence[Hashable] | NDArray[Any],
         times: ArrayLike,
         sources: ArrayLike | str | None,
         probs: ArrayLike,
@@ -187,75 +229,79 @@ class Tracker:
         It equals `update` for each row in turn, and is faster. An invalid row raises ValueError and
         nothing changes. Streams are dropped after all rows.
         """
-        names = list(streams)
-        t = seconds(times)
-        if sources is None or isinstance(sources, str):
-            sources = [sources or DEFAULT_SOURCE] * len(names)
-        source = factorize(np.asarray(sources, object).astype(str))
-        rows = probabilities(probs, tuple(map(str, self.classes)))
-        for label, count in (
-            ("times", len(t)),
-            ("sources", len(source.codes)),
-            ("probs", len(rows)),
-        ):
-            if count != len(names):
-                raise ValueError(
-                    f"{label} has {count} rows, streams {len(names)}; give one per row"
-                )
+        names, t, source, rows = take_rows(streams, times, sources, probs, self.classes)
         beta = row_weights(source, self._beta)
         observed = correct(rows, source, self._channel, self._fresh.probs.dtype)
+        if not names:
+            return np.empty((0, len(self.classes)), self._fresh.probs.dtype)
         number: dict[Hashable, int] = {}
         codes = np.array([number.setdefault(name, len(number)) for name in names], np.intp)
-        if not names:
-            return np.empty((0, len(self.classes)))
         with self._lock:
             known = [self._slots.get(name, -1) for name in number]
             last = np.array([self._times[slot] if slot >= 0 else np.nan for slot in known])
-            order, grouped = group_and_sort(t, codes, last=last)
-            dt = np.empty(len(t))
-            dt[order] = grouped
-            slots = [slot if slot >= 0 else self._new_slot() for slot in known]
+            dt = time_steps(t, codes, last, names)
+            slots: list[int] = []
+            new: list[int] = []
+            before = None
             try:
+                for name, slot in zip(number, known, strict=True):
+                    if slot < 0:
+                        slot = self._roster.reserve(name)
+                        new.append(slot)
+                    slots.append(slot)
+                before = None if self._policy is None else self._bank._states[slots]
                 estimates: Array = self._bank.run(observed, beta, dt, rows=np.array(slots)[codes])
-            except (ValueError, TypeError):
-                self._free += [s for s, slot in zip(slots, known, strict=True) if slot < 0]
+                if self._policy is not None:
+                    called = [source.categories[code] for code in source.codes.tolist()]
+                    columns = names, called, t.tolist(), observed, estimates, dt.tolist()
+                    self._note_calls(zip(*columns, strict=True))
+            except BaseException:
+                if before is not None:
+                    self._bank._states[slots] = before
+                self._roster.release(new)
                 raise
-            ends = {name: i for i, name in enumerate(names)}
-            for name in sorted(ends, key=ends.__getitem__):
-                self._slots.pop(name, None)
-                self._slots[name] = slots[number[name]]
-                self._times[slots[number[name]]] = t[ends[name]]
-            if self._policy is not None:
-                for i, name in enumerate(names):
-                    who = source.categories[source.codes[i]]
-                    self._note_call(name, t[i], who, observed[i], estimates[i], dt[i])
-            self._newest = max(self._newest, float(t.max()))
+            if self._roster.drops:
+                for name, code, at in zip(names, codes.tolist(), t.tolist(), strict=True):
+                    self._roster.see(name, slots[code], at)
+            else:
+                last[codes] = t  # of each stream, the last one stays
+                for name, slot, at in zip(number, slots, last.tolist(), strict=True):
+                    self._roster.see(name, slot, at)
             self._drop_old()
         return estimates
+
+    def _note_calls(self, rows: Iterable[tuple[Any, str, float, Array, Array, float]]) -> None:
+        """Take note of the calls of many rows, all or none."""
+        assert self._policy is not None
+        noted: dict[Hashable, Calls] = {}
+        for stream, source, at, observation, estimate, dt in rows:
+            calls = noted.get(stream)
+            if calls is None:
+                old = self._calls.get(stream)
+                calls = Calls(self._policy, self._fresh.probs) if old is None else old.copy()
+                noted[stream] = calls
+            calls.note(source, at, observation, estimate, dt)
+        self._calls.update(noted)
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
         if self._policy is None:
-            raise ValueError(
-                "the tracker has no policy; give one, such as policy.Periodic(every=12)"
-            )
-        at = time if type(time) is float else _seconds(time)
+            raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
+        at = time if type(time) is float else to_seconds(time)
         with self._lock:
             calls = self._calls.get(stream)
             if calls is None:
                 return self._policy.choose(self._fresh.probs, {})
-            since = {name: at - last for name, last in calls.last.items()}
-            return calls.policy.choose(calls.estimate, since)
+            return calls.next_source(at)
 
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""
         with self._lock:
-            return self._bank.filter(self._slot(stream))
+            return self._bank.filter(self._roster.slot(stream))
 
     def probs(self, stream: Hashable) -> Array:
         """Return the last estimate of a stream, (K,)."""
-        probs: Array = self.filter(stream).probs
-        return probs
+        return self.filter(stream).probs
 
     def label(self, stream: Hashable) -> Any:
         """Return the most probable class of a stream."""
@@ -264,36 +310,53 @@ class Tracker:
     def time(self, stream: Hashable) -> float:
         """Return the time of a stream's last row."""
         with self._lock:
-            return self._times[self._slot(stream)]
+            return self._times[self._roster.slot(stream)]
 
     def drop(self, streams: Iterable[Hashable]) -> None:
         """Forget streams."""
+        if isinstance(streams, str):
+            raise TypeError(f"streams is {streams!r}; give a list: [{streams!r}]")
+        names = dict.fromkeys(streams)
         with self._lock:
-            names = list(streams)
             for name in names:
-                self._slot(name)
+                self._roster.slot(name)
             for name in names:
-                self._forget(name)
+                self._roster.forget(name)
+                self._calls.pop(name, None)
 
     def expire(self, now: Any) -> list[Any]:
         """Forget the streams without a row for longer than `expire_after` before now; return them.
 
         `update` does it by the newest time of all streams; this is for when no rows come.
         """
+        if self._expire_after is None:
+            raise ValueError("the tracker has no expire_after; give it one")
+        at = now if type(now) is float else to_seconds(now)
+        if not math.isfinite(at):
+            raise ValueError(f"now is {at}; it must be finite")
         with self._lock:
-            self._newest = max(self._newest, now if type(now) is float else _seconds(now))
+            self._roster.newest = max(self._roster.newest, at)
             return self._drop_old()
 
+    def _drop_old(self) -> list[Any]:
+        dropped = self._roster.drop_old() if self._roster.drops else []
+        for name in dropped:
+            self._calls.pop(name, None)
+        return dropped
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Write settings and all streams to one file, complete or not at all; `load` reads it."""
+        """Write settings and all streams to one file, complete or not at all; `load` reads it.
+
+        Streams must be named by text, numbers, None, or tuples of them.
+        """
         with self._lock:
-            names, slots = list(self._slots), list(self._slots.values())
-            times = np.array([self._times[slot] for slot in slots])
-            states = self._bank._states[slots]
-            calls = {name: c.saved() for name, c in self._calls.items()}
+            slots = list(self._slots.values())
             saved = _tracker_file.Saved(
                 self._fresh, self._beta, self._channel, self._policy,
-                self.expire_after, self.max_streams, names, times, states, calls, self._newest,
+                self._expire_after, self._max_streams, list(self._slots),
+                np.array(self._times)[slots], np.array(self._roster.seen)[slots],
+                self._bank._states[slots], {name: c.saved() for name, c in self._calls.items()},
+                self._roster.newest,
             )  # fmt: skip
         _tracker_file.write(path, saved)
 
@@ -305,20 +368,20 @@ class Tracker:
             saved.filter, saved.beta, saved.channel, saved.policy,
             expire_after=saved.expire_after, max_streams=saved.max_streams,
         )  # fmt: skip
-        tracker._bank = Bank(tracker._fresh, len(saved.names))
-        tracker._bank._replace_states(saved.states)
-        tracker._slots = {name: i for i, name in enumerate(saved.names)}
-        tracker._times = array("d", saved.times.tolist())
-        tracker._newest = saved.newest
+        tracker._roster.restore(saved.names, saved.times, saved.seen, saved.states)
+        tracker._roster.newest = saved.newest
         for name, values in saved.calls.items():
             assert tracker._policy is not None
-            tracker._calls[name] = _Calls.restored(tracker._policy, values)
+            tracker._calls[name] = Calls.restored(tracker._policy, tracker._fresh.probs, values)
         return tracker
 
     def _weight(self, source: Any) -> tuple[str, float]:
-        name = DEFAULT_SOURCE if source is None else str(source)
-        if self._one_weight is not None:
-            return name, self._one_weight
+        """Return the name and the weight of a source that is not among the weights as it is."""
+        name = str(source)
+        if not isinstance(self._beta, Mapping):
+            if len(self._weights) < MAX_SOURCES:
+                self._weights[name] = self._beta
+            return name, self._beta
         if name not in self._weights:
             raise ValueError(
                 f"source is {name!r}, which has no weight; beta names {list(self._weights)}: add "
@@ -326,101 +389,11 @@ class Tracker:
             )
         return name, self._weights[name]
 
-    def _corrected(self, source: Any, probs: ArrayLike) -> Floats:
-        dtype = self._fresh.probs.dtype
-        row = np.asarray(probs, dtype)
-        _core.check_row(len(self.classes), row.tolist(), 1.0, 0.0)
+    def _corrected(self, source: str, probs: ArrayLike) -> Floats:
+        row = np.asarray(probs, self._fresh.probs.dtype)
+        _core.check_row(len(self.classes), row, 1.0, 0.0)
         corrected: Floats = correct_source(self._channel, source, row[None])[0]
         return corrected
-
-    def _row_error(self, probs: ArrayLike, beta: float, dt: float, error: Exception) -> Exception:
-        """Return the error as the filter's own update has it."""
-        try:
-            self._fresh.copy().update(probs, beta, dt)
-        except (ValueError, TypeError) as same:
-            return same
-        return error
-
-    def _time_error(self, stream: Hashable, at: float, slot: int | None) -> str:
-        if not math.isfinite(at) or slot is None:
-            return f"time is {at}; it must be finite"
-        return (
-            f"time is {at!r}, before {self._times[slot]!r}, that of the last row of stream "
-            f"{stream!r}; give the rows of a stream in order of time"
-        )
-
-    def _slot(self, stream: Hashable) -> int:
-        try:
-            return self._slots[stream]
-        except KeyError:
-            raise KeyError(
-                f"there is no stream {stream!r}; it had no row yet, or expired"
-            ) from None
-
-    def _new_slot(self) -> int:
-        if not self._free:
-            count = max(SPARE, len(self._bank) // 2)
-            self._free += reversed(self._bank.add(count))
-            self._times.extend([0.0] * count)
-        return self._free.pop()
-
-    def _forget(self, stream: Hashable) -> None:
-        slot = self._slots.pop(stream)
-        self._calls.pop(stream, None)
-        self._bank.reset([slot])
-        self._free.append(slot)
-
-    def _drop_old(self) -> list[Any]:
-        dropped = []
-        while self._slots:
-            first = next(iter(self._slots))
-            old = self.expire_after is not None and (
-                self._newest - self._times[self._slots[first]] > self.expire_after
-            )
-            if not old and (self.max_streams is None or len(self._slots) <= self.max_streams):
-                break
-            self._forget(first)
-            dropped.append(first)
-        return dropped
-
-    def _note_call(
-        self, stream: Hashable, at: float, source: Any, probs: ArrayLike, estimate: Array, dt: float
-    ) -> None:
-        calls = self._calls.get(stream)
-        if calls is None:
-            assert self._policy is not None
-            calls = self._calls[stream] = _Calls(self._policy.copy(), self._fresh.probs, {})
-        calls.policy.called(source, np.asarray(probs), calls.estimate, dt)
-        calls.estimate = estimate
-        calls.last[source] = at
-
-
-class _Calls:
-    """The policy of one stream, the last estimate, and when each source was called last."""
-
-    __slots__ = ("estimate", "last", "policy")
-
-    def __init__(self, policy: Policy, estimate: Array, last: dict[str, float]) -> None:
-        self.policy, self.estimate, self.last = policy, estimate, last
-
-    def saved(self) -> tuple[Any, list[float], dict[str, float]]:
-        return self.policy.state, self.estimate.tolist(), dict(self.last)
-
-    @classmethod
-    def restored(cls, policy: Policy, saved: tuple[Any, list[float], dict[str, float]]) -> _Calls:
-        fresh = policy.copy()
-        state, estimate, last = saved
-        fresh.state = type(fresh.state)(*state)
-        return cls(fresh, np.array(estimate), last)
-
-
-def _seconds(time: Any) -> float:
-    at = parse_timestamp(time)
-    if at is None:
-        raise ValueError(
-            f"time is {time!r}; give a number, a datetime, or ISO 8601 text with a zone"
-        )
-    return at
 
 
 public(Tracker)

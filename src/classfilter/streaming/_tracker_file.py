@@ -17,7 +17,7 @@ from .._settings import from_builtin, to_builtin, to_toml
 from .._typing import Array, Floats
 
 VERSION = 1
-_KEYS = ("version", "settings", "more", "streams", "times", "states")
+_KEYS = ("version", "settings", "more", "streams", "times", "seen", "states")
 
 
 class Saved(NamedTuple):
@@ -28,9 +28,9 @@ class Saved(NamedTuple):
     filter, beta, channel, policy, expire_after, max_streams
         As in `Tracker`.
     names : list
-        The streams; the one whose last row came first is first.
-    times : ndarray (N,)
-        The time of each one's last row.
+        The streams; where they are dropped, the next one to go is first.
+    times, seen : ndarray (N,)
+        The time of each one's last row, and what the newest time of all streams was then.
     states : ndarray (N, S)
         The state of each one's filter, as in a bank.
     calls : dict
@@ -48,6 +48,7 @@ class Saved(NamedTuple):
     max_streams: int | None
     names: list[Any]
     times: Floats
+    seen: Floats
     states: Array
     calls: dict[Any, Any]
     newest: float
@@ -55,14 +56,9 @@ class Saved(NamedTuple):
 
 def write(path: str | PathLike[str], saved: Saved) -> None:
     """Write a file; it appears complete or not at all."""
-    for name in saved.names:
-        if name is not None and type(name) not in (str, int):
-            raise TypeError(
-                f"stream {name!r} is a {type(name).__name__}; a tracker is saved with streams named "
-                "by text or whole numbers"
-            )
+    names = [_as_json(name) for name in saved.names]
     named = saved.beta if hasattr(saved.beta, "items") else None
-    calls = [[name, to_builtin(values)] for name, values in saved.calls.items()]
+    calls = [[_as_json(name), to_builtin(values)] for name, values in saved.calls.items()]
     more = {
         "beta": None if named is not None else saved.beta,
         "expire_after": saved.expire_after,
@@ -76,8 +72,9 @@ def write(path: str | PathLike[str], saved: Saved) -> None:
             version=VERSION,
             settings=to_toml(saved.filter, named, saved.channel, saved.policy),
             more=json.dumps(more),
-            streams=json.dumps(saved.names),
+            streams=json.dumps(names),
             times=saved.times,
+            seen=saved.seen,
             states=saved.states,
         )
 
@@ -103,18 +100,36 @@ def read(path: str | PathLike[str]) -> Saved:
         )
     settings = config.parse(str(content["settings"]))
     more = json.loads(str(content["more"]))
-    names = json.loads(str(content["streams"]))
-    times, states = content["times"], content["states"]
-    if not len(names) == len(times) == len(states):
+    names = [_from_json(name) for name in json.loads(str(content["streams"]))]
+    times, seen, states = content["times"], content["seen"], content["states"]
+    if not len(names) == len(times) == len(seen) == len(states):
         raise ValueError(f"{path} is damaged: its columns have unequal lengths")
     beta = settings.beta if more["beta"] is None else more["beta"]
     calls = {}
     if settings.policy is not None:
         pattern = settings.policy.state
         for name, (state, estimate, last) in more["calls"]:
-            calls[name] = from_builtin(state, pattern), estimate, last
+            calls[_from_json(name)] = from_builtin(state, pattern), estimate, last
     newest = float("-inf") if more["newest"] is None else more["newest"]
     return Saved(
         settings.filter, beta, settings.channel, settings.policy, more["expire_after"],
-        more["max_streams"], names, times, states, calls, newest,
+        more["max_streams"], names, times, seen, states, calls, newest,
     )  # fmt: skip
+
+
+def _as_json(name: Any) -> Any:
+    """Return the name of a stream as JSON has it: a list for a tuple."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if type(name) is tuple:
+        return [_as_json(part) for part in name]
+    if name is not None and type(name) not in (str, int, float, bool):
+        raise TypeError(
+            f"stream {name!r} is a {type(name).__name__}; a tracker is saved with streams named by "
+            "text, numbers, or tuples of them"
+        )
+    return name
+
+
+def _from_json(name: Any) -> Any:
+    return tuple(map(_from_json, name)) if type(name) is list else name

@@ -169,9 +169,7 @@ def estimate_model(rows: Rows, passes: Passes) -> EstimatedModel:
         predicted = np.diag(shares)
     transitions = transitions_from_counts(predicted, shares, pairs.interval, streams)
     prior = tempered(shares, PRIOR_POWER)
-    near = {
-        name: _channel_from_next(rows, i, prior) for i, name in enumerate(rows.sources) if i > 0
-    }
+    near = {name: channel_from_next(rows, i, prior) for i, name in enumerate(rows.sources) if i > 0}
     channel = {(name, "near"): c for name, c in near.items()}
     model = EstimatedModel(shares, prior, transitions, channel)
     if not near:
@@ -204,7 +202,7 @@ def sticky(model: EstimatedModel, floor: float = LOW_FLOOR) -> StickyFilter:
     )
 
 
-def _channel_from_next(rows: Rows, source: int, prior: Floats) -> Channel:
+def channel_from_next(rows: Rows, source: int, prior: Floats) -> Channel:
     """Return a source's channel from its last prediction before each one of the reference."""
     own = np.flatnonzero(rows.source == source)
     later = np.flatnonzero(rows.of_reference & ~rows.first)

@@ -106,8 +106,10 @@ class Tuned:
     def _from_file(cls, content: Config, path: str | PathLike[str]) -> Tuned:
         fresh, beta, channel, policy = content
         channels = {**dict.fromkeys(beta), **channel}
-        order = sorted(channels, key=lambda name: (name not in channel, beta.get(name, 1.0)))
-        reference = order[-1] if order else ""
+        # Of several, the first: a file names the reference first.
+        reference = max(
+            channels, key=lambda name: (name not in channel, beta.get(name, 1.0)), default=""
+        )
         explanation = f"As in {path}."
         return cls(
             beta, channels, reference, None, "nothing", [], explanation, fresh, policy=policy

@@ -24,6 +24,7 @@ from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
 from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain
 from ._folds import MIN_PREDICTIONS, as_list, count_predictions, find_reference, median_step
+from ._hard_labels import estimate_label_model, has_labels
 from ._memory import estimate_memory
 from ._model import EstimatedModel, agreement, estimate_model, mean_shares, tempered
 from ._objective import Objective, Progress
@@ -177,7 +178,9 @@ def prepare(
     counted = rows.of_reference if several or len(rows.sources) == 1 else rows.source >= 0
     if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
         return None
-    if several:
+    if several and has_labels(rows):
+        rows, model = estimate_label_model(rows, passes)
+    elif several:
         model = estimate_model(rows, passes)
     else:
         shares = mean_shares(rows.probs)

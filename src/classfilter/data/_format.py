@@ -1,0 +1,154 @@
+"""How a table is written: its classes, the names of its columns, and what its numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._scores import check_scores
+from .._typing import Classes
+from .._validation import is_missing, text_names
+from ..filters._base import Filter
+from ..filters._chain import FilterChain, unpack
+
+COLUMNS = ("time", "stream", "source", "label", "prediction", "confidence")
+"""The columns besides ``p_<class>``."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are in a table.
+
+    Attributes
+    ----------
+    columns : dict of str to str
+        The name that each column has in the table, by its name here.
+    classes : tuple of str or None
+        The classes, in the order of their columns; None where only the labels tell.
+    labels : bool
+        Whether predictions are labels in a column ``prediction``.
+    guessed : bool
+        Whether all columns ``p_<class>`` were taken as classes, for want of other knowledge.
+    """
+
+    columns: dict[str, str]
+    classes: tuple[str, ...] | None
+    labels: bool
+    guessed: bool = False
+
+    @property
+    def label_columns(self) -> list[str]:
+        """The columns of the table that name classes."""
+        return [self.columns[name] for name in ("prediction", "label") if name in self.columns]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """What is known about a table before it is read.
+
+    Attributes
+    ----------
+    classes : tuple of str, optional
+        The classes; by default those that the columns or the labels name.
+    columns : mapping of str to str
+        The name of a column in the table, by its name here, where they differ.
+    scores : str
+        What the numbers are: "probabilities", "logits" or "percent".
+    """
+
+    classes: tuple[str, ...] | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    scores: str = "probabilities"
+
+    @classmethod
+    def of(
+        cls,
+        classes: Classes | None,
+        columns: Mapping[str, str] | None = None,
+        scores: str = "probabilities",
+    ) -> TableFormat:
+        """Return a format, its arguments checked."""
+        columns = dict(columns or {})
+        for name in columns:
+            if name not in COLUMNS and not name.startswith("p_"):
+                raise ValueError(
+                    f"columns names {name!r}; it must be one of {', '.join(COLUMNS)} or p_<class>, "
+                    f'such as {{"time": "ts"}}'
+                )
+        return cls(None if classes is None else text_names(classes), columns, check_scores(scores))
+
+    @classmethod
+    def for_filter(
+        cls,
+        filter: Filter | FilterChain,  # noqa: A002
+        columns: Mapping[str, str] | None = None,
+        scores: str = "probabilities",
+    ) -> TableFormat:
+        """Return the format of a table for a filter, which gives the classes."""
+        f, _, _ = unpack(filter, None, None)
+        return cls.of(f.classes, columns, scores)
+
+    def layout(self, names: list[str]) -> Layout:
+        """Return where things are in a table with columns of these names."""
+        columns = self._by_name_here(names)
+        if "time" not in columns:
+            raise ValueError(
+                f'the table has no column time; it has {names}: name it, columns={{"time": ...}}'
+            )
+        probs = [name[2:] for name in columns if name.startswith("p_")]
+        known = self.classes
+        if known and not set(known) & set(probs) and known == _numbers(len(known)):
+            known = None  # a number of classes: by position
+        matched = known is not None and set(known) <= set(probs)
+        labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
+        if labels or "prediction" in self.columns:
+            return Layout(columns, self.classes, labels=True)
+        if len(probs) < 2:
+            raise ValueError(
+                "the table needs two or more columns p_<class>, one per class, or a column "
+                f'prediction with names of classes; it has {names}: name them, columns={{"p_walk": '
+                "...}"
+            )
+        if matched:
+            return Layout(columns, tuple(name for name in probs if name in set(known or ())), False)
+        return Layout(columns, text_names(probs), labels=False, guessed=True)
+
+    def _by_name_here(self, names: list[str]) -> dict[str, str]:
+        """Return the name in the table of each column, by its name here, in the table's order."""
+        for here, name in self.columns.items():
+            if name not in names:
+                raise ValueError(
+                    f"columns has {name!r} for {here}, which the table does not have; it has "
+                    f"{names}"
+                )
+        taken = set(self.columns.values())
+        free = {name: name for name in names if name not in taken}
+        both = free | dict(self.columns)
+        return dict(sorted(both.items(), key=lambda item: names.index(item[1])))
+
+
+def _numbers(K: int) -> tuple[str, ...]:
+    return tuple(map(str, range(K)))
+
+
+def matches(wanted: tuple[str, ...], classes: tuple[str, ...]) -> bool:
+    """Return whether a table has the classes that it should have, or their number."""
+    return set(wanted) == set(classes) or wanted == _numbers(len(classes))
+
+
+def label_classes(cells: Iterable[Any]) -> tuple[str, ...]:
+    """Return the classes that labels name: sorted, whole numbers by value."""
+    names = {_name(cell) for cell in cells if not is_missing(cell)}
+    whole = all(name.lstrip("-").isdigit() for name in names)
+    if len(names) < 2:
+        some = f"only the class {min(names)!r}" if names else "no class"
+        raise ValueError(f"column prediction names {some}; give the classes: classes=[...]")
+    in_order: list[str] = sorted(names, key=lambda name: (int(name) if whole else 0, name))
+    return text_names(in_order)
+
+
+def _name(cell: Any) -> str:
+    """Return the name that a label means: 2.0, of a column with missing labels, is 2."""
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell)) if whole else str(cell)

@@ -1,0 +1,140 @@
+"""Files with labels, scores and other names of columns, on the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import classfilter as cf
+from commands import rejected
+from conftest import Run
+
+RENAMED = ["--columns", "time=ts", "--columns", "p_walk=walk", "--columns", "p_sit=sit %"]
+DAY = {
+    "ts": [0.0, 5.0, 10.0],
+    "walk": [90.0, 40.0, 60.0],
+    "sit %": [10.0, 60.0, 40.0],
+    "p_value": ["?"] * 3,
+}
+LABELS = {"time": [0.0, 5.0, 10.0], "prediction": ["walk", "sit", ""]}
+
+
+def classes_of(path: str) -> list[str]:
+    return list(cf.read_table(path)["class"])
+
+
+def test_filter_with_columns_and_scores(run: Run) -> None:
+    cf.write_table(pl.DataFrame(DAY), "day.csv")
+    options = [*RENAMED, "--scores", "percent", "--classes", "walk,sit", "--half-life", "60s"]
+    code, _, err = run("filter", "day.csv", "-o", "out.csv", *options)
+    assert code == 0, err
+    plain = pl.DataFrame({"time": DAY["ts"], "p_walk": [0.9, 0.4, 0.6], "p_sit": [0.1, 0.6, 0.4]})
+    expected = cf.filter_table(plain, cf.DirichletFilter(["walk", "sit"], half_life=60.0))
+    got = cf.read_table("out.csv")
+    assert got["f_walk"].to_list() == pytest.approx(expected["f_walk"].to_list(), rel=1e-12)
+    assert run("plot", "out.csv", "-o", "day.png", *RENAMED, "--scores", "percent")[0] == 1
+    assert run("plot", "out.csv", "-o", "day.png", *options[:-2])[0] == 0
+
+
+def test_filter_labels(run: Run) -> None:
+    cf.write_table(pl.DataFrame(LABELS), "day.csv")
+    assert run("filter", "day.csv", "-o", "out.csv", "--quiet")[0] == 0
+    assert classes_of("out.csv") == ["walk", "sit", "sit"]
+    assert cf.read_table("out.csv").columns[2:] == ["f_sit", "f_walk", "class"]
+    f = cf.DirichletFilter(["walk", "run", "sit"], half_life=60.0)
+    f.save("walk.toml")
+    assert run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
+    assert cf.read_table("out.csv").columns[2:] == ["f_walk", "f_run", "f_sit", "class"]
+
+
+@pytest.mark.parametrize("command", ["tune", "compare", "policy"])
+def test_other_commands_read_the_same_files(command: str, run: Run) -> None:
+    day = cf.simulate("capture24", seed=0, hours=2.0)
+    df = day.recording(every=None if command == "policy" else 12).to_table()
+    cf.write_table(df, "plain.csv")
+    names = {"time": "ts", "source": "model", **{f"p_{c}": f"% {c}" for c in day.classes}}
+    renamed = df.rename(names).with_columns(pl.col("^% .*$") * 100)
+    cf.write_table(renamed, "renamed.csv")
+    options = [f"--columns={name}={column}" for name, column in names.items()]
+    out = ["-o", "out.toml"] if command == "tune" else []
+    code, expected, err = run(command, "plain.csv", *out, "--quiet")
+    assert code == 0, err
+    code, got, err = run(command, "renamed.csv", *out, "--quiet", *options, "--scores", "percent")
+    assert (code, got) == (0, expected), err
+
+
+def test_stream_labels(tmp_path: Path) -> None:
+    lines = b'{"time": 0, "prediction": "walk"}\n{"time": 5, "prediction": "fly"}\n'
+    command = [sys.executable, "-m", "classfilter", "stream", "--classes", "walk,sit"]
+    done = subprocess.run(command, input=lines, capture_output=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 3
+    assert done.stdout.endswith(b'"class":"walk"}\n')
+    assert done.stderr.startswith(b"line 2: prediction is 'fly'; the classes are ['walk', 'sit']")
+
+
+def test_without_settings_it_says_what_it_uses(run: Run) -> None:
+    cf.write_table(pl.DataFrame(LABELS), "day.csv")
+    note = "DirichletFilter(['sit', 'walk'], gamma=0.9, estimate='mode'), all sources with weight 1"
+    assert note in run("filter", "day.csv", "-o", "out.csv")[2]
+    for options in (["--quiet"], ["--gamma", "0.9"], ["--beta", "1"]):
+        assert note not in run("filter", "day.csv", "-o", "out.csv", *options)[2]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".ndjson"])
+def test_a_file_is_filtered_in_place_and_again(suffix: str, run: Run) -> None:
+    """In one step: an error leaves it as it was."""
+    day = f"day{suffix}"
+    cf.write_table(pl.DataFrame(LABELS), day)
+    assert run("filter", day, "-o", day, "--gamma", "0.5", "--quiet")[0] == 0
+    once = cf.read_table(day)
+    assert run("filter", day, "-o", day, "--gamma", "0.99", "--quiet")[0] == 0
+    again = cf.read_table(day)
+    assert again.columns == once.columns
+    assert again["f_walk"].to_list() != once["f_walk"].to_list()
+    cf.write_table(pl.DataFrame(LABELS | {"time": [0.0, 5.0, 4.0]}), day)
+    rejected(run, "filter", day, "-o", day)
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "message"),
+    [
+        ({"time": [0.0, 5.0, 4.0]}, ["filter"], "in order of time, or give --sort"),
+        ({"time": [0.0, 5.0, 4.0]}, ["tune"], "in order of time, or give --sort"),
+        ({"p_a": [1.0, 2.0, 1.0], "p_b": [-1.0] * 3}, ["filter"], "logits, give --scores logits"),
+        ({"p_a": [40.0] * 3, "p_b": [60.0] * 3}, ["filter"], "percentages: give --scores percent"),
+        ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "not all are, give --classes NAMES"),
+        ({}, ["filter", "--columns", "time=ts"], "columns has 'ts' for time, which the table does"),
+        ({}, ["plot", "--from", "noon"], "--from is 'noon'; give a number, a datetime"),
+        ({}, ["plot", "--to", "noon"], "--to is 'noon'; give a number, a datetime"),
+        ({"prediction": ["walk"] * 3}, ["filter"], "only the class 'walk'; give the classes: --cl"),
+    ],
+)
+def test_errors_are_in_words_of_the_command_line(
+    changed: dict[str, list[object]], arguments: list[str], message: str, run: Run
+) -> None:
+    cf.write_table(pl.DataFrame(LABELS | changed), "day.csv")
+    out = {"plot": "out.png", "tune": "out.toml"}.get(arguments[0], "out.csv")
+    command, *options = arguments
+    assert message in rejected(run, command, "day.csv", "-o", out, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--columns", "ts"], "'ts' is not NAME=COLUMN, such as time=ts"),
+        (["--scores", "odds"], "'odds' is not one of 'probabilities', 'logits', 'percent'"),
+        (["--classes", "walk"], "'walk' is not a list of names, such as walk,sit"),
+        (["--classes", "a,b", "--config", "walk.toml"], "--classes and --config name different"),
+    ],
+)
+def test_usage(options: list[str], message: str, run: Run) -> None:
+    cf.DirichletFilter(["walk", "sit"]).save("walk.toml")
+    cf.write_table(pl.DataFrame(LABELS), "day.csv")
+    code, _, err = run("filter", "day.csv", "-o", "out.csv", *options)
+    assert code == 2
+    assert message in " ".join(err.replace(os.linesep, " ").split())

@@ -1,0 +1,119 @@
+"""Columns of other names, and columns that look like classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import classfilter as cf
+from example_tables import BETA, FILES, KINDS, column, columns, names_of, walk_sit
+
+NAMES = {
+    "time": "ts",
+    "stream": "user",
+    "source": "model",
+    "label": "y",
+    "p_walk": "walk_prob",
+    "p_sit": "sit",
+}
+
+
+def table() -> dict[str, Any]:
+    return columns(stream=["007", "8", "007"], label=["sit", None, "walk"])
+
+
+def renamed() -> dict[str, Any]:
+    """The table with other names, and one of its names for something else."""
+    return {NAMES[name]: cells for name, cells in table().items()} | {"time": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dataframes(kind: str) -> None:
+    df, plain = KINDS[kind](renamed()), KINDS[kind](table())
+    for function in (cf.filter_table, cf.smooth_table):
+        out = function(df, walk_sit(), BETA, columns=NAMES)
+        assert names_of(out) == [*renamed(), "f_walk", "f_sit", "class"]
+        assert column(out, "f_walk") == column(function(plain, walk_sit(), BETA), "f_walk")
+    streams, expected = cf.recordings(df, columns=NAMES), cf.recordings(plain)
+    assert list(streams) == ["007", "8"]
+    for name, rec in streams.items():
+        for attribute in ("time", "source", "probs", "label"):
+            got, wanted = getattr(rec, attribute), getattr(expected[name], attribute)
+            assert got.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("suffix", FILES)
+@pytest.mark.parametrize("lag", [0, 1, None])
+def test_files(suffix: str, lag: int | None, tmp_path: Path) -> None:
+    day, out = tmp_path / f"day{suffix}", tmp_path / "out.parquet"
+    cf.write_table(pl.DataFrame(renamed()), day)
+    cf.filter_file(day, out, walk_sit(), BETA, columns=NAMES, lag=lag)
+    expected = cf.smooth_table(pl.DataFrame(table()), walk_sit(), BETA, lag=lag)
+    assert cf.read_table(out)["f_walk"].to_list() == expected["f_walk"].to_list()
+    assert cf.read_table(day, columns=NAMES)["user"].to_list() == ["007", "8", "007"]
+
+
+def test_a_column_of_labels_by_another_name() -> None:
+    df = pd.DataFrame(columns() | {"said": ["walk", "sit", "sit"]})
+    rec = cf.Recording.from_table(df, columns={"prediction": "said"}, classes=["walk", "sit"])
+    assert rec.probs.tolist() == [[1, 0], [0, 1], [0, 1]]
+
+
+def test_a_column_that_is_no_class_of_the_filter_stays_out() -> None:
+    df = pd.DataFrame(columns() | {"p_value": [0.01, 0.2, 0.7]})
+    out = cf.filter_table(df, walk_sit())
+    assert (
+        out["f_sit"].tolist()
+        == cf.filter_table(pd.DataFrame(columns()), walk_sit())["f_sit"].tolist()
+    )
+    assert cf.Recording.from_table(df, classes=["sit", "walk"]).classes == ("walk", "sit")
+    with pytest.raises(
+        ValueError, match=r"the columns \['p_walk', 'p_sit', 'p_value'\] were taken"
+    ):
+        cf.recordings(df)
+
+
+def test_a_class_that_the_filter_lacks_is_named() -> None:
+    cells = {"p_walk": [0.5] * 3, "p_sit": [0.2] * 3, "p_run": [0.3] * 3}
+    with pytest.raises(ValueError, match=r"sums to 0.7.*\['p_run'\] are not classes of the filter"):
+        cf.filter_table(pd.DataFrame(columns(**cells)), walk_sit())
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        (
+            {"columns": {"when": "ts"}},
+            r"columns names 'when'; it must be one of time, stream, .*, ",
+        ),
+        ({"columns": {"time": "ts"}}, r"columns has 'ts' for time, which the table does not have"),
+        (
+            {"classes": ["walk", "run"]},
+            r"has the classes \['walk', 'sit'\], but classes is \['walk",
+        ),
+        ({"classes": 3}, r"has the classes \['walk', 'sit'\], but classes is 3"),
+    ],
+)
+def test_errors(how: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        cf.recordings(pd.DataFrame(columns()), **how)
+
+
+def test_a_missing_time_says_how_to_name_it() -> None:
+    df = pd.DataFrame(columns(time=None, ts=[0, 1, 2]))
+    with pytest.raises(ValueError, match=r'no column time; it has \[.*: name it, columns=\{"time"'):
+        cf.recordings(df)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_replaced_when_a_table_is_filtered_again(kind: str) -> None:
+    once = cf.filter_table(KINDS[kind](columns()), walk_sit(half_life=1.0))
+    again = cf.filter_table(once, walk_sit(half_life=100.0))
+    fresh = cf.filter_table(KINDS[kind](columns()), walk_sit(half_life=100.0))
+    assert names_of(again) == names_of(fresh)
+    assert column(again, "f_walk") == column(fresh, "f_walk") != column(once, "f_walk")
+    assert column(again, "class") == column(fresh, "class")

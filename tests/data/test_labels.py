@@ -1,0 +1,128 @@
+"""Labels in place of probabilities: the same results as with one-hot rows written by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import classfilter as cf
+from example_tables import FILES, KINDS, NAN, column, walk_sit
+
+LABELS = ["walk", "sit", None, "walk"]
+ONE_HOT = [[1.0, 0.0], [0.0, 1.0], [NAN, NAN], [1.0, 0.0]]
+SOURCES = ["a", "b", "a", "b"]
+CHANNEL = {"a": cf.Channel([[6, 4], [3, 7]]), "b": cf.Channel([[9, 1], [2, 8]])}
+
+
+def table(labels: Any = LABELS, **more: Any) -> dict[str, Any]:
+    return {"time": [0.0, 5.0, 6.0, 9.0], "source": SOURCES, "prediction": labels, **more}
+
+
+def by_hand() -> Any:
+    """Filter the one-hot rows in a loop."""
+    f, rows = walk_sit(half_life=30.0), []
+    for probs, source, dt in zip(ONE_HOT, SOURCES, (0.0, 5.0, 1.0, 3.0), strict=True):
+        rows.append(f.update(CHANNEL[source].apply(probs), dt=dt))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS,
+        [0, 1, -1, 0],
+        [0, 1, None, 0],
+        np.array([0, 1, -1, 0]),
+        np.array([0.0, 1.0, NAN, 0.0]),
+        ["walk", "sit", "", "walk"],
+        pd.Series(["walk", "sit", None, "walk"]),
+        pd.Series(["walk", "sit", pd.NA, "walk"], dtype="string"),
+        pd.Series([0, 1, pd.NA, 0], dtype="Int64"),
+        pd.Categorical(["walk", "sit", None, "walk"]),
+    ],
+    ids=lambda labels: f"{type(labels).__name__} {getattr(labels, 'dtype', '')}",
+)
+def test_a_recording_of_labels_has_one_hot_rows(labels: Any) -> None:
+    rec = cf.Recording([0, 5, 6, 9], SOURCES, labels, ["walk", "sit"])
+    np.testing.assert_array_equal(rec.probs, ONE_HOT)
+    P = rec.run(walk_sit(half_life=30.0), channel=CHANNEL)
+    assert P.tobytes() == by_hand().tobytes()
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        (["walk", "fly"], "probs in row 1 is 'fly'; the classes are ['walk', 'sit']: give a name"),
+        ([0, 2], "probs in row 1 is 2; the classes are ['walk', 'sit']: give a name, an index fr"),
+        ([0.5, 0.2], "probs in row 0 has 1 entries, but there are 2 classes"),
+    ],
+)
+def test_an_unknown_label_names_the_row_and_the_classes(labels: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
+        cf.Recording([0, 1], "a", labels, ["walk", "sit"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("labels", [LABELS, [0, 1, None, 0], ["0", "1", "", "0"]])
+def test_a_column_prediction(kind: str, labels: Any) -> None:
+    out = cf.filter_table(KINDS[kind](table(labels)), walk_sit(half_life=30.0), channel=CHANNEL)
+    P = np.stack([column(out, "f_walk"), column(out, "f_sit")], axis=1)
+    assert P.tobytes() == by_hand().tobytes()
+    smoothed = cf.smooth_table(KINDS[kind](table(labels)), walk_sit(half_life=30.0))
+    rec = cf.Recording([0, 5, 6, 9], SOURCES, ONE_HOT, ["walk", "sit"])
+    expected = rec.smooth(walk_sit(half_life=30.0))
+    np.testing.assert_array_equal(column(smoothed, "f_walk"), expected[:, 0])
+
+
+@pytest.mark.parametrize("suffix", FILES)
+def test_a_file_with_labels(suffix: str, tmp_path: Path) -> None:
+    """In parts of one row, so that no part has all classes."""
+    path, out = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
+    cf.write_table(KINDS["polars"](table()), path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("classfilter.data._table_file.ROWS_AT_ONCE", 1)
+        cf.filter_file(path, out, walk_sit(half_life=30.0), channel=CHANNEL)
+    df = cf.read_table(out)
+    P = np.stack([df["f_walk"].to_numpy(), df["f_sit"].to_numpy()], axis=1)
+    np.testing.assert_allclose(P, by_hand(), rtol=1e-15)
+
+
+def test_classes_of_labels_are_those_that_occur_unless_given() -> None:
+    df = pd.DataFrame(table(label=["walk", "sleep", "walk", None]))
+    rec = cf.Recording.from_table(df)
+    assert rec.classes == ("sit", "sleep", "walk")
+    np.testing.assert_array_equal(rec.probs.argmax(axis=1)[[0, 1, 3]], [2, 0, 2])
+    assert rec.label is not None
+    assert rec.label.tolist() == [2, 1, 2, -1]
+    assert cf.Recording.from_table(df, classes=["walk", "sit", "sleep"]).classes[0] == "walk"
+    numbers = pd.DataFrame(table([2, 10, None, 2]))  # floats, beside the missing one
+    assert cf.Recording.from_table(numbers).classes == ("2", "10")
+    given = cf.Recording.from_table(pd.DataFrame(table([0, 1, None, 0])), classes=["walk", "sit"])
+    np.testing.assert_array_equal(given.probs, ONE_HOT)
+
+
+def test_probabilities_go_before_labels() -> None:
+    df = pd.DataFrame(table(p_walk=[0.3] * 4, p_sit=[0.7] * 4))
+    assert cf.Recording.from_table(df).probs.tolist() == [[0.3, 0.7]] * 4
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        (["walk", "fly", None, "sit"], "prediction in row 1 is 'fly'; the classes are ['walk'"),
+        ([0, 1, None, 7], "prediction in row 3 is 7.0; the classes are ['walk', 'sit']"),
+    ],
+)
+def test_an_unknown_label_in_a_table(labels: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
+        cf.filter_table(pd.DataFrame(table(labels)), walk_sit())
+
+
+def test_labels_of_one_class_need_the_others() -> None:
+    with pytest.raises(ValueError, match="names only the class 'walk'; give the classes: classes="):
+        cf.recordings(pd.DataFrame(table(["walk"] * 4)))
