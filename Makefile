@@ -38,8 +38,8 @@ bench: .venv/dev
 embedded: .venv/test toolchain
 	$(BIN)/python -m tests.emulated $(CLASSES)
 
-# The package for JavaScript: the core as WebAssembly, by Debian's clang and lld. Rows are short, so the code that fills vector
-# registers (CF_BLOCK, CF_LANES) only makes it large.
+# The package for JavaScript: the core as WebAssembly, by Debian's clang and lld. Small first: rows are short, and code that
+# fills vector registers (CF_BLOCK, CF_LANES) is several times as large for little.
 js: js/dist/wasm.js
 
 js/dist/wasm.js: Makefile $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)

@@ -145,6 +145,9 @@ export class Channel {
   apply(probs: Numbers | readonly (number | null)[]): Numbers;
 }
 
+/** Softmax of one row of logits, divided by a temperature; a row of NaN, a missing observation, stays NaN. */
+export function softmax(scores: Row, temperature?: number): Float64Array;
+
 /** Which classifier to call next. */
 export interface Policy {
   readonly strong: string;

@@ -106,12 +106,13 @@ function drawSoon() {
 
 function toToml() {
   const { kind, halfLife, floor, beta } = settings();
+  const decay = kind === "sticky" ? "stay" : "gamma"; // as the filter has it, to the bit
   const text = (value) => JSON.stringify(String(value)).replaceAll("\u007f", "\\u007f");
   const weights = [...beta].map(([source, weight]) => `${text(source)} = ${weight.toFixed(2)}`);
   const number = (value) => (Number.isInteger(value) ? `${value}.0` : String(value).replace("e+", "e"));
   return [
     `classes = [${table.classes.map(text).join(", ")}]`, `filter = "${kind}"`, "", "[options]",
-    `half_life = ${number(halfLife)}`, `floor = ${number(floor)}`, "", "[beta]", ...weights, "",
+    `${decay} = ${number(result.filter.options[decay])} # half-life ${halfLife}`, `floor = ${number(floor)}`, "", "[beta]", ...weights, "",
   ].join("\n");
 }
 

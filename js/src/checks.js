@@ -4,6 +4,17 @@ import { float, repr } from "./text.js";
 
 const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
 const NOT_CONVERGED = 14;
+const INVALID = {
+  [STATUS.PROBS_NEGATIVE]: {
+    test: (p) => p < 0,
+    rest: "; a probability must not be negative: logits need softmax",
+  },
+  [STATUS.PROBS_INFINITE]: { test: (p) => p > 1e30, rest: "; a probability must be finite" },
+  [STATUS.PROBS_SOME_NAN]: {
+    test: Number.isNaN,
+    rest: " while other entries of the row are not; a missing observation is a row of NaN only",
+  },
+};
 export const BAD_DT = STATUS.BAD_DT;
 export const BAD_STATE = 18;
 
@@ -162,31 +173,24 @@ export function rowError(status, row, probs, beta, dt) {
     );
   }
   if (status === STATUS.BAD_DT) {
-    return new RangeError(
-      `dt${place} is ${float(dt)}; it must be finite and not negative: put the observations in order of time`,
-    );
+    const rest =
+      dt < 0
+        ? "it must not be negative: put the observations in order of time"
+        : "it must lie in [0, 1e30]: give the time since the last observation";
+    return new RangeError(`dt${place} is ${float(dt)}; ${rest}`);
   }
   if (status === STATUS.PROBS_SUM) {
     const sum = float(probs.reduce((total, p) => total + p, 0));
-    const rest = "it must be within 0.05 of 1: normalise it (scores and logits need a softmax first)";
+    const rest = "it must be within 0.05 of 1: normalise it (logits need softmax, percentages a division by 100)";
     return new RangeError(`probs${place} sums to ${sum}; ${rest}`);
   }
-  const invalid = {
-    [STATUS.PROBS_NEGATIVE]: (p) => p < 0,
-    [STATUS.PROBS_INFINITE]: (p) => p > 1e30,
-    [STATUS.PROBS_SOME_NAN]: (p) => Number.isNaN(p),
-  }[status];
+  const invalid = INVALID[status];
   if (invalid === undefined) {
     const text = `${message(status)}${place}`;
     return status === NOT_CONVERGED ? new Error(text) : new RangeError(text);
   }
-  const k = probs.findIndex(invalid);
-  const entry = `probs[${row === undefined ? k : `${row}, ${k}`}] is ${float(probs[k])}`;
-  return new RangeError(
-    status === STATUS.PROBS_SOME_NAN
-      ? `${entry} while other entries of the row are not; a missing observation is a row of NaN only`
-      : `${entry}; a probability must be finite and not negative`,
-  );
+  const k = probs.findIndex(invalid.test);
+  return new RangeError(`probs[${row === undefined ? k : `${row}, ${k}`}] is ${float(probs[k])}${invalid.rest}`);
 }
 
 /** Raise for a row that no filter would take. */

@@ -2,5 +2,6 @@ export { Channel } from "./channel.js";
 export { load } from "./config.js";
 export { DirichletFilter } from "./dirichlet.js";
 export { Adaptive, Periodic } from "./policy.js";
+export { softmax } from "./scores.js";
 export { StickyFilter } from "./sticky.js";
 export { Tracker } from "./tracker.js";

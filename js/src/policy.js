@@ -27,7 +27,7 @@ export class Periodic {
   choose(probs, since = {}) {
     const due =
       this.every === undefined
-        ? (since[this.strong] ?? Infinity) >= this.seconds * (1 - ROUNDING)
+        ? timeSince(since, this.strong) >= this.seconds * (1 - ROUNDING)
         : this.#steps === 0 || this.#steps >= this.every;
     return due ? this.strong : this.weak;
   }
@@ -113,7 +113,7 @@ export class Adaptive {
 
   /** The source to call now; nothing changes. `since` is the time since the last call of each source. */
   choose(probs, since = {}) {
-    const time = checkNumber("since", since[this.strong] ?? Infinity);
+    const time = checkNumber("since", timeSince(since, this.strong));
     const estimate = vector("probs", probs, this.#type);
     const [block, stateAt, probsAt, strongAt] = this.#place(estimate);
     const status = this.#call.choose(block, stateAt, estimate.length, probsAt, time, strongAt);
@@ -191,6 +191,11 @@ function defaultMaxGap(budget, minGap, maxGap) {
     );
   }
   return steps;
+}
+
+/** The time since the last call of a source; infinite if there was none. */
+function timeSince(since, source) {
+  return Object.hasOwn(since, source) ? since[source] : Infinity;
 }
 
 function checkWithin(name, value, low, high) {

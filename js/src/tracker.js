@@ -62,7 +62,7 @@ export class Tracker {
   /** Observe one row; return the estimate of its stream. An error leaves everything as it was. */
   update(stream, time, source, probs) {
     const at = seconds(time);
-    const name = source ?? DEFAULT_SOURCE;
+    const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
     const observed = this.#channel.has(name) ? this.#corrected(name, probs) : probs;
     const known = this.#streams.get(stream);
@@ -113,6 +113,7 @@ export class Tracker {
 
   /** Forget streams. */
   drop(streams) {
+    if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
     const names = [...streams];
     names.forEach((name) => this.#entry(name));
     names.forEach((name) => this.#streams.delete(name));
@@ -120,7 +121,10 @@ export class Tracker {
 
   /** Forget the streams without a row for longer than `expireAfter` before now; return them. */
   expire(now) {
-    this.#newest = Math.max(this.#newest, seconds(now));
+    if (this.expireAfter === undefined) throw new RangeError("the tracker has no expireAfter; give it one");
+    const at = seconds(now);
+    if (!Number.isFinite(at)) throw new RangeError(`now is ${float(at)}; it must be finite`);
+    this.#newest = Math.max(this.#newest, at);
     return this.#dropOld();
   }
 
@@ -170,9 +174,10 @@ function seconds(time) {
 }
 
 function timeError(stream, at, known) {
-  if (!Number.isFinite(at) || known === undefined) return new RangeError(`time is ${float(at)}; it must be finite`);
+  if (!Number.isFinite(at)) return new RangeError(`time is ${float(at)}; it must be finite`);
+  const where = at < known.time ? "before" : "too long after";
   return new RangeError(
-    `time is ${float(at)}, before ${float(known.time)}, that of the last row of stream ${repr(stream)}; ` +
+    `time is ${float(at)}, ${where} ${float(known.time)}, that of the last row of stream ${repr(stream)}; ` +
       "give the rows of a stream in order of time",
   );
 }

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import rejected
-from conftest import Run
 
 import classfilter as cf
 from classfilter._settings import save
 from classfilter.config import Config, _toml
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive, Periodic
+from commands import rejected
+from conftest import Run
 
 CHAIN = [[0.9, 0.08, 0.02], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
 

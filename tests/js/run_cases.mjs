@@ -1,6 +1,6 @@
 // Runs cases that Python wrote to standard input, and prints what the package computes, as the bits of its numbers.
 import { readFileSync } from "node:fs";
-import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load } from "../../js/src/index.js";
+import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, softmax } from "../../js/src/index.js";
 
 const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
 
@@ -8,7 +8,7 @@ const decode = (base64) => new Float64Array(new Uint8Array(Buffer.from(base64, "
 const encode = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 const number = (value) => (typeof value === "string" ? decode(value) : value);
 /** Numbers that JSON lacks come as text. */
-const revive = (_, value) => ({ NaN, Infinity, "-Infinity": -Infinity })[value] ?? value;
+const revive = (_, value) => (value === "NaN" ? NaN : value === "Infinity" ? Infinity : value);
 
 const run = {
   filter({ config, probs, beta, dt }) {
@@ -60,6 +60,20 @@ const run = {
       return [next, encode(tracker.update(stream, time, source, probs))];
     });
     return { results, streams: tracker.streams, labels: tracker.streams.map((stream) => tracker.label(stream)) };
+  },
+  softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
+  /** A row that a tracker refuses: the message, and whether the stream is as before. */
+  refused({ options, method, call }) {
+    const tracker = new Tracker(new DirichletFilter(2), options);
+    tracker.update("ann", 10, "weak", [0.75, 0.25]);
+    const state = () => JSON.stringify([tracker.streams, tracker.time("ann"), [...tracker.probs("ann")]]);
+    const before = state();
+    try {
+      tracker[method](...call);
+    } catch (error) {
+      return { message: error.message, unchanged: state() === before };
+    }
+    return { message: null };
   },
   /** Makes a filter or a policy and calls a method; the message of the error, and whether the state stayed. */
   error({ name, args, method, call }) {

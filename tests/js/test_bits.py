@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import node_cases as node
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import classfilter as cf
+import node_cases as node
 from classfilter.config import Config
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive, Periodic

@@ -1,4 +1,4 @@
-"""The package for JavaScript refuses what Python refuses, with the same words, and changes nothing."""
+"""The package for JavaScript refuses what Python refuses, in the same words, unchanged."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 import re
 from typing import Any
 
-import node_cases as node
 import numpy as np
 import pytest
 
 import classfilter as cf
+import node_cases as node
 from classfilter.policy import Adaptive, Periodic
 
 PYTHON: dict[str, Any] = {
@@ -111,7 +111,8 @@ def python_message(make: Any) -> str:
     with pytest.raises((ValueError, TypeError)) as error:
         make()
     text = str(error.value).replace("True or False", "true or false")
-    return re.sub(r"(half|prior|max|min)_(\w)", lambda m: m[1] + m[2].upper(), text)
+    text = text.replace("classfilter.softmax", "softmax")
+    return re.sub(r"(half|prior|max|min|expire)_(\w)", lambda m: m[1] + m[2].upper(), text)
 
 
 def camel(options: dict[str, Any]) -> dict[str, Any]:
@@ -190,6 +191,37 @@ def test_policy_and_channel_calls() -> None:
         cases.append({**case, "method": method, "call": sent(call)})
         expected.append(python_message(lambda: getattr(object_, method)(*call)))  # noqa: B023
     compare(cases, expected)
+
+
+def test_tracker() -> None:
+    row = [0.5, 0.5]
+    calls: list[tuple[dict[str, Any], str, list[Any]]] = [
+        ({}, "update", ["ann", 9.5, "weak", row]),
+        ({}, "update", ["ann", INF, "weak", row]),
+        ({}, "update", ["bob", NAN, "weak", row]),
+        ({}, "update", ["bob", 0.5, "weak", [0.5, 0.75]]),
+        ({}, "update", ["bob", 0.5, "weak", [0.5, 0.25, 0.25]]),
+        ({"beta": {"weak": 0.5}}, "update", ["ann", 11.5, "strong", row]),
+        ({}, "drop", ["ann"]),
+        ({}, "expire", [100.0]),
+        ({"expire_after": 5.0}, "expire", [NAN]),
+    ]
+    cases, expected = [], []
+    for options, method, call in calls:
+        tracker = cf.Tracker(cf.DirichletFilter(2), **options)
+        tracker.update("ann", 10.0, "weak", [0.75, 0.25])
+        case = {"kind": "refused", "options": camel(options), "method": method, "call": sent(call)}
+        cases.append(case)
+        expected.append(python_message(lambda: getattr(tracker, method)(*call)))  # noqa: B023
+    compare(cases, expected)
+
+
+def test_softmax() -> None:
+    rows = [[2.0, 0.0, 1.0], [700.0, -700.0, 0.0], [NAN, NAN, NAN]]
+    cases = [{"kind": "softmax", "scores": sent(row), "temperature": 3.0} for row in rows]
+    for row, result in zip(rows, node.run(cases), strict=True):
+        got, expected = node.decode(result["out"], np.float64), cf.softmax(row, 3.0)
+        assert np.allclose(got, expected, rtol=1e-15, atol=0, equal_nan=True)
 
 
 def test_numbers_are_written_as_in_python() -> None:

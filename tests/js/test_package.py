@@ -8,7 +8,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import classfilter as cf
@@ -30,7 +29,8 @@ new Worker(new URL("./use.mjs", import.meta.url));
 
 SURFACE = """
 import * as package_ from "classfilter";
-const names = (object) => Object.getOwnPropertyNames(object).filter((name) => !name.startsWith("_"));
+const isPublic = (name) => !name.startsWith("_");
+const names = (object) => Object.getOwnPropertyNames(object).filter(isPublic);
 const surface = Object.entries(package_).map(([name, value]) => {
   const own = value.prototype === undefined ? [] : names(value.prototype);
   const parent = own.length ? Object.getPrototypeOf(value.prototype) : Object.prototype;
@@ -99,15 +99,11 @@ def test_types_compile(installed: Path) -> None:
     command(tsc, *options, "usage.ts", cwd=installed)
 
 
-def test_readme(installed: Path) -> None:
-    """The first block of the package's page runs, and computes what Python does."""
-    block = re.findall(r"```js\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)[0]
-    script = block + "console.log(JSON.stringify(filtered.map((row) => Array.from(row))));\n"
-    (installed / "readme.mjs").write_text(script)
-    filter_ = cf.DirichletFilter(["walk", "sit", "sleep"], half_life=10)
-    filter_.update([0.7, 0.2, 0.1])
-    filter_.update([0.3, 0.6, 0.1], beta=0.2, dt=5)
-    rows = [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [np.nan] * 3]
-    expected = filter_.run(rows, beta=0.2)
-    *_, last = command("node", "readme.mjs", cwd=installed).splitlines()
-    assert np.allclose(json.loads(last), expected, rtol=1e-12, atol=0)
+@pytest.mark.parametrize("page", ["js/README.md", "docs/javascript.md"])
+def test_pages(page: str, installed: Path) -> None:
+    """The first block of a page prints what its comments say."""
+    block = re.findall(r"```js\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)[0]
+    expected = re.findall(r"^console\.log.*// (.*)$", block, re.MULTILINE)
+    assert expected
+    (installed / "page.mjs").write_text(block)
+    assert command("node", "page.mjs", cwd=installed).splitlines() == expected
