@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
-TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake node npm
-PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake nodejs npm
+TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
+PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
@@ -18,7 +18,7 @@ test: .venv/test
 	$(PYTEST)
 
 # All of it: PyTorch, ONNX, cross compilers, emulators, and the package as it is installed.
-test-all: .venv/all toolchain js
+test-all: .venv/all toolchain js js/node_modules
 	$(PYTEST) --all
 	$(MAKE) embedded CLASSES=6
 	$(MAKE) dist
@@ -50,10 +50,18 @@ js/dist/wasm.js: Makefile $(wildcard js/c/* js/build.mjs js/src/* js/example/* s
 		-o js/dist/classfilter.wasm js/c/*.c src/classfilter/csrc/*.c
 	node js/build.mjs
 
-# Compilers, emulators and a checker of C, where one is missing: Debian's packages.
+# Compilers, emulators, a checker of C and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
+# is installed only where there is none.
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
-		apt-get update -q && exec apt-get install -yq --no-install-recommends $(PACKAGES); }; done
+		apt-get update -q && apt-get install -yq --no-install-recommends $(PACKAGES) && break || exit 1; }; done
+	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
+	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
+
+# What the tests of the package for JavaScript need.
+js/node_modules: js/package.json
+	cd js && npm install --no-audit --no-fund
+	touch $@
 
 # The wheel and the sdist: built, audited, installed into a new environment, and used there.
 dist: .venv/dev

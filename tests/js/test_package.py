@@ -92,7 +92,7 @@ def test_types_name_what_there_is(installed: Path) -> None:
 
 def test_types_compile(installed: Path) -> None:
     if not (PACKAGE / "node_modules").exists():
-        command("npm", "install", "--no-audit", cwd=PACKAGE)
+        pytest.skip("there is no TypeScript; make js/node_modules installs it")
     shutil.copy(ROOT / "tests/js/usage.ts", installed)
     tsc = str(PACKAGE / "node_modules/.bin/tsc")
     options = ("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext")

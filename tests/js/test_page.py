@@ -39,7 +39,7 @@ def write_rows(path: Path) -> tuple[list[str], list[float], list[str], Any]:
 def used(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path, Any]:
     """Return what the page showed, the folder of its downloads, and the rows it got."""
     if not (ROOT / "js/node_modules").exists():
-        subprocess.run(["npm", "install", "--no-audit"], cwd=ROOT / "js", check=True)
+        pytest.skip("there is no Playwright; make js/node_modules installs it")
     folder = tmp_path_factory.mktemp("page")
     rows = write_rows(folder / "rows.csv")
     script = str(ROOT / "tests/js/use_page.mjs")
