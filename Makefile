@@ -60,7 +60,7 @@ toolchain:
 
 # What the tests of the package for JavaScript need.
 js/node_modules: js/package.json
-	cd js && npm install --no-audit --no-fund
+	cd js && npm install --no-audit --no-fund --no-package-lock
 	touch $@
 
 # The wheel and the sdist: built, audited, installed into a new environment, and used there.
