@@ -11,7 +11,7 @@ import classfilter as cf
 PACKAGE = Path(cf.__file__).parent
 LAYERS = (
     {"_core", "_version", "_typing", "_public", "_atomic", "_optional", "_signals", "_colours"},
-    {"_validation", "_html", "_plot_style"},
+    {"_validation", "_html", "_plot_style", "_npz"},
     {"_settings", "_metric_inputs", "_scores"},
     {"filters", "_channel", "metrics"},
     {"data", "policy"},

@@ -216,6 +216,15 @@ int take_number(PyObject *object, const char *name, double *value) {
     return 0;
 }
 
+/* The arguments of `update`: the row into its place, the numbers to *beta and *dt. */
+int take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, double *beta, double *dt) {
+    PyObject *inputs[3];
+    if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return -1;
+    /* the row last: numbers may run Python code, which may use the filter and its memory for a row */
+    if (take_number(inputs[1], "beta", beta) < 0 || take_number(inputs[2], "dt", dt) < 0) return -1;
+    return take_row(self, inputs[0]);
+}
+
 /* A number for all rows (stride 0) or one per row (stride 1). */
 static PyArrayObject *take_numbers(const Core *self, PyObject *object, const char *name, Py_ssize_t rows,
                                    size_t *stride) {

@@ -56,6 +56,7 @@ PyObject *new_row(const Core *self);
 int take_row(Core *self, PyObject *object);
 int three_arguments(const char *method, PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *out[3]);
 int take_number(PyObject *object, const char *name, double *value);
+int take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, double *beta, double *dt);
 int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows);
 void release_rows(Rows *rows);
 

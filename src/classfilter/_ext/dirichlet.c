@@ -31,14 +31,8 @@ static PyObject *observe(Core *self, void *state, double beta, double dt) {
 
 static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
-    PyObject *inputs[3];
     double beta = 1, dt = 1;
-    if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
-    /* the row last: numbers may run Python code, which may use the filter and its memory for a row */
-    if (take_number(inputs[1], "beta", &beta) < 0 || take_number(inputs[2], "dt", &dt) < 0 ||
-        take_row(self, inputs[0]) < 0)
-        return NULL;
-    return observe(self, self->state, beta, dt);
+    return take_update(self, args, nargs, names, &beta, &dt) < 0 ? NULL : observe(self, self->state, beta, dt);
 }
 
 static PyObject *update_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from pathlib import Path
 from threading import RLock, Thread
 from typing import Any, Generic
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._npz import read_npz
 from .._typing import Array
 from ._base import FilterType
 from ._dirichlet import DirichletFilter
-from ._stream_runner import StreamRows, StreamRunner, pack_state, stable_argsort, unpack_state
+from ._stream_runner import (
+    StreamRows,
+    StreamRunner,
+    pack_state,
+    stable_argsort,
+    unpack_state,
+    update_state,
+)
 
 FORMAT = 1
 MIN_ROWS_PER_THREAD = 2048
@@ -176,9 +182,8 @@ class Bank(Generic[FilterType]):
         streams = range(len(probs)) if which is None else which.tolist()
         after = states[streams]
         for i, stream in enumerate(streams):
-            self._filter.state = unpack_state(self._filter, states[stream])
-            out[i] = self._filter.update(probs[i], weights[i], times[i])
-            after[i] = pack_state(self._filter.state, states.dtype)
+            row = probs[i], weights[i], times[i]
+            out[i], after[i] = update_state(self._filter, states[stream], *row)
         states[streams] = after
 
     def run(
@@ -285,13 +290,7 @@ class Bank(Generic[FilterType]):
 
     def restore(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote."""
-        try:
-            with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-                saved = {name: file[name] for name in file.files}
-        except (BadZipFile, EOFError, TypeError, ValueError):  # as NumPy meets other files
-            raise ValueError(
-                f"{path} is damaged, or not a saved bank; give a file that save wrote"
-            ) from None
+        saved = read_npz(path, "not a saved bank; give a file that save wrote")
         missing = {"format", "filter", "classes", "states"} - set(saved)
         if missing:
             raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")

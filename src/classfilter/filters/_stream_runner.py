@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._typing import Array, Ints
 
@@ -130,6 +131,19 @@ def unpack_state(filter: Any, row: Array) -> Any:  # noqa: A002
         for piece, part in zip(pieces, like, strict=True)
     ]
     return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
+
+
+def update_state(
+    filter: Any,  # noqa: A002
+    row: Array,
+    probs: ArrayLike,
+    beta: float,
+    dt: float,
+) -> tuple[Array, Array]:
+    """Return the estimate after an observation, and the state that follows, as a row like `row`."""
+    filter.state = unpack_state(filter, row)
+    estimate: Array = filter.update(probs, beta, dt)
+    return estimate, pack_state(filter.state, row.dtype)
 
 
 def stable_argsort(codes: Ints) -> Ints:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import config
 from .._atomic import atomic_write
+from .._npz import read_npz
 from .._settings import from_builtin, to_builtin, to_toml
 from .._typing import Array, Floats
 
@@ -81,14 +79,7 @@ def write(path: str | PathLike[str], saved: Saved) -> None:
 
 def read(path: str | PathLike[str]) -> Saved:
     """Read a file, or raise and say what is wrong with it."""
-    data = io.BytesIO(Path(path).read_bytes())
-    try:
-        if not zipfile.is_zipfile(data):
-            raise ValueError
-        with np.load(data, allow_pickle=False) as file:
-            content = {key: file[key] for key in file.files}
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile):
-        raise ValueError(f"{path} is damaged, or no saved tracker; take an earlier copy") from None
+    content = read_npz(path, "no saved tracker; take an earlier copy")
     missing = [key for key in _KEYS if key not in content]
     if missing:
         raise ValueError(f"{path} is no saved tracker: it has no {missing[0]!r}")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .._typing import Array, Floats, Ints
 from .._validation import Factorized, RowError, factorize, probabilities
 from ..data._timestamps import group_and_sort, parse_timestamp, seconds
-from ..filters._stream_runner import pack_state, unpack_state
+from ..filters._stream_runner import update_state
 
 DEFAULT_SOURCE = "default"
 UpdateStream = Callable[[Array, int, ArrayLike, float, float], Array]
@@ -25,9 +25,7 @@ def update_stream_of(filter: Any) -> UpdateStream:  # noqa: A002
         return compiled
 
     def update(states: Array, slot: int, probs: ArrayLike, beta: float, dt: float) -> Array:
-        filter.state = unpack_state(filter, states[slot])
-        estimate: Array = filter.update(probs, beta, dt)
-        states[slot] = pack_state(filter.state, states.dtype)
+        estimate, states[slot] = update_state(filter, states[slot], probs, beta, dt)
         return estimate
 
     return update

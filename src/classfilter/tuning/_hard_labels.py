@@ -11,7 +11,6 @@ import numpy as np
 
 from .._channel import Channel
 from .._typing import Floats
-from ..filters._sticky import StickyFilter
 from ._model import (
     PRIOR_POWER,
     EstimatedModel,
@@ -19,11 +18,13 @@ from ._model import (
     channel_from_next,
     class_shares,
     mean_predictions,
+    reference_streams,
+    sticky,
     successive,
     tempered,
     transitions_from_counts,
 )
-from ._passes import LOW_FLOOR, Passes
+from ._passes import Passes
 from ._rows import Rows
 
 ROUNDS = 20
@@ -44,8 +45,7 @@ def estimate_label_model(rows: Rows, passes: Passes) -> tuple[Rows, EstimatedMod
     """
     K, pairs = len(rows.classes), successive(rows)
     uniform = np.full(K, 1 / K)
-    streams = int(np.unique(rows.stream[rows.of_reference]).size)
-    shares = class_shares(rows)
+    streams, shares = reference_streams(rows), class_shares(rows)
     counts = rows.probs[pairs.before].T @ rows.probs[pairs.after] + np.diag(shares)
     transitions = transitions_from_counts(counts, shares, pairs.interval, streams)
     matrices = [
@@ -88,13 +88,9 @@ def _expectation(
 ) -> tuple[Floats, Floats]:
     """Return the smoothed posterior (T, K), and expected counts of transitions over a step."""
     K = len(rows.classes)
-    filter_ = StickyFilter(
-        K,
-        transitions=transitions.matrix,
-        interval=transitions.interval,
-        prior=np.full(K, 1 / K),  # by which it divides: these are likelihoods already
-        floor=LOW_FLOOR,
-    )
+    # A uniform prior, by which it divides: these are likelihoods already.
+    uniform = np.full(K, 1 / K)
+    filter_ = sticky(EstimatedModel(uniform, uniform, transitions, {}))
     weights = np.ones(len(likelihoods))
     forward = passes.forward(filter_, likelihoods, weights)
     backward = passes.backward(filter_, likelihoods, weights)

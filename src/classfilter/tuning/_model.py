@@ -83,14 +83,14 @@ def mean_shares(probs: Floats) -> Floats:
 
 def class_shares(rows: Rows) -> Floats:
     """Return the share of each class (K,) in the predictions of the reference."""
-    shares, streams = mean_shares(rows.probs[rows.of_reference]), _streams(rows)
+    shares, streams = mean_shares(rows.probs[rows.of_reference]), reference_streams(rows)
     smoothed: Floats = (streams * shares + PSEUDO_STREAMS / len(shares)) / (
         streams + PSEUDO_STREAMS
     )
     return smoothed
 
 
-def _streams(rows: Rows) -> int:
+def reference_streams(rows: Rows) -> int:
     """Return how many streams have predictions of the reference."""
     return int(np.unique(rows.stream[rows.of_reference]).size)
 
@@ -163,7 +163,7 @@ def mean_predictions(class_probs: Floats, predictions: Floats) -> Floats:
 
 def estimate_model(rows: Rows, passes: Passes) -> EstimatedModel:
     """Estimate shares, transitions and channels from the predictions of the reference."""
-    shares, pairs, streams = class_shares(rows), successive(rows), _streams(rows)
+    shares, pairs, streams = class_shares(rows), successive(rows), reference_streams(rows)
     predicted = rows.probs[pairs.before].T @ rows.probs[pairs.after]
     if not pairs.before.size:  # no two follow each other: as if each class stayed
         predicted = np.diag(shares)
