@@ -17,8 +17,7 @@
 
 #ifdef CF_FLOAT
 #define CF_STEP_TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
-#define CF_LARGEST_SUM                                                                                                 \
-    1e7f     /* ten times the largest limit of the sum: a step from there is the last, before it overflows */
+#define CF_LARGEST_SUM 1e7f     /* ten times the largest limit: a step from there is the last, before it overflows */
 #else
 #define CF_STEP_TOLERANCE 1e-4
 #define CF_LARGEST_SUM 1e13
