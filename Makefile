@@ -38,16 +38,10 @@ bench: .venv/dev
 embedded: .venv/test toolchain
 	$(BIN)/python -m tests.emulated $(CLASSES)
 
-# The package for JavaScript: the core as WebAssembly, by Debian's clang and lld. Small first: rows are short, and code that
-# fills vector registers (CF_BLOCK, CF_LANES) is several times as large for little.
+# The package for JavaScript and the core of the report, by Debian's clang and lld; js/build.mjs says how.
 js: js/dist/wasm.js
 
-js/dist/wasm.js: Makefile $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)
-	mkdir -p js/dist
-	clang --target=wasm32 -std=c99 -Oz -mbulk-memory -nostdlib -ffreestanding -ffp-contract=off -fvisibility=hidden \
-		-DCF_BLOCK=1 -DCF_LANES=1 -Isrc/classfilter/csrc \
-		-Wl,--no-entry,--export-dynamic,--export=__heap_base,--strip-all \
-		-o js/dist/classfilter.wasm js/c/*.c src/classfilter/csrc/*.c
+js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)
 	node js/build.mjs
 
 # Compilers, emulators, a checker of C and a browser, where one is missing: Debian's packages. Node comes in many ways, so it

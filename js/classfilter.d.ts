@@ -20,6 +20,7 @@ export interface RunOptions {
 
 /** What both filters have. An error leaves the state as it was. */
 interface Filter<State, Options> {
+  readonly kind: "dirichlet" | "sticky";
   /** The classes, in the order of the probabilities. */
   readonly classes: readonly ClassName[];
   readonly dtype: Dtype;
@@ -73,18 +74,9 @@ export interface DirichletState {
 }
 
 /** The Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025). */
-export class DirichletFilter implements Filter<DirichletState, DirichletOptions> {
+export interface DirichletFilter extends Filter<DirichletState, DirichletOptions> {}
+export class DirichletFilter {
   constructor(classes: number | Iterable<ClassName>, options?: DirichletOptions);
-  readonly classes: readonly ClassName[];
-  readonly dtype: Dtype;
-  readonly options: DirichletOptions;
-  readonly probs: Numbers;
-  readonly label: ClassName;
-  state: DirichletState;
-  update(probs: Row, options?: UpdateOptions): Numbers;
-  run(probs: readonly Row[], options?: RunOptions): Numbers[];
-  run(probs: Numbers, options?: RunOptions): Numbers;
-  reset(): void;
   /** An independent filter with the same settings, in the same state. */
   copy(): DirichletFilter;
 }
@@ -118,18 +110,9 @@ export interface StickyState {
 }
 
 /** The forward pass of a hidden Markov model, in continuous time. */
-export class StickyFilter implements Filter<StickyState, StickyOptions> {
+export interface StickyFilter extends Filter<StickyState, StickyOptions> {}
+export class StickyFilter {
   constructor(classes: number | Iterable<ClassName>, options?: StickyOptions);
-  readonly classes: readonly ClassName[];
-  readonly dtype: Dtype;
-  readonly options: StickyOptions;
-  readonly probs: Numbers;
-  readonly label: ClassName;
-  state: StickyState;
-  update(probs: Row, options?: UpdateOptions): Numbers;
-  run(probs: readonly Row[], options?: RunOptions): Numbers[];
-  run(probs: Numbers, options?: RunOptions): Numbers;
-  reset(): void;
   /** An independent filter with the same settings, in the same state. */
   copy(): StickyFilter;
 }
@@ -235,8 +218,14 @@ export interface Config {
   policy: Policy | null;
 }
 
-/** Settings from the JSON that `classfilter export --json` writes: its text, or the parsed object. */
+/** Settings from the text of a TOML file, or from the JSON that `classfilter export --json` writes: its text, or the object. */
 export function load(config: string | object): Config;
+
+/** A filter, with the weights and channels of its sources, as the TOML file that Python and `load` read. */
+export function toToml(
+  filter: DirichletFilter | StickyFilter,
+  sources?: { beta?: Readonly<Record<string, number>>; channel?: Readonly<Record<string, Channel | null>> },
+): string;
 
 export interface TrackerOptions {
   /** The weight of each source, or one for all; 1 by default. */

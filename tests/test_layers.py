@@ -19,6 +19,7 @@ LAYERS = (
     {"tuning"},
     {"evaluation", "cascade"},
     {"streaming", "embedded", "plot", "reference", "_filtered_classifier"},
+    {"web"},
     {"demo", "sklearn"},
     {"cli"},
     {"__main__", "__init__"},

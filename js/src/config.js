@@ -1,10 +1,11 @@
-// Settings from the JSON that `classfilter export --json` writes.
+// Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
 import { Channel } from "./channel.js";
 import { checkWeight } from "./checks.js";
 import { DirichletFilter } from "./dirichlet.js";
 import { Adaptive, Periodic } from "./policy.js";
 import { StickyFilter } from "./sticky.js";
 import { repr } from "./text.js";
+import { parseToml } from "./toml.js";
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
@@ -12,8 +13,8 @@ const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "po
 
 /** A fresh filter, the weights and channels of the sources, and a policy or null. */
 export function load(config) {
-  const content = typeof config === "string" ? JSON.parse(config) : config;
-  if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the JSON of classfilter export --json`);
+  const content = typeof config === "string" ? parse(config) : config;
+  if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw new RangeError(`unknown key ${unknown}; there are ${KEYS.join(", ")}`);
   const { classes, filter: kind, prepared } = content;
@@ -35,6 +36,8 @@ export function load(config) {
   const channel = mapped(content.channel, (section, source) => makeChannel(source, section, classes.length));
   return { filter, beta, channel, policy: content.policy === undefined ? null : makePolicy(content.policy, beta) };
 }
+
+const parse = (text) => (text.trimStart().startsWith("{") ? JSON.parse(text) : parseToml(text));
 
 function makeChannel(source, section, K) {
   const title = `channel.${source}`;

@@ -6,6 +6,7 @@ const ROWS_AT_A_TIME = 4096;
 const NOTHING = Object.freeze({});
 
 export class Filter {
+  #kind;
   #names;
   #type;
   #block;
@@ -25,6 +26,7 @@ export class Filter {
    */
   constructor(classes, kind, type, block, scratch, start) {
     const suffix = type === Float64Array ? "f64" : "f32";
+    this.#kind = kind;
     this.#names = classes;
     this.#type = type;
     this.#block = block;
@@ -38,6 +40,11 @@ export class Filter {
     this.#state = new type(start.length);
     this._restore(start);
     this.#start.set(this.#state);
+  }
+
+  /** "dirichlet" or "sticky". */
+  get kind() {
+    return this.#kind;
   }
 
   /** The classes, in the order of the probabilities. */

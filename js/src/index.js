@@ -4,4 +4,5 @@ export { DirichletFilter } from "./dirichlet.js";
 export { Adaptive, Periodic } from "./policy.js";
 export { softmax } from "./scores.js";
 export { StickyFilter } from "./sticky.js";
+export { toToml } from "./toml.js";
 export { Tracker } from "./tracker.js";

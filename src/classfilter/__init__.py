@@ -44,6 +44,7 @@ _HOME = {
     "Step": ".cascade",
     "Tracker": ".streaming",
     "simulate": ".simulation",
+    "report": ".web",
 }
 _MODULES = ("metrics", "plot", "policy", "sklearn")
 
@@ -83,6 +84,7 @@ __all__ = [
     "read_table",
     "recordings",
     "replay",
+    "report",
     "simulate",
     "sklearn",
     "smooth",

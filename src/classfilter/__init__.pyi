@@ -42,6 +42,7 @@ from .streaming import Tracker as Tracker
 from .tuning import Tuned as Tuned
 from .tuning import load as load
 from .tuning import tune as tune
+from .web import report as report
 
 __all__ = [
     "AsyncCascade",
@@ -79,6 +80,7 @@ __all__ = [
     "read_table",
     "recordings",
     "replay",
+    "report",
     "simulate",
     "sklearn",
     "smooth",

@@ -84,6 +84,9 @@ def test_types_name_what_there_is(installed: Path) -> None:
     surface = json.loads(command("node", "surface.mjs", cwd=installed))
     text = (PACKAGE / "classfilter.d.ts").read_text()
     bodies = dict(re.findall(r"^export class (\w+).*?\{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE))
+    (shared,) = re.findall(r"^interface Filter<.*?\{\n(.*?)^\}", text, re.DOTALL | re.MULTILINE)
+    for name in re.findall(r"^export interface (\w+) extends Filter<", text, re.MULTILINE):
+        bodies[name] += shared
     assert {*bodies, *re.findall(r"^export function (\w+)", text, re.MULTILINE)} == set(surface)
     for name, body in bodies.items():
         declared = set(re.findall(r"^  (?:readonly )?(\w+)\??[:(<]", body, re.MULTILINE))

@@ -40,7 +40,7 @@ from ._options import (
     filter_options,
     table_options,
 )
-from ._tuning import compare, policy, read_streams, tune
+from ._tuning import compare, policy, read_streams, report, tune
 
 REJECTED = 3
 
@@ -254,6 +254,7 @@ def demo(out: str, days: int) -> None:
 cli.add_command(tune)
 cli.add_command(compare)
 cli.add_command(policy)
+cli.add_command(report)
 cli.add_command(export)
 cli.add_command(verify)
 

@@ -1,4 +1,4 @@
-"""The commands that work on whole recordings: ``classfilter tune``, ``compare`` and ``policy``."""
+"""The commands that work on whole recordings: ``tune``, ``compare``, ``policy``, ``report``."""
 
 from __future__ import annotations
 
@@ -168,6 +168,41 @@ def policy(
     _write(out, lambda: draw(curve), curve.to_table)
 
 
+@click.command(
+    short_help="Write a page with pictures, tables and sliders.",
+    epilog="Example: classfilter report week.parquet -o report.html --reference strong",
+)
+@INPUT
+@click.option("-o", "--out", type=FILE, required=True, help="Where to write the page: HTML.")
+@click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
+@REFERENCE
+@table_options
+@SORT
+@QUIET
+def report(
+    table: Path,
+    out: Path,
+    config: Path | None,
+    reference: str | None,
+    sort: bool,
+    quiet: bool,
+    form: TableFormat,
+) -> None:
+    """Write one HTML file about a file: what the streams are, and what filters make of them.
+
+    It opens in a browser without a network. Its sliders run the filter in the page, and it saves
+    the settings as TOML. IN may have any number of rows; the page says how many it shows.
+    """
+    from ..tuning._result import Tuned
+    from ..web import report as run
+
+    _check_out(table, out, (".html",))
+    tuned = None if config is None else Tuned.load(config)
+    with _work_on(table, form, sort, quiet) as (streams, progress):
+        run(streams, out, tuned, reference=reference, progress=progress)
+    click.echo(f"{out}: open it in a browser")
+
+
 def _write(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) -> None:
     """Write the picture or the table, by the suffix; or nothing."""
     if out is not None and out.suffix.lower() in PICTURES:
@@ -198,11 +233,11 @@ def read_streams(
 @contextmanager
 def _work_on(
     table: Path, form: TableFormat, sort: bool, quiet: bool
-) -> Iterator[tuple[list[Recording], Callable[[float], None]]]:
+) -> Iterator[tuple[dict[Any, Recording], Callable[[float], None]]]:
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
     console = Console(stderr=True, quiet=quiet)
     try:
-        streams = list(read_streams(table, form, sort)[1].values())
+        streams = read_streams(table, form, sort)[1]
         with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield streams, progress

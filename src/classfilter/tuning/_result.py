@@ -8,6 +8,7 @@ from typing import Any
 
 from .._channel import Channel
 from .._html import block, table
+from .._public import public_name
 from .._settings import save
 from .._typing import Array
 from ..config import Config, read
@@ -90,6 +91,10 @@ class Tuned:
         By default the policy is the one that was loaded.
         """
         save(self._fresh, fspath(path), self.beta, self.channel, policy or self.policy)
+
+    def report(self, recordings: Any, path: str | PathLike[str], **options: Any) -> None:
+        """Write a report on recordings with these settings; see `classfilter.report`."""
+        public_name("report")(recordings, path, self, **options)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tuned:

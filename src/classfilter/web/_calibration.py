@@ -1,0 +1,133 @@
+"""Calibration: how often the predicted class is the true one, by how probable it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._colours import COLOURS
+from .._html import Markup, svg, words
+from .._typing import Array, Floats, Ints
+from ..data._recording import Recording
+
+BINS = 10
+MIN_ROWS = 20
+"""Fewer rows in a bin are not drawn: their share is chance."""
+FILTERED = "filtered"
+
+
+class Reliability(NamedTuple):
+    """The rows of each bin of confidence that has enough of them.
+
+    Attributes
+    ----------
+    confidence, share : ndarray
+        Their mean confidence, and the share that is right.
+    error : float
+        The expected calibration error over all rows; NaN where there are none.
+    """
+
+    confidence: Floats
+    share: Floats
+    error: float
+
+
+def reliability(truth: Ints, probs: Array) -> Reliability:
+    """Return how often the most probable class is the true one, by its probability.
+
+    Examples
+    --------
+    >>> reliability(np.repeat([0, 1], [80, 20]), np.tile([0.7, 0.3], (100, 1))).share.tolist()
+    [0.8]
+    """
+    confidence, right = probs.max(axis=1), probs.argmax(axis=1) == truth
+    bin_of = np.clip(np.ceil(confidence * BINS).astype(np.intp) - 1, 0, BINS - 1)
+    rows = np.bincount(bin_of, minlength=BINS)
+    sums = [np.bincount(bin_of, values, minlength=BINS) for values in (confidence, right)]
+    error = np.abs(sums[1] - sums[0]).sum() / truth.size if truth.size else np.nan
+    enough = rows >= MIN_ROWS
+    mean, share = (total[enough] / rows[enough] for total in sums)
+    return Reliability(mean, share, float(error))
+
+
+def calibration(
+    recordings: Sequence[Recording], filtered: Sequence[Array], reference: str, labelled: bool
+) -> dict[str, Reliability]:
+    """Return the reliability of the filter and of each source, by the labels or by the reference.
+
+    Without labels, what the reference predicts takes their place, and what came just before that
+    prediction is judged by it; the reference itself is then not judged.
+    """
+    parts: dict[str, list[tuple[Ints, Array]]] = {FILTERED: []}
+    for rec, P in zip(recordings, filtered, strict=True):
+        if labelled and rec.label is None:
+            continue
+        truth = rec.label if labelled else _predicted(rec, reference)
+        assert truth is not None
+        known = np.flatnonzero(truth >= 0)
+        before = known if labelled else known[known > 0] - 1
+        parts[FILTERED].append((truth[known[known.size - before.size :]], P[before]))
+        for name in rec.sources:
+            if labelled:
+                rows = np.flatnonzero((truth >= 0) & rec.observed(name))
+                parts.setdefault(name, []).append((truth[rows], rec.probs[rows]))
+            elif name != reference:
+                last = np.maximum.accumulate(np.where(rec.observed(name), np.arange(len(rec)), -1))
+                judged = known[known > 0]
+                judged = judged[last[judged - 1] >= 0]
+                parts.setdefault(name, []).append((truth[judged], rec.probs[last[judged - 1]]))
+    pairs = {
+        name: tuple(map(np.concatenate, zip(*several, strict=True)))
+        for name, several in parts.items()
+        if several
+    }
+    return {name: reliability(*pair) for name, pair in pairs.items() if pair[0].size}
+
+
+def _predicted(rec: Recording, source: str) -> Ints:
+    """Return the class that a source predicts in each row, -1 where it predicts none."""
+    best: Ints = np.where(rec.observed(source), np.nan_to_num(rec.probs).argmax(axis=1), -1)
+    return best
+
+
+def diagram(curves: Mapping[str, Reliability], title: str) -> Markup:
+    """Return the curves as a picture: on the diagonal, 80 % of what had 80 % is right."""
+    left, top, size = 48, 12, 240
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return left + x * size, top + (1 - y) * size
+
+    parts = [
+        f'<path d="M{left} {top}V{top + size}H{left + size}" stroke="currentColor" fill="none" '
+        'opacity=".5"/>',
+        f'<path d="M{left} {top + size}L{left + size} {top}" stroke="currentColor" '
+        'stroke-dasharray="1 3"/>',
+        words(left + size / 2, top + size + 32, "probability of the predicted class", "middle", 60),
+        words(left + 6, top + 10, title, limit=60),
+    ]
+    for tick in (0.0, 0.5, 1.0):
+        x, y = at(tick, tick)
+        parts.append(words(x, top + size + 16, f"{tick:.0%}", "middle"))
+        parts.append(words(left - 5, y + 4, f"{tick:.0%}", "end"))
+    names = []
+    for i, (name, curve) in enumerate(curves.items()):
+        places = [at(x, y) for x, y in zip(curve.confidence, curve.share, strict=True)]
+        if not places:
+            continue
+        colour, dashes = (
+            COLOURS[i % len(COLOURS)],
+            f' stroke-dasharray="{6 - i % 5} {3 * i}"' * (i > 0),
+        )
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
+        names.append((places[-1][1], name, colour))
+    lowest = -np.inf
+    for y, name, colour in sorted(names):
+        lowest = max(y, lowest + 14)  # or they would overlap
+        x = left + size + 10
+        parts.append(f'<circle cx="{x}" cy="{lowest:.1f}" r="4" fill="{colour}"/>')
+        parts.append(words(x + 8, lowest + 4, name))
+    return svg(left + size + 170, top + size + 40, "Calibration", parts)

@@ -1,0 +1,198 @@
+"""The report: it measures, explains, and lets one play with the settings, in one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from .._atomic import atomic_write
+from .._html import lines_of
+from ..data._recording import Recording
+from ..evaluation._compare import compare
+from ..evaluation._comparison import Comparison
+from ..tuning._folds import find_reference
+from ..tuning._objective import Progress
+from ..tuning._result import Tuned
+from ..tuning._thinning import thin
+from ..tuning._tune import tune
+from ._page_data import Streams, as_script, first_rows, page_data, playable
+from ._sections import (
+    calibration_section,
+    calls_section,
+    choice_section,
+    comparison_section,
+    confusions_section,
+    streams_section,
+)
+
+FOLDER = Path(__file__).parent
+TEXTS = (".html", ".css", ".js")
+MAX_EMBEDDED = 50_000
+"""How many rows a report has in it, for its pictures and sliders."""
+MAX_MEASURED = 200_000
+"""How many rows `compare` and the curves of calls get."""
+TUNED = 0.3
+"""The progress at which tuning is done."""
+
+
+def report(
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    path: str | PathLike[str],
+    tuned: Tuned | None = None,
+    *,
+    reference: str | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write a report on recordings: one HTML file, with sliders that filter in the browser.
+
+    It needs no network: the page has the C core as WebAssembly in it, and gives the bits of Python.
+
+    Parameters
+    ----------
+    recordings : Recording or several, or a mapping to them
+        One per stream, as for `tune`; times in seconds. The keys of a mapping name the streams. The
+        page says how many rows of which streams it has in it.
+    path : str or path
+        Where to write it.
+    tuned : Tuned, optional
+        The settings; by default what `tune` finds on the recordings, without labels.
+    reference : str, optional
+        The best source; by default that of `tuned`, or the one that is observed least often.
+    progress : callable, optional
+        Called with the share of the work that is done, 0 to 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from classfilter import simulate
+    >>> days = {f"day {i}": simulate("plain", hours=2.0, seed=i).recording() for i in range(2)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report(days, f"{folder}/report.html")
+    ...     text = Path(f"{folder}/report.html").read_text()
+    >>> "<h2>What tune chose, and why</h2>" in text
+    True
+    """
+    charts = chart_library()
+    streams = _named(recordings)
+    everything = [rec for _, rec in streams]
+    wanted = None if tuned is None else tuned.reference
+    best = find_reference(everything, reference or wanted)
+    report_progress = progress or (lambda share: None)
+    if tuned is None:
+        tuned = tune(everything, reference=best, progress=lambda x: report_progress(TUNED * x))
+    # As they will be: the reference at the rate at which it will be called.
+    every = None if tuned.assumptions is None else round(tuned.assumptions.every)
+    recs = thin(everything, best, every).recordings
+    both = [(name, rec) for name, rec in streams if len(rec)]
+    streams = [(name, rec) for (name, _), rec in zip(streams, recs, strict=True) if len(rec)]
+    measured, shown = first_rows(streams, MAX_MEASURED), first_rows(streams, MAX_EMBEDDED)
+    some = [rec for _, rec in measured]
+    labelled = any(rec.label is not None and (rec.label >= 0).any() for _, rec in streams)
+    filtered = [tuned.run(rec) for _, rec in streams]
+    comparison = _comparison(some, best, lambda x: report_progress(TUNED + (1 - TUNED) * x))
+    sections = [
+        streams_section(streams, filtered, labelled),
+        confusions_section(some, tuned, labelled),
+        calibration_section([rec for _, rec in streams], filtered, best, labelled),
+        comparison_section(comparison),
+        calls_section(some, [rec for _, rec in first_rows(both, MAX_MEASURED)], tuned, labelled),
+        choice_section(tuned),
+    ]
+    data = page_data(shown, playable(tuned))
+    page = fill_page(_summary(streams, measured, shown, tuned), sections, data, charts)
+    with atomic_write(fspath(path)) as file:
+        file.write(page.encode())
+    report_progress(1.0)
+
+
+def _named(recordings: Any) -> Streams:
+    """Return the recordings by the names of their streams."""
+    if isinstance(recordings, Recording):
+        recordings = [recordings]
+    if not isinstance(recordings, Mapping):
+        return [(f"stream {i}", rec) for i, rec in enumerate(recordings)]
+    return [("all rows" if name is None else str(name), rec) for name, rec in recordings.items()]
+
+
+def _comparison(recs: Sequence[Recording], reference: str, progress: Progress) -> Comparison | str:
+    """Return the comparison, or why there is none."""
+    try:
+        return compare(recs, reference, progress=progress)
+    except ValueError as error:
+        return f"There is no comparison: {error}."
+
+
+def _summary(streams: Streams, measured: Streams, shown: Streams, tuned: Tuned) -> str:
+    """Return what the page is about, and what is in it, as lines of text."""
+
+    def count(some: Streams) -> str:
+        rows = sum(len(rec) for _, rec in some)
+        return f"{rows:,} rows of {len(some):,} stream" + "s" * (len(some) != 1)
+
+    lines = [f"{count(streams)}, with {len(streams[0][1].classes)} classes."]
+    thinned = tuned.assumptions is not None and tuned.assumptions.thinned
+    if thinned:
+        every = tuned.assumptions.every  # type: ignore[union-attr]
+        lines[0] += (
+            f" {tuned.reference!r} is taken at one step in {every:.3g}, as it will be called."
+        )
+    if count(shown) != count(streams):
+        lines.append(f"In this file, for the pictures and the sliders: the first {count(shown)}.")
+    if count(measured) != count(streams):
+        lines.append(f"Confusions, comparison and calls: from the first {count(measured)}.")
+    if type(tuned.filter()) is not type(playable(tuned).filter()):
+        name = type(tuned.filter()).__name__
+        lines.append(
+            f"The sliders have no {name}, which was chosen; they start from another filter."
+        )
+    return "\n".join(lines)
+
+
+def chart_library() -> tuple[str, str]:
+    """Return the script and the style of uPlot, which draws; it comes with a package of its own."""
+    spec = find_spec("uplot")
+    places = (
+        [] if spec is None else [Path(place) for place in spec.submodule_search_locations or ()]
+    )
+    for folder in places:
+        script, style = folder / "static/uPlot.iife.js", folder / "static/uPlot.min.css"
+        if script.exists() and style.exists():
+            return script.read_text("utf-8"), style.read_text("utf-8")
+    raise ImportError(
+        "a report needs uplot-python, which is not installed: pip install 'classfilter[report]'"
+    )
+
+
+def fill_page(summary: str, sections: Sequence[str], data: Any, charts: tuple[str, str]) -> str:
+    """Return the page: the template with its text, its data, and what may run in it.
+
+    The policy allows the page's own script and style, by their hashes, and nothing from outside.
+    """
+    text = {path.name: path.read_text("utf-8") for path in FOLDER.iterdir() if path.suffix in TEXTS}
+    library, its_style = charts
+    wasm = base64.b64encode((FOLDER / "classfilter.wasm").read_bytes()).decode()
+    core = f'const wasm = {{ WASM: "{wasm}" }};\n{text["classfilter.js"]}'
+    script = f"{core}\n{text['charts.js']}\n{text['page.js']}"
+    style = f"{its_style}\n{text['style.css']}"
+    values = {
+        "policy": f"default-src 'none'; script-src {_hash(library)} {_hash(script)} "
+        f"'wasm-unsafe-eval'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'",
+        "style": style,
+        "summary": lines_of(summary),
+        "sections": "".join(sections),
+        "data": as_script(data),
+        "library": library,
+        "script": script,
+    }
+    parts = re.split(r"\{\{(\w+)\}\}", text["template.html"])  # once: values may have braces
+    return "".join(values[part] if i % 2 else part for i, part in enumerate(parts))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

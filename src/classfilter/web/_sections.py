@@ -1,0 +1,273 @@
+"""The tables and pictures of a report, as HTML; all names in them are text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import metrics
+from .._html import Markup, curves, lines_of, markup, table
+from .._typing import Array
+from ..data._recording import Recording
+from ..evaluation._policy_curve import policy_curve
+from ..evaluation._replay import steps
+from ..filters._baselines import HoldFilter
+from ..tuning._result import Tuned
+from ..tuning._thinning import thin
+from ._calibration import calibration, diagram
+from ._page_data import Streams
+
+MAX_STREAMS = 20
+"""How many streams have a line of their own."""
+MAX_TRIALS = 12
+"""How many candidates of `tune` are listed."""
+GAPS = (48, 24, 12, 6)
+"""Steps from one strong call to the next, where there is one at every step."""
+FEWER = (6, 4, 3, 2, 1)
+"""The n-th strong calls that stay, where there are fewer."""
+
+
+def section(title: str, *parts: Any) -> str:
+    """Return parts below a title; of text, each line is a line."""
+    inner = "".join(
+        part if isinstance(part, Markup) else f"<p>{lines_of(part)}</p>" for part in parts if part
+    )
+    # The page's policy forbids style attributes; text has no such quotes, since it is escaped.
+    inner = re.sub(r' style="text-align:(left|right)"', r' class="\1"', inner)
+    return f"<section><h2>{markup(title)}</h2>{inner}</section>\n"
+
+
+def hours(rec: Recording) -> float:
+    """Return the length of a stream without pauses longer than ten usual steps."""
+    dt = rec.dt[1:]
+    return float(dt[dt <= 10 * np.median(dt)].sum()) / 3600 if dt.size else 0.0
+
+
+def streams_section(streams: Streams, filtered: Sequence[Array], labelled: bool) -> str:
+    """Describe the sources and the streams: rows, rates, switches per hour, accuracy."""
+    recs = [rec for _, rec in streams]
+    total = sum(map(hours, recs))
+    sources = dict.fromkeys(name for rec in recs for name in rec.sources)
+    rates = []
+    for name in sources:
+        seen = sum(int(rec.observed(name).sum()) for rec in recs)
+        missing = sum(int((rec.source == name).sum()) for rec in recs) - seen
+        rates.append([name, f"{seen:,}", f"{seen / total:,.0f}" if total else "", f"{missing:,}"])
+    header = ["stream", "rows", "hours", "switches per hour, as predicted", "filtered"]
+    header += ["accuracy, as predicted", "filtered"] * labelled
+    lines = []
+    for (name, rec), P in list(zip(streams, filtered, strict=True))[:MAX_STREAMS]:
+        raw = np.where(rec.observed(), np.nan_to_num(rec.probs).argmax(axis=1), -1)
+        cells = [name, f"{len(rec):,}", f"{hours(rec):.1f}"]
+        cells += [_rate(predicted, rec.time) for predicted in (raw, P.argmax(axis=1))]
+        if labelled:
+            cells += [_share(rec, predicted) for predicted in (raw, P.argmax(axis=1))]
+        lines.append(cells)
+    more = f"And {len(recs) - MAX_STREAMS:,} more streams." if len(recs) > MAX_STREAMS else ""
+    return section(
+        "The streams",
+        f"Classes: {', '.join(recs[0].classes)}.",
+        table(["source", "predictions", "per hour", "missing"], rates),
+        table(header, lines),
+        more,
+    )
+
+
+def _rate(predicted: Any, time: Any) -> str:
+    rate = metrics.switches_per_hour(predicted, time)
+    return "" if np.isnan(rate) else f"{rate:.1f}"
+
+
+def _share(rec: Recording, predicted: Any) -> str:
+    if rec.label is None:
+        return ""
+    judged = (rec.label >= 0) & (predicted >= 0)
+    return f"{(rec.label == predicted)[judged].mean():.1%}" if judged.any() else ""
+
+
+def confusions_section(recs: Sequence[Recording], tuned: Tuned, labelled: bool) -> str:
+    """Show what each source predicts in each class, without labels; and by them, if there are."""
+    classes = recs[0].classes
+    smoothed = [rec.smooth(tuned) for rec in recs]
+    parts: list[Any] = [
+        "Each row is a class: how a source's mean prediction is spread there, in percent. It is "
+        "learnt without labels: the class is the smoothed estimate, which uses later predictions "
+        "too, and errs where all sources do."
+    ]
+    for name in dict.fromkeys(name for rec in recs for name in rec.sources):
+        rows = [rec.observed(name) for rec in recs]
+        outputs = np.concatenate([rec.probs[seen] for rec, seen in zip(recs, rows, strict=True)])
+        posterior = np.concatenate([P[seen] for P, seen in zip(smoothed, rows, strict=True)])
+        parts.append(Markup(f"<h3>{markup(name)}</h3>"))
+        corrected = tuned.channel.get(name) is not None
+        parts.append(
+            "The filter corrects it through its channel." if corrected else "It is used as it is."
+        )
+        parts.append(Markup('<div class="wide">'))
+        parts.append(matrix(posterior.T @ outputs, classes, "without labels"))
+        if labelled:
+            labels = np.concatenate(
+                [_labels(rec)[seen] for rec, seen in zip(recs, rows, strict=True)]
+            )
+            counts = np.eye(len(classes))[labels[labels >= 0]].T @ outputs[labels >= 0]
+            parts.append(matrix(counts, classes, "by the labels"))
+        parts.append(Markup("</div>"))
+    return section("What each source confuses", *parts)
+
+
+def _labels(rec: Recording) -> Any:
+    return np.full(len(rec), -1) if rec.label is None else rec.label
+
+
+def matrix(counts: Array, classes: Sequence[str], title: str) -> Markup:
+    """Return a matrix in percent of its rows; the darker, the more."""
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, totals, out=np.full(counts.shape, np.nan), where=totals > 1e-9)
+    head = "".join(f"<th>{markup(name)}</th>" for name in classes)
+    lines = []
+    for name, row in zip(classes, shares, strict=True):
+        cells = [
+            "<td></td>" if np.isnan(x) else f'<td class="heat{int(10 * x)}">{100 * x:.0f}</td>'
+            for x in row
+        ]
+        lines.append(f"<tr><th>{markup(name)}</th>{''.join(cells)}</tr>")
+    return Markup(
+        f'<table class="matrix"><caption>{markup(title)}</caption><thead><tr><td></td>{head}</tr>'
+        f"</thead><tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def calibration_section(
+    recs: Sequence[Recording], filtered: Sequence[Array], reference: str, labelled: bool
+) -> str:
+    """Show how often what was called probable was right, by labels or by the reference."""
+    found = calibration(recs, filtered, reference, labelled)
+    if labelled:
+        how = (
+            "By the labels: on the dotted line, 80 % of the rows whose class had 80 % are right; "
+            "below it, the probabilities are too high."
+        )
+        title = "share that is right"
+    else:
+        how = (
+            f"There are no labels. What {reference!r} predicts takes their place, and the "
+            "estimate just before that prediction is judged by it. This is agreement, not "
+            f"accuracy: {reference!r} errs too, and the class may have changed in between, so that "
+            "even a perfect estimate lies below the dotted line."
+        )
+        title = f"share that agrees with {reference}"
+    if not found:
+        return section(
+            "Calibration", f"There is nothing to judge: {reference!r} predicts too rarely."
+        )
+    errors = [[name, f"{curve.error:.3f}"] for name, curve in found.items()]
+    return section(
+        "Calibration", how, diagram(found, title), table(["", "calibration error"], errors)
+    )
+
+
+def calls_section(
+    recs: Sequence[Recording], dense: Sequence[Recording], tuned: Tuned, labelled: bool
+) -> str:
+    """Show what calls of the reference buy: a policy curve, or what fewer calls would cost."""
+    title, strong = "Strong calls, and what they buy", tuned.reference
+    others = {name for rec in recs for name in rec.sources} - {strong}
+    if not others:
+        return section(title, f"There is one source, {strong!r}, so there is no choice of calls.")
+    if len(others) == 1 and all(map(_has_both, dense)):
+        curve = policy_curve(dense, tuned, strong=strong, gaps=GAPS)
+        return section(title, Markup(curve._repr_html_()))
+    full = [rec.run(tuned).argmax(axis=1) for rec in recs]
+    total = sum(map(hours, recs)) or np.nan
+    spacing = thin(recs, strong, None).every
+    hold, weights = HoldFilter(recs[0].classes), {**dict.fromkeys(others, 0.5), strong: 1.0}
+    runs: dict[str, Callable[[Recording], Array]] = {
+        "filtered": lambda rec: rec.run(tuned),
+        "last strong prediction": lambda rec: rec.run(hold, weights),
+    }
+    lines: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    for nth in FEWER:
+        fewer = thin(recs, strong, round(spacing * nth)).recordings if nth > 1 else recs
+        calls = sum(int(rec.observed(strong).sum()) for rec in fewer) / total
+        for name, run in runs.items():
+            each = zip(recs, fewer, full, strict=True)
+            right = np.concatenate(
+                [_right(rec, part, P, run(part), labelled) for rec, part, P in each]
+            )
+            lines[name].append((calls, 100 * float(right.mean()) if right.size else np.nan))
+    measure = "accuracy" if labelled else "agreement"
+    truth = "the labels" if labelled else "the estimate that uses all calls"
+    rows = [
+        [f"{c:.1f}", f"{a:.1f}", f"{b:.1f}"] for (c, a), (_, b) in zip(*lines.values(), strict=True)
+    ]
+    return section(
+        title,
+        f"With every call of {strong!r} that there is, and with some of them left out: {measure} "
+        f"with {truth}, in percent.",
+        table(["strong calls per hour", *lines], rows),
+        curves(lines, ("", np.nan), ("strong calls per hour", f"{measure}, %")),
+        "Where both sources are recorded at every time, this shows the adaptive policy too.",
+    )
+
+
+def _has_both(rec: Recording) -> bool:
+    try:
+        steps(rec)
+    except ValueError:
+        return False
+    return True
+
+
+def _right(rec: Recording, part: Recording, full: Any, P: Array, labelled: bool) -> Any:
+    """Return for each row of a part whether its class is that of the label, or of all rows."""
+    predicted = P.argmax(axis=1)
+    if labelled:
+        labels = _labels(part)
+        return (labels == predicted)[labels >= 0]
+    last = np.searchsorted(rec.time, part.time, "right") - 1
+    return full[last] == predicted
+
+
+def choice_section(tuned: Tuned) -> str:
+    """Say what `tune` chose and why: its explanation, its rivals, and what it tried."""
+    weights = [
+        [name, f"{weight:.3g}", "yes" if tuned.channel.get(name) is not None else "no"]
+        for name, weight in tuned.beta.items()
+    ]
+    parts: list[Any] = [tuned.explanation, table(["source", "weight", "channel"], weights)]
+    if tuned.assumptions is not None:
+        every, thinned, agreement, correlation = tuned.assumptions
+        parts.append(
+            f"It rests on these: {tuned.reference!r} is called at one step in {every:.3g}"
+            f"{' (the recordings were thinned to that)' * thinned}; its successive predictions "
+            f"agree beyond chance by {agreement:.2f} (Cohen's kappa); the correlation of its "
+            f"errors from one call to the next, as far as it shows, is {correlation:.2f}."
+        )
+    if tuned.rivals:
+        rows = [[name, f"{gain:+.3f} ± {error:.3f}"] for name, gain, error in tuned.rivals]
+        parts.append(table(["against", "gain of the choice, ± standard error"], rows))
+    if tuned.table:
+        tried = [
+            [
+                trial.candidate.family,
+                "" if trial.candidate.half_life is None else f"{trial.candidate.half_life:.3g}",
+                ", ".join(f"{name} {weight:.2g}" for name, weight in trial.candidate.beta),
+                ", ".join(name for name, _ in trial.candidate.channel),
+                f"{trial.score:.3f} ± {trial.error:.3f}",
+            ]
+            for trial in tuned.table[:MAX_TRIALS]
+        ]
+        header = ["filter", "half-life", "weights", "channels", f"score ({tuned.criterion})"]
+        parts.append(f"The best {len(tried)} of {len(tuned.table)} candidates that were tried:")
+        parts.append(table(header, tried))
+    return section("What tune chose, and why", *parts)
+
+
+def comparison_section(comparison: Any) -> str:
+    """Show the table of `compare`, or why there is none."""
+    text = "Each filter was tuned on one half of the streams, without labels, and run on the other."
+    inner = comparison if isinstance(comparison, str) else Markup(comparison._repr_html_())
+    return section("All filters compared", text, inner)

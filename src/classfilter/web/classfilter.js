@@ -1,0 +1,1596 @@
+const module1 = await (async () => {
+// The compiled core: its functions, and its memory, which one filter at a time has to itself.
+const { WASM } = wasm;
+
+const bytes = Uint8Array.from(atob(WASM), (character) => character.charCodeAt(0));
+const { instance } = await WebAssembly.instantiate(bytes);
+
+/** The functions of `c/binding_impl.h`; their names end in _f32 or _f64. */
+const core = instance.exports;
+
+const ALIGNMENT = 16;
+const START = aligned(core.__heap_base.value);
+const PAGE = 65536;
+
+function aligned(address) {
+  return Math.ceil(address / ALIGNMENT) * ALIGNMENT;
+}
+
+/** The message of a status. */
+function message(status) {
+  const start = core.strerror(status);
+  const memory = new Uint8Array(core.memory.buffer);
+  return new TextDecoder().decode(memory.subarray(start, memory.indexOf(0, start)));
+}
+
+/** Addresses of parts of the given sizes in bytes, one after the other. Nothing is kept there between calls. */
+function place(...sizes) {
+  const addresses = [];
+  let end = START;
+  for (const size of sizes) {
+    addresses.push(end);
+    end = aligned(end + size);
+  }
+  const missing = end - core.memory.buffer.byteLength;
+  if (missing > 0) core.memory.grow(Math.ceil(missing / PAGE));
+  return addresses;
+}
+
+/** `count` numbers of a type at an address; only until memory grows. */
+function numbers(type, address, count) {
+  return new type(core.memory.buffer, address, count);
+}
+
+let owner = null;
+
+/** As `place`, for a call whose first part is no block. */
+function borrow(...sizes) {
+  owner = null;
+  return place(...sizes);
+}
+
+/**
+ * Bytes that a filter or a policy keeps: structures with pointers into themselves, so that they always return to the
+ * address at which they were made, the first one of `place`.
+ */
+class Block {
+  #bytes;
+
+  constructor(size) {
+    this.#bytes = new Uint8Array(core.memory.buffer, START, size).slice();
+    owner = this;
+  }
+
+  get size() {
+    return this.#bytes.length;
+  }
+
+  /** Bring the bytes back, if another call had the memory since. */
+  load() {
+    if (owner === this) return;
+    new Uint8Array(core.memory.buffer, START, this.#bytes.length).set(this.#bytes);
+    owner = this;
+  }
+}
+
+return { core, message, place, numbers, borrow, Block };
+})();
+
+const module2 = await (async () => {
+// Values in messages, written as the Python library writes them.
+
+/** A number as Python prints a float: 1.0, 1e-05, nan. */
+function float(x) {
+  if (Number.isNaN(x)) return "nan";
+  if (!Number.isFinite(x)) return x > 0 ? "inf" : "-inf";
+  if (Object.is(x, -0)) return "-0.0";
+  const [digits, exponent] = x.toExponential().split("e");
+  const power = Number(exponent);
+  if (x !== 0 && (power < -4 || power >= 16)) {
+    return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  }
+  const text = String(x);
+  if (text.includes("e")) return `${x.toFixed(20).replace(/0+$/, "")}`;
+  return text.includes(".") ? text : `${text}.0`;
+}
+
+/** A value as it was typed: whole numbers without a point, text in quotes. */
+function repr(value) {
+  if (typeof value === "number") return Number.isInteger(value) && Math.abs(value) < 1e16 ? String(value) : float(value);
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "bigint") return `${value}n`;
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return `[${Array.from(value, repr).join(", ")}]`;
+  if (value instanceof Map) return repr(Object.fromEntries(value));
+  if (value !== null && typeof value === "object") {
+    return `{${Object.entries(value).map(([key, entry]) => `${quoted(key)}: ${repr(entry)}`).join(", ")}}`;
+  }
+  return String(value);
+}
+
+function quoted(text) {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t");
+  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
+}
+
+/** A number with at most `digits` significant ones, as printf's %g writes it. */
+function general(x, digits = 6) {
+  if (!Number.isFinite(x)) return float(x);
+  if (x === 0) return "0";
+  const [mantissa, exponent] = x.toExponential(digits - 1).split("e");
+  const power = Number(exponent);
+  if (power < -4 || power >= digits) {
+    const short = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
+    return `${short}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  }
+  const text = x.toFixed(digits - 1 - power);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+return { float, repr, general };
+})();
+
+const module3 = await (async () => {
+// Arguments as numbers, and the errors of invalid ones: they name the argument, the value, the place and the remedy.
+const { borrow, core, message, numbers } = module1;
+const { float, repr } = module2;
+
+const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
+const NOT_CONVERGED = 14;
+const INVALID = {
+  [STATUS.PROBS_NEGATIVE]: {
+    test: (p) => p < 0,
+    rest: "; a probability must not be negative: logits need softmax",
+  },
+  [STATUS.PROBS_INFINITE]: { test: (p) => p > 1e30, rest: "; a probability must be finite" },
+  [STATUS.PROBS_SOME_NAN]: {
+    test: Number.isNaN,
+    rest: " while other entries of the row are not; a missing observation is a row of NaN only",
+  },
+};
+const BAD_DT = STATUS.BAD_DT;
+const BAD_STATE = 18;
+
+/** The array type of a precision. */
+function arrayType(dtype) {
+  if (dtype === "float64") return Float64Array;
+  if (dtype === "float32") return Float32Array;
+  throw new RangeError(`dtype is ${typeof dtype === "string" ? dtype : repr(dtype)}; it must be float64 or float32`);
+}
+
+/** The classes: the names, or 0 to K - 1 for a count. */
+function classNames(classes) {
+  if (typeof classes === "string") {
+    throw new TypeError(`classes is the text ${repr(classes)}; give a list of names, or their number`);
+  }
+  const names = typeof classes === "number" ? Array.from({ length: Math.max(0, Math.trunc(classes) || 0) }, (_, k) => k) : null;
+  if (names === null && typeof classes?.[Symbol.iterator] !== "function") {
+    throw new TypeError(`classes is ${repr(classes)}; give a list of names, or their number`);
+  }
+  const list = names ?? Array.from(classes);
+  if (list.length < 2) throw new RangeError(`classes is ${repr(classes)}; at least two are needed`);
+  const twice = list.find((name, k) => list.indexOf(name) < k);
+  if (new Set(list).size < list.length) throw new RangeError(`classes names ${repr(twice)} more than once`);
+  return Object.freeze(list);
+}
+
+/** Raise for an option that `known` does not have. */
+function checkOptions(what, options, known) {
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) throw new TypeError(`unknown option ${key}; ${what} has ${known.join(", ")}`);
+  }
+}
+
+function checkNumber(name, value) {
+  if (typeof value !== "number") throw new TypeError(`${name} must be a number, got ${repr(value)}`);
+  return value;
+}
+
+function checkWeight(name, value) {
+  if (typeof value !== "number" || !(value >= 0 && value <= 1)) {
+    throw new RangeError(`${name} is ${repr(value)}; it must be a number in [0, 1]`);
+  }
+  return value;
+}
+
+function checkSteps(name, value, least = 1) {
+  if (!Number.isInteger(value) || value < least) {
+    throw new RangeError(`${name} is ${repr(value)}; it counts steps and must be ${least} or more`);
+  }
+  return value;
+}
+
+/** What a time unit leaves: itself, or that of a half-life, or the default. */
+function decay(name, rate, halfLife, fallback) {
+  if (halfLife === undefined) return rate === undefined ? fallback : checkNumber(name, rate);
+  if (rate !== undefined) throw new RangeError(`${name} and halfLife are both given; give one of them`);
+  checkNumber("halfLife", halfLife);
+  if (!(halfLife > 0 && Number.isFinite(halfLife))) {
+    throw new RangeError(`halfLife is ${repr(halfLife)}; it must be positive and finite`);
+  }
+  return 0.5 ** (1 / halfLife);
+}
+
+const isRow = (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+
+function noNumber(name, value) {
+  return new TypeError(`${name} must hold numbers, got ${repr(value)}`);
+}
+
+/** Copy a row of numbers; null is NaN. */
+function copyRow(name, row, to, start) {
+  for (let k = 0; k < row.length; k++) {
+    const value = row[k];
+    if (typeof value === "number") to[start + k] = value;
+    else if (value === null) to[start + k] = NaN;
+    else if (isRow(value)) throw new RangeError(`${name} has 2 dimensions; it must have 1`);
+    else throw noNumber(name, row);
+  }
+}
+
+/** One number per class into `to`. */
+function takeRow(name, row, to) {
+  if (!isRow(row)) throw noNumber(name, row);
+  if (row.length !== to.length) throw wrongLength(name, row.length, to.length);
+  copyRow(name, row, to, 0);
+}
+
+function wrongLength(name, length, classes) {
+  const rest = name === "probs" ? "; give one probability per class" : "";
+  return new RangeError(`${name} has ${length} entries, but the filter has ${classes} classes${rest}`);
+}
+
+/** A list of numbers as an array of a type. */
+function vector(name, values, type) {
+  if (!isRow(values)) throw noNumber(name, values);
+  const copy = new type(values.length);
+  copyRow(name, values, copy, 0);
+  return copy;
+}
+
+/** A square matrix, row after row. */
+function squareMatrix(name, rows) {
+  if (!Array.isArray(rows) || !rows.every(isRow)) throw noNumber(name, rows);
+  const K = rows.length;
+  const unequal = rows.find((row) => row.length !== K);
+  if (unequal !== undefined) {
+    throw new RangeError(`${name} has shape (${K}, ${unequal.length}); it must be square, one row per class`);
+  }
+  const matrix = new Float64Array(K * K);
+  rows.forEach((row, k) => copyRow(name, row, matrix, k * K));
+  return matrix;
+}
+
+/** Rows of K numbers as one array; the same array where it is one already. */
+function takeRows(probs, K, type) {
+  if (ArrayBuffer.isView(probs)) {
+    if (!isRow(probs)) throw noNumber("probs", probs);
+    if (probs.length % K !== 0) {
+      throw new RangeError(`probs has ${probs.length} numbers, not whole rows of ${K}; give one probability per class`);
+    }
+    return probs instanceof type ? probs : type.from(probs);
+  }
+  if (!Array.isArray(probs)) throw noNumber("probs", probs);
+  if (probs.length > 0 && !probs.some(isRow)) throw new RangeError("probs has 1 dimensions; it must have 2");
+  const flat = new type(probs.length * K);
+  probs.forEach((row, i) => {
+    if (!isRow(row)) throw noNumber("probs", row);
+    if (row.length !== K) throw wrongLength("probs", row.length, K);
+    copyRow("probs", row, flat, i * K);
+  });
+  return flat;
+}
+
+/** A number for all rows (stride 0), or one per row (stride 1). */
+function takeNumbers(name, values, rows, type) {
+  if (values === undefined || typeof values === "number") return { values: type.of(values ?? 1), stride: 0 };
+  const array = vector(name, values, type);
+  if (array.length !== rows) {
+    const rest = `but probs has ${rows} rows; give one number, or one per row`;
+    throw new RangeError(`${name} has ${array.length} entries, ${rest}`);
+  }
+  return { values: array, stride: 1 };
+}
+
+/** Settings and states that the core refuses. */
+function settingsError(status) {
+  return new RangeError(message(status).replaceAll("max_concentration", "maxConcentration"));
+}
+
+/** The error of an update that failed; `row` is undefined for a single one. */
+function rowError(status, row, probs, beta, dt) {
+  const place = row === undefined ? "" : ` in row ${row}`;
+  if (status === STATUS.BAD_BETA) {
+    return new RangeError(
+      `beta${place} is ${float(beta)}; it must lie in [0, 1]: 0 ignores the observation, 1 trusts it fully`,
+    );
+  }
+  if (status === STATUS.BAD_DT) {
+    const rest =
+      dt < 0
+        ? "it must not be negative: put the observations in order of time"
+        : "it must lie in [0, 1e30]: give the time since the last observation";
+    return new RangeError(`dt${place} is ${float(dt)}; ${rest}`);
+  }
+  if (status === STATUS.PROBS_SUM) {
+    const sum = float(probs.reduce((total, p) => total + p, 0));
+    const rest = "it must be within 0.05 of 1: normalise it (logits need softmax, percentages a division by 100)";
+    return new RangeError(`probs${place} sums to ${sum}; ${rest}`);
+  }
+  const invalid = INVALID[status];
+  if (invalid === undefined) {
+    const text = `${message(status)}${place}`;
+    return status === NOT_CONVERGED ? new Error(text) : new RangeError(text);
+  }
+  const k = probs.findIndex(invalid.test);
+  return new RangeError(`probs[${row === undefined ? k : `${row}, ${k}`}] is ${float(probs[k])}${invalid.rest}`);
+}
+
+/** Raise for a row that no filter would take. */
+function checkRow(row) {
+  const [observedAt] = borrow(row.length * Float64Array.BYTES_PER_ELEMENT);
+  numbers(Float64Array, observedAt, row.length).set(row);
+  const status = core.check_row(row.length, observedAt);
+  if (status !== 0) throw rowError(status, undefined, row, 1, 0);
+}
+
+return { BAD_DT, BAD_STATE, arrayType, classNames, checkOptions, checkNumber, checkWeight, checkSteps, decay, takeRow, vector, squareMatrix, takeRows, takeNumbers, settingsError, rowError, checkRow };
+})();
+
+const module4 = await (async () => {
+// What a classifier tends to output in each class; it corrects the outputs.
+const { borrow, core, numbers } = module1;
+const { rowError, squareMatrix, takeRows, vector } = module3;
+const { float, repr } = module2;
+
+const MIN_ENTRY = 1e-9;
+
+class Channel {
+  #matrix;
+  #prior;
+  #logMatrix;
+  #logPrior;
+
+  constructor(matrix, prior) {
+    const counts = squareMatrix("matrix", matrix);
+    const K = matrix.length;
+    const invalid = counts.findIndex((count) => !(Number.isFinite(count) && count >= 0));
+    if (invalid >= 0) {
+      const place = `matrix, row ${Math.floor(invalid / K)}, column ${invalid % K}`;
+      throw new RangeError(`${place}: it is ${float(counts[invalid])}; give counts, 0 or more`);
+    }
+    if (K < 2) throw new RangeError(`matrix has ${K} row; there are two classes or more`);
+    for (let k = 0; k < K; k++) {
+      if (!(sum(counts.subarray(k * K, (k + 1) * K)) > 0)) {
+        throw new RangeError(`matrix, row ${k}: it is all 0; give counts of the outputs there`);
+      }
+    }
+    const shares = prior === undefined ? new Float64Array(K).fill(1) : vector("prior", prior, Float64Array);
+    if (shares.length !== K || !shares.every(Number.isFinite)) {
+      throw new RangeError(`prior is ${repr(prior)}; it must be ${K} numbers, one per class`);
+    }
+    const least = shares.indexOf(Math.min(...shares));
+    if (shares[least] <= 0) {
+      throw new RangeError(`prior, entry ${least}: it is ${float(shares[least])}; a share must be positive`);
+    }
+    let means = normalised(counts, K);
+    // Entries that were raised once stay, so that a saved channel is restored to the bit.
+    if (means.some((mean) => mean < MIN_ENTRY / 2)) {
+      means = normalised(means.map((mean) => Math.max(mean, MIN_ENTRY)), K);
+    }
+    this.#matrix = means;
+    this.#prior = normalised(shares, K);
+    this.#logMatrix = means.map((_, i) => core.log_f64(means[(i % K) * K + Math.floor(i / K)])); // transposed
+    this.#logPrior = this.#prior.map((share) => core.log_f64(Math.max(share, 1e-300)));
+  }
+
+  /** Mean output in each class; each row sums to 1. */
+  get matrix() {
+    const K = this.#prior.length;
+    return Array.from({ length: K }, (_, k) => Array.from(this.#matrix.subarray(k * K, (k + 1) * K)));
+  }
+
+  /** Frequency of each class. */
+  get prior() {
+    return Array.from(this.#prior);
+  }
+
+  /** Correct one output, a list of them, or a typed array of whole rows, in the precision of that array. */
+  apply(probs) {
+    const K = this.#prior.length;
+    const type = probs instanceof Float32Array ? Float32Array : Float64Array;
+    const single = Array.isArray(probs) && probs.length > 0 && !probs.some((row) => typeof row === "object" && row !== null);
+    const observed = single ? this.#row(probs, type) : takeRows(probs, K, type);
+    const out = this.#apply(observed, type);
+    if (single || ArrayBuffer.isView(probs)) return out;
+    return Array.from({ length: probs.length }, (_, i) => out.subarray(i * K, (i + 1) * K));
+  }
+
+  #row(probs, type) {
+    const row = vector("probs", probs, type);
+    const K = this.#prior.length;
+    if (row.length === K) return row;
+    const rest = `it must be (T, ${K}) or (${K},): the channel has ${K} classes`;
+    throw new RangeError(`probs has shape (${row.length},); ${rest}`);
+  }
+
+  #apply(observed, type) {
+    const K = this.#prior.length;
+    const row = K * type.BYTES_PER_ELEMENT;
+    const parts = [K * row, row, observed.byteLength, observed.byteLength, 4];
+    const [matrixAt, priorAt, observedAt, outAt, rowAt] = borrow(...parts);
+    numbers(type, matrixAt, K * K).set(this.#logMatrix);
+    numbers(type, priorAt, K).set(this.#logPrior);
+    numbers(type, observedAt, observed.length).set(observed);
+    const apply = type === Float64Array ? core.channel_apply_f64 : core.channel_apply_f32;
+    const status = apply(K, matrixAt, priorAt, observed.length / K, observedAt, outAt, rowAt);
+    if (status !== 0) {
+      const i = new Uint32Array(core.memory.buffer, rowAt, 1)[0];
+      throw rowError(status, i, observed.subarray(i * K, (i + 1) * K), 1, 1);
+    }
+    return numbers(type, outAt, observed.length).slice();
+  }
+}
+
+/** Rows that sum to 1; those that already do, up to rounding, stay as they are. */
+function normalised(rows, K) {
+  const scaled = new Float64Array(rows.length);
+  for (let start = 0; start < rows.length; start += K) {
+    const row = rows.subarray(start, start + K);
+    const total = sum(row);
+    scaled.set(Math.abs(total - 1) < 1e-13 * K ? row : row.map((entry) => entry / total), start);
+  }
+  return scaled;
+}
+
+/** The sum in the order of NumPy, for the same bits: eight at a time, and halves of long rows. */
+function sum(row) {
+  const n = row.length;
+  if (n < 8) return row.reduce((total, entry) => total + entry, 0);
+  if (n > 128) {
+    const half = Math.floor(n / 2) - (Math.floor(n / 2) % 8);
+    return sum(row.subarray(0, half)) + sum(row.subarray(half));
+  }
+  const r = row.slice(0, 8);
+  const whole = n - (n % 8);
+  for (let i = 8; i < whole; i++) r[i % 8] += row[i];
+  const total = r[0] + r[1] + (r[2] + r[3]) + (r[4] + r[5] + (r[6] + r[7]));
+  return row.subarray(whole).reduce((rest, entry) => rest + entry, total);
+}
+
+return { Channel };
+})();
+
+const module5 = await (async () => {
+// What the two filters share: a state, and the calls that change it.
+const { core, numbers, place } = module1;
+const { checkNumber, rowError, settingsError, takeNumbers, takeRow, takeRows } = module3;
+
+const ROWS_AT_A_TIME = 4096;
+const NOTHING = Object.freeze({});
+
+class Filter {
+  #kind;
+  #names;
+  #type;
+  #block;
+  #call;
+  #start;
+  #state;
+  #sizes;
+  #views = null;
+
+  /**
+   * @param classes  The names of the classes.
+   * @param kind     "dirichlet" or "sticky": how the functions of the core begin.
+   * @param type     Float64Array or Float32Array.
+   * @param block    The settings, as the core prepared them.
+   * @param scratch  The bytes of memory that a call needs.
+   * @param start    The numbers of the state before any data.
+   */
+  constructor(classes, kind, type, block, scratch, start) {
+    const suffix = type === Float64Array ? "f64" : "f32";
+    this.#kind = kind;
+    this.#names = classes;
+    this.#type = type;
+    this.#block = block;
+    this.#call = Object.fromEntries(
+      ["start", "read", "update", "run"].map((name) => [name, core[`${kind}_${name}_${suffix}`]]),
+    );
+    const size = type.BYTES_PER_ELEMENT;
+    const row = classes.length * size;
+    this.#sizes = [block.size, start.length * size, scratch, 4, row, row];
+    this.#start = new type(start.length);
+    this.#state = new type(start.length);
+    this._restore(start);
+    this.#start.set(this.#state);
+  }
+
+  /** "dirichlet" or "sticky". */
+  get kind() {
+    return this.#kind;
+  }
+
+  /** The classes, in the order of the probabilities. */
+  get classes() {
+    return this.#names;
+  }
+
+  get dtype() {
+    return this.#type === Float64Array ? "float64" : "float32";
+  }
+
+  /** The current class probabilities. */
+  get probs() {
+    const memory = this.#memory();
+    memory.state.set(this.#state);
+    this.#call.read(memory.block, memory.stateAt, memory.outAt);
+    return memory.out.slice();
+  }
+
+  /** Let `dt` time units pass, then observe a row of probabilities, one per class. */
+  update(probs, options = NOTHING) {
+    let beta = 1;
+    let dt = 1;
+    for (const key in options) {
+      const value = options[key];
+      if (key === "beta") beta = value === undefined ? 1 : checkNumber("beta", value);
+      else if (key === "dt") dt = value === undefined ? 1 : checkNumber("dt", value);
+      else throw new TypeError(`update() has no option ${key}; it takes probs, beta and dt`);
+    }
+    const memory = this.#memory();
+    takeRow("probs", probs, memory.observed);
+    memory.state.set(this.#state);
+    const { block, stateAt, observedAt, outAt, scratchAt } = memory;
+    const status = this.#call.update(block, stateAt, observedAt, beta, dt, outAt, scratchAt);
+    if (status !== 0) throw rowError(status, undefined, memory.observed, beta, dt);
+    this.#state.set(memory.state);
+    return memory.out.slice();
+  }
+
+  /** Update with every row in turn: exactly a loop of `update`, to the bit. */
+  run(probs, options = NOTHING) {
+    for (const key in options) {
+      if (key !== "beta" && key !== "dt") throw new TypeError(`run() has no option ${key}; it takes probs, beta and dt`);
+    }
+    const K = this.#names.length;
+    const observed = takeRows(probs, K, this.#type);
+    const rows = observed.length / K;
+    const beta = takeNumbers("beta", options.beta, rows, this.#type);
+    const dt = takeNumbers("dt", options.dt, rows, this.#type);
+    const out = this.#runRows(observed, rows, beta, dt);
+    if (ArrayBuffer.isView(probs)) return out;
+    return Array.from({ length: rows }, (_, i) => out.subarray(i * K, (i + 1) * K));
+  }
+
+  #runRows(observed, rows, beta, dt) {
+    const K = this.#names.length;
+    const size = this.#type.BYTES_PER_ELEMENT;
+    const most = Math.min(rows, ROWS_AT_A_TIME);
+    const parts = [...this.#sizes.slice(0, 4), most * K * size, most * K * size, most * size, most * size];
+    const [block, stateAt, scratchAt, rowAt, observedAt, outAt, betaAt, dtAt] = place(...parts);
+    this.#block.load();
+    const view = (address, count) => numbers(this.#type, address, count);
+    const state = view(stateAt, this.#state.length);
+    const out = new this.#type(rows * K);
+    state.set(this.#state);
+    for (let first = 0; first < rows; first += ROWS_AT_A_TIME) {
+      const count = Math.min(ROWS_AT_A_TIME, rows - first);
+      view(observedAt, count * K).set(observed.subarray(first * K, (first + count) * K));
+      for (const [{ values, stride }, at] of [[beta, betaAt], [dt, dtAt]]) {
+        const part = stride === 1 ? values.subarray(first, first + count) : values;
+        view(at, part.length).set(part);
+      }
+      const status = this.#call.run(
+        block, stateAt, count, observedAt, betaAt, beta.stride, dtAt, dt.stride, outAt, scratchAt, rowAt,
+      );
+      if (status !== 0) {
+        const row = first + new Uint32Array(core.memory.buffer, rowAt, 1)[0];
+        const at = ({ values, stride }) => values[row * stride];
+        throw rowError(status, row, observed.subarray(row * K, (row + 1) * K), at(beta), at(dt));
+      }
+      out.set(view(outAt, count * K), first * K);
+    }
+    this.#state.set(state);
+    return out;
+  }
+
+  /** Return to the state before any data. */
+  reset() {
+    this.#state.set(this.#start);
+  }
+
+  /** The numbers of the state. */
+  _numbers() {
+    return this.#state.slice();
+  }
+
+  /** Set the state to what `_numbers` returned. */
+  _setNumbers(values) {
+    this.#state.set(values);
+  }
+
+  /** Set the state, if the core accepts it. */
+  _restore(values) {
+    const count = this.#state.length;
+    const size = count * this.#type.BYTES_PER_ELEMENT;
+    const [block, stateAt, , , valuesAt] = place(...this.#sizes.slice(0, 4), size);
+    this.#block.load();
+    numbers(this.#type, valuesAt, count).set(values);
+    const status = this.#call.start(block, valuesAt, stateAt);
+    if (status !== 0) throw settingsError(status);
+    this.#state.set(numbers(this.#type, stateAt, count));
+  }
+
+  /** The core's memory with this filter's settings in it, as views that `update` writes to and reads from. */
+  #memory() {
+    if (this.#views === null || this.#views.buffer !== core.memory.buffer) {
+      const [block, stateAt, scratchAt, , observedAt, outAt] = place(...this.#sizes);
+      const K = this.#names.length;
+      this.#views = {
+        block, stateAt, scratchAt, observedAt, outAt,
+        state: numbers(this.#type, stateAt, this.#state.length),
+        observed: numbers(this.#type, observedAt, K),
+        out: numbers(this.#type, outAt, K),
+        buffer: core.memory.buffer,
+      };
+    }
+    this.#block.load();
+    return this.#views;
+  }
+}
+
+/** The index of the largest number; of several, the first. */
+function argmax(values) {
+  let best = 0;
+  for (let k = 1; k < values.length; k++) if (values[k] > values[best]) best = k;
+  return best;
+}
+
+return { Filter, argmax };
+})();
+
+const module6 = await (async () => {
+// The Dirichlet filter: the Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
+const { Block, borrow, core, numbers } = module1;
+const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } = module3;
+const { Filter, argmax } = module5;
+const { repr } = module2;
+
+const OPTIONS = [
+  "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
+  "bounded", "dtype",
+];
+
+class DirichletFilter extends Filter {
+  #options;
+
+  constructor(classes, options = {}) {
+    checkOptions("DirichletFilter", options, OPTIONS);
+    const names = classNames(classes);
+    const K = names.length;
+    const gamma = decay("gamma", options.gamma, options.halfLife, 0.9);
+    const { estimate = "mode", floor = 1e-3, anchor = 0, priorWeight = 1, tolerance = 0 } = options;
+    const { bounded = true, dtype = "float64" } = options;
+    if (estimate !== "mode" && estimate !== "mean") {
+      throw new RangeError(`estimate is ${repr(estimate)}; it must be "mode" or "mean"`);
+    }
+    if (typeof bounded !== "boolean") throw new RangeError(`bounded is ${repr(bounded)}; it must be true or false`);
+    const type = arrayType(dtype);
+    checkNumber("floor", floor);
+    const largest = Math.max(1e6, 3 / Math.max(floor, 1e-30), 10 * K);
+    const { maxConcentration = Math.min(largest, type === Float32Array ? 1e6 : 1e12) } = options;
+    const prior = vector("prior", options.prior ?? new Array(K).fill(1), type);
+    if (prior.length !== K) {
+      throw new RangeError(
+        `prior has shape (${prior.length},); it must have one entry per class, shape (${K},)`,
+      );
+    }
+    checkNumber("priorWeight", priorWeight);
+    if (!(priorWeight > 0)) {
+      throw new RangeError(
+        `priorWeight is ${repr(priorWeight)}; it must be positive: without it the first observation has no mode`,
+      );
+    }
+    for (const [name, value] of Object.entries({ anchor, maxConcentration, tolerance })) checkNumber(name, value);
+    const suffix = type === Float64Array ? "f64" : "f32";
+    const size = core[`dirichlet_size_${suffix}`](K);
+    const [block, priorAt] = borrow(size, prior.byteLength);
+    numbers(type, priorAt, K).set(prior);
+    const status = core[`dirichlet_prepare_${suffix}`](
+      block, K, priorAt, gamma, floor, anchor, maxConcentration, estimate === "mean", tolerance, bounded,
+    );
+    if (status !== 0) throw settingsError(status);
+    const scratch = core[`dirichlet_scratch_${suffix}`](K);
+    super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior]);
+    this.#options = {
+      gamma, estimate, floor, anchor, prior: Array.from(prior), priorWeight, maxConcentration, tolerance, bounded, dtype,
+    };
+  }
+
+  /** The options that make the same filter. */
+  get options() {
+    return structuredClone(this.#options);
+  }
+
+  /** The most probable class, that of the largest alpha. */
+  get label() {
+    return this.classes[argmax(this._numbers().subarray(1))];
+  }
+
+  /** All that the filter remembers; assign it to restore. */
+  get state() {
+    const [eta, ...alpha] = this._numbers();
+    return { eta, alpha: arrayType(this.dtype).from(alpha) };
+  }
+
+  set state({ eta, alpha }) {
+    checkNumber("eta", eta);
+    const values = vector("alpha", alpha, arrayType(this.dtype));
+    if (values.length !== this.classes.length) {
+      throw new RangeError(`alpha has ${values.length} entries, but the filter has ${this.classes.length} classes`);
+    }
+    this._restore([eta, ...values]);
+  }
+
+  /** An independent filter with the same settings, in the same state. */
+  copy() {
+    const copy = new DirichletFilter(this.classes, this.#options);
+    copy.state = this.state;
+    return copy;
+  }
+}
+
+return { DirichletFilter };
+})();
+
+const module7 = await (async () => {
+// Policies: which classifier to call next.
+const { Block, borrow, core, message, numbers, place } = module1;
+const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module3;
+const { float, general, repr } = module2;
+
+/** The share of a duration that rounding may lose. */
+const ROUNDING = 1e-9;
+
+/** The paper's policy: the strong classifier at regular intervals, the weak one in between. */
+class Periodic {
+  #steps = 0;
+
+  constructor(options = {}) {
+    checkOptions("Periodic", options, ["every", "seconds", "strong", "weak"]);
+    const { every, seconds, strong = "strong", weak = "weak" } = options;
+    requireTwo(strong, weak);
+    if (every !== undefined && seconds !== undefined) {
+      throw new RangeError("every and seconds are both given; give one of them");
+    }
+    if (seconds !== undefined && !(seconds > 0 && seconds < Infinity)) {
+      throw new RangeError(`seconds is ${repr(seconds)}; it must be positive and finite`);
+    }
+    this.every = seconds === undefined ? checkSteps("every", every ?? 12) : undefined;
+    Object.assign(this, { seconds, strong, weak });
+  }
+
+  choose(probs, since = {}) {
+    const due =
+      this.every === undefined
+        ? timeSince(since, this.strong) >= this.seconds * (1 - ROUNDING)
+        : this.#steps === 0 || this.#steps >= this.every;
+    return due ? this.strong : this.weak;
+  }
+
+  called(source, observation, probs, dt) {
+    this.#steps = source === this.strong ? 1 : this.#steps + (this.#steps > 0 ? 1 : 0);
+  }
+
+  get state() {
+    return { stepsSinceStrong: this.#steps };
+  }
+
+  set state({ stepsSinceStrong }) {
+    this.#steps = checkSteps("stepsSinceStrong", stepsSinceStrong, 0);
+  }
+
+  reset() {
+    this.#steps = 0;
+  }
+
+  copy() {
+    const { every, seconds, strong, weak } = this;
+    const copy = new Periodic({ every, seconds, strong, weak });
+    copy.state = this.state;
+    return copy;
+  }
+}
+
+const STATE = [
+  "thresholdOffset", "step", "stepsSinceStrong", "disagreement", "residualUncertainty", "accruedBudget",
+];
+const OPTIONS = [
+  "budget", "minGap", "maxGap", "cost", "disagreement", "floor", "horizon", "strong", "weak", "dtype",
+];
+
+/** Call the strong classifier when it is most informative, and keep to a budget. */
+class Adaptive {
+  #type;
+  #call;
+  #block;
+  #state;
+
+  constructor(options = {}) {
+    checkOptions("Adaptive", options, OPTIONS);
+    const { budget = 1 / 12, minGap = 2, disagreement = 0.05, floor = 0.02, horizon = 12 } = options;
+    const { strong = "strong", weak = "weak", dtype = "float64" } = options;
+    requireTwo(strong, weak);
+    checkNumber("budget", budget);
+    this.minGap = checkSteps("minGap", minGap);
+    this.cost = options.cost === undefined ? undefined : checkCosts(options.cost, strong, weak);
+    let unit = 1;
+    let weakCost = 0;
+    if (this.cost === undefined) {
+      this.maxGap = defaultMaxGap(budget, this.minGap, options.maxGap);
+    } else {
+      if (!(budget > 0 && budget < Infinity)) {
+        throw new RangeError(`budget is ${repr(budget)}; it is the cost per time unit, above 0 and finite`);
+      }
+      this.maxGap = checkSteps("maxGap", options.maxGap ?? 60);
+      unit = this.cost[strong] - this.cost[weak];
+      weakCost = this.cost[weak];
+    }
+    checkWithin("maxGap", this.maxGap, this.minGap, 1e6);
+    checkWithin("disagreement", disagreement, 0, 1e3);
+    checkWithin("floor", floor, 1e-4, 1);
+    checkWithin("horizon", horizon, 1, 1e6);
+    Object.assign(this, { budget, disagreement, floor, horizon, strong, weak, dtype });
+    this.#type = arrayType(dtype);
+    const suffix = dtype === "float64" ? "f64" : "f32";
+    this.#call = Object.fromEntries(
+      ["size", "prepare", "start", "choose", "called"].map((name) => [name, core[`adaptive_${name}_${suffix}`]]),
+    );
+    const size = this.#call.size();
+    const [block] = borrow(size);
+    const status = this.#call.prepare(
+      block, budget / unit, weakCost / unit, this.minGap, this.maxGap, disagreement, floor, horizon,
+      this.cost !== undefined,
+    );
+    if (status !== 0) throw settingsError(status);
+    this.#block = new Block(size);
+    this.reset();
+  }
+
+  /** The source to call now; nothing changes. `since` is the time since the last call of each source. */
+  choose(probs, since = {}) {
+    const time = checkNumber("since", timeSince(since, this.strong));
+    const estimate = vector("probs", probs, this.#type);
+    const [block, stateAt, probsAt, strongAt] = this.#place(estimate);
+    const status = this.#call.choose(block, stateAt, estimate.length, probsAt, time, strongAt);
+    if (status !== 0) throw policyError(status, probs, undefined, "since", time);
+    return new Int32Array(core.memory.buffer, strongAt, 1)[0] === 0 ? this.weak : this.strong;
+  }
+
+  /** Take note of a call: its output, the estimate before that, and the time since the step before. */
+  called(source, observation, probs, dt) {
+    checkNumber("dt", dt);
+    const estimate = vector("probs", probs, this.#type);
+    const observed = vector("observation", observation, this.#type);
+    if (observed.length !== estimate.length) {
+      const rest = `but probs ${estimate.length}; give one per class`;
+      throw new RangeError(`observation has ${observed.length} entries, ${rest}`);
+    }
+    const [block, stateAt, probsAt, , observedAt] = this.#place(estimate, observed);
+    const strong = source === this.strong;
+    const status = this.#call.called(block, stateAt, strong, estimate.length, observedAt, probsAt, dt);
+    if (status !== 0) throw policyError(status, probs, observation, "dt", dt);
+    this.#state.set(numbers(this.#type, stateAt, STATE.length));
+  }
+
+  #place(estimate, observed = estimate) {
+    const sizes = [this.#block.size, this.#state.byteLength, estimate.byteLength, 4, observed.byteLength];
+    const addresses = place(...sizes);
+    this.#block.load();
+    numbers(this.#type, addresses[1], STATE.length).set(this.#state);
+    numbers(this.#type, addresses[2], estimate.length).set(estimate);
+    numbers(this.#type, addresses[4], observed.length).set(observed);
+    return addresses;
+  }
+
+  /** The state, six numbers; assign it to restore. */
+  get state() {
+    return Object.fromEntries(STATE.map((name, i) => [name, this.#state[i]]));
+  }
+
+  set state(state) {
+    checkWithin("thresholdOffset", state.thresholdOffset, -1e3, 1e3);
+    checkWithin("step", state.step, 0, 1e30);
+    checkWithin("disagreement", state.disagreement, 0, 1);
+    checkWithin("residualUncertainty", state.residualUncertainty, 0, 1);
+    checkWithin("accruedBudget", state.accruedBudget, 0, this.horizon);
+    checkSteps("stepsSinceStrong", state.stepsSinceStrong, 0);
+    this.#state = this.#type.from(STATE, (name) => state[name]);
+  }
+
+  /** Return to the state before any call. */
+  reset() {
+    const [stateAt] = borrow(STATE.length * this.#type.BYTES_PER_ELEMENT);
+    this.#call.start(stateAt);
+    this.#state = numbers(this.#type, stateAt, STATE.length).slice();
+  }
+
+  /** An independent policy with the same settings, in the same state. */
+  copy() {
+    const copy = new Adaptive(Object.fromEntries(OPTIONS.map((name) => [name, this[name]])));
+    copy.state = this.state;
+    return copy;
+  }
+}
+
+/** The most steps from one strong call to the next; the budget must fit it. */
+function defaultMaxGap(budget, minGap, maxGap) {
+  if (!(budget > 0 && budget < 1)) {
+    const rest = "it is the share of strong calls, above 0 and below 1 (with cost, it may be more)";
+    throw new RangeError(`budget is ${repr(budget)}; ${rest}`);
+  }
+  const steps = checkSteps("maxGap", maxGap ?? Math.ceil(5 / budget));
+  if (!(minGap <= 1 / budget && 1 / budget <= steps)) {
+    throw new RangeError(
+      `budget is ${repr(budget)}, one strong call in ${general(1 / budget, 3)} steps, which minGap, ${minGap}, ` +
+        `and maxGap, ${steps}, do not allow; it must lie between`,
+    );
+  }
+  return steps;
+}
+
+/** The time since the last call of a source; infinite if there was none. */
+function timeSince(since, source) {
+  return Object.hasOwn(since, source) ? since[source] : Infinity;
+}
+
+function checkWithin(name, value, low, high) {
+  checkNumber(name, value);
+  if (!(value >= low && value <= high)) {
+    throw new RangeError(`${name} is ${repr(value)}; it must lie in ${general(low)} to ${general(high)}`);
+  }
+}
+
+function checkCosts(cost, strong, weak) {
+  const names = Object.keys(cost);
+  if (names.length !== 2 || !names.includes(strong) || !names.includes(weak)) {
+    throw new RangeError(`cost names ${repr(names)}; name ${repr(strong)} and ${repr(weak)}`);
+  }
+  if (!(cost[weak] >= 0 && cost[strong] > cost[weak] && cost[strong] < Infinity)) {
+    const rule = `a call of ${repr(strong)} must cost more than one of ${repr(weak)}, and that 0 or more`;
+    throw new RangeError(`cost is ${repr(cost)}; ${rule}`);
+  }
+  return { ...cost };
+}
+
+function requireTwo(strong, weak) {
+  if (strong === weak) throw new RangeError(`strong and weak are both ${repr(strong)}; name two sources`);
+}
+
+function policyError(status, probs, observation, name, time) {
+  if (status === BAD_DT) {
+    const rest = "it must be finite and not negative: put the steps in order of time";
+    return new RangeError(`${name} is ${float(time)}; ${rest}`);
+  }
+  return new RangeError(
+    status === BAD_STATE
+      ? `probs is ${repr(probs)}; give the filter's estimate, the probabilities of K classes`
+      : `observation is ${repr(observation)}, but ${message(status)}; give probabilities, or NaN only`,
+  );
+}
+
+return { Periodic, Adaptive };
+})();
+
+const module8 = await (async () => {
+// The sticky filter: a hidden Markov model whose class tends to stay.
+const { Block, borrow, core, numbers } = module1;
+const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module3;
+const { Filter, argmax } = module5;
+
+const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "dtype", "prepared"];
+
+class StickyFilter extends Filter {
+  #options;
+
+  constructor(classes, options = {}) {
+    checkOptions("StickyFilter", options, OPTIONS);
+    const names = classNames(classes);
+    const K = names.length;
+    const { transitions, interval = 1, prepared, floor = 1e-3, dtype = "float64" } = options;
+    const type = arrayType(dtype);
+    const suffix = type === Float64Array ? "f64" : "f32";
+    const hasRates = transitions !== undefined;
+    const stay = hasRates ? 1 : decay("stay", options.stay, options.halfLife, 0.99);
+    if (hasRates) checkTransitions(options);
+    const prior = vector("prior", options.prior ?? new Array(K).fill(1 / K), type);
+    if (prior.length !== K) {
+      throw new RangeError(`prior has shape (${prior.length},); it must have one entry per class, shape (${K},)`);
+    }
+    checkNumber("floor", floor);
+    const rates = hasRates ? square("prepared.rates", prepared.rates, K) : new Float64Array(0);
+    const modes = hasRates && prepared.modes ? modeRows(prepared, K, dtype) : null;
+    const size = core[`sticky_size_${suffix}`](K, hasRates);
+    const scratch = core[`sticky_scratch_${suffix}`](K, hasRates);
+    const row = K * type.BYTES_PER_ELEMENT;
+    const [block, priorAt, ratesAt, modesAt, matrixAt, scratchAt] = borrow(
+      size, row, K * row, (2 + 2 * K) * row, K * row, scratch,
+    );
+    numbers(type, priorAt, K).set(prior);
+    numbers(type, ratesAt, rates.length).set(rates);
+    const status = core[`sticky_prepare_${suffix}`](block, K, priorAt, stay, hasRates ? ratesAt : 0, floor);
+    if (status !== 0) throw settingsError(status);
+    if (modes !== null) {
+      numbers(type, modesAt, modes.length).set(modes);
+      core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
+    }
+    super(names, "sticky", type, new Block(size), scratch, prior);
+    const dynamics = hasRates ? { transitions, interval, prepared } : { stay };
+    this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, dtype });
+  }
+
+  /** The options that make the same filter. */
+  get options() {
+    return structuredClone(this.#options);
+  }
+
+  /** The most probable class; of several, the first. */
+  get label() {
+    return this.classes[argmax(this._numbers())];
+  }
+
+  /** All that the filter remembers; assign it to restore. */
+  get state() {
+    return { probs: this._numbers() };
+  }
+
+  set state({ probs }) {
+    const values = vector("probs", probs, arrayType(this.dtype));
+    if (values.length !== this.classes.length) {
+      throw new RangeError(`probs has ${values.length} entries, but the filter has ${this.classes.length} classes`);
+    }
+    this._restore(values);
+  }
+
+  /** An independent filter with the same settings, in the same state. */
+  copy() {
+    const copy = new StickyFilter(this.classes, this.#options);
+    copy.state = this.state;
+    return copy;
+  }
+}
+
+/** The rates of transitions, a logarithm of a matrix, are computed in Python only. */
+function checkTransitions({ stay, halfLife, prior, prepared }) {
+  if (stay !== undefined || halfLife !== undefined) {
+    const other = stay === undefined ? "halfLife" : "stay";
+    throw new RangeError(`transitions and ${other} are both given; give one of them`);
+  }
+  if (prepared?.rates === undefined || prior === undefined) {
+    throw new RangeError(
+      "transitions need rates and a prior that Python computes: write them with classfilter export --json, and load that",
+    );
+  }
+}
+
+function square(name, rows, K) {
+  const matrix = squareMatrix(name, rows);
+  if (matrix.length !== K * K) {
+    throw new RangeError(`${name} has ${rows.length} rows; it must have one row and one column per class`);
+  }
+  return matrix;
+}
+
+/** The modes of the rates: 2 + 2 K rows of K numbers, in double precision only. */
+function modeRows({ modes, pairs }, K, dtype) {
+  const fits = Array.isArray(modes) && modes.length === 2 + 2 * K && modes.every((row) => row.length === K);
+  if (!fits || dtype !== "float64" || !Number.isInteger(pairs) || pairs < 0 || 2 * pairs > K) {
+    throw new RangeError("prepared.modes are for rates in double precision, shape (2 + 2 K, K), with their pairs");
+  }
+  return vector("prepared.modes", modes.flat(), Float64Array);
+}
+
+return { StickyFilter };
+})();
+
+const module9 = await (async () => {
+// Settings as TOML: what files of settings use of it, and no more. Anything else is refused, with its line.
+const { float, repr } = module2;
+
+const ESCAPES = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", '"': '"', "\\": "\\" };
+const NUMBER = /[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?/y;
+
+/** The sections of a text as objects without a prototype, so that a key may have any name. */
+function parseToml(text) {
+  return new Reader(text).read();
+}
+
+class Reader {
+  #text;
+  #at = 0;
+
+  constructor(text) {
+    this.#text = text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
+  }
+
+  read() {
+    const root = Object.create(null);
+    const titles = new Set();
+    let section = root;
+    for (this.#skip(); this.#at < this.#text.length; this.#skip()) {
+      if (this.#take("[")) {
+        const path = this.#path();
+        this.#need("]", "a title such as [options] or [channel.weak]");
+        if (titles.has(JSON.stringify(path))) this.#fail(`the section [${path.join(".")}] is there twice`);
+        titles.add(JSON.stringify(path));
+        section = path.reduce((parent, key) => this.#section(parent, key), root);
+      } else {
+        const key = this.#key();
+        this.#need("=", "a key, then = and a value");
+        if (Object.hasOwn(section, key)) this.#fail(`${key} is there twice`);
+        section[key] = this.#value();
+      }
+      this.#blank();
+      if (this.#at < this.#text.length && this.#text[this.#at] !== "\n") this.#fail("something follows; give it a line of its own");
+    }
+    return root;
+  }
+
+  #section(parent, key) {
+    if (!Object.hasOwn(parent, key)) parent[key] = Object.create(null);
+    if (typeof parent[key] !== "object" || Array.isArray(parent[key])) this.#fail(`${key} is a value and a section`);
+    return parent[key];
+  }
+
+  #path() {
+    const path = [this.#key()];
+    while (this.#take(".")) path.push(this.#key());
+    return path;
+  }
+
+  #key() {
+    this.#blank();
+    const character = this.#text[this.#at];
+    if (character === '"' || character === "'") return this.#string();
+    const [word] = this.#match(/[A-Za-z0-9_-]+/y) ?? this.#fail("a key is letters, digits, _ and -, or text in quotes");
+    return word;
+  }
+
+  #value() {
+    this.#blank();
+    const character = this.#text[this.#at];
+    if (character === '"' || character === "'") return this.#string();
+    if (this.#take("[")) return this.#list();
+    const word = this.#match(/true|false/y);
+    if (word !== null) return word[0] === "true";
+    const number = this.#match(NUMBER);
+    if (number === null || /[\w:.+-]/.test(this.#text[this.#at] ?? "")) {
+      this.#fail("a value is a number, text in quotes, true, false, or a list of them");
+    }
+    return Number(number[0].replaceAll("_", ""));
+  }
+
+  #list() {
+    const items = [];
+    for (this.#skip(); !this.#take("]"); this.#skip()) {
+      items.push(this.#value());
+      this.#skip();
+      if (this.#take(",")) continue;
+      this.#need("]", "a list has commas between its values and ends with ]");
+      break;
+    }
+    return items;
+  }
+
+  #string() {
+    const quote = this.#text[this.#at];
+    if (this.#text.startsWith(quote.repeat(3), this.#at)) this.#fail("text has no triple quotes here");
+    const pattern = quote === "'" ? /'([^'\n]*)'/y : /"((?:[^"\\\n]|\\.)*)"/y;
+    const match = this.#match(pattern) ?? this.#fail("text ends in the same line, with the same quote");
+    if (/[\x00-\x08\x0b-\x1f\x7f]/.test(match[1])) this.#fail("text has a control character; write it as \\u001f");
+    return quote === "'" ? match[1] : match[1].replace(/\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)/g, (_, code) => this.#escape(code));
+  }
+
+  #escape(code) {
+    if (Object.hasOwn(ESCAPES, code)) return ESCAPES[code];
+    const point = code.length > 1 ? Number.parseInt(code.slice(1), 16) : NaN;
+    const valid = point < 0xd800 || (point > 0xdfff && point <= 0x10ffff);
+    return valid ? String.fromCodePoint(point) : this.#fail(`\\${code} is no escape`);
+  }
+
+  #match(pattern) {
+    pattern.lastIndex = this.#at;
+    const match = pattern.exec(this.#text);
+    if (match !== null) this.#at = pattern.lastIndex;
+    return match;
+  }
+
+  #take(character) {
+    this.#blank();
+    if (this.#text[this.#at] !== character) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #need(character, what) {
+    if (!this.#take(character)) this.#fail(`${repr(character)} is missing: ${what}`);
+  }
+
+  #blank() {
+    this.#match(/[ \t]*(?:#[^\n]*)?/y);
+  }
+
+  /** Past blanks, comments and line ends. */
+  #skip() {
+    this.#match(/(?:[ \t\n]|#[^\n]*)*/y);
+  }
+
+  #fail(why) {
+    throw new RangeError(`line ${this.#text.slice(0, this.#at).split("\n").length}: ${why}`);
+  }
+}
+
+/** A filter, with the weights and channels of its sources, as the TOML that Python's `load` reads. */
+function toToml(filter, { beta = {}, channel = {} } = {}) {
+  const sections = [["options", entriesOf(filter.options)]];
+  if (Object.keys(beta).length > 0) sections.push(["beta", Object.entries(beta)]);
+  for (const [source, used] of Object.entries(channel)) {
+    if (used) sections.push([`channel.${key(source)}`, [["matrix", used.matrix], ["prior", used.prior]]]);
+  }
+  const names = filter.classes.map((name) => (typeof name === "number" ? String(name) : quoted(name)));
+  const head = `classes = [${names.join(", ")}]\nfilter = ${quoted(filter.kind)}\n`;
+  const lines = sections.map(([title, entries]) => [`\n[${title}]`, ...entries.map(line)].join("\n") + "\n");
+  return head + lines.join("");
+}
+
+/** Options by the names of Python; what it computes by itself is left out. */
+function entriesOf(options) {
+  const renamed = Object.entries(options).map(([name, entry]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), entry]);
+  return renamed.filter(([name, entry]) => name !== "prepared" && entry !== undefined);
+}
+
+const line = ([name, entry]) => `${key(name)} = ${value(entry)}`;
+
+function value(entry) {
+  if (typeof entry === "number") return float(entry);
+  if (typeof entry === "string") return quoted(entry);
+  return typeof entry === "boolean" ? String(entry) : `[${Array.from(entry, value).join(", ")}]`;
+}
+
+const key = (name) => (/^[A-Za-z0-9_-]+$/.test(name) ? name : quoted(name));
+
+function quoted(text) {
+  const escape = (c) => (c === '"' || c === "\\" ? `\\${c}` : `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return `"${String(text).replace(/["\\\x00-\x1f\x7f]/g, escape)}"`;
+}
+
+return { parseToml, toToml };
+})();
+
+const module10 = await (async () => {
+// Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
+const { Channel } = module4;
+const { checkWeight } = module3;
+const { DirichletFilter } = module6;
+const { Adaptive, Periodic } = module7;
+const { StickyFilter } = module8;
+const { repr } = module2;
+const { parseToml } = module9;
+
+const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
+const POLICIES = { periodic: Periodic, adaptive: Adaptive };
+const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy"];
+
+/** A fresh filter, the weights and channels of the sources, and a policy or null. */
+function load(config) {
+  const content = typeof config === "string" ? parse(config) : config;
+  if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
+  const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
+  if (unknown !== undefined) throw new RangeError(`unknown key ${unknown}; there are ${KEYS.join(", ")}`);
+  const { classes, filter: kind, prepared } = content;
+  if (classes === undefined) throw new RangeError('classes is missing; give their names: "classes": ["walk", "sit"]');
+  if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
+    throw new RangeError(`classes is ${repr(classes)}; it must be a list of text or whole numbers`);
+  }
+  if (!Object.hasOwn(KINDS, kind)) {
+    throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
+  }
+  for (const title of ["options", "beta", "channel", "policy"]) {
+    if (content[title] !== undefined && !isSection(content[title])) {
+      throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
+    }
+  }
+  const options = camelCased(content.options ?? {});
+  const filter = new KINDS[kind](classes, prepared === undefined ? options : { ...options, prepared });
+  const beta = mapped(content.beta, (weight, source) => checkWeight(`beta.${source}`, weight));
+  const channel = mapped(content.channel, (section, source) => makeChannel(source, section, classes.length));
+  return { filter, beta, channel, policy: content.policy === undefined ? null : makePolicy(content.policy, beta) };
+}
+
+const parse = (text) => (text.trimStart().startsWith("{") ? JSON.parse(text) : parseToml(text));
+
+function makeChannel(source, section, K) {
+  const title = `channel.${source}`;
+  const known = isSection(section) && Object.keys(section).every((key) => key === "matrix" || key === "prior");
+  if (!known || section.matrix === undefined) {
+    throw new RangeError(`${title} must be an object with a matrix and maybe a prior`);
+  }
+  const channel = within(title, () => new Channel(section.matrix, section.prior));
+  if (channel.prior.length !== K) {
+    throw new RangeError(`${title} has ${channel.prior.length} classes, but the filter has ${K}`);
+  }
+  return channel;
+}
+
+function makePolicy({ kind, ...options }, beta) {
+  if (!Object.hasOwn(POLICIES, kind)) {
+    throw new RangeError(`policy.kind is ${repr(kind)}; it must be one of ${Object.keys(POLICIES).join(", ")}`);
+  }
+  const policy = within("policy", () => new POLICIES[kind](camelCased(options)));
+  const sources = Object.keys(beta);
+  for (const source of [policy.strong, policy.weak]) {
+    if (sources.length > 0 && !sources.includes(source)) {
+      throw new RangeError(`policy calls ${repr(source)}, but beta names ${repr(sources)}: add it there`);
+    }
+  }
+  return policy;
+}
+
+/** What `make` returns; its errors begin with a title. */
+function within(title, make) {
+  try {
+    return make();
+  } catch (error) {
+    throw new error.constructor(`${title}: ${error.message}`);
+  }
+}
+
+const isSection = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** An object with the same keys; one without a prototype, so that a source may have any name. */
+function mapped(section, change) {
+  const entries = Object.entries(section ?? {}).map(([key, value]) => [key, change(value, key)]);
+  return Object.assign(Object.create(null), Object.fromEntries(entries));
+}
+
+/** The names of options in JavaScript: half_life is halfLife. */
+function camelCased(options) {
+  const renamed = Object.entries(options).map(([key, value]) => [
+    key.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
+    value,
+  ]);
+  return Object.fromEntries(renamed);
+}
+
+return { load };
+})();
+
+const module11 = await (async () => {
+// Logits as class probabilities.
+const { vector } = module3;
+const { float, repr } = module2;
+
+/** Softmax of one row of logits, divided by a temperature; a row of NaN, a missing observation, stays NaN. */
+function softmax(scores, temperature = 1) {
+  if (typeof temperature !== "number" || !(temperature > 0 && temperature < Infinity)) {
+    throw new RangeError(`temperature is ${repr(temperature)}; it must be positive and finite`);
+  }
+  const row = vector("scores", scores, Float64Array);
+  if (row.length < 2) throw new RangeError(`scores has shape (${row.length},); it must be (K,), one per class`);
+  if (row.every(Number.isNaN)) return row;
+  const highest = row.reduce((most, score) => Math.max(most, score));
+  if (!Number.isFinite(highest)) {
+    const values = Array.from(row, float).join(", ");
+    throw new RangeError(`scores is [${values}]; it must hold finite numbers, or only NaN where nothing was observed`);
+  }
+  const powers = row.map((score) => Math.exp((score - highest) / temperature));
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  return powers.map((power) => power / total);
+}
+
+return { softmax };
+})();
+
+const module12 = await (async () => {
+// Many live streams: each row of any stream, as it comes, gives an estimate.
+const { arrayType, checkOptions, checkRow, checkWeight, takeRow } = module3;
+const { float, repr } = module2;
+
+const DEFAULT_SOURCE = "default";
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams"];
+
+/** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
+class Tracker {
+  #filter;
+  #beta;
+  #channel;
+  #policy;
+  #start;
+  #streams = new Map(); // the stream whose last row came first is first
+  #newest = -Infinity;
+
+  /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
+  constructor(filter, options = {}) {
+    checkOptions("Tracker", options, OPTIONS);
+    const chain = filter?.filter === undefined ? { filter } : filter;
+    const weights = chain.beta !== undefined && Object.keys(chain.beta).length > 0 ? chain.beta : 1;
+    const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
+    const { expireAfter, maxStreams } = options;
+    if (expireAfter !== undefined && !(expireAfter > 0 && expireAfter < Infinity)) {
+      throw new RangeError(`expireAfter is ${repr(expireAfter)}; it must be positive and finite`);
+    }
+    if (maxStreams !== undefined && !(maxStreams >= 1)) {
+      throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
+    }
+    this.expireAfter = expireAfter;
+    this.maxStreams = maxStreams;
+    this.#filter = chain.filter.copy();
+    this.#filter.reset();
+    this.#start = this.#filter._numbers();
+    this.#channel = new Map(Object.entries(channel).filter(([, one]) => one != null));
+    this.#policy = policy?.copy() ?? null;
+    this.#policy?.reset();
+    this.#beta =
+      typeof beta === "object" && beta !== null
+        ? new Map(Object.entries(beta).map(([name, value]) => [name, checkWeight(`beta[${repr(name)}]`, value)]))
+        : checkWeight("beta", beta);
+  }
+
+  get classes() {
+    return this.#filter.classes;
+  }
+
+  /** The names of all streams; the one whose last row came first is first. */
+  get streams() {
+    return [...this.#streams.keys()];
+  }
+
+  get size() {
+    return this.#streams.size;
+  }
+
+  has(stream) {
+    return this.#streams.has(stream);
+  }
+
+  /** Observe one row; return the estimate of its stream. An error leaves everything as it was. */
+  update(stream, time, source, probs) {
+    const at = seconds(time);
+    const name = String(source ?? DEFAULT_SOURCE);
+    const beta = this.#weight(name);
+    const observed = this.#channel.has(name) ? this.#corrected(name, probs) : probs;
+    const known = this.#streams.get(stream);
+    const dt = known === undefined ? 0 : at - known.time;
+    if (!(dt >= 0 && dt < Infinity) || !Number.isFinite(at)) throw timeError(stream, at, known);
+    this.#filter._setNumbers(known === undefined ? this.#start : known.state);
+    const before = known?.estimate ?? (this.#policy === null ? null : this.#filter.probs);
+    const estimate = this.#filter.update(observed, { beta, dt });
+    const state = this.#filter._numbers();
+    const policy = known?.policy ?? this.#policy?.copy() ?? null;
+    policy?.called(name, observed, before, dt);
+    const last = known?.last ?? new Map();
+    last.set(name, at);
+    this.#streams.delete(stream);
+    this.#streams.set(stream, { state, time: at, estimate, policy, last });
+    this.#newest = Math.max(this.#newest, at);
+    this.#dropOld();
+    return estimate.slice();
+  }
+
+  /** The source that the policy would call for a stream at a time; nothing changes. */
+  nextSource(stream, time) {
+    if (this.#policy === null) {
+      throw new RangeError("the tracker has no policy; give one, such as new Periodic({ every: 12 })");
+    }
+    const at = seconds(time);
+    const known = this.#streams.get(stream);
+    if (known === undefined) return this.#policy.choose(this.#probsOf(this.#start), {});
+    const since = Object.fromEntries([...known.last].map(([name, last]) => [name, at - last]));
+    return known.policy.choose(known.estimate, since);
+  }
+
+  /** The last estimate of a stream. */
+  probs(stream) {
+    return this.#entry(stream).estimate.slice();
+  }
+
+  /** The most probable class of a stream. */
+  label(stream) {
+    this.#filter._setNumbers(this.#entry(stream).state);
+    return this.#filter.label;
+  }
+
+  /** The time of a stream's last row. */
+  time(stream) {
+    return this.#entry(stream).time;
+  }
+
+  /** Forget streams. */
+  drop(streams) {
+    if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
+    const names = [...streams];
+    names.forEach((name) => this.#entry(name));
+    names.forEach((name) => this.#streams.delete(name));
+  }
+
+  /** Forget the streams without a row for longer than `expireAfter` before now; return them. */
+  expire(now) {
+    if (this.expireAfter === undefined) throw new RangeError("the tracker has no expireAfter; give it one");
+    const at = seconds(now);
+    if (!Number.isFinite(at)) throw new RangeError(`now is ${float(at)}; it must be finite`);
+    this.#newest = Math.max(this.#newest, at);
+    return this.#dropOld();
+  }
+
+  #probsOf(state) {
+    this.#filter._setNumbers(state);
+    return this.#filter.probs;
+  }
+
+  #entry(stream) {
+    const entry = this.#streams.get(stream);
+    if (entry === undefined) throw new RangeError(`there is no stream ${repr(stream)}; it had no row yet, or expired`);
+    return entry;
+  }
+
+  #weight(name) {
+    if (typeof this.#beta === "number") return this.#beta;
+    const weight = this.#beta.get(name);
+    if (weight !== undefined) return weight;
+    const names = repr([...this.#beta.keys()]);
+    throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
+  }
+
+  #corrected(name, probs) {
+    const row = new (arrayType(this.#filter.dtype))(this.classes.length);
+    takeRow("probs", probs, row);
+    checkRow(row);
+    return this.#channel.get(name).apply(row);
+  }
+
+  #dropOld() {
+    const dropped = [];
+    for (const [stream, { time }] of this.#streams) {
+      const old = this.expireAfter !== undefined && this.#newest - time > this.expireAfter;
+      if (!old && !(this.#streams.size > this.maxStreams)) break;
+      this.#streams.delete(stream);
+      dropped.push(stream);
+    }
+    return dropped;
+  }
+}
+
+/** A time as a number; a Date in seconds. */
+function seconds(time) {
+  if (time instanceof Date) return time.getTime() / 1000;
+  if (typeof time === "number") return time;
+  throw new TypeError(`time is ${repr(time)}; give a number or a Date`);
+}
+
+function timeError(stream, at, known) {
+  if (!Number.isFinite(at)) return new RangeError(`time is ${float(at)}; it must be finite`);
+  const where = at < known.time ? "before" : "too long after";
+  return new RangeError(
+    `time is ${float(at)}, ${where} ${float(known.time)}, that of the last row of stream ${repr(stream)}; ` +
+      "give the rows of a stream in order of time",
+  );
+}
+
+return { Tracker };
+})();
+
+const module13 = await (async () => {
+const { Channel } = module4;
+const { load } = module10;
+const { DirichletFilter } = module6;
+const { Adaptive, Periodic } = module7;
+const { softmax } = module11;
+const { StickyFilter } = module8;
+const { toToml } = module9;
+const { Tracker } = module12;
+
+return { Channel, load, DirichletFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
+})();
+
+const classfilter = module13;

@@ -1,0 +1,44 @@
+"""The core that the report carries is that of the sources: run make js after a change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "src/classfilter/web"
+REMEDY = "it is older than its sources: run make js (in Debian: clang lld nodejs), and commit it"
+
+
+def digest_of_sources() -> str:
+    """Return what js/build.mjs computes: names and texts of its sources, one after the other."""
+    folders = [("js/c", "*.[ch]"), ("js/src", "*.js"), ("src/classfilter/csrc", "*.[ch]")]
+    paths = [path for folder, pattern in folders for path in (ROOT / folder).glob(pattern)]
+    texts = {
+        path.relative_to(ROOT).as_posix(): path.read_text("utf-8")  # any line ends become \n
+        for path in [ROOT / "js/build.mjs", *paths]
+    }
+    joined = "".join(f"{name}\n{texts[name]}\n" for name in sorted(texts))
+    return hashlib.sha256(joined.encode()).hexdigest()
+
+
+def test_built_from_these_sources() -> None:
+    assert json.loads((WEB / "built.json").read_text())["sources"] == digest_of_sources(), REMEDY
+
+
+@pytest.mark.parametrize("name", ["classfilter.wasm", "classfilter.js"])
+def test_built_in_one_go(name: str) -> None:
+    content = (WEB / name).read_bytes()
+    if name.endswith(".js"):
+        content = content.replace(b"\r\n", b"\n")
+    expected = json.loads((WEB / "built.json").read_text())[name]
+    assert hashlib.sha256(content).hexdigest() == expected, REMEDY
+
+
+def test_there_is_one_core() -> None:
+    assert (WEB / "classfilter.wasm").stat().st_size < 64_000
+    copy = ROOT / "js/dist/classfilter.wasm"
+    assert not copy.exists() or copy.read_bytes() == (WEB / "classfilter.wasm").read_bytes()

@@ -1,0 +1,301 @@
+"""The report as a file: what is in it, what is not, and that names stay text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.web import _report
+from classfilter.web._calibration import calibration, reliability
+from classfilter.web._page_data import as_script, first_rows, page_data, playable
+from classfilter.web._sections import calls_section, confusions_section, matrix
+from conftest import Run
+
+HOSTILE = ["</script><img src=x onerror=alert(1)>", "\"'><u>\u2028{{data}}", "__proto__", "a\\b"]
+ABCD = ["a", "b", "c", "d"]
+SOURCES = ["<i>strong</i>", "constructor"]
+
+
+class Page(HTMLParser):
+    """The elements of a page, their attributes, and the text in each."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.inside, data))
+
+    def all(self, tag: str) -> list[str]:
+        return [text for name, text in self.texts if name == tag]
+
+    @property
+    def data(self) -> Any:
+        return json.loads(next(text for text in self.all("script") if text.startswith("{")))
+
+
+def streams(
+    labels: bool = True, classes: Any = HOSTILE, sources: Any = SOURCES
+) -> list[cf.Recording]:
+    """Return short streams of a strong and a weak source, with names that are not nice."""
+    recs = []
+    for seed in range(2):
+        day = cf.simulate("plain", hours=1.5, seed=seed).recording()
+        names = np.where(day.source == "strong", *sources)
+        label = day.label if labels else None
+        recs.append(cf.Recording(day.time, names, day.probs, classes, label))
+    return recs
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    cf.report(dict(zip(HOSTILE, streams(), strict=False)), path, reference=SOURCES[0])
+    return Page(path.read_text("utf-8"))
+
+
+def test_names_are_text(page: Page) -> None:
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"img", "u", "i", "iframe", "object", "a", "link", "base"}
+    attributes = {name for _, attributes in page.elements for name in attributes}
+    assert not [name for name in attributes if name.startswith("on") or name == "style"]
+    assert page.data["classes"] == HOSTILE
+    assert [stream["name"] for stream in page.data["streams"]] == HOSTILE[:2]
+    cells = {*page.all("th"), *page.all("td")}
+    assert {*HOSTILE, *SOURCES} <= cells | set(page.all("h3"))
+
+
+def test_nothing_comes_from_outside(page: Page) -> None:
+    for _, attributes in page.elements:
+        assert not {"src", "href", "srcset", "action"} & attributes.keys()
+    assert "@import" not in "".join(page.all("style"))
+    assert "url(" not in "".join(page.all("style"))
+
+
+def test_the_policy_names_what_runs(page: Page) -> None:
+    (policy,) = [
+        attributes["content"] or ""
+        for tag, attributes in page.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["base-uri"] == rules["form-action"] == "'none'"
+    scripts = [text for text in page.all("script") if not text.startswith("{")]
+    assert len(scripts) == 2
+
+    def hashed(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+    assert set(rules["script-src"].split()) == {*map(hashed, scripts), "'wasm-unsafe-eval'"}
+    assert rules["style-src"] == hashed("".join(page.all("style")))
+
+
+def test_data_end_no_script() -> None:
+    hostile = {"names": [*HOSTILE, "<!--<script>", "\u2028\u2029"]}
+    text = as_script(hostile)
+    assert json.loads(text) == hostile
+    assert not re.search("[<>&\u2028\u2029]", text)
+
+
+def unpacked(text: str, dtype: str) -> Any:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)
+
+
+def test_rows_are_embedded_to_the_bit() -> None:
+    recs = streams(classes=ABCD, sources=["strong", "weak"])
+    f = cf.DirichletFilter(["c", "a", "b", "d"], 0.97)
+    tuned = cf.Tuned({"weak": 0.25, "strong": 1.0}, {}, "strong", None, "nothing", [], "", f)
+    data = page_data([("one", recs[0]), ("two", recs[1])], tuned)
+    assert data["classes"] == ["c", "a", "b", "d"]
+    assert not data["dates"]
+    for stream, rec in zip(data["streams"], recs, strict=True):
+        assert unpacked(stream["time"], "<f8").tolist() == rec.time.tolist()
+        np.testing.assert_array_equal(
+            unpacked(stream["probs"], "<f8").reshape(-1, 4), rec.probs[:, [2, 0, 1, 3]]
+        )
+        names = np.array(["weak", "strong"])[unpacked(stream["source"], "<u2")]
+        assert names.tolist() == rec.source.tolist()
+        assert rec.label is not None
+        labels = np.array(["c", "a", "b", "d"])[unpacked(stream["label"], "<i2")]
+        assert labels.tolist() == np.array(ABCD)[rec.label].tolist()
+    config = json.loads(data["config"])
+    assert (config["options"]["gamma"], config["beta"]) == (0.97, {"weak": 0.25, "strong": 1.0})
+
+
+def test_a_long_input_is_cut_and_the_page_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recs = streams(classes=ABCD, sources=["strong", "weak"])
+    total = sum(map(len, recs))
+    monkeypatch.setattr(_report, "MAX_EMBEDDED", len(recs[0]) + 5)
+    cf.report(recs, tmp_path / "r.html", cf.tune(recs, reference="strong"))
+    page = Page((tmp_path / "r.html").read_text("utf-8"))
+    text = " ".join(text for _, text in page.texts)
+    assert f"{total:,} rows of 2 streams" in text
+    assert f"the first {len(recs[0]) + 5:,} rows of 2 streams" in text
+    sizes = [unpacked(stream["time"], "<f8").size for stream in page.data["streams"]]
+    assert sizes == [len(recs[0]), 5]
+
+
+def test_first_rows() -> None:
+    rec = cf.Recording(np.arange(10), "weak", np.full((10, 2), 0.5), 2)
+    chosen = first_rows([("a", rec), ("empty", rec.part(slice(0, 0))), ("b", rec), ("c", rec)], 14)
+    assert [(name, len(part)) for name, part in chosen] == [("a", 10), ("b", 4)]
+
+
+def test_a_simple_rule_gives_its_place_to_a_filter() -> None:
+    def settings(f: Any, smoother: Any = None) -> cf.Tuned:
+        beta = {"strong": 1.0}
+        return cf.Tuned(beta, {}, "strong", None, "nothing", [], "", f, _smoother=smoother)
+
+    sticky = settings(cf.StickyFilter(2))
+    assert playable(sticky) is sticky
+    assert playable(settings(cf.HoldFilter(2), sticky)) is sticky
+    assert isinstance(playable(settings(cf.HoldFilter(2))).filter(), cf.DirichletFilter)
+
+
+# --- what it measures -----------------------------------------------------------------------
+
+
+def test_reliability_by_hand() -> None:
+    probs = np.repeat([[0.62, 0.38], [0.9, 0.1]], [40, 50], axis=0)
+    truth = np.concatenate([np.repeat([0, 1], [30, 10]), np.repeat([0, 1], [40, 10])])
+    curve = reliability(truth, probs)
+    np.testing.assert_allclose(curve.confidence, [0.62, 0.9])
+    np.testing.assert_allclose(curve.share, [0.75, 0.8])
+    assert curve.error == pytest.approx((40 * 0.13 + 50 * 0.1) / 90)
+    assert curve.error == pytest.approx(cf.metrics.calibration_error(truth, probs, 10))
+
+
+def test_without_labels_the_reference_judges_what_came_before() -> None:
+    source = np.array(["weak", "weak", "strong", "weak", "strong"])
+    probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4], [0.1, 0.9]])
+    rec = cf.Recording(np.arange(5), source, probs, 2)
+    filtered = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9], [0.2, 0.8], [0.0, 1.0]])
+    curves = calibration([rec], [filtered], "strong", labelled=False)
+    assert list(curves) == ["filtered", "weak"]
+    # strong says 1 in rows 2 and 4; before that, the filter has 0.5 for 0 and 0.8 for 1, and weak
+    # has 0.8 for 1 and 0.6 for 0
+    assert curves["filtered"].error == pytest.approx((0.5 + 0.2) / 2)
+    assert curves["weak"].error == pytest.approx((0.2 + 0.6) / 2)
+
+
+def test_confusions_by_hand() -> None:
+    shares = matrix(np.array([[3.0, 1.0], [0.0, 0.0]]), ["a", "b"], "title")
+    assert re.findall(r"<td( class=\"heat\d+\")?>(\d*)</td>", shares.split("<tbody>")[1]) == [
+        (' class="heat7"', "75"), (' class="heat2"', "25"), ("", ""), ("", ""),
+    ]  # fmt: skip
+
+
+def settings(gamma: float = 0.9) -> cf.Tuned:
+    f = cf.DirichletFilter(ABCD, gamma, estimate="mean")
+    beta = {"strong": 1.0, "weak": 0.1}
+    return cf.Tuned(beta, dict.fromkeys(beta), "strong", None, "nothing", [], "As it is.", f)
+
+
+def cells(html: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", html)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_calls_by_hand(labelled: bool) -> None:
+    recs = streams(labelled, ABCD, ["strong", "weak"])
+    html = calls_section(recs, recs, settings(), labelled)
+    rows = cells(html)[1:]
+    hours = sum(rec.time[-1] - rec.time[0] for rec in recs) / 3600
+    calls = sum((rec.source == "strong").sum() for rec in recs)
+    assert [float(row[0]) for row in rows] == sorted(float(row[0]) for row in rows)
+    assert float(rows[-1][0]) == pytest.approx(calls / hours, abs=0.06)
+    if labelled:
+        right = [rec.run(settings()).argmax(1) == rec.label for rec in recs]
+        assert float(rows[-1][1]) == pytest.approx(100 * np.concatenate(right).mean(), abs=0.06)
+    else:
+        assert rows[-1][1] == "100.0"  # all calls agree with all calls
+        assert float(rows[0][1]) < 100
+
+
+def test_calls_of_one_source_and_of_both_at_every_step() -> None:
+    alone = [cf.Recording(np.arange(50), "strong", np.full((50, 4), 0.25), ABCD)]
+    assert "no choice of calls" in calls_section(alone, alone, settings(), False)
+    day = cf.simulate("plain", hours=0.5, seed=0)
+    f = cf.DirichletFilter(day.classes)
+    beta = {"strong": 1.0, "weak": 0.1}
+    tuned = cf.Tuned(beta, dict.fromkeys(beta), "strong", None, "nothing", [], "", f)
+    html = calls_section([day.recording()], [day.recording(every=None)], tuned, True)
+    assert "Adaptive, calls/h" in html
+
+
+def test_confusions_name_the_channel() -> None:
+    recs = streams(False, ABCD, ["strong", "weak"])
+    tuned = settings()
+    tuned.channel["weak"] = cf.Channel(np.eye(4) + 1)
+    html = confusions_section(recs, tuned, False)
+    strong, weak = html.split("<h3>weak</h3>")
+    assert "used as it is" in strong
+    assert "through its channel" in weak
+    assert "by the labels" not in html
+
+
+# --- the function, the method and the command -------------------------------------------------
+
+
+def test_too_little_data_is_said(tmp_path: Path) -> None:
+    rec = cf.Recording(np.arange(6), "weak", np.tile([0.6, 0.4], (6, 1)), ["a", "b"])
+    with pytest.warns(UserWarning, match="there are 6 predictions of 'weak'"):
+        cf.report(rec, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "There is no comparison: there are too few predictions of" in text
+    assert "<h2>Calibration</h2>" in text
+
+
+def test_a_missing_library_is_named_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_report, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"uplot-python.*pip install 'classfilter\[report\]'"):
+        cf.report(streams(), tmp_path / "r.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_tuned_settings_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recs = streams(True, ABCD, ["strong", "weak"])
+    monkeypatch.setattr(_report, "compare", lambda *args, **options: cf.compare)
+    monkeypatch.setattr(_report, "comparison_section", lambda comparison: "")
+    settings(0.97).report(recs, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "As it is." in text
+    assert json.loads(Page(text).data["config"])["options"]["gamma"] == 0.97
+
+
+def test_the_command(run: Run) -> None:
+    cf.write_table(cf.simulate("plain", hours=1.5, seed=0).recording().to_table(), "day.csv")
+    code, out, err = run("report", "day.csv", "-o", "r.html", "--reference", "strong", "--quiet")
+    assert (code, out, err) == (0, "r.html: open it in a browser\n", "")
+    assert Path("r.html").read_text("utf-8").startswith("<!doctype html>")
+    code, _, err = run("report", "day.csv", "-o", "r.pdf")
+    assert code == 1
+    assert "r.pdf" in err
+    assert ".html" in err
