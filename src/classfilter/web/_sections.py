@@ -40,6 +40,11 @@ def section(title: str, *parts: Any) -> str:
     return f"<section><h2>{markup(title)}</h2>{inner}</section>\n"
 
 
+def picture(drawn: Markup) -> Markup:
+    """Return a picture that scrolls sideways where the screen is narrow."""
+    return Markup(f"<div>{drawn}</div>")
+
+
 def hours(rec: Recording) -> float:
     """Return the length of a stream without pauses longer than ten usual steps."""
     dt = rec.dt[1:]
@@ -165,7 +170,7 @@ def calibration_section(
         )
     errors = [[name, f"{curve.error:.3f}"] for name, curve in found.items()]
     return section(
-        "Calibration", how, diagram(found, title), table(["", "calibration error"], errors)
+        "Calibration", how, picture(diagram(found, title)), table(["", "calibration error"], errors)
     )
 
 
@@ -208,7 +213,7 @@ def calls_section(
         f"With every call of {strong!r} that there is, and with some of them left out: {measure} "
         f"with {truth}, in percent.",
         table(["strong calls per hour", *lines], rows),
-        curves(lines, ("", np.nan), ("strong calls per hour", f"{measure}, %")),
+        picture(curves(lines, ("", np.nan), ("strong calls per hour", f"{measure}, %"))),
         "Where both sources are recorded at every time, this shows the adaptive policy too.",
     )
 

@@ -67,11 +67,11 @@ function chartOptions(element, dates, height, setView) {
   const axis = { stroke: colour, grid, ticks: grid, font: "12px system-ui, sans-serif" };
   const time = dates ? { space: 90 } : { incrs: DURATIONS, space: 90, values: (_, splits) => splits.map(clock) };
   return {
-    width: element.clientWidth, height, axes: [{ ...axis, ...time }, { ...axis, size: AXIS_WIDTH }],
+    width: element.clientWidth, height, axes: [{ ...axis, ...time, size: 32 }, { ...axis, size: AXIS_WIDTH }],
     scales: { x: { time: dates, auto: false } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     legend: { show: false },
-    padding: [6, 12, 0, 0],
+    padding: [6, 28, 0, 0],
     cursor: {
       sync: { key: "classfilter" }, points: { show: false }, y: false,
       drag: { x: true, y: false, setScale: false },
@@ -89,7 +89,7 @@ function chartOptions(element, dates, height, setView) {
 
 /** One lane per source of classes, coloured by class. `lanes` are names, times and class indices; -1 is none. */
 function drawLanes(element, classes, dates, lanes, setView) {
-  const height = LANE_HEIGHT * lanes.length + 44;
+  const height = LANE_HEIGHT * lanes.length + 38;
   const options = chartOptions(element, dates, height, setView);
   const middles = lanes.map((_, i) => lanes.length - i - 0.5);
   Object.assign(options.axes[1], {

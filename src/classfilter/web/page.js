@@ -249,7 +249,7 @@ function showSettings() {
 function showTexts() {
   const fixed = settings.kind === "transitions";
   element("halfLife").disabled = fixed;
-  element("halfLifeText").textContent = fixed ? "as estimated" : `${short(settings.halfLife)} s`;
+  element("halfLifeText").textContent = fixed ? "estimated" : `${short(settings.halfLife)} s`;
   element("floorText").textContent = String(settings.floor);
   data.sources.forEach((_, s) => (element(`weight${s}Text`).textContent = short(settings.beta[s])));
 }
@@ -269,7 +269,7 @@ function takeControl({ id, value, checked, dataset }) {
 }
 
 function sourceControls(name, s) {
-  const text = Object.assign(document.createElement("span"), { textContent: `Weight of ${name}`, title: name });
+  const text = Object.assign(document.createElement("span"), { textContent: name, title: name });
   const input = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 1, step: 0.01, id: `weight${s}` });
   const output = Object.assign(document.createElement("output"), { id: `weight${s}Text` });
   const weight = document.createElement("label");
@@ -353,8 +353,8 @@ await guarded(async () => {
     item.append(swatch(k), ` ${name}`);
     return item;
   }));
-  const ends = { min: logarithm(data.step / 4), max: logarithm(data.step * 20000) };
-  Object.assign(element("halfLife"), ends);
+  const hundredths = (value) => Math.round(100 * logarithm(value)) / 100;
+  Object.assign(element("halfLife"), { min: hundredths(data.step / 4), max: hundredths(data.step * 20000) });
   settings = tunedSettings();
   showSettings();
   listen();

@@ -1,0 +1,225 @@
+"""The report in Chromium: from disk, without a message, and with the bits of Python."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+import node_cases as node
+from classfilter.config import parse
+
+ROOT = Path(__file__).parents[2]
+CLASSES = ["</script><img src=x onerror=alert(1)>", "\"'><u>\u2028", "__proto__", "plain"]
+SOURCES = ["<i>strong</i>", "constructor"]
+COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"]
+STEPS: list[list[Any]] = [
+    ["slide", "#floor", -2.0],
+    ["slide", "#weight1", 0.4],
+    ["check", "#channel1", False],
+    ["select", "#kind", "sticky"],
+    ["slide", "#halfLife", 2.3],
+    ["select", "#kind", "dirichlet"],
+    ["slide", "#halfLife", 1.1],
+    ["slide", "#weight0", 0.0],
+    ["select", "#stream", "1"],
+    ["click", "#restore"],
+]
+VIEWS: list[list[Any]] = [
+    ["click", "[data-view=in]"],
+    ["press", "#lanes", "ArrowRight"],
+    ["press", "#probs", "+"],
+    ["click", "[data-view=out]"],
+    ["press", "#probs", "Home"],
+    ["drag", "#probs", [0.25, 0.75]],
+    ["drag", "#lanes", [0.5, 1.0]],
+    ["drag", "#lanes", [0.0, 0.05]],
+]
+
+
+def streams(names: tuple[Any, Any] = (CLASSES, SOURCES)) -> dict[str, cf.Recording]:
+    """Return two streams of a strong and a weak source; the second one has pauses and gaps."""
+    recs = {}
+    for seed in range(2):
+        day = cf.simulate("plain", hours=1.5, seed=seed).recording()
+        probs, time = day.probs.copy(), day.time.copy()
+        if seed:
+            probs[40:44] = np.nan
+            time[500:] += 3000.0
+        source = np.where(day.source == "strong", *names[1])
+        recs[f"<u>{seed}</u>"] = cf.Recording(time, source, probs, names[0], day.label)
+    return recs
+
+
+def settings() -> cf.Tuned:
+    """Return settings with transitions and a channel, which tune would choose."""
+    rows = np.full((4, 4), 0.002) + 0.992 * np.eye(4)
+    sticky = cf.StickyFilter(CLASSES, transitions=rows, interval=5.0, prior=[0.3, 0.2, 0.4, 0.1])
+    channel = cf.Channel(np.eye(4) + 0.2, [0.3, 0.2, 0.4, 0.1])
+    beta = {SOURCES[0]: 1.0, SOURCES[1]: 0.123456789}
+    return cf.Tuned(
+        beta, {SOURCES[0]: None, SOURCES[1]: channel}, SOURCES[0], None, "nothing", [], "", sticky
+    )
+
+
+def use(path: Path, steps: list[list[Any]]) -> dict[str, Any]:
+    if not (ROOT / "js/node_modules").exists():
+        pytest.skip("there is no Playwright; make js/node_modules installs it")
+    command = ["node", str(ROOT / "tests/js/use_report.mjs"), str(path), str(path.parent)]
+    process = subprocess.run(command, input=json.dumps(steps), capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    result: dict[str, Any] = json.loads(process.stdout)
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report")
+    settings().report(streams(), path / "report.html")
+    return path
+
+
+@pytest.fixture(scope="module")
+def played(folder: Path) -> dict[str, Any]:
+    download = [["download", "#saveRows", "rows.csv"], ["download", "#save", "settings.toml"]]
+    return use(folder / "report.html", [*STEPS, ["open", "#settings"], *download])
+
+
+def filtered(toml: str, rec: cf.Recording) -> Any:
+    content = parse(toml)
+    return rec.run(content.filter, content.beta, content.channel)
+
+
+def test_nothing_goes_wrong_and_nothing_leaves(played: dict[str, Any]) -> None:
+    assert played["messages"] == []
+    assert all(state["message"] is None for state in played["states"])
+    assert [url for url in played["requests"] if not url.startswith(("file:", "blob:"))] == []
+    assert (played["outside"], played["inline"]) == ("blocked", "blocked")
+    assert played["markup"] == 0
+
+
+def test_every_slider_gives_what_python_computes(played: dict[str, Any]) -> None:
+    first, second = streams().values()
+    before = None
+    for step, state in zip([["open"], *STEPS], played["states"], strict=False):
+        rec = second if step in STEPS[STEPS.index(["select", "#stream", "1"]) :] else first
+        expected = filtered(state["toml"], rec)
+        assert node.same_bits(state["data"][0], rec.time), step
+        for k, column in enumerate(state["data"][1:]):
+            assert node.same_bits(column, expected[:, k]), (step, k)
+        assert state["data"] != before, step
+        before = state["data"]
+        predicted = expected.argmax(axis=1)
+        raw = np.where(rec.observed(), np.nan_to_num(rec.probs).argmax(axis=1), -1)
+        rates = [cf.metrics.switches_per_hour(labels, rec.time) for labels in (raw, predicted)]
+        words = "Switches per hour: {:.1f} as predicted, {:.1f} filtered.".format(*rates)
+        assert state["numbers"].startswith(words), step
+        assert rec.label is not None
+        shares = [(labels == rec.label)[raw >= 0] for labels in (raw,)] + [predicted == rec.label]
+        accuracy = [f"{100 * share.mean():.1f} %" for share in shares]
+        assert state["numbers"].endswith(
+            "Accuracy by the labels: {} as predicted, {} filtered.".format(*accuracy)
+        )
+
+
+def test_settings_are_those_of_the_controls(played: dict[str, Any]) -> None:
+    contents = [parse(state["toml"]) for state in played["states"]]
+    strong, weak = SOURCES
+    tuned = settings()
+    assert contents[0].beta == tuned.beta == contents[10].beta
+    assert contents[0].filter._options["floor"] == 1e-3  # type: ignore[attr-defined]
+    assert contents[1].filter._options["floor"] == 0.01  # type: ignore[attr-defined]
+    assert contents[2].beta == {strong: 1.0, weak: 0.4}
+    assert [weak in content.channel for content in contents[2:4]] == [True, False]
+    half_life = np.log(0.5) / np.log(contents[5].filter.stay)  # type: ignore[attr-defined]
+    assert half_life == pytest.approx(200)  # 10 ** 2.3 in three digits
+    assert isinstance(contents[6].filter, cf.DirichletFilter)
+    assert contents[8].beta[strong] == 0.0
+    disabled = [state["halfLifeDisabled"] for state in played["states"]]
+    assert disabled[:11] == [True] * 4 + [False] * 6 + [True]
+
+
+def test_downloads(played: dict[str, Any], folder: Path) -> None:
+    rec = list(streams().values())[1]
+    expected = filtered((folder / "settings.toml").read_text("utf-8"), rec)
+    with (folder / "rows.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(rec)
+    for row, time, source, P in zip(rows, rec.time, rec.source, expected, strict=True):
+        assert (float(row["time"]), row["source"]) == (time, source)
+        assert [float(row[f"f_{name}"]) for name in CLASSES] == P.tolist()
+        assert row["class"] == CLASSES[int(P.argmax())]
+
+
+def test_zoom(folder: Path) -> None:
+    rec = next(iter(streams().values()))
+    used = use(folder / "report.html", VIEWS)
+    first, last = rec.time[0], rec.time[-1] + 5.0
+    whole = last - first
+    views = [state["view"] for state in used["states"]]
+    assert [state["lanesView"] for state in used["states"]] == views
+    expected = [
+        (0, 1), (1 / 4, 3 / 4), (1 / 2, 1), (5 / 8, 7 / 8), (1 / 2, 1), (0, 1),
+        (1 / 4, 3 / 4), (1 / 2, 3 / 4), (1 / 2, 1 / 2 + 1 / 80),
+    ]  # fmt: skip
+    for view, (start, end) in zip(views, expected, strict=True):
+        pixel = whole / 840  # of the widest view
+        assert view == pytest.approx([first + start * whole, first + end * whole], abs=3 * pixel)
+    assert len({state["span"] for state in used["states"]}) >= 6
+
+
+def test_lanes_have_the_colours_of_the_classes(folder: Path) -> None:
+    rec = next(iter(streams().values()))
+    part = slice(600, 620)
+    middle = (rec.time[part] + 2.5).tolist()
+    zoom = [
+        (float(t) - rec.time[0]) / (rec.time[-1] + 5 - rec.time[0]) for t in rec.time[[600, 625]]
+    ]
+    steps = [["drag", "#lanes", zoom], ["pixels", 0, middle], ["pixels", 3, middle]]
+    *_, truth, steady = use(folder / "report.html", steps)["states"]
+    assert rec.label is not None
+    labels = rec.run(settings()).argmax(axis=1)
+    inner = np.diff(labels[part], append=labels[620]) == 0  # a border may be a pixel off
+    for pixels, classes in ((truth["pixels"], rec.label[part]), (steady["pixels"], labels[part])):
+        shown = [COLOURS.index(colour) for colour in pixels]
+        assert np.array_equal(np.array(shown)[inner], classes[inner])
+
+
+def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
+    day = cf.simulate("plain", hours=1.5, seed=3).recording()
+    rec = cf.Recording(day.time + 1.7e9, day.source, day.probs, day.classes)
+    f = cf.DirichletFilter(list(day.classes)[::-1], 0.97, estimate="mean", dtype="float32")
+    beta = {"strong": 1.0, "weak": 0.2}
+    channel = {"strong": None, "weak": cf.Channel(np.eye(4) + 0.3)}
+    tuned = cf.Tuned(beta, channel, "strong", None, "nothing", [], "", f)
+    tuned.report(rec, tmp_path / "r.html")
+    steps = [["slide", "#halfLife", 1.5], ["select", "#shown", ":weak"]]
+    used = use(tmp_path / "r.html", steps)
+    assert used["messages"] == []
+    for state in used["states"][:2]:
+        expected = filtered(state["toml"], rec)[:, ::-1].astype(np.float64)
+        for k, column in enumerate(state["data"][1:]):
+            assert node.same_bits(column, expected[:, k])
+    weak = rec.source == "weak"
+    assert node.same_bits(used["states"][2]["data"][1], rec.probs[weak][:, -1])
+    assert used["states"][0]["span"].startswith("2023-11-14 22:13:20 to ")
+
+
+@pytest.mark.parametrize("width", [1000, 360])
+def test_pictures_and_paper(folder: Path, width: int) -> None:
+    pictures = [
+        step
+        for theme in ("light", "dark")
+        for step in (["theme", theme], ["screenshot", f"{theme}-{width}.png", True])
+    ]
+    used = use(folder / "report.html", [["width", width], *pictures, ["pdf", f"{width}.pdf"]])
+    assert used["messages"] == []
+    assert not any(state["wide"] for state in used["states"])  # nothing to scroll sideways
+    light, dark = ((folder / f"{theme}-{width}.png").read_bytes() for theme in ("light", "dark"))
+    assert light != dark

@@ -1,0 +1,117 @@
+// Opens a report from disk in Chromium, takes steps, and prints what it shows after each: node use_report.mjs FILE FOLDER < steps
+// A step is [what, selector or key, value]. Numbers are printed as their bits.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [file, folder] = process.argv.slice(2);
+const root = join(import.meta.dirname, "../..");
+const { chromium } = createRequire(join(root, "js/package.json"))("playwright-core");
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+});
+const context = await browser.newContext({ viewport: { width: 1000, height: 900 }, acceptDownloads: true });
+const page = await context.newPage();
+const messages = [];
+const requests = [];
+page.on("console", (message) => messages.push(message.text()));
+page.on("pageerror", (error) => messages.push(String(error)));
+page.on("request", (request) => requests.push(request.url()));
+page.on("dialog", (dialog) => (messages.push(dialog.message()), dialog.dismiss()));
+const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+const ACTIONS = {
+  slide: (selector, value) => page.locator(selector).evaluate((input, number) => {
+    input.value = number;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  }, value),
+  select: (selector, value) => page.selectOption(selector, value),
+  check: (selector, value) => page.setChecked(selector, value),
+  click: (selector) => page.click(selector),
+  press: (selector, key) => page.locator(selector).press(key),
+  drag: async (selector, [from, to]) => {
+    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    const y = box.y + box.height / 2;
+    await page.mouse.move(box.x + from * box.width, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + to * box.width, y, { steps: 4 });
+    await page.mouse.up();
+  },
+  theme: (scheme) => page.emulateMedia({ colorScheme: scheme }),
+  width: (width) => page.setViewportSize({ width, height: 900 }),
+  open: (selector) => page.locator(selector).evaluate((details) => (details.open = true)),
+  screenshot: (name, fullPage) => page.screenshot({ path: join(folder, name), fullPage }),
+  pdf: (name) => page.pdf({ path: join(folder, name) }),
+  download: async (selector, name) => {
+    const [saved] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
+    await saved.saveAs(join(folder, name));
+  },
+};
+
+/** What the page shows: the data of the pictures, the times in view, and its words. */
+const look = () => page.evaluate(() => {
+  const bits = (numbers) => {
+    const bytes = new Uint8Array(Float64Array.from(numbers).buffer);
+    let text = "";
+    for (const byte of bytes) text += String.fromCharCode(byte);
+    return btoa(text);
+  };
+  const text = (id) => document.getElementById(id).textContent;
+  const { chart } = document.getElementById("probs");
+  const { min, max } = chart.scales.x;
+  const lanes = document.getElementById("lanes").chart;
+  const other = lanes.scales.x;
+  return {
+    data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers"), span: text("span"),
+    toml: text("toml"), message: document.getElementById("message").hidden ? null : text("message"),
+    halfLifeDisabled: document.getElementById("halfLife").disabled,
+    wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+  };
+});
+
+/** The colour that is most frequent in a lane at some times. */
+const lanePixels = (lane, times) => page.evaluate(([index, at]) => {
+  const u = document.getElementById("lanes").chart;
+  const count = u.scales.y.max;
+  const [top, bottom] = [count - index - 0.2, count - index - 0.8].map((y) => Math.round(u.valToPos(y, "y", true)));
+  return at.map((time) => {
+    const x = Math.round(u.valToPos(time, "x", true));
+    const { data } = u.ctx.getImageData(x - 4, top, 9, bottom - top);
+    const seen = new Map();
+    for (let i = 0; i < data.length; i += 4) {
+      const colour = `#${[...data.subarray(i, i + 3)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+      seen.set(colour, (seen.get(colour) ?? 0) + 1);
+    }
+    return [...seen].sort((a, b) => b[1] - a[1])[0][0];
+  });
+}, [lane, times]);
+
+await page.goto(pathToFileURL(file).href);
+await page.waitForFunction(() => document.getElementById("numbers").textContent !== "" || !document.getElementById("message").hidden);
+await drawn();
+const states = [await look()];
+for (const [what, target, value] of JSON.parse(readFileSync(0, "utf8"))) {
+  if (what === "pixels") {
+    states.push({ pixels: await lanePixels(target, value) });
+    continue;
+  }
+  await ACTIONS[what](target, value);
+  await drawn();
+  if (what === "select" && target === "#stream") {
+    await page.waitForTimeout(300);
+  }
+  states.push(await look());
+}
+const markup = await page.evaluate(() => document.querySelectorAll("img, u, i, main script").length);
+const outside = await page.evaluate(() => fetch("https://example.org").then(() => "sent", () => "blocked"));
+const inline = await page.evaluate(() => {
+  const script = document.createElement("script");
+  script.textContent = "globalThis.ran = true";
+  document.body.append(script);
+  return globalThis.ran === true ? "ran" : "blocked";
+});
+await browser.close();
+const own = messages.filter((message) => !/example\.org|Refused to execute|Content Security Policy/.test(message) || states.length === 0);
+console.log(JSON.stringify({ states, markup, outside, inline, messages: own, requests }));
