@@ -8,10 +8,20 @@ PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld 
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo test test-all lint bench embedded js toolchain dist clean
+.PHONY: demo report screenshot test test-all lint bench embedded js toolchain dist clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
+	@echo "make report writes a page with the same days, to play with."
+
+# The library of charts takes longer to install than the demo takes, so it is not a part of it.
+report: .venv/ready
+	$(BIN)/pip install -q --no-compile $$($(PYTHON) -c "import re; print(re.search('^report = ..(.*?).]', open('pyproject.toml').read(), re.M)[1])")
+	$(BIN)/python -m classfilter.demo demo.png report.html
+
+# The picture in the README, of that report.
+screenshot: report js/node_modules
+	echo '[["size", 1000, 1040], ["drag", "#lanes", [0.34, 0.4]], ["screenshot", "report.png"]]' | node tests/js/use_report.mjs report.html docs > /dev/null
 
 # What needs no more than pip: minutes. It leaves out the slow, trained and emulated tests.
 test: .venv/test

@@ -1,4 +1,4 @@
-"""A demonstration on simulated days: ``python -m classfilter.demo [picture.png]``.
+"""A demonstration on simulated days: ``python -m classfilter.demo [picture.png [report.html]]``.
 
 A weak classifier is called every 5 s and a strong one once a minute. The methods of the paper, a
 tuned filter and the adaptive policy filter their predictions; the table compares accuracies, the
@@ -36,6 +36,8 @@ GAMMA = 0.9
 PAPER = {"Raw": 77.15, "Simple": 80.85, "Single": 82.61, "Multiple": 85.24}
 """Table I of the paper, in percent: 25 people of Capture-24."""
 MINUTES = 15
+REPORTED = 3
+"""How many days are in the report."""
 TUNING_SHARE = 0.5
 """Of the progress bar."""
 
@@ -125,8 +127,8 @@ def show_progress(share: float, width: int = 40) -> None:
         sys.stderr.flush()
 
 
-def main(out: str = "demo.png", days: int = 25) -> None:
-    """Print the table and write the picture to the file `out`.
+def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> None:
+    """Print the table and write the picture to the file `out`, and a report where one is wanted.
 
     Parameters
     ----------
@@ -134,6 +136,8 @@ def main(out: str = "demo.png", days: int = 25) -> None:
         Where to write the picture, as PNG, PDF or SVG.
     days : int
         How many days to simulate, with the seeds 0, 1, ...; 25 like the paper's people.
+    report : str, optional
+        Where to write a report on the first days, with the tuned filter.
     """
     show_progress(0.0)
     tuned = tune_on_other_days(lambda share: show_progress(TUNING_SHARE * share))
@@ -161,7 +165,13 @@ def main(out: str = "demo.png", days: int = 25) -> None:
         print("The picture needs matplotlib: pip install 'classfilter[plot]'")
     else:
         print(f"{out}: the {MINUTES} minutes of the first day in which Raw flickers most.")
+    if report is not None:
+        seeds = range(min(days, REPORTED))
+        recs = {f"day {seed + 1}": simulate("capture24", seed=seed).recording() for seed in seeds}
+        tuned.report(recs, report, progress=show_progress)
+        print(f"{report}: {len(recs)} days with the tuned filter; open it in a browser.")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "demo.png")
+    picture_path, *report_path = sys.argv[1:] or ["demo.png"]
+    main(picture_path, report=report_path[0] if report_path else None)

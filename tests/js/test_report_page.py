@@ -218,7 +218,7 @@ def test_pictures_and_paper(folder: Path, width: int) -> None:
         for theme in ("light", "dark")
         for step in (["theme", theme], ["screenshot", f"{theme}-{width}.png", True])
     ]
-    used = use(folder / "report.html", [["width", width], *pictures, ["pdf", f"{width}.pdf"]])
+    used = use(folder / "report.html", [["size", width, 900], *pictures, ["pdf", f"{width}.pdf"]])
     assert used["messages"] == []
     assert not any(state["wide"] for state in used["states"])  # nothing to scroll sideways
     light, dark = ((folder / f"{theme}-{width}.png").read_bytes() for theme in ("light", "dark"))

@@ -38,9 +38,10 @@ const ACTIONS = {
     await page.mouse.down();
     await page.mouse.move(box.x + to * box.width, y, { steps: 4 });
     await page.mouse.up();
+    await page.mouse.move(0, 0);
   },
   theme: (scheme) => page.emulateMedia({ colorScheme: scheme }),
-  width: (width) => page.setViewportSize({ width, height: 900 }),
+  size: (width, height) => page.setViewportSize({ width, height }),
   open: (selector) => page.locator(selector).evaluate((details) => (details.open = true)),
   screenshot: (name, fullPage) => page.screenshot({ path: join(folder, name), fullPage }),
   pdf: (name) => page.pdf({ path: join(folder, name) }),

@@ -1,4 +1,4 @@
-"""The command line: ``classfilter filter | stream | plot | tune | compare | policy | ...``.
+"""The command line: ``classfilter filter | stream | plot | tune | compare | report | ...``.
 
 Exit codes: 0, done; 1, a file or its content is invalid; 2, invalid usage; 3, done, but with
 rejected lines; 130 and 143, ended by SIGINT and SIGTERM.
@@ -240,15 +240,16 @@ def plot(
 
 @cli.command(
     short_help="Filter simulated days and draw the hardest minutes.",
-    epilog="Example: classfilter demo -o demo.png",
+    epilog="Example: classfilter demo -o demo.png --report report.html",
 )
 @click.option("-o", "--out", default="demo.png", show_default=True, help="The picture.")
 @click.option("--days", type=click.IntRange(1), default=25, show_default=True, help="How many.")
-def demo(out: str, days: int) -> None:
+@click.option("--report", help="Write a page on the first days too, to play with: HTML.")
+def demo(out: str, days: int, report: str | None) -> None:
     """Filter simulated days, print how accurate it is, and draw the hardest minutes."""
     from ..demo import main as run
 
-    run(out, days)
+    run(out, days, report)
 
 
 cli.add_command(tune)

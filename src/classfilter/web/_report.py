@@ -33,7 +33,7 @@ from ._sections import (
 
 FOLDER = Path(__file__).parent
 TEXTS = (".html", ".css", ".js")
-MAX_EMBEDDED = 50_000
+MAX_EMBEDDED = 60_000
 """How many rows a report has in it, for its pictures and sliders."""
 MAX_MEASURED = 200_000
 """How many rows `compare` and the curves of calls get."""

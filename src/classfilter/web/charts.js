@@ -100,7 +100,9 @@ function drawLanes(element, classes, dates, lanes, setView) {
   let patterns = null;
   options.hooks.draw = [(u) => {
     patterns ??= classes.map((_, k) => patternOf(k, u.ctx));
+    u.ctx.save(); // uPlot remembers its colours
     lanes.forEach((lane, i) => fillLane(u, lane, lanes.length - i, patterns));
+    u.ctx.restore();
   }];
   return new uPlot(options, [[0, 1], [0, 0]], element);
 }

@@ -26,9 +26,29 @@ function argmax(values, start) {
   return Number.isNaN(values[start]) ? -1 : best - start;
 }
 
-const labelsOf = (probs) => Int16Array.from({ length: probs.length / K }, (_, i) => argmax(probs, i * K));
+// Plain loops where there is something to do for each row: a slider redraws all of them.
 
-/** The rows of each source as they are, and through its channel. */
+function labelsOf(probs) {
+  const labels = new Int16Array(probs.length / K);
+  for (let i = 0; i < labels.length; i++) labels[i] = argmax(probs, i * K);
+  return labels;
+}
+
+/** The rows of a source: their indices. */
+function rowsOf(source, s) {
+  const rows = [];
+  for (let i = 0; i < source.length; i++) if (source[i] === s) rows.push(i);
+  return rows;
+}
+
+/** Some rows of a table of probabilities, as one array. */
+function takeRows(probs, rows, type) {
+  const taken = new type(rows.length * K);
+  for (let j = 0; j < rows.length; j++) for (let k = 0; k < K; k++) taken[j * K + k] = probs[rows[j] * K + k];
+  return taken;
+}
+
+/** A stream: its rows as they are, and those of each source through its channel. */
 async function openStream({ name, ...packed }) {
   const [time, source, probs, label] = await Promise.all([
     unpack(packed.time, Float64Array), unpack(packed.source, Uint16Array),
@@ -39,27 +59,27 @@ async function openStream({ name, ...packed }) {
   const sorted = dt.slice(1).sort();
   const middle = sorted.length >> 1;
   const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  const channelled = data.sources.map((name, s) => {
-    const channel = tuned.channel[name];
+  const type = tuned.filter.dtype === "float32" ? Float32Array : Float64Array;
+  const corrected = data.sources.map((source_, s) => {
+    const channel = tuned.channel[source_];
     if (channel === undefined) return null;
-    const rows = Array.from(source.keys()).filter((i) => source[i] === s);
-    const type = tuned.filter.dtype === "float32" ? Float32Array : Float64Array;
-    const own = type.from({ length: rows.length * K }, (_, j) => probs[rows[Math.floor(j / K)] * K + (j % K)]);
-    return { rows, corrected: channel.apply(own) };
+    const rows = rowsOf(source, s);
+    return { rows, probs: channel.apply(takeRows(probs, rows, type)) };
   });
-  return { name, time, source, probs, label, dt, raw, longestGap: 10 * median, channelled };
+  return { name, time, source, probs, label, dt, raw, longestGap: 10 * median, corrected, observed: null };
 }
 
 /** What the filter gets: the rows, those of some sources through their channels. */
 function observations() {
-  const rows = stream.probs.slice();
-  stream.channelled.forEach((channel, s) => {
+  const wanted = String(settings.channelled);
+  if (stream.observed?.wanted === wanted) return stream.observed.rows;
+  const all = stream.probs.slice();
+  stream.corrected.forEach((channel, s) => {
     if (channel === null || !settings.channelled[s]) return;
-    channel.rows.forEach((i, j) => {
-      for (let k = 0; k < K; k++) rows[i * K + k] = channel.corrected[j * K + k];
-    });
+    channel.rows.forEach((i, j) => all.set(channel.probs.subarray(j * K, (j + 1) * K), i * K));
   });
-  return rows;
+  stream.observed = { wanted, rows: all };
+  return all;
 }
 
 function makeFilter() {
@@ -110,15 +130,17 @@ function accuracy(labels) {
   return judged > 0 ? right / judged : NaN;
 }
 
+function measure(labels) {
+  const rate = switchesPerHour(labels).toFixed(1);
+  return { rate, share: stream.label.some((label) => label >= 0) ? `${(100 * accuracy(labels)).toFixed(1)} %` : null };
+}
+
 function describe(filtered) {
-  const both = (measure, text) => [stream.raw, filtered].map((labels) => text(measure(labels)));
-  const [before, after] = both(switchesPerHour, (rate) => rate.toFixed(1));
-  const parts = [`Switches per hour: ${before} as predicted, ${after} filtered.`];
-  if (stream.label.some((label) => label >= 0)) {
-    const [raw, steady] = both(accuracy, (share) => `${(100 * share).toFixed(1)} %`);
-    parts.push(`Accuracy by the labels: ${raw} as predicted, ${steady} filtered.`);
-  }
-  return parts.join(" ");
+  const before = (stream.before ??= measure(stream.raw));
+  const after = measure(filtered);
+  const words = `Switches per hour: ${before.rate} as predicted, ${after.rate} filtered.`;
+  if (after.share === null) return words;
+  return `${words} Accuracy by the labels: ${before.share} as predicted, ${after.share} filtered.`;
 }
 
 // ---- drawing ----
@@ -126,7 +148,7 @@ function describe(filtered) {
 /** The rows of the lanes: the labels, what each source predicts, and the filter. */
 function lanesOf(filtered) {
   const lanes = data.sources.map((name, s) => {
-    const rows = Array.from(stream.source.keys()).filter((i) => stream.source[i] === s);
+    const rows = rowsOf(stream.source, s);
     return { name, times: Float64Array.from(rows, (i) => stream.time[i]), labels: Int16Array.from(rows, (i) => stream.raw[i]) };
   }).filter(({ times }) => times.length > 0);
   const all = { name: "filtered", times: stream.time, labels: filtered };
@@ -134,18 +156,21 @@ function lanesOf(filtered) {
   return [...truth, ...lanes, all];
 }
 
-function columnsOf(probs, times, rows) {
-  const count = rows === null ? times.length : rows.length;
-  const row = (i) => (rows === null ? i : rows[i]);
-  const columns = data.classes.map((_, k) => Float64Array.from({ length: count }, (_, i) => probs[row(i) * K + k]));
-  return [rows === null ? times : Float64Array.from(rows, (i) => times[i]), ...columns];
+/** The times, then the probabilities of each class. */
+function columnsOf(times, probs) {
+  const columns = data.classes.map((_, k) => {
+    const column = new Float64Array(times.length);
+    for (let i = 0; i < column.length; i++) column[i] = probs[i * K + k];
+    return column;
+  });
+  return [times, ...columns];
 }
 
 function shownColumns(filtered) {
   const s = data.sources.indexOf(element("shown").value.slice(1));
-  if (s < 0) return columnsOf(filtered, stream.time, null);
-  const rows = Array.from(stream.source.keys()).filter((i) => stream.source[i] === s && stream.raw[i] >= 0);
-  return columnsOf(stream.probs, stream.time, rows);
+  if (s < 0) return columnsOf(stream.time, filtered);
+  const rows = rowsOf(stream.source, s).filter((i) => stream.raw[i] >= 0);
+  return columnsOf(Float64Array.from(rows, (i) => stream.time[i]), takeRows(stream.probs, rows, Float64Array));
 }
 
 let result = null;
@@ -153,7 +178,8 @@ let result = null;
 /** Filter the stream with the settings, and draw it. */
 function redraw() {
   const filter = makeFilter();
-  const beta = Float64Array.from(stream.source, (s) => settings.beta[s]);
+  const beta = new Float64Array(stream.time.length);
+  for (let i = 0; i < beta.length; i++) beta[i] = settings.beta[stream.source[i]];
   const probs = filter.run(observations(), { beta, dt: stream.dt });
   result = { filter, probs, labels: labelsOf(probs) };
   charts.filteredLane.labels = result.labels;

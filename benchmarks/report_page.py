@@ -1,0 +1,65 @@
+"""The report, written, opened and redrawn, and its size: ``python -m benchmarks.report_page``.
+
+It needs Node, Chromium and ``make js/node_modules``.
+"""
+
+import json
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import classfilter as cf
+
+from .harness import machine
+
+ROOT = Path(__file__).parents[1]
+DAYS = 12
+"""Of 17,280 rows: 207,360 in all."""
+ROWS = 20_000
+
+
+def main() -> None:
+    """Print times in milliseconds, the least of several, and sizes."""
+    print(machine())
+    days = [cf.simulate("capture24", seed=seed).recording() for seed in range(DAYS)]
+    tuned = cf.tune(days[:3], reference="strong")
+    long = cf.simulate("capture24", hours=ROWS * 5 / 3600, seed=99).recording()
+    empty = cf.Recording([0, 5], ["strong", "weak"], np.full((2, 6), 1 / 6), long.classes)
+    with tempfile.TemporaryDirectory() as folder:
+        large, redrawn, least = (
+            Path(folder, f"{name}.html") for name in ("large", "long", "least")
+        )
+        start = time.process_time()
+        tuned.report(days, large)
+        took = time.process_time() - start
+        tuned.report(long, redrawn)
+        tuned.report(empty, least)
+        command = ["node", "benchmarks/report_page.mjs", str(large), str(redrawn)]
+        result = json.loads(subprocess.check_output(command, cwd=ROOT))
+        sizes = [path.stat().st_size for path in (large, redrawn, least)]
+    print(f"A report on {sum(map(len, days)):,} rows")
+    print(f"  write it, processor time {took:17.1f} s")
+    print(f"  open it, until it is drawn {result['opened']:12,.0f} ms")
+    print(f"Redraw {len(long):,} rows, 6 classes{'work':>24}{'to the next frame':>21}   goal")
+    for kind, (work, frame) in result["redrawn"].items():
+        print(f"  {kind:34}{work:22.1f} ms {frame:16.1f} ms   50 ms")
+    print("Size")
+    for name, size in zip(
+        ("rows of 12 days, 60,000 of them in it", f"{ROWS:,} rows", "no rows"), sizes, strict=True
+    ):
+        print(f"  report, {name:40}{size / 1e6:8.2f} MB")
+    packed = json.loads(
+        subprocess.check_output(
+            ["npm", "pack", "--dry-run", "--json", "--ignore-scripts"], cwd=ROOT / "js"
+        )
+    )
+    print(f"  npm package {packed[0]['size'] / 1e3:43.0f} kB")
+    wasm = (ROOT / "src/classfilter/web/classfilter.wasm").stat().st_size
+    print(f"  classfilter.wasm {wasm / 1e3:38.1f} kB")
+
+
+if __name__ == "__main__":
+    main()
