@@ -98,4 +98,4 @@ dist: .venv/dev
 	touch .venv/ready .venv/test .venv/dev $@
 
 clean:
-	rm -rf .venv build dist js/dist js/node_modules js/LICENSE src/*.egg-info src/classfilter/*.so
+	rm -rf .venv build dist js/dist js/node_modules js/LICENSE docs/example.html src/*.egg-info src/classfilter/*.so

@@ -1,5 +1,6 @@
 // Builds what is not written by hand: the core as WebAssembly and the modules of src/ as one script, both for the report of
-// the Python package, which carries them; the core as a module for npm; and the example as one page that opens from disk.
+// the Python package, which carries them; the core as a module for npm; and the example as one page that opens from disk, for
+// the documentation.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -84,5 +85,5 @@ const built = { sources: digest, "classfilter.wasm": sha256(wasm, "hex"), "class
 writeFileSync(at(`${WEB}built.json`), `${JSON.stringify(built, null, 2)}\n`);
 
 const page = examplePage();
-writeFileSync(at("dist/example.html"), page);
-console.log(`classfilter.wasm: ${wasm.length} bytes; classfilter.js: ${script.length}; js/dist/example.html: ${page.length}`);
+writeFileSync(at("../docs/example.html"), page);
+console.log(`classfilter.wasm: ${wasm.length} bytes; classfilter.js: ${script.length}; docs/example.html: ${page.length}`);

@@ -1,12 +1,13 @@
 // The page: a file in, sliders, timelines, files out.
-import { DirichletFilter, StickyFilter } from "../src/index.js";
+import { DirichletFilter, StickyFilter, toToml } from "../src/index.js";
 import { readTable, writeTable } from "./table.js";
-import { drawLabels, drawProbs } from "./timeline.js";
+import { drawLabels, drawProbs, timeAt } from "./timeline.js";
 import { simulate } from "./simulate.js";
 
 const element = (id) => document.getElementById(id);
 let table = null;
 let result = null;
+let view = null; // the times in the pictures; all of them for null
 
 function open(text) {
   try {
@@ -21,6 +22,7 @@ function open(text) {
       `Classes: ${table.classes.join(", ")}.`;
     element("message").textContent = "";
     element("view").hidden = false;
+    view = null;
     draw();
   } catch (error) {
     table = null;
@@ -91,29 +93,50 @@ function draw() {
   const raw = shown.map((i) => largest(table.rows[i].probs));
   const probs = shown.map((i) => result.filtered[i]);
   const steady = probs.map(largest);
-  drawLabels(element("raw"), table.classes, times, raw);
-  drawLabels(element("filtered"), table.classes, times, steady);
-  drawProbs(element("probs"), table.classes, times, probs);
+  const shownTimes = timesInView(times);
+  drawLabels(element("raw"), table.classes, times, raw, shownTimes);
+  drawLabels(element("filtered"), table.classes, times, steady, shownTimes);
+  drawProbs(element("probs"), table.classes, times, probs, shownTimes);
+  element("span").textContent = `${shownTimes.map((time) => Number(time.toPrecision(12))).join(" to ")}`;
   element("rawSwitches").textContent = switches(raw);
   element("filteredSwitches").textContent = switches(steady);
+}
+
+/** The times to show: those of the view, as far as the stream has them. */
+function timesInView(times) {
+  const [first, last] = [times[0], times[times.length - 1]];
+  if (view === null || view[0] >= last || view[1] <= first) return [first, last];
+  return [Math.max(view[0], first), Math.min(view[1], last)];
+}
+
+function moveView(move) {
+  const [from, to] = element("span").textContent.split(" to ").map(Number);
+  const step = (to - from) / 4;
+  const moved = {
+    all: null, in: [from + step, to - step], out: [from - 2 * step, to + 2 * step],
+    left: [from - 2 * step, to - 2 * step], right: [from + 2 * step, to + 2 * step],
+  };
+  view = moved[move];
+  drawSoon();
+}
+
+function zoomByDragging(canvas) {
+  let start = null;
+  const at = (event) => timeAt(canvas, event, element("span").textContent.split(" to ").map(Number));
+  canvas.addEventListener("pointerdown", (event) => (start = at(event)));
+  canvas.addEventListener("pointerup", (event) => {
+    const ends = [start, at(event)].sort((a, b) => a - b);
+    if (start !== null && ends[1] > ends[0]) view = ends;
+    start = null;
+    drawSoon();
+  });
+  canvas.addEventListener("dblclick", () => moveView("all"));
 }
 
 let frame = 0;
 function drawSoon() {
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(draw);
-}
-
-function toToml() {
-  const { kind, halfLife, floor, beta } = settings();
-  const decay = kind === "sticky" ? "stay" : "gamma"; // as the filter has it, to the bit
-  const text = (value) => JSON.stringify(String(value)).replaceAll("\u007f", "\\u007f");
-  const weights = [...beta].map(([source, weight]) => `${text(source)} = ${weight.toFixed(2)}`);
-  const number = (value) => (Number.isInteger(value) ? `${value}.0` : String(value).replace("e+", "e"));
-  return [
-    `classes = [${table.classes.map(text).join(", ")}]`, `filter = "${kind}"`, "", "[options]",
-    `${decay} = ${number(result.filter.options[decay])} # half-life ${halfLife}`, `floor = ${number(floor)}`, "", "[beta]", ...weights, "",
-  ].join("\n");
 }
 
 function save(name, text) {
@@ -123,10 +146,14 @@ function save(name, text) {
 }
 
 element("file").addEventListener("change", async (event) => open(await event.target.files[0].text()));
+element("view-buttons").addEventListener("click", ({ target }) => {
+  if (target.dataset.view !== undefined) moveView(target.dataset.view);
+});
+["raw", "filtered", "probs"].forEach((id) => zoomByDragging(element(id)));
 element("demo").addEventListener("click", () => open(simulate()));
 element("controls").addEventListener("input", drawSoon);
 globalThis.addEventListener("resize", drawSoon);
-element("saveSettings").addEventListener("click", () => save("settings.toml", toToml()));
+element("saveSettings").addEventListener("click", () => save("settings.toml", toToml(result.filter, { beta: Object.fromEntries(settings().beta) })));
 element("saveResult").addEventListener("click", () => {
   const labels = result.filtered.map((probs) => table.classes[largest(probs)]);
   save("filtered.csv", writeTable(table, result.filtered, labels));

@@ -27,35 +27,46 @@ function begin(canvas, classes) {
   return { context, width: width - MARGIN, height, lane };
 }
 
-/** Where each time lies between the first and the last. */
-function positions(times, width) {
-  const first = times[0];
-  const span = times[times.length - 1] - first || 1;
-  return (i) => MARGIN + ((times[i] - first) / span) * width;
+/** Where a time lies in the picture, and the rows that are in view, with one more on either side. */
+function places(times, [from, to], width) {
+  const x = (time) => MARGIN + ((time - from) / (to - from || 1)) * width;
+  const first = Math.max(0, times.findIndex((time) => time > from) - 1);
+  const after = times.findIndex((time) => time > to);
+  return { x, first, last: after < 0 ? times.length : after + 1 };
+}
+
+/** Where in the times in view a pointer is. */
+export function timeAt(canvas, { offsetX }, [from, to]) {
+  const share = (offsetX - MARGIN) / (canvas.clientWidth - MARGIN);
+  return from + Math.min(1, Math.max(0, share)) * (to - from);
 }
 
 /** A lane for each class; a block where it was the label. */
-export function drawLabels(canvas, classes, times, labels) {
+export function drawLabels(canvas, classes, times, labels, view) {
   const { context, width, lane } = begin(canvas, classes);
-  const x = positions(times, width);
-  for (let start = 0, end; start < labels.length; start = end) {
-    for (end = start + 1; end < labels.length && labels[end] === labels[start]; end++);
+  const { x, first, last } = places(times, view, width);
+  for (let start = first, end; start < last; start = end) {
+    for (end = start + 1; end < last && labels[end] === labels[start]; end++);
     if (labels[start] < 0) continue;
     context.fillStyle = colour(labels[start]);
-    const right = end < labels.length ? x(end) : MARGIN + width;
-    context.fillRect(x(start), lane * labels[start] + 1, Math.max(right - x(start), 0.75), lane - 2);
+    const left = Math.max(x(times[start]), MARGIN);
+    const right = Math.min(end < labels.length ? x(times[end]) : MARGIN + width, MARGIN + width);
+    if (right >= left) context.fillRect(left, lane * labels[start] + 1, Math.max(right - left, 0.75), lane - 2);
   }
 }
 
 /** A line for each class, from 0 at the bottom to 1 at the top. */
-export function drawProbs(canvas, classes, times, rows) {
+export function drawProbs(canvas, classes, times, rows, view) {
   const { context, width, height } = begin(canvas, classes);
-  const x = positions(times, width);
-  const stride = Math.max(1, Math.floor(rows.length / (4 * width)));
+  const { x, first, last } = places(times, view, width);
+  const stride = Math.max(1, Math.floor((last - first) / (4 * width)));
+  context.beginPath();
+  context.rect(MARGIN, 0, width, height);
+  context.clip();
   classes.forEach((_, k) => {
     context.strokeStyle = colour(k);
     context.beginPath();
-    for (let i = 0; i < rows.length; i += stride) context.lineTo(x(i), (height - 4) * (1 - rows[i][k]) + 2);
+    for (let i = first; i < Math.min(last, rows.length); i += stride) context.lineTo(x(times[i]), (height - 4) * (1 - rows[i][k]) + 2);
     context.stroke();
   });
 }

@@ -1,6 +1,6 @@
 // Runs cases that Python wrote to standard input, and prints what the package computes, as the bits of its numbers.
 import { readFileSync } from "node:fs";
-import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, softmax } from "../../js/src/index.js";
+import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, softmax, toToml } from "../../js/src/index.js";
 
 const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
 
@@ -60,6 +60,15 @@ const run = {
       return [next, encode(tracker.update(stream, time, source, probs))];
     });
     return { results, streams: tracker.streams, labels: tracker.streams.map((stream) => tracker.label(stream)) };
+  },
+  /** Settings read and written again; or why they are refused. */
+  toml({ config }) {
+    try {
+      const { filter, beta, channel } = load(config);
+      return { text: toToml(filter, { beta, channel }), sources: Object.keys(beta), classes: filter.classes };
+    } catch (error) {
+      return { message: error.message };
+    }
   },
   softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
   /** A row that a tracker refuses: the message, and whether the stream is as before. */

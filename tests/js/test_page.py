@@ -64,6 +64,17 @@ def test_filtering_removes_switches(used: tuple[dict[str, Any], Path, Any]) -> N
     assert shown["changed"]
 
 
+def test_zoom(used: tuple[dict[str, Any], Path, Any]) -> None:
+    shown, _, (streams, times, _, _) = used
+    own = [time for time, stream in zip(times, streams, strict=True) if stream == streams[0]]
+    first, last = own[0], own[-1]
+    shares = [(0, 1), (1 / 4, 3 / 4), (1 / 2, 1), (1 / 4, 1), (0, 1), (1 / 4, 1 / 2)]
+    for span, share in zip(shown["spans"], shares, strict=True):
+        expected = [first + part * (last - first) for part in share]
+        got = [float(end) for end in span.split(" to ")]
+        assert got == pytest.approx(expected, abs=(last - first) / 200)
+
+
 def test_names_are_text(used: tuple[dict[str, Any], Path, Any]) -> None:
     shown, _, _ = used
     assert shown["markup"] == 0

@@ -1,5 +1,5 @@
 // Checked by the compiler of TypeScript.
-import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load } from "classfilter";
+import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, toToml } from "classfilter";
 import type { Config, DirichletState, Numbers, Policy } from "classfilter";
 
 const filter = new DirichletFilter(["walk", "sit"], { halfLife: 10, estimate: "mean", dtype: "float32" });
@@ -13,6 +13,8 @@ const channel = new Channel([[9, 1], [2, 8]]);
 const corrected: Numbers = channel.apply([0.5, 0.5]);
 const policy: Policy = new Adaptive({ budget: 0.1 });
 const config: Config = load({ classes: ["a", "b"], filter: "sticky" });
+const text: string = toToml(config.filter, { beta: config.beta, channel: { weak: channel, strong: null } });
+const kind: "dirichlet" | "sticky" = filter.kind;
 const tracker = new Tracker<number>(sticky, { policy: new Periodic({ every: 3 }), channel: { weak: channel } });
 tracker.update(1, new Date(0), null, [0.5, 0.5]);
 
@@ -22,4 +24,4 @@ new DirichletFilter(2, { half_life: 3 });
 filter.run([["a", "b"]]);
 // @ts-expect-error streams are numbers here
 tracker.label("ann");
-console.log(row, rows, flat, corrected, policy, config);
+console.log(row, rows, flat, corrected, policy, config, text, kind);

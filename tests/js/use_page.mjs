@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 const [file, folder] = process.argv.slice(2);
 const root = join(import.meta.dirname, "../..");
 const { chromium } = createRequire(join(root, "js/package.json"))("playwright-core");
-const page_ = pathToFileURL(join(root, "js/dist/example.html")).href;
+const page_ = pathToFileURL(join(root, "docs/example.html")).href;
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
@@ -45,6 +45,21 @@ await page.screenshot({ path: join(folder, "narrow.png") });
 await page.setInputFiles("#file", file);
 await page.waitForFunction(() => document.getElementById("summary").textContent.includes("<img"));
 const before = await pixels("filtered");
+const spans = [await text("span")];
+for (const button of ["in", "right", "out", "all"]) {
+  await page.click(`[data-view=${button}]`);
+  await drawn();
+  spans.push(await text("span"));
+}
+const box = await page.locator("#filtered").boundingBox();
+await page.mouse.move(box.x + 96 + 0.25 * (box.width - 96), box.y + 20);
+await page.mouse.down();
+await page.mouse.move(box.x + 96 + 0.5 * (box.width - 96), box.y + 20);
+await page.mouse.up();
+await drawn();
+spans.push(await text("span"));
+await page.click("[data-view=all]");
+await drawn();
 await slide("#halfLife", "2.5");
 await slide("#weights input >> nth=0", "0.2");
 await drawn();
@@ -59,4 +74,4 @@ const error = await text("message");
 const outside = await page.evaluate(() => fetch("https://example.org").then(() => "sent", () => "blocked"));
 await browser.close();
 const refused = messages.splice(0).filter((message) => !message.includes("example.org"));
-console.log(JSON.stringify({ simulated, summary, markup, changed: before !== after, error, outside, messages: refused, requests }));
+console.log(JSON.stringify({ simulated, summary, spans, markup, changed: before !== after, error, outside, messages: refused, requests }));

@@ -1,0 +1,135 @@
+"""Settings as TOML in JavaScript: what Python writes is read, and what is written Python reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+import node_cases as node
+from classfilter._settings import options, to_toml
+from classfilter.config import Config, parse
+from classfilter.embedded._json import to_json
+from classfilter.policy import Adaptive
+
+NAMES = [
+    "walk",
+    "a b",
+    'quote " \\ back',
+    "line\nend\ttab",
+    "\x7f\x00",
+    "日本 😀",
+    "__proto__",
+    "'",
+    "#",
+]
+FILTERS: list[Any] = [
+    cf.DirichletFilter(NAMES, half_life=7.3, floor=1e-5, prior=np.arange(1, 10) / 3),
+    cf.DirichletFilter(3, 0.1 + 0.2, estimate="mean", bounded=False, dtype="float32"),
+    cf.DirichletFilter([7, "x", -2], max_concentration=12345678.0, anchor=1e-300, floor=1e-9),
+    cf.StickyFilter(NAMES, half_life=1e5),
+    cf.StickyFilter(2, stay=0.25, prior=[0.3, 0.7], floor=0.01, dtype="float32"),
+]
+
+
+def sources(filter_: Any) -> tuple[dict[str, float], dict[str, cf.Channel]]:
+    K = len(filter_.classes)
+    rng = np.random.default_rng(K)
+    return dict(zip(NAMES, rng.random(9).tolist(), strict=True)), {
+        name: cf.Channel(rng.random((K, K)) + np.eye(K), rng.random(K)) for name in NAMES[1::3]
+    }
+
+
+def test_python_and_javascript_read_each_other() -> None:
+    texts = [to_toml(f, *sources(f)) for f in FILTERS]
+    results = node.run([{"kind": "toml", "config": text} for text in texts])
+    for f, result in zip(FILTERS, results, strict=True):
+        beta, channel = sources(f)
+        assert result["classes"] == list(f.classes)
+        assert result["sources"] == list(beta)
+        content = parse(result["text"])
+        assert type(content.filter) is type(f)
+        assert options(content.filter) == options(f)
+        assert list(content.filter.classes) == list(f.classes)
+        assert content.beta == beta
+        assert content.channel.keys() == channel.keys()
+        for name, expected in channel.items():
+            assert content.channel[name].matrix.tolist() == expected.matrix.tolist()
+            assert content.channel[name].prior.tolist() == expected.prior.tolist()
+
+
+def test_a_filter_from_toml_has_the_bits_of_python() -> None:
+    rng = np.random.default_rng(0)
+    for f in FILTERS:
+        probs = rng.dirichlet(np.ones(len(f.classes)), 50)
+        case = {"kind": "filter", "config": to_toml(f), "probs": node.encode(probs), "dt": 2.0}
+        (result,) = node.run([{**case, "beta": 0.3}])
+        fresh = f.copy()
+        assert node.same_bits(result["out"], fresh.run(probs.astype(f.dtype), 0.3, 2.0))
+
+
+def test_a_policy_from_toml() -> None:
+    f = cf.DirichletFilter(2)
+    policy = Adaptive(budget=2.0, cost={"weak": 1.0, "strong": 40.0})
+    text = to_toml(f, policy=policy)
+    (result,) = node.run([{"kind": "toml", "config": text}])
+    assert parse(result["text"]).policy is None  # only the sources are written
+    bad = text.replace("budget = 2.0", "budget = -2.0")
+    (result,) = node.run([{"kind": "toml", "config": bad}])
+    assert result["message"].startswith("policy: budget is -2;")
+
+
+def test_what_people_write() -> None:
+    text = (
+        "\ufeff# settings\r\nclasses = [ 'a', # one\r\n  \"b\\u00e9\\U0001F600\",\r\n]\r\n"
+        'filter="dirichlet" # kind\n\n[options]\ngamma = +9_0e-0_2\nfloor=1E-4\nbounded = true\n'
+        '[ beta ]\n"weak one" = 0.5\nstrong = 1\n[channel . "weak one"]\nmatrix=[[2, 1],[1,\n2]]\n'
+    )
+    (result,) = node.run([{"kind": "toml", "config": text}])
+    ours, theirs = parse(result["text"]), parse(text.removeprefix("\ufeff"))
+    assert options(ours.filter) == options(theirs.filter)
+    assert list(ours.filter.classes) == ["a", "bé😀"]
+    assert ours.beta == theirs.beta == {"weak one": 0.5, "strong": 1.0}
+    assert ours.channel["weak one"] == theirs.channel["weak one"]
+
+
+HEAD = 'classes = ["a", "b"]\nfilter = "sticky"\n'
+
+
+@pytest.mark.parametrize(
+    ("rest", "message"),
+    [
+        ("[options]\nstay = 0.9 0.8", "line 4: something follows; give it a line of its own"),
+        ("[options]\nstay = 0.9\nstay = 0.8", "line 5: stay is there twice"),
+        ("[beta]\n[beta]", "line 4: the section [beta] is there twice"),
+        ("[beta\nweak = 1", "line 3: ']' is missing: a title such as [options]"),
+        ("[[beta]]", "line 3: a key is letters, digits, _ and -, or text in quotes"),
+        ("[options]\nstay = 1979-05-27", "line 4: a value is a number, text in quotes"),
+        ("[options]\nstay = inf", "line 4: a value is a number, text in quotes"),
+        ("[options]\nstay = 0.9.1", "line 4: a value is a number, text in quotes"),
+        ("[options]\nstay = 07", "line 4: a value is a number, text in quotes"),
+        ("[options]\nstay = {a = 1}", "line 4: a value is a number, text in quotes"),
+        ("[options]\nprior = [0.5 0.5]", "line 4: ']' is missing: a list has commas"),
+        ('[options]\ndtype = "float64', "line 4: text ends in the same line"),
+        ('[options]\ndtype = """float64"""', "line 4: text has no triple quotes here"),
+        ('[options]\ndtype = "\\q"', "line 4: \\q is no escape"),
+        ('[options]\ndtype = "\\ud800"', "line 4: \\ud800 is no escape"),
+        ("[options]\nstay", "line 4: '=' is missing: a key, then = and a value"),
+        ("[filter]\nx = 1", "line 3: filter is a value and a section"),
+        ("[optoins]\nstay = 0.9", "unknown key optoins; there are classes, filter, options"),
+    ],
+)
+def test_errors_name_the_line(rest: str, message: str) -> None:
+    (result,) = node.run([{"kind": "toml", "config": HEAD + rest}])
+    assert message in result["message"]
+
+
+def test_transitions_need_what_python_prepares() -> None:
+    f = cf.StickyFilter(2, transitions=[[0.9, 0.1], [0.2, 0.8]])
+    toml, json = node.run(
+        [{"kind": "toml", "config": text} for text in (to_toml(f), to_json(Config(f, {}, {})))]
+    )
+    assert "classfilter export --json" in toml["message"]
+    assert options(parse(json["text"]).filter) == options(f)
