@@ -28,7 +28,7 @@ STEPS: list[list[Any]] = [
     ["select", "#kind", "dirichlet"],
     ["slide", "#halfLife", 1.1],
     ["slide", "#weight0", 0.0],
-    ["select", "#stream", "1"],
+    ["stream", "1"],
     ["click", "#restore"],
 ]
 VIEWS: list[list[Any]] = [
@@ -108,7 +108,7 @@ def test_every_slider_gives_what_python_computes(played: dict[str, Any]) -> None
     first, second = streams().values()
     before = None
     for step, state in zip([["open"], *STEPS], played["states"], strict=False):
-        rec = second if step in STEPS[STEPS.index(["select", "#stream", "1"]) :] else first
+        rec = second if step in STEPS[STEPS.index(["stream", "1"]) :] else first
         expected = filtered(state["toml"], rec)
         assert node.same_bits(state["data"][0], rec.time), step
         for k, column in enumerate(state["data"][1:]):
