@@ -55,6 +55,12 @@ function clock(seconds) {
   return `${sign}${days > 0 ? `${days} d ` : ""}${hours}:${two(minutes)}:${two(whole % 60)}${fraction}`;
 }
 
+/** Times on an axis, without seconds where all are whole minutes. */
+function clocks(times) {
+  const whole = times.every((time) => time % 60 === 0);
+  return times.map((time) => (whole ? clock(time).slice(0, -3) : clock(time)));
+}
+
 const DURATIONS = [
   ...[1e-3, 1e-2, 0.1].flatMap((unit) => [unit, 2 * unit, 5 * unit]), 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
   3600, 7200, 10800, 21600, 43200, ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((days) => 86400 * days),
@@ -65,7 +71,7 @@ function chartOptions(element, dates, height, setView) {
   const colour = () => getComputedStyle(element).color;
   const grid = { stroke: () => `color-mix(in srgb, ${colour()} 15%, transparent)`, width: 1 };
   const axis = { stroke: colour, grid, ticks: grid, font: "12px system-ui, sans-serif" };
-  const time = dates ? { space: 90 } : { incrs: DURATIONS, space: 90, values: (_, splits) => splits.map(clock) };
+  const time = dates ? { space: 90 } : { incrs: DURATIONS, space: 90, values: (_, splits) => clocks(splits) };
   return {
     width: element.clientWidth, height, axes: [{ ...axis, ...time, size: 32 }, { ...axis, size: AXIS_WIDTH }],
     scales: { x: { time: dates, auto: false } },
