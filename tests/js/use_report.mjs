@@ -45,6 +45,14 @@ const ACTIONS = {
     await page.mouse.up();
     await page.mouse.move(0, 0);
   },
+  wheel: async (selector, [key, at, delta]) => {
+    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    await page.mouse.move(box.x + at * box.width, box.y + box.height / 2);
+    await page.keyboard.down(key);
+    await page.mouse.wheel(0, delta);
+    await drawn();
+    await page.keyboard.up(key);
+  },
   theme: (scheme) => page.emulateMedia({ colorScheme: scheme }),
   size: (width, height) => page.setViewportSize({ width, height }),
   open: (selector) => page.locator(selector).evaluate((details) => (details.open = true)),

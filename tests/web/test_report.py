@@ -18,7 +18,12 @@ import classfilter as cf
 from classfilter.web import _report
 from classfilter.web._calibration import calibration, reliability
 from classfilter.web._page_data import as_script, first_rows, page_data, playable
-from classfilter.web._sections import calls_section, confusions_section, matrix
+from classfilter.web._sections import (
+    calls_section,
+    confusions_section,
+    matrix,
+    streams_section,
+)
 from conftest import Run
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "\"'><u>\u2028{{data}}", "__proto__", "a\\b"]
@@ -269,6 +274,18 @@ def test_too_little_data_is_said(tmp_path: Path) -> None:
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "There is no comparison: there are too few predictions of" in text
     assert "<h2>Calibration</h2>" in text
+
+
+def test_rows_of_one_time(tmp_path: Path) -> None:
+    """At the end of each time the class is as before, so that there is no switch."""
+    probs = np.tile([[0.9, 0.1], [0.1, 0.9]], (100, 1))
+    rec = cf.Recording(np.repeat(np.arange(100), 2), ["weak", "strong"] * 100, probs, ["a", "b"])
+    f = cf.RawFilter(["a", "b"])
+    beta = {"weak": 1.0, "strong": 1.0}
+    tuned = cf.Tuned(beta, {}, "strong", None, "nothing", [], "", f)
+    html = streams_section([("one", rec)], tuned, False)
+    assert cells(html)[-1] == ["one", "200", "0.0", "0.0", "0.0"]
+    tuned.report(rec, tmp_path / "r.html")
 
 
 def test_a_missing_library_is_named_before_the_work(

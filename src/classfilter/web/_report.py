@@ -36,7 +36,7 @@ TEXTS = (".html", ".css", ".js")
 MAX_EMBEDDED = 60_000
 """How many rows a report has in it, for its pictures and sliders."""
 MAX_MEASURED = 200_000
-"""How many rows `compare` and the curves of calls get."""
+"""How many rows the tables are measured on, but for those of the streams."""
 TUNED = 0.3
 """The progress at which tuning is done."""
 
@@ -94,12 +94,11 @@ def report(
     measured, shown = first_rows(streams, MAX_MEASURED), first_rows(streams, MAX_EMBEDDED)
     some = [rec for _, rec in measured]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for _, rec in streams)
-    filtered = [tuned.run(rec) for _, rec in streams]
     comparison = _comparison(some, best, lambda x: report_progress(TUNED + (1 - TUNED) * x))
     sections = [
-        streams_section(streams, filtered, labelled),
+        streams_section(streams, tuned, labelled),
         confusions_section(some, tuned, labelled),
-        calibration_section([rec for _, rec in streams], filtered, best, labelled),
+        calibration_section(some, tuned, best, labelled),
         comparison_section(comparison),
         calls_section(some, [rec for _, rec in first_rows(both, MAX_MEASURED)], tuned, labelled),
         choice_section(tuned),
@@ -145,7 +144,8 @@ def _summary(streams: Streams, measured: Streams, shown: Streams, tuned: Tuned) 
     if count(shown) != count(streams):
         lines.append(f"In this file, for the pictures and the sliders: the first {count(shown)}.")
     if count(measured) != count(streams):
-        lines.append(f"Confusions, comparison and calls: from the first {count(measured)}.")
+        rest = "Confusions, calibration, comparison and calls"
+        lines.append(f"{rest}: from the first {count(measured)}.")
     if type(tuned.filter()) is not type(playable(tuned).filter()):
         name = type(tuned.filter()).__name__
         lines.append(

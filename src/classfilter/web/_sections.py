@@ -18,7 +18,7 @@ from ..filters._baselines import HoldFilter
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ._calibration import calibration, diagram
-from ._page_data import Streams
+from ._page_data import Streams, playable
 
 MAX_STREAMS = 20
 """How many streams have a line of their own."""
@@ -51,7 +51,7 @@ def hours(rec: Recording) -> float:
     return float(dt[dt <= 10 * np.median(dt)].sum()) / 3600 if dt.size else 0.0
 
 
-def streams_section(streams: Streams, filtered: Sequence[Array], labelled: bool) -> str:
+def streams_section(streams: Streams, tuned: Tuned, labelled: bool) -> str:
     """Describe the sources and the streams: rows, rates, switches per hour, accuracy."""
     recs = [rec for _, rec in streams]
     total = sum(map(hours, recs))
@@ -64,12 +64,12 @@ def streams_section(streams: Streams, filtered: Sequence[Array], labelled: bool)
     header = ["stream", "rows", "hours", "switches per hour, as predicted", "filtered"]
     header += ["accuracy, as predicted", "filtered"] * labelled
     lines = []
-    for (name, rec), P in list(zip(streams, filtered, strict=True))[:MAX_STREAMS]:
+    for name, rec in streams[:MAX_STREAMS]:
         raw = np.where(rec.observed(), np.nan_to_num(rec.probs).argmax(axis=1), -1)
+        both = (raw, tuned.run(rec).argmax(axis=1))
         cells = [name, f"{len(rec):,}", f"{hours(rec):.1f}"]
-        cells += [_rate(predicted, rec.time) for predicted in (raw, P.argmax(axis=1))]
-        if labelled:
-            cells += [_share(rec, predicted) for predicted in (raw, P.argmax(axis=1))]
+        cells += [_rate(predicted, rec.time) for predicted in both]
+        cells += [_share(rec, predicted) for predicted in both if labelled]
         lines.append(cells)
     more = f"And {len(recs) - MAX_STREAMS:,} more streams." if len(recs) > MAX_STREAMS else ""
     return section(
@@ -82,7 +82,8 @@ def streams_section(streams: Streams, filtered: Sequence[Array], labelled: bool)
 
 
 def _rate(predicted: Any, time: Any) -> str:
-    rate = metrics.switches_per_hour(predicted, time)
+    last = np.append(np.diff(time) > 0, True)  # of several rows of one time
+    rate = metrics.switches_per_hour(predicted[last], time[last])
     return "" if np.isnan(rate) else f"{rate:.1f}"
 
 
@@ -96,7 +97,7 @@ def _share(rec: Recording, predicted: Any) -> str:
 def confusions_section(recs: Sequence[Recording], tuned: Tuned, labelled: bool) -> str:
     """Show what each source predicts in each class, without labels; and by them, if there are."""
     classes = recs[0].classes
-    smoothed = [rec.smooth(tuned) for rec in recs]
+    smoothed = [rec.smooth(playable(tuned)) for rec in recs]
     parts: list[Any] = [
         "Each row is a class: how a source's mean prediction is spread there, in percent. It is "
         "learnt without labels: the class is the smoothed estimate, which uses later predictions "
@@ -146,10 +147,10 @@ def matrix(counts: Array, classes: Sequence[str], title: str) -> Markup:
 
 
 def calibration_section(
-    recs: Sequence[Recording], filtered: Sequence[Array], reference: str, labelled: bool
+    recs: Sequence[Recording], tuned: Tuned, reference: str, labelled: bool
 ) -> str:
     """Show how often what was called probable was right, by labels or by the reference."""
-    found = calibration(recs, filtered, reference, labelled)
+    found = calibration(recs, [tuned.run(rec) for rec in recs], reference, labelled)
     if labelled:
         how = (
             "By the labels: on the dotted line, 80 % of the rows whose class had 80 % are right; "

@@ -93,6 +93,25 @@ function chartOptions(element, dates, height, setView) {
   };
 }
 
+/** With Ctrl, a wheel zooms at the pointer; sideways, or with Shift, it moves. */
+function zoomByWheel(u, setView) {
+  u.over.addEventListener("wheel", (event) => {
+    const { min, max } = u.scales.x;
+    const sideways = event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX;
+    if (!event.ctrlKey && sideways === 0) return;
+    event.preventDefault();
+    if (event.ctrlKey) {
+      const at = u.posToVal(event.offsetX, "x");
+      const factor = 1.002 ** event.deltaY;
+      setView([at - (at - min) * factor, at + (max - at) * factor]);
+    } else {
+      const moved = ((max - min) * sideways) / 1000;
+      setView([min + moved, max + moved]);
+    }
+  }, { passive: false });
+  return u;
+}
+
 /** One lane per source of classes, coloured by class. `lanes` are names, times and class indices; -1 is none. */
 function drawLanes(element, classes, dates, lanes, setView) {
   const height = LANE_HEIGHT * lanes.length + 38;
@@ -110,7 +129,7 @@ function drawLanes(element, classes, dates, lanes, setView) {
     lanes.forEach((lane, i) => fillLane(u, lane, lanes.length - i, patterns));
     u.ctx.restore();
   }];
-  return new uPlot(options, [[0, 1], [0, 0]], element);
+  return zoomByWheel(new uPlot(options, [[0, 1], [0, 0]], element), setView);
 }
 
 /** Where there are more rows than pixels, each pixel has its most frequent class. */
@@ -180,5 +199,5 @@ function drawProbs(element, classes, dates, setView) {
   options.series = [{}, ...classes.map((label, k) => ({
     label, stroke: colourOf(k), width: 1.5, paths, points: { show: false }, dash: k < COLOURS.length ? undefined : [6, 3],
   }))];
-  return new uPlot(options, [[0, 1], ...classes.map(() => [0, 0])], element);
+  return zoomByWheel(new uPlot(options, [[0, 1], ...classes.map(() => [0, 0])], element), setView);
 }

@@ -56,7 +56,7 @@ async function openStream({ name, ...packed }) {
   ]);
   const dt = time.map((at, i) => (i === 0 ? 0 : at - time[i - 1]));
   const raw = labelsOf(probs);
-  const sorted = dt.slice(1).sort();
+  const sorted = dt.filter((step, i) => i > 0 && step > 0).sort();
   const middle = sorted.length >> 1;
   const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   const type = tuned.filter.dtype === "float32" ? Float32Array : Float64Array;
@@ -109,13 +109,17 @@ function tunedSettings() {
 
 // ---- the numbers below the sliders ----
 
-/** As metrics.switches_per_hour in Python. */
+/** As metrics.switches_per_hour in Python; of several rows of one time, the last counts. */
 function switchesPerHour(labels) {
-  let [switches, seconds] = [0, 0];
-  for (let i = 1; i < labels.length; i++) {
-    if (labels[i] < 0 || labels[i - 1] < 0 || stream.dt[i] > stream.longestGap) continue;
-    seconds += stream.dt[i];
-    if (labels[i] !== labels[i - 1]) switches += 1;
+  let [switches, seconds, before] = [0, 0, -1];
+  for (let i = 0; i < labels.length; i++) {
+    if (stream.dt[i + 1] === 0) continue;
+    const dt = before < 0 ? Infinity : stream.time[i] - stream.time[before];
+    if (dt <= stream.longestGap && labels[i] >= 0 && labels[before] >= 0) {
+      seconds += dt;
+      if (labels[i] !== labels[before]) switches += 1;
+    }
+    before = i;
   }
   return seconds > 0 ? switches / (seconds / 3600) : NaN;
 }
@@ -131,7 +135,8 @@ function accuracy(labels) {
 }
 
 function measure(labels) {
-  const rate = switchesPerHour(labels).toFixed(1);
+  const perHour = switchesPerHour(labels);
+  const rate = Number.isNaN(perHour) ? "unknown" : perHour.toFixed(1);
   return { rate, share: stream.label.some((label) => label >= 0) ? `${(100 * accuracy(labels)).toFixed(1)} %` : null };
 }
 
