@@ -315,9 +315,11 @@ def test_matplotlib_is_imported_only_for_a_figure() -> None:
 def test_demo_prints_the_table_and_writes_the_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "demo.png"
-    demo.main(str(out), days=1)
+    out, page = tmp_path / "demo.png", tmp_path / "report.html"
+    demo.main(str(out), days=1, report=str(page))
     printed = capsys.readouterr().out
+    assert f"{page}: days with the tuned filter: 1;" in printed
+    assert page.read_text("utf-8").startswith("<!doctype html>")
     for name, paper in demo.PAPER.items():
         (line,) = [row for row in printed.splitlines() if row.startswith(name + " ")]
         assert f"{paper:.2f}" in line

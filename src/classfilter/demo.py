@@ -169,7 +169,7 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
         seeds = range(min(days, REPORTED))
         recs = {f"day {seed + 1}": simulate("capture24", seed=seed).recording() for seed in seeds}
         tuned.report(recs, report, progress=show_progress)
-        print(f"{report}: {len(recs)} days with the tuned filter; open it in a browser.")
+        print(f"{report}: days with the tuned filter: {len(recs)}; open it in a browser.")
 
 
 if __name__ == "__main__":

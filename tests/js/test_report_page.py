@@ -207,7 +207,7 @@ def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
     channel = {"strong": None, "weak": cf.Channel(np.eye(4) + 0.3)}
     tuned = cf.Tuned(beta, channel, "strong", None, "nothing", [], "", f)
     tuned.report(rec, tmp_path / "r.html")
-    steps = [["slide", "#halfLife", 1.5], ["select", "#shown", ":weak"]]
+    steps: list[list[Any]] = [["slide", "#halfLife", 1.5], ["select", "#shown", ":weak"]]
     used = use(tmp_path / "r.html", steps)
     assert used["messages"] == []
     for state in used["states"][:2]:
@@ -217,6 +217,20 @@ def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
     weak = rec.source == "weak"
     assert node.same_bits(used["states"][2]["data"][1], rec.probs[weak][:, -1])
     assert used["states"][0]["span"].startswith("2023-11-14 22:13:20 to ")
+
+
+@pytest.mark.parametrize("picture", ["#probs", "#lanes"])
+def test_the_row_under_the_pointer(folder: Path, picture: str) -> None:
+    rec = next(iter(streams().values()))
+    shown = use(folder / "report.html", [["point", picture, [0.5, 0.5]]])["states"][1]["row"]
+    P = rec.run(settings())
+    texts = []
+    for row in np.flatnonzero(np.abs(rec.time - (rec.time[0] + rec.time[-1] + 5) / 2) < 20):
+        order = np.argsort(-P[row], kind="stable")[:3]
+        classes = ", ".join(f"{CLASSES[k]} {100 * P[row, k]:.0f} %" for k in order)
+        minutes, seconds = divmod(int(rec.time[row]), 60)
+        texts.append(f"0:{minutes:02d}:{seconds:02d}: {classes}")
+    assert shown in texts
 
 
 @pytest.mark.parametrize("width", [1000, 360])

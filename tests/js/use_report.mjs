@@ -53,6 +53,10 @@ const ACTIONS = {
     await drawn();
     await page.keyboard.up(key);
   },
+  point: async (selector, [x, y]) => {
+    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    await page.mouse.move(box.x + x * box.width, box.y + y * box.height);
+  },
   theme: (scheme) => page.emulateMedia({ colorScheme: scheme }),
   size: (width, height) => page.setViewportSize({ width, height }),
   open: (selector) => page.locator(selector).evaluate((details) => (details.open = true)),
@@ -78,7 +82,7 @@ const look = () => page.evaluate(() => {
   const lanes = document.getElementById("lanes").chart;
   const other = lanes.scales.x;
   return {
-    data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers"), span: text("span"),
+    data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers"), span: text("span"), row: text("row"),
     toml: text("toml"), message: document.getElementById("message").hidden ? null : text("message"),
     halfLifeDisabled: document.getElementById("halfLife").disabled,
     wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,

@@ -178,7 +178,7 @@ def fill_page(summary: str, sections: Sequence[str], data: Any, charts: tuple[st
     library, its_style = charts
     wasm = base64.b64encode((FOLDER / "classfilter.wasm").read_bytes()).decode()
     core = f'const wasm = {{ WASM: "{wasm}" }};\n{text["classfilter.js"]}'
-    script = f"{core}\n{text['charts.js']}\n{text['page.js']}"
+    script = "\n".join([core, text["charts.js"], text["rows.js"], text["page.js"]])
     style = f"{its_style}\n{text['style.css']}"
     values = {
         "policy": f"default-src 'none'; script-src {_hash(library)} {_hash(script)} "

@@ -189,12 +189,13 @@ function upperBound(times, time) {
   return low;
 }
 
-/** A line for each class. Few rows are steps, since an estimate holds until the next row. */
-function drawProbs(element, classes, dates, setView) {
+/** A line for each class. Few rows are steps, since an estimate holds until the next row. `showRow` gets the row under the pointer. */
+function drawProbs(element, classes, dates, setView, showRow) {
   const options = chartOptions(element, dates, 220, setView);
   const [steps, lines] = [uPlot.paths.stepped({ align: 1 }), uPlot.paths.linear()];
   const paths = (u, i, from, to) => (to - from < u.bbox.width / 2 ? steps : lines)(u, i, from, to);
   options.scales.y = { range: [0, 1] };
+  options.hooks.setCursor = [(u) => showRow(u.cursor.left >= 0 ? u.cursor.idx : null)];
   Object.assign(options.axes[1], { values: (_, splits) => splits.map((p) => `${Math.round(100 * p)} %`) });
   options.series = [{}, ...classes.map((label, k) => ({
     label, stroke: colourOf(k), width: 1.5, paths, points: { show: false }, dash: k < COLOURS.length ? undefined : [6, 3],

@@ -1,8 +1,4 @@
 // The page: settings, the filter, and the pictures of one stream.
-const element = (id) => document.getElementById(id);
-const data = JSON.parse(element("data").textContent);
-const tuned = classfilter.load(data.config);
-const K = data.classes.length;
 const hasTransitions = tuned.filter.options.transitions !== undefined;
 const tunedKind = hasTransitions ? "transitions" : tuned.filter.kind;
 const KINDS = [
@@ -12,62 +8,6 @@ let settings = null;
 let stream = null;
 let view = null;
 let charts = null;
-
-/** Numbers as Python packed them: little-endian, deflated, in base 64. */
-async function unpack(text, type) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new type(await new Response(unpacked).arrayBuffer());
-}
-
-function argmax(values, start) {
-  let best = start;
-  for (let k = start + 1; k < start + K; k++) if (values[k] > values[best]) best = k;
-  return Number.isNaN(values[start]) ? -1 : best - start;
-}
-
-// Plain loops where there is something to do for each row: a slider redraws all of them.
-
-function labelsOf(probs) {
-  const labels = new Int16Array(probs.length / K);
-  for (let i = 0; i < labels.length; i++) labels[i] = argmax(probs, i * K);
-  return labels;
-}
-
-/** The rows of a source: their indices. */
-function rowsOf(source, s) {
-  const rows = [];
-  for (let i = 0; i < source.length; i++) if (source[i] === s) rows.push(i);
-  return rows;
-}
-
-/** Some rows of a table of probabilities, as one array. */
-function takeRows(probs, rows, type) {
-  const taken = new type(rows.length * K);
-  for (let j = 0; j < rows.length; j++) for (let k = 0; k < K; k++) taken[j * K + k] = probs[rows[j] * K + k];
-  return taken;
-}
-
-/** A stream: its rows as they are, and those of each source through its channel. */
-async function openStream({ name, ...packed }) {
-  const [time, source, probs, label] = await Promise.all([
-    unpack(packed.time, Float64Array), unpack(packed.source, Uint16Array),
-    unpack(packed.probs, Float64Array), unpack(packed.label, Int16Array),
-  ]);
-  const dt = time.map((at, i) => (i === 0 ? 0 : at - time[i - 1]));
-  const raw = labelsOf(probs);
-  const sorted = dt.filter((step, i) => i > 0 && step > 0).sort();
-  const middle = sorted.length >> 1;
-  const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  const type = tuned.filter.dtype === "float32" ? Float32Array : Float64Array;
-  const corrected = data.sources.map((source_, s) => {
-    const channel = tuned.channel[source_];
-    if (channel === undefined) return null;
-    const rows = rowsOf(source, s);
-    return { rows, probs: channel.apply(takeRows(probs, rows, type)) };
-  });
-  return { name, time, source, probs, label, dt, raw, longestGap: 10 * median, corrected, observed: null };
-}
 
 /** What the filter gets: the rows, those of some sources through their channels. */
 function observations() {
@@ -109,35 +49,10 @@ function tunedSettings() {
 
 // ---- the numbers below the sliders ----
 
-/** As metrics.switches_per_hour in Python; of several rows of one time, the last counts. */
-function switchesPerHour(labels) {
-  let [switches, seconds, before] = [0, 0, -1];
-  for (let i = 0; i < labels.length; i++) {
-    if (stream.dt[i + 1] === 0) continue;
-    const dt = before < 0 ? Infinity : stream.time[i] - stream.time[before];
-    if (dt <= stream.longestGap && labels[i] >= 0 && labels[before] >= 0) {
-      seconds += dt;
-      if (labels[i] !== labels[before]) switches += 1;
-    }
-    before = i;
-  }
-  return seconds > 0 ? switches / (seconds / 3600) : NaN;
-}
-
-function accuracy(labels) {
-  let [right, judged] = [0, 0];
-  for (let i = 0; i < labels.length; i++) {
-    if (stream.label[i] < 0 || labels[i] < 0) continue;
-    judged += 1;
-    if (labels[i] === stream.label[i]) right += 1;
-  }
-  return judged > 0 ? right / judged : NaN;
-}
-
 function measure(labels) {
-  const perHour = switchesPerHour(labels);
+  const perHour = switchesPerHour(stream, labels);
   const rate = Number.isNaN(perHour) ? "unknown" : perHour.toFixed(1);
-  return { rate, share: stream.label.some((label) => label >= 0) ? `${(100 * accuracy(labels)).toFixed(1)} %` : null };
+  return { rate, share: stream.label.some((label) => label >= 0) ? `${(100 * accuracy(stream, labels)).toFixed(1)} %` : null };
 }
 
 function describe(filtered) {
@@ -159,16 +74,6 @@ function lanesOf(filtered) {
   const all = { name: "filtered", times: stream.time, labels: filtered };
   const truth = stream.label.some((label) => label >= 0) ? [{ name: "label", times: stream.time, labels: stream.label }] : [];
   return [...truth, ...lanes, all];
-}
-
-/** The times, then the probabilities of each class. */
-function columnsOf(times, probs) {
-  const columns = data.classes.map((_, k) => {
-    const column = new Float64Array(times.length);
-    for (let i = 0; i < column.length; i++) column[i] = probs[i * K + k];
-    return column;
-  });
-  return [times, ...columns];
 }
 
 function shownColumns(filtered) {
@@ -228,8 +133,18 @@ function setView(wanted) {
   const start = wanted === null ? first : Math.min(Math.max((wanted[0] + wanted[1] - width) / 2, first), last - width);
   view = [start, start + width];
   for (const chart of [charts.lanes, charts.probs]) chart.setScale("x", { min: view[0], max: view[1] });
-  const text = (time) => (data.dates ? new Date(1000 * time).toISOString().slice(0, 19).replace("T", " ") : clock(Math.round(time)));
-  element("span").textContent = `${text(view[0])} to ${text(view[1])}${data.dates ? " UTC" : ""}`;
+  element("span").textContent = `${timeText(view[0])} to ${timeText(view[1])}${data.dates ? " UTC" : ""}`;
+}
+
+const timeText = (time) => (data.dates ? new Date(1000 * time).toISOString().slice(0, 19).replace("T", " ") : clock(Math.round(time)));
+
+/** The most probable classes of a row, in words. */
+function showRow(row) {
+  const [times, ...columns] = charts?.probs.data ?? [[]];
+  if (row === null || row === undefined || !(row < times.length)) return;
+  const order = columns.map((_, k) => k).sort((a, b) => columns[b][row] - columns[a][row]);
+  const parts = order.slice(0, 3).map((k) => `${data.classes[k]} ${(100 * columns[k][row]).toFixed(0)} %`);
+  element("row").textContent = `${timeText(times[row])}: ${parts.join(", ")}`;
 }
 
 function moveView(move) {
@@ -250,7 +165,7 @@ async function showStream(index) {
   charts = {
     filteredLane: lanes.at(-1),
     lanes: drawLanes(element("lanes"), data.classes, data.dates, lanes, setView),
-    probs: drawProbs(element("probs"), data.classes, data.dates, setView),
+    probs: drawProbs(element("probs"), data.classes, data.dates, setView, showRow),
   };
   element("lanes").chart = charts.lanes;
   element("probs").chart = charts.probs;
