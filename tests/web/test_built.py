@@ -41,4 +41,5 @@ def test_built_in_one_go(name: str) -> None:
 def test_there_is_one_core() -> None:
     assert (WEB / "classfilter.wasm").stat().st_size < 64_000
     copy = ROOT / "js/dist/classfilter.wasm"
-    assert not copy.exists() or copy.read_bytes() == (WEB / "classfilter.wasm").read_bytes()
+    same = not copy.exists() or copy.read_bytes() == (WEB / "classfilter.wasm").read_bytes()
+    assert same, "js/dist is older than the core: run make js"

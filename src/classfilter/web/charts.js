@@ -61,20 +61,30 @@ function clocks(times) {
   return times.map((time) => (whole ? clock(time).slice(0, -3) : clock(time)));
 }
 
+/** Dates on an axis, in UTC: the day where it begins, and the time of day. */
+function dates(times) {
+  const texts = times.map((time) => new Date(1000 * time).toISOString());
+  if (times.every((time) => time % 86400 === 0)) return texts.map((text) => text.slice(0, 10));
+  const end = times.every((time) => time % 60 === 0) ? 16 : 19;
+  const isNew = (i) => i === 0 || texts[i].slice(0, 10) !== texts[i - 1].slice(0, 10);
+  return texts.map((text, i) => (isNew(i) ? `${text.slice(5, 10)} ` : "") + text.slice(11, end));
+}
+
 const DURATIONS = [
   ...[1e-3, 1e-2, 0.1].flatMap((unit) => [unit, 2 * unit, 5 * unit]), 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
   3600, 7200, 10800, 21600, 43200, ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((days) => 86400 * days),
 ];
 
 /** What both pictures share: the axes, in the colours of the page, and what a drag and a double click do. */
-function chartOptions(element, dates, height, setView) {
+function chartOptions(element, hasDates, height, setView) {
   const colour = () => getComputedStyle(element).color;
   const grid = { stroke: () => `color-mix(in srgb, ${colour()} 15%, transparent)`, width: 1 };
   const axis = { stroke: colour, grid, ticks: grid, font: "12px system-ui, sans-serif" };
-  const time = dates ? { space: 90 } : { incrs: DURATIONS, space: 90, values: (_, splits) => clocks(splits) };
+  const time = { space: 90, values: (_, splits) => (hasDates ? dates(splits) : clocks(splits)) };
+  if (!hasDates) time.incrs = DURATIONS;
   return {
     width: element.clientWidth, height, axes: [{ ...axis, ...time, size: 32 }, { ...axis, size: AXIS_WIDTH }],
-    scales: { x: { time: dates, auto: false } },
+    scales: { x: { time: hasDates, auto: false } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     legend: { show: false },
     padding: [6, 28, 0, 0],
@@ -113,9 +123,9 @@ function zoomByWheel(u, setView) {
 }
 
 /** One lane per source of classes, coloured by class. `lanes` are names, times and class indices; -1 is none. */
-function drawLanes(element, classes, dates, lanes, setView) {
+function drawLanes(element, classes, hasDates, lanes, setView) {
   const height = LANE_HEIGHT * lanes.length + 38;
-  const options = chartOptions(element, dates, height, setView);
+  const options = chartOptions(element, hasDates, height, setView);
   const middles = lanes.map((_, i) => lanes.length - i - 0.5);
   Object.assign(options.axes[1], {
     splits: () => middles, values: () => lanes.map(({ name }) => shorten(name, 13)), grid: { show: false }, ticks: { show: false },
@@ -190,8 +200,8 @@ function upperBound(times, time) {
 }
 
 /** A line for each class. Few rows are steps, since an estimate holds until the next row. `showRow` gets the row under the pointer. */
-function drawProbs(element, classes, dates, setView, showRow) {
-  const options = chartOptions(element, dates, 220, setView);
+function drawProbs(element, classes, hasDates, setView, showRow) {
+  const options = chartOptions(element, hasDates, 220, setView);
   const [steps, lines] = [uPlot.paths.stepped({ align: 1 }), uPlot.paths.linear()];
   const paths = (u, i, from, to) => (to - from < u.bbox.width / 2 ? steps : lines)(u, i, from, to);
   options.scales.y = { range: [0, 1] };
