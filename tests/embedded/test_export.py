@@ -207,12 +207,13 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
 
     shared = {"cf.h", "cf_port.h", "cf_real.h", "validate.h", "coefficients.h", "polygamma.h"}
     shared |= {"status.c"}
-    modes = {"dirichlet_bound.h", "dirichlet_mode.h"}
+    modes = {"dirichlet_bound.h", "dirichlet_mode.h", "dirichlet_rows.h"}
     assert core("dirichlet") == shared | parts("dirichlet") | modes
-    assert core("sticky-whole") == shared | parts("sticky")
-    assert core("sticky") == shared | parts("sticky", "channel")
-    assert core("sticky-adaptive") == shared | parts("sticky", "channel", "policy_adaptive")
-    assert core("sticky-periodic") == shared | parts("sticky")
+    sticky = shared | parts("sticky") | {"sticky_time.h"}
+    assert core("sticky-whole") == sticky
+    assert core("sticky") == sticky | parts("channel")
+    assert core("sticky-adaptive") == sticky | parts("channel", "policy_adaptive")
+    assert core("sticky-periodic") == sticky
 
 
 def device_log(config: Config) -> Any:
@@ -278,7 +279,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", {"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
-        "fw: 19 files; make -C fw test compares bits\n",
+        "fw: 20 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/cf_config.h").read_text()

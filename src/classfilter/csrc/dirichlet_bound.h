@@ -32,20 +32,26 @@ CF_KERNEL void lower_others(size_t classes, size_t stride, cf_real bound, cf_rea
 }
 
 /* Bounds m of the lanes whose alpha moves. */
-CF_PART void bound_memory(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, const int *moves) {
-    CF_VIEWS(w);
-    const size_t classes = w->classes, rows = w->rows;
+CF_PART void bound_memory(const cf_dirichlet *f, const cf_workspace *w, size_t given_lanes, const int *moves) {
+    const size_t lanes = known_lanes(given_lanes);
+    cf_workspace own;
+    const cf_workspace *const v = views_of(w, &own);
+    const size_t classes = v->classes, rows = v->rows;
     const cf_real bound = f->bound, limit = 1 - CF_R(0.5) * (cf_real)classes / f->max_concentration;
-    cf_real *restrict m = w->m, *restrict a = w->product, most[CF_LANES], sum[CF_LANES];
+    cf_real *restrict m = v->m, *restrict a = v->product, most[CF_LANES], sum[CF_LANES];
     size_t k, l;
     int any = 0;
     max_rows(classes, rows, lanes, m, most);
     for (l = 0; l < lanes; l++) any |= moves[l] && most[l] > bound;
     if (!any) return;
-    CF_EACH_CLASS(k, l) {
-        const size_t i = k * lanes + l;
-        m[i] = CF_CHOOSE(moves[l], m[i] < bound ? m[i] : bound, m[i]);
-        a[i] = cf_exp_negative(-m[i]);
+    CF_INDEPENDENT
+    for (k = 0; k < class_rows(rows); k++) {
+        CF_INDEPENDENT
+        for (l = 0; l < lanes; l++) {
+            const size_t i = k * lanes + l;
+            m[i] = choose(lanes, moves[l], m[i] < bound ? m[i] : bound, m[i]);
+            a[i] = cf_exp_negative(-m[i]);
+        }
     }
     sum_rows(classes, rows, lanes, a, sum);
     for (l = 0; l < lanes; l++)

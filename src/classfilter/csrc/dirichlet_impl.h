@@ -14,11 +14,13 @@ typedef struct {
 } cf_update;
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
-CF_PART void load_lanes(const cf_workspace *w, CF_LANES_GIVEN, cf_real floor, const cf_update *updates,
+CF_PART void load_lanes(const cf_workspace *w, size_t given_lanes, cf_real floor, const cf_update *updates,
                         const int *seen) {
-    CF_VIEWS(w);
-    const size_t classes = w->classes, rows = w->rows;
-    cf_real *restrict s = w->log_s, *restrict x = w->x, sum[CF_LANES];
+    const size_t lanes = known_lanes(given_lanes);
+    cf_workspace own;
+    const cf_workspace *const v = views_of(w, &own);
+    const size_t classes = v->classes, rows = v->rows;
+    cf_real *restrict s = v->log_s, *restrict x = v->x, sum[CF_LANES];
     size_t k, l;
     for (l = 0; l < lanes; l++)
         for (k = 0; k < classes; k++) {
@@ -29,16 +31,17 @@ CF_PART void load_lanes(const cf_workspace *w, CF_LANES_GIVEN, cf_real floor, co
     for (k = 0; k < rows - (CF_BLOCK == 1); k++)
         for (l = 0; l < lanes; l++)
             s[k * lanes + l] = cf_log_ratio((cf_bits)k < (cf_bits)classes ? s[k * lanes + l] : sum[l], sum[l]);
-    fill_sum(w, lanes);
+    fill_sum(v, lanes);
 }
 
 /* Updates one stream a lane; all were checked. *max_iterations is raised to the most that a lane took. */
-CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, const cf_update *updates,
+CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, size_t given_lanes, const cf_update *updates,
                              const int *seen, size_t *max_iterations) {
-    CF_VIEWS(w);
-    const size_t classes = w->classes, rows = w->rows, top = classes * lanes;
+    const size_t lanes = known_lanes(given_lanes);
+    cf_workspace own;
+    const cf_workspace *const v = views_of(w, &own);
+    const size_t classes = v->classes, rows = v->rows, top = classes * lanes;
     cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
-    const cf_real close = f->tolerance > CF_STEP_TOLERANCE ? f->tolerance : CF_STEP_TOLERANCE;
     size_t iterations[CF_LANES], k, l;
     int moves[CF_LANES], fractional_beta = 0, silent = 1, searching = 0;
     for (l = 0; l < lanes; l++) {
@@ -57,15 +60,15 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
         return CF_OK;
     }
 
-    load_lanes(w, lanes, f->floor, updates, seen);
-    evaluate_polygamma(w, lanes, fractional_beta, weight);
+    load_lanes(v, lanes, f->floor, updates, seen);
+    evaluate_polygamma(v, lanes, fractional_beta, weight);
     for (k = 0; k < rows; k++)
-        for (l = 0; l < lanes; l++) w->m[k * lanes + l] = w->digamma_diff[k * lanes + l] - w->digamma_diff[top + l];
-    if (f->bounded) bound_memory(f, w, lanes, moves);
+        for (l = 0; l < lanes; l++) v->m[k * lanes + l] = v->digamma_diff[k * lanes + l] - v->digamma_diff[top + l];
+    if (f->bounded) bound_memory(f, v, lanes, moves);
     for (l = 0; l < lanes; l++) {
         if (f->anchor > 0 && eta[l] > 0)
             for (k = 0; k < classes; k++)
-                w->m[k * lanes + l] = (c[l] * w->m[k * lanes + l] + pull[l] * f->prior_nu[k]) / eta[l];
+                v->m[k * lanes + l] = (c[l] * v->m[k * lanes + l] + pull[l] * f->prior_nu[k]) / eta[l];
         c[l] = eta[l];
         eta[l] += weight[l];
         iterations[l] = 0;
@@ -74,7 +77,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
             /* Nothing is remembered, so nothing bounds alpha: all there is to know is the observation. */
             iterations[l] = 1;
             for (k = 0; seen[l] && k < classes; k++)
-                w->x[k * lanes + l] = f->max_concentration * cf_exp_negative(w->log_s[k * lanes + l]);
+                v->x[k * lanes + l] = f->max_concentration * cf_exp_negative(v->log_s[k * lanes + l]);
         }
         if (iterations[l] != 0) {
             c[l] = 1;
@@ -82,17 +85,17 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, CF_LA
         }
         searching |= iterations[l] == 0;
     }
-    fill_sum(w, lanes);
-    if (searching) find_mode(w, lanes, fractional_beta, close, c, weight, iterations);
+    fill_sum(v, lanes);
+    if (searching) find_mode(v, lanes, fractional_beta, f->tolerance, c, weight, iterations);
 
     for (l = 0; l < lanes; l++)
         if (iterations[l] == 0) return CF_NOT_CONVERGED;
     for (l = 0; l < lanes; l++) {
-        const cf_real sum = w->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
+        const cf_real sum = v->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
         if (iterations[l] > *max_iterations) *max_iterations = iterations[l];
         updates[l].state[0] = eta[l];
         for (k = 0; k < classes && (seen[l] || f->anchor > 0); k++) {
-            const cf_real alpha = w->x[k * lanes + l] * excess;
+            const cf_real alpha = v->x[k * lanes + l] * excess;
             updates[l].state[k + 1] = alpha > CF_SMALLEST_ALPHA ? alpha : CF_SMALLEST_ALPHA;
         }
     }
@@ -221,8 +224,9 @@ CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, cf_real *state, siz
 }
 
 /* Updates `count` <= lanes streams that were checked. */
-CF_INLINE cf_status update_group(const cf_dirichlet *f, const cf_workspace *w, CF_LANES_GIVEN, size_t count,
+CF_INLINE cf_status update_group(const cf_dirichlet *f, const cf_workspace *w, size_t given_lanes, size_t count,
                                  const cf_update *updates, const int *seen, cf_real *const *probs) {
+    const size_t lanes = known_lanes(given_lanes);
     size_t max_iterations = 0, l;
     cf_status status = step_lanes(f, w, lanes, updates, seen, &max_iterations);
     for (l = 0; l < count && status == CF_OK; l++)

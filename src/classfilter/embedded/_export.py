@@ -117,7 +117,8 @@ def core_files(config: Config) -> list[str]:
     parts += ["channel"] if config.channel else []
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
-    return [*files, "dirichlet_bound.h", "dirichlet_mode.h"] if dirichlet else files
+    own = ("dirichlet_bound.h", "dirichlet_mode.h", "dirichlet_rows.h")
+    return [*files, *(own if dirichlet else ("sticky_time.h",))]
 
 
 def config_header(config: Config, name: str) -> str:
