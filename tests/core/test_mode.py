@@ -31,7 +31,7 @@ def random_states(K: int, n: int, seed: int) -> tuple[Floats, Floats, Floats]:
 def update_all(f: cf.DirichletFilter, states: Floats, s: Floats, beta: Floats) -> Floats:
     """Update each state once, as a bank does; return the new states."""
     new, out = states.astype(f.dtype), np.empty_like(s, f.dtype)
-    f._update_many(new, None, s.astype(f.dtype), beta, 1.0, out, 0, len(s))
+    f._update_many(new, None, s.astype(f.dtype), beta, np.ones(len(s)), out, 0, len(s))
     return new
 
 
@@ -47,7 +47,8 @@ def remaining_step(states: Floats, s: Floats, beta: Floats, x: Floats) -> Floats
     f1 = c * polygamma(1, x) + b**2 * polygamma(1, z)
     F1 = c * polygamma(1, X) + b**2 * polygamma(1, Z)
     total = (g / f1).sum(axis=1, keepdims=True) / (1 - F1 * (1 / f1).sum(axis=1, keepdims=True))
-    return np.abs((g + F1 * total) / f1 / x).max(axis=1)
+    step: Floats = np.abs((g + F1 * total) / f1 / x).max(axis=1)
+    return step
 
 
 def exact_mode(state: Floats, s: Floats, beta: float) -> list[float]:
@@ -94,9 +95,10 @@ def test_single_precision_from_random_states(K: int) -> None:
     states, s, beta = random_states(K, 5000, K + 100)
     good = states[:, 1:].sum(axis=1) < 1e4
     states, s, beta = states[good].astype(np.float32).astype(float), s[good], beta[good]
-    options = {"floor": FLOOR, "bounded": False}
     double, single = (
-        update_all(cf.DirichletFilter(K, GAMMA, dtype=d, **options), states, s, beta)[:, 1:]
+        update_all(
+            cf.DirichletFilter(K, GAMMA, floor=FLOOR, bounded=False, dtype=d), states, s, beta
+        )[:, 1:]
         for d in (np.float64, np.float32)
     )
     total = double.sum(axis=1)
