@@ -1,6 +1,10 @@
 # Each target sets up .venv by itself; nothing is needed but Python 3.10+, a C compiler and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# How long `make fuzz` runs each target, and which (by default all); how many updates `make hostile` does.
+FUZZ_SECONDS ?= 600
+FUZZ ?=
+UPDATES ?= 1e8
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
 TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
@@ -8,7 +12,7 @@ PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld 
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo test test-all lint bench embedded js toolchain dist clean
+.PHONY: demo test test-all lint bench embedded js fuzz hostile toolchain dist clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -21,6 +25,8 @@ test: .venv/test
 test-all: .venv/all toolchain js js/node_modules
 	$(PYTEST) --all
 	$(MAKE) embedded CLASSES=6
+	$(MAKE) fuzz FUZZ_SECONDS=4
+	$(MAKE) hostile UPDATES=2e5
 	$(MAKE) dist
 
 lint: .venv/dev
@@ -37,6 +43,15 @@ bench: .venv/dev
 # What an update costs on emulated microcontrollers, after their bits were compared with Python's.
 embedded: .venv/test toolchain
 	$(BIN)/python -m tests.emulated $(CLASSES)
+
+# Any bytes at all, into the C core (libFuzzer, with sanitizers) and into the Python API (atheris, where there is a wheel of it).
+fuzz: .venv/test toolchain
+	$(BIN)/pip install -q 'atheris>=3' || true
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+# Updates at the edges of what is allowed, with sanitizers: one core; 1e8 of them take half an hour and more.
+hostile:
+	$(PYTHON) -m tests.core.hostile --updates $(UPDATES)
 
 # The package for JavaScript: the core as WebAssembly, by Debian's clang and lld. Small first: rows are short, and code that
 # fills vector registers (CF_BLOCK, CF_LANES) is several times as large for little.
@@ -55,6 +70,8 @@ js/dist/wasm.js: Makefile $(wildcard js/c/* js/build.mjs js/src/* js/example/* s
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
 		apt-get update -q && apt-get install -yq --no-install-recommends $(PACKAGES) && break || exit 1; }; done
+	@ls "$$(clang -print-runtime-dir)"/libclang_rt.fuzzer* > /dev/null 2>&1 || { apt-get update -q && \
+		apt-get install -yq --no-install-recommends libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev; }
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 

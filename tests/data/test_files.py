@@ -107,7 +107,7 @@ class Name(str):
 def test_many_columns_take_a_time_in_proportion() -> None:
     K = 500
     classes = tuple(Name(i) for i in range(K))[::-1]
-    names = [Name("time"), *(Name(f"p_{i}") for i in range(K))]
+    names: list[str] = [Name("time"), *(Name(f"p_{i}") for i in range(K))]
     Name.compared = 0
     assert TableFormat(classes).layout(names).classes == tuple(str(i) for i in range(K))
     assert len(result_columns(names, classes)) == K + 1

@@ -146,3 +146,15 @@ def test_own_states_are_taken_back(options: dict[str, Any], dt: float, tmp_path:
         assert other.update([0.9, 0.1]).tobytes() == f.copy().update([0.9, 0.1]).tobytes()
     with pytest.raises(ValueError, match="eta must lie in"):
         f.state = (1e17, [1.0, 1.0])
+
+
+def test_an_own_alpha_rounded_above_the_limit_is_taken_back() -> None:
+    """One that fuzzing found: a sum of 1e6 in float32 leaves an alpha one ulp above."""
+    f = cf.DirichletFilter(2, 0.3, dtype=np.float32)
+    alpha = np.array([np.nextafter(np.float32(1e6), np.float32(2e6)), 0.0073844758], np.float32)
+    f.state = (2e-30, alpha)
+    assert f.alpha.tobytes() == alpha.tobytes()
+    assert bits(f.copy()) == bits(f)
+    with pytest.raises(ValueError, match="max_concentration"):
+        f.state = (1.0, [1.001e6, 1.0])
+    assert f.alpha.tobytes() == alpha.tobytes()

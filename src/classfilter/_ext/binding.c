@@ -104,7 +104,8 @@ PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, in
         array =
             (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
     if (array == NULL) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+            PyErr_ExceptionMatches(PyExc_OverflowError)) { /* a whole number beyond all floats */
             PyErr_Clear();
             PyErr_Format(PyExc_TypeError, "%s must hold numbers, got %R", name, object);
         }

@@ -2,6 +2,8 @@
 /* The compiled part of DirichletFilter. */
 #include "binding.h"
 
+#include <float.h>
+
 typedef struct {
     Core core;
     union {
@@ -118,16 +120,28 @@ static PyObject *update_many(PyObject *object, PyObject *const *args, Py_ssize_t
     return update_streams(self, args, nargs, CF_DIRICHLET_STATE(self->classes), one > many ? one : many, update_batch);
 }
 
-/* A state as the filter itself may have reached it: eta grows by each weight, past the limit of one to start with, until
-   a double no longer changes by adding 1. */
+/* A state as the filter itself may have reached it. Its eta grew by each weight, past the limit of one to start with, until
+   a double no longer changes by adding 1; and rounding may leave an alpha just above max_concentration. */
 static cf_status start_from(Core *self, void *alpha, double eta, void *state) {
     static const double most_to_start = 1e9, most_reached = 1e16;
-    const int grown = eta > most_to_start && eta <= most_reached;
-    const double to_start = grown ? most_to_start : eta;
-    const cf_status status = self->single ? cf_dirichlet_start_f32(settings_of(self), alpha, (float)to_start, state)
-                                          : cf_dirichlet_start_f64(settings_of(self), alpha, to_start, state);
-    if (status == CF_OK && grown) set_number(self, state, 0, eta);
-    return status;
+    const Dirichlet *const filter = (const Dirichlet *)self;
+    const double most =
+        self->single ? (double)filter->settings.f32.max_concentration : filter->settings.f64.max_concentration;
+    const double rounding = self->single ? 16 * FLT_EPSILON : 16 * DBL_EPSILON;
+    const double to_start = eta > most_to_start && eta <= most_reached ? most_to_start : eta;
+    void *const within = self->scratch;
+    cf_status status;
+    size_t k;
+    for (k = 0; k < self->classes; k++) {
+        const double a = get_number(self, alpha, k);
+        set_number(self, within, k, a > most && a <= most * (1 + rounding) ? most : a);
+    }
+    status = self->single ? cf_dirichlet_start_f32(settings_of(self), within, (float)to_start, state)
+                          : cf_dirichlet_start_f64(settings_of(self), within, to_start, state);
+    if (status != CF_OK) return status;
+    set_number(self, state, 0, eta);
+    memcpy(element(self, state, 1), alpha, self->classes * size_of(self));
+    return CF_OK;
 }
 
 /* _check_states(states): whether each row is a state. */
