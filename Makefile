@@ -12,7 +12,7 @@ PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld 
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo test test-all lint bench embedded js fuzz hostile toolchain dist clean
+.PHONY: demo test test-all lint bench embedded js fuzz hostile toolchain dist lock licences clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -80,7 +80,8 @@ js/node_modules: js/package.json
 	cd js && npm install --no-audit --no-fund --no-package-lock
 	touch $@
 
-# The wheel and the sdist: built, audited, installed into a new environment, and used there.
+# The sdist, and the wheel built from it: audited, installed into a new environment with nothing but NumPy, and used there;
+# then the tests of the sdist on the package that the wheel installed.
 dist: .venv/dev
 	rm -rf dist build
 	$(BIN)/python -m build
@@ -88,6 +89,22 @@ dist: .venv/dev
 	$(PYTHON) -m venv --clear dist/venv
 	dist/venv/bin/pip install -q dist/*.whl
 	cd dist && venv/bin/python -c "import classfilter as cf; print(cf.__version__, cf.DirichletFilter(3).update([0.7, 0.2, 0.1]))"
+	dist/venv/bin/pip install -q "$$(ls dist/*.whl)[test]"
+	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
+	cd dist/unpacked && ../venv/bin/pytest -q --numprocesses auto --dist worksteal --installed tests README.md docs
+
+# The versions and hashes of all packages of the development environment, for every platform.
+lock: .venv/dev
+	$(BIN)/pip install -q uv
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.10 --generate-hashes --upgrade \
+		--no-emit-index-url --no-header -o dist-lock.txt
+	{ echo "# Every package of the development environment, with the hashes of its files; make lock writes it."; \
+		echo "# pip install --require-hashes -r requirements-dev.txt && pip install --no-deps -e ."; \
+		cat dist-lock.txt; } > requirements-dev.txt && rm dist-lock.txt
+
+# What pip install brings along, with licences; EXTRAS=cli for that of an extra.
+licences: .venv/dev
+	$(BIN)/python tests/licences.py $(EXTRAS)
 
 # The package with what each target needs; each by itself, since every installation compiles the core.
 .venv/ready: $(SOURCES)

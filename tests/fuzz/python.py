@@ -6,15 +6,17 @@ It takes and prints what libFuzzer does, with atheris and without.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import random
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-atheris = None
+atheris: Any = None
 if __name__ == "__main__":  # tests import it too, and measure no coverage
     with contextlib.suppress(ImportError):
-        import atheris
+        atheris = importlib.import_module("atheris")
 if atheris is None:
     from .targets import TARGETS
 else:
