@@ -149,11 +149,14 @@ PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
     return out;
 }
 
-/* Whether these are not states of streams, all in one block of memory that may change; then an exception is set. */
+/* Whether these are states of streams, all in one block of memory that may change. */
+static int are_states(const Core *self, PyArrayObject *states, size_t state_size) {
+    return PyArray_NDIM(states) == 2 && PyArray_TYPE(states) == type_of(self) && PyArray_ISCARRAY(states) &&
+           (size_t)PyArray_DIM(states, 1) == state_size;
+}
+
 int wrong_states(const Core *self, PyArrayObject *states, size_t state_size) {
-    if (PyArray_NDIM(states) == 2 && PyArray_TYPE(states) == type_of(self) && PyArray_ISCARRAY(states) &&
-        (size_t)PyArray_DIM(states, 1) == state_size)
-        return 0;
+    if (are_states(self, states, state_size)) return 0;
     PyErr_Format(PyExc_ValueError, "states must be a C array of the filter's precision, shape (N, %zu)", state_size);
     return -1;
 }
@@ -236,9 +239,8 @@ void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t st
     if (PyErr_Occurred() || take_number(args[3], "beta", beta) < 0 || take_number(args[4], "dt", dt) < 0 ||
         take_row(self, args[2]) < 0)
         return NULL;
-    if (wrong_states(self, states, state_size) < 0) return NULL;
-    if (stream >= (size_t)PyArray_DIM(states, 0)) {
-        PyErr_Format(PyExc_ValueError, "states have no stream %zu", stream);
+    if (!are_states(self, states, state_size) || stream >= (size_t)PyArray_DIM(states, 0)) {
+        PyErr_Format(PyExc_ValueError, "states have no stream %zu of %zu numbers", stream, state_size);
         return NULL;
     }
     return element(self, PyArray_DATA(states), stream * state_size);
