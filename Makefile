@@ -1,6 +1,10 @@
 # Each target sets up .venv by itself; nothing is needed but Python 3.10+, a C compiler and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# How long `make fuzz` runs each target, and which (by default all); how many updates `make hostile` does.
+FUZZ_SECONDS ?= 600
+FUZZ ?=
+UPDATES ?= 1e8
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
 TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
@@ -8,7 +12,7 @@ PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld 
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo report screenshot test test-all lint bench embedded js toolchain dist clean
+.PHONY: demo report screenshot test test-all lint bench embedded js fuzz hostile toolchain dist lock licences clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -31,6 +35,8 @@ test: .venv/test
 test-all: .venv/all toolchain js js/node_modules
 	$(PYTEST) --all
 	$(MAKE) embedded CLASSES=6
+	$(MAKE) fuzz FUZZ_SECONDS=4
+	$(MAKE) hostile UPDATES=2e5
 	$(MAKE) dist
 
 lint: .venv/dev
@@ -48,6 +54,15 @@ bench: .venv/dev
 embedded: .venv/test toolchain
 	$(BIN)/python -m tests.emulated $(CLASSES)
 
+# Any bytes at all, into the C core (libFuzzer, with sanitizers) and into the Python API (atheris, where there is a wheel of it).
+fuzz: .venv/test toolchain
+	$(BIN)/pip install -q 'atheris>=3' || true
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+# Updates at the edges of what is allowed, with sanitizers: one core; 1e8 of them take half an hour and more.
+hostile:
+	$(PYTHON) -m tests.core.hostile --updates $(UPDATES)
+
 # The package for JavaScript and the core of the report, by Debian's clang and lld; js/build.mjs says how.
 js: js/dist/wasm.js
 
@@ -59,6 +74,8 @@ js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classf
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
 		apt-get update -q && apt-get install -yq --no-install-recommends $(PACKAGES) && break || exit 1; }; done
+	@ls "$$(clang -print-runtime-dir)"/libclang_rt.fuzzer* > /dev/null 2>&1 || { apt-get update -q && \
+		apt-get install -yq --no-install-recommends libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev; }
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 
@@ -67,7 +84,8 @@ js/node_modules: js/package.json
 	cd js && npm install --no-audit --no-fund --no-package-lock
 	touch $@
 
-# The wheel and the sdist: built, audited, installed into a new environment, and used there.
+# The sdist, and the wheel built from it: audited, installed into a new environment with nothing but NumPy, and used there;
+# then the tests of the sdist on the package that the wheel installed.
 dist: .venv/dev
 	rm -rf dist build
 	$(BIN)/python -m build
@@ -75,6 +93,22 @@ dist: .venv/dev
 	$(PYTHON) -m venv --clear dist/venv
 	dist/venv/bin/pip install -q dist/*.whl
 	cd dist && venv/bin/python -c "import classfilter as cf; print(cf.__version__, cf.DirichletFilter(3).update([0.7, 0.2, 0.1]))"
+	dist/venv/bin/pip install -q "$$(ls dist/*.whl)[test]"
+	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
+	cd dist/unpacked && ../venv/bin/pytest -q --numprocesses auto --dist worksteal --installed tests README.md docs
+
+# The versions and hashes of all packages of the development environment, for every platform.
+lock: .venv/dev
+	$(BIN)/pip install -q uv
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.10 --generate-hashes --upgrade \
+		--no-emit-index-url --no-header -o dist-lock.txt
+	{ echo "# Every package of the development environment, with the hashes of its files; make lock writes it."; \
+		echo "# pip install --require-hashes -r requirements-dev.txt && pip install --no-deps -e ."; \
+		cat dist-lock.txt; } > requirements-dev.txt && rm dist-lock.txt
+
+# What pip install brings along, with licences; EXTRAS=cli for that of an extra.
+licences: .venv/dev
+	$(BIN)/python tests/licences.py $(EXTRAS)
 
 # The package with what each target needs; each by itself, since every installation compiles the core.
 .venv/ready: $(SOURCES)

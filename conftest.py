@@ -25,10 +25,18 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the slow and heavy tests too")
+    parser.addoption(
+        "--installed", action="store_true", help="the package must be an installed one"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("thorough" if config.getoption("--all") else "quick")
+    if config.getoption("--installed"):
+        import classfilter
+
+        if Path(classfilter.__file__).is_relative_to(ROOT):
+            raise pytest.UsageError(f"{classfilter.__file__} is not an installed package")
     config.addinivalue_line("markers", "slow: seconds for one more proof; run with --all")
 
 

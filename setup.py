@@ -1,6 +1,7 @@
 """The extension module; everything else is in pyproject.toml."""
 
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy
@@ -23,6 +24,10 @@ FLAGS = (
     ]
 )
 
+# A free-threaded Python has no limited API. The extension does not say that it can do without the
+# GIL, so that Python switches it on at the import, with a warning.
+LIMITED = not sysconfig.get_config_var("Py_GIL_DISABLED")
+
 PACKAGE = Path("src/classfilter")
 SOURCES = [*PACKAGE.glob("_ext/*.c"), *PACKAGE.glob("csrc/*.c")]  # not those of the firmware
 
@@ -34,13 +39,13 @@ setup(
             depends=sorted(map(str, Path("src/classfilter").rglob("*.[ch]"))),
             include_dirs=[numpy.get_include(), "src/classfilter/csrc"],
             define_macros=[
-                ("Py_LIMITED_API", "0x030A0000"),
+                *([("Py_LIMITED_API", "0x030A0000")] if LIMITED else []),
                 ("NPY_NO_DEPRECATED_API", "NPY_1_23_API_VERSION"),
                 ("NPY_TARGET_VERSION", "NPY_1_23_API_VERSION"),
             ],
             extra_compile_args=FLAGS,
-            py_limited_api=True,
+            py_limited_api=LIMITED,
         )
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED else {},
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Barrier, Thread
 
 import pytest
 
@@ -32,3 +33,31 @@ def run(
 
     yield call
     assert not list(tmp_path.glob(".*.tmp")), "a half-written file was left behind"
+
+
+@pytest.fixture
+def busy_threads() -> Iterator[Callable[..., None]]:
+    """Run functions at the same time, with threads that switch all the time."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def run(*functions: Callable[[], None]) -> None:
+        errors: list[BaseException] = []
+        barrier = Barrier(len(functions))
+
+        def guarded(function: Callable[[], None]) -> None:
+            try:
+                barrier.wait()
+                function()
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [Thread(target=guarded, args=(function,)) for function in functions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors
+
+    yield run
+    sys.setswitchinterval(interval)

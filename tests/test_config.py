@@ -199,7 +199,7 @@ def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
         ("[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nbeta = 1", r"channel\.weak must be a section"),
         ('[channel.weak]\nmatrix = [["1", 0], [0, 1]]', r"channel\.weak\.matrix is .* number"),
         ("[channel.weak]\nmatrix = [[1, 0], [0, true]]", r"channel\.weak\.matrix is .* number"),
-        ("[channel.weak]\nmatrix = [[1, 0], [0]]", r"channel\.weak: "),
+        ("[channel.weak]\nmatrix = [[1, 0], [0]]", r"channel\.weak.matrix is .* equally long"),
         ("[channel.weak]\nmatrix = [[1, 0], [0, -1]]", r"channel\.weak: matrix, row 1, column 1"),
         (
             "[channel.weak]\nmatrix = [[1, 0], [0, 1]]\nprior = [1]",
@@ -327,6 +327,14 @@ def test_written_by_hand(tmp_path: Path) -> None:
         (VALID + '[beta]\nweak = "1"', r"beta\.weak is '1'"),
         (VALID + "[beta]\nweak = true", r"beta\.weak is True"),
         ("classes = [", "Invalid|Unexpected|Unclosed"),
+        ("classes = " + "[" * 3000 + "]" * 3000, "its lists are nested too deeply"),
+        (VALID + f"[options]\nprior = {'[' * 90}1{']' * 90}", r"option prior is \[\[\[.*a number"),
+        (
+            VALID + "[options]\nprior = [[1, 2], [3]]",
+            "option prior is .* be equally long",
+        ),
+        (VALID + "[options]\nprior = [1, [2]]", "option prior is .* be equally long"),
+        (VALID + f"[options]\ngamma = {'9' * 400}", "a number in it is too large"),
     ],
 )
 def test_errors_name_the_file_the_key_and_the_remedy(

@@ -291,7 +291,8 @@ def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002
     """Return the column of each class of the filter."""
     names = tuple(str(name) for name in filter.classes)
     if set(names) == set(classes):
-        return np.array([classes.index(name) for name in names], dtype=np.intp)
+        places = {name: place for place, name in enumerate(classes)}
+        return np.array([places[name] for name in names], dtype=np.intp)
     if filter.classes == tuple(range(len(classes))):
         return np.arange(len(classes), dtype=np.intp)
     raise ValueError(

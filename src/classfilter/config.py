@@ -30,6 +30,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any, NamedTuple
 
 from ._channel import Channel
@@ -110,7 +111,12 @@ def read(path: str | Path) -> Config:
 
 def parse(text: str) -> Config:
     """Return what the text of a TOML file describes; see `read`."""
-    return _parse(_toml().loads(text))
+    try:
+        return _parse(_toml().loads(text))
+    except RecursionError:
+        raise ValueError("its lists are nested too deeply; numbers need two levels") from None
+    except (MemoryError, OverflowError) as error:
+        raise ValueError(f"a number in it is too large: {error}") from None
 
 
 def _parse(content: dict[str, Any]) -> Config:
@@ -197,12 +203,14 @@ def _check(key: str, value: Any) -> None:
         if not isinstance(value, bool):
             raise ValueError(f"option {key} is {value!r}; it must be true or false, without quotes")
         return
-    cells = value
-    while isinstance(cells, list) and cells and isinstance(cells[0], list):
-        cells = [cell for row in cells for cell in (row if isinstance(row, list) else [row])]
-    for cell in cells if isinstance(cells, list) else [cells]:
+    cells = value if isinstance(value, list) else [value]
+    if any(isinstance(row, list) for row in cells):
+        if len({len(row) if isinstance(row, list) else -1 for row in cells}) > 1:
+            raise ValueError(f"option {key} is {short(value)}; its rows must be equally long")
+        cells = [cell for row in cells for cell in row]
+    for cell in cells:
         if isinstance(cell, bool) or not isinstance(cell, NUMBER):
-            raise ValueError(f"option {key} is {value!r}; it must be a number, without quotes")
+            raise ValueError(f"option {key} is {short(value)}; it must be a number, without quotes")
 
 
 def _toml() -> Any:

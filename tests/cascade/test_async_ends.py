@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import threading
 from typing import Any
@@ -19,6 +20,7 @@ from async_sources import (
     settle,
 )
 from classfilter import AsyncCascade
+from classfilter.cascade import _async
 from classfilter.policy import Periodic
 from live_loop import FILTERS, NAN, SOURCES, snapshot
 
@@ -52,6 +54,27 @@ def test_a_busy_source_is_not_called_again() -> None:
         assert seen == [("long",), ("middle",), ("short",), (), (), (), (), ("long",)]
         assert Fixed.calls == ["long", "middle", "short", "long"]
         assert cascade.calls == {"short": 1, "long": 2, "middle": 1}
+
+    run_async(main)
+
+
+def test_steps_without_a_free_source_leave_others_their_turn() -> None:
+    async def main() -> None:
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async with AsyncCascade(FILTERS[0](), {"net": GatedSource()}, deadline=0.0) as cascade:
+            await cascade.step([1.0])
+            beating = asyncio.ensure_future(other())
+            for _ in range(100):
+                assert (await cascade.step([1.0])).called == ()
+            beating.cancel()
+        assert turns >= 100
 
     run_async(main)
 
@@ -172,6 +195,31 @@ def test_late_outputs_do_not_outlive_a_reset(how: str) -> None:
             assert cascade.dropped == {"net": 1}
 
     run_async(main)
+
+
+def test_a_source_that_swallows_its_cancellation_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_async, "SECONDS_TO_CLOSE", 0.01)
+
+    async def main() -> None:
+        over = asyncio.Event()
+
+        async def stubborn(window: Any) -> Any:
+            while not over.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await over.wait()
+
+        async with AsyncCascade(FILTERS[0](), {"net": stubborn}, deadline=0.0) as cascade:
+            await cascade.step([1.0])
+            await settle()
+        over.set()
+        await settle()
+
+    run_async(main)
+    assert [record.getMessage() for record in caplog.records] == [
+        "source 'net' goes on, though its call was cancelled"
+    ]
 
 
 def test_an_exception_after_the_end_is_ignored() -> None:

@@ -168,6 +168,30 @@ def test_a_damaged_file_is_rejected(tmp_path: Path) -> None:
         cascade.restore(path)
 
 
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        (b'"settings"', b'"s#ttings"'),
+        (b'"last": {', b'"last": 3, "x": {'),
+        (b'"streams": [[', b'"streams": [7, ['),
+        (b'"streams": [[null', b'"streams": [["a", null, null, null, null, null, null'),
+        (b'"streams"', b'"stream"'),
+        (b'"filter": {', b'"filter": 3, "x": {'),
+    ],
+)
+def test_a_crafted_file_is_rejected_in_one_line(part: bytes, other: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    cascade = make_cascade(policy=SLOW)
+    run_steps(cascade, signal(9))
+    before = snapshot(cascade)
+    cascade.save(path)
+    body = path.read_bytes().rpartition(b', "crc32"')[0].replace(part, other, 1)
+    path.write_bytes(body + b', "crc32": %d}\n' % zlib.crc32(body))
+    with pytest.raises(ValueError, match=r"state.json is damaged \(.*\); move the file away"):
+        cascade.restore(path)
+    assert snapshot(cascade) == before
+
+
 def test_a_file_of_the_stream_command(tmp_path: Path) -> None:
     """It has four entries per stream, no policy; only a file of one stream fits."""
     f, row = FILTERS[0](), [0.7, 0.2, 0.1]

@@ -12,8 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from classfilter import RawFilter, filter_file
 from classfilter._atomic import atomic_write
+from classfilter._validation import class_order
 from classfilter.data._files import read_table, write_table
+from classfilter.data._format import TableFormat
+from classfilter.data._frames import result_columns
 from classfilter.data._recording import Recording, recordings
 from example_tables import FILES, KINDS, columns, tables
 
@@ -66,6 +70,49 @@ def test_names_in_csv_are_text(tmp_path: Path) -> None:
     assert (stream, rec.sources) == ("007", ("1",))
     assert rec.label is not None
     assert rec.label.tolist() == [0, -1]
+
+
+def test_quotes_in_the_names_of_columns(tmp_path: Path) -> None:
+    path, out = tmp_path / "day.csv", tmp_path / "out.csv"
+    path.write_text('time,"p_5"" screen","p_a, b","""x""",\n0,0.75,0.25,1,\n')
+    names = ["time", 'p_5" screen', "p_a, b", '"x"', ""]
+    assert read_table(path).columns == names
+    filter_file(path, out, RawFilter(['5" screen', "a, b"]))
+    assert read_table(out).columns == [*names, 'f_5" screen', "f_a, b", "class"]
+    assert read_table(out).row(0) == (0, 0.75, 0.25, 1, None, 0.75, 0.25, '5" screen')
+
+
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    path, out = tmp_path / "day.csv", tmp_path / "out.csv"
+    path.write_text("time,p_a,p_b,p_a,,\n0,0.5,0.5,0.1,,\n")
+    with pytest.raises(ValueError, match=r"day.csv has 2 columns 'p_a'; rename them, or keep one"):
+        read_table(path)
+    with pytest.raises(ValueError, match=r"day.csv has 2 columns 'p_a'; rename them, or keep one"):
+        filter_file(path, out, RawFilter(["a", "b"]))
+    assert not out.exists()
+
+
+class Name(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_many_columns_take_a_time_in_proportion() -> None:
+    K = 500
+    classes = tuple(Name(i) for i in range(K))[::-1]
+    names: list[str] = [Name("time"), *(Name(f"p_{i}") for i in range(K))]
+    Name.compared = 0
+    assert TableFormat(classes).layout(names).classes == tuple(str(i) for i in range(K))
+    assert len(result_columns(names, classes)) == K + 1
+    assert class_order(RawFilter(classes), tuple(map(str, range(K)))).tolist() == [*range(K)][::-1]
+    assert Name.compared < 20 * K
 
 
 def test_text_far_down_a_csv_file_is_named(tmp_path: Path) -> None:

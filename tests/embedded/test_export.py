@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,15 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.config import Config, save
 from classfilter.embedded import export
-from classfilter.embedded._export import _number, config_header, in_float32
+from classfilter.embedded._export import _names, _number, config_header, in_float32
 from classfilter.embedded._golden import golden
 from conftest import Run
 from firmware_configs import NAMES, configs
 
+ROOT = Path(__file__).parents[2]
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
 PLAIN = ("sleep", "sit", "walk", "ride", "run", "mixed")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
@@ -158,6 +162,36 @@ def test_numbers_come_back_to_the_bit(bits: int) -> None:
     text = _number(float(number))
     assert re.fullmatch(r"-?[0-9.e+-]+f", text)
     assert np.float32(text[:-1]).view(np.uint32) == bits
+
+
+def test_firmware_has_the_licence_and_the_version(tmp_path: Path) -> None:
+    export(Config(cf.StickyFilter(2), {}, {}), tmp_path)
+    assert (tmp_path / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    library = json.loads((tmp_path / "library.json").read_text())
+    assert (library["version"], library["license"]) == (cf.__version__, "MIT")
+    assert f'#define CF_VERSION "{cf.__version__}"' in (tmp_path / "core/cf.h").read_text()
+    assert f"classfilter {cf.__version__} " in (tmp_path / "cf_config.h").read_text()
+    for path in tmp_path.rglob("*.[ch]"):
+        generated = path.name in ("cf_config.h", "golden.h")
+        assert generated or path.read_text().startswith("/* SPDX-License-Identifier: MIT */"), path
+
+
+@given(st.lists(st.sampled_from(["a", "A", "A_1", "a_1", "A_2", "A-2", "NAMES", "A_2_2"])))
+@example(["A_2", "a", "A"])
+@example(["NAMES", "names", "NAMES_0"])
+def test_no_two_names_are_alike_in_c(names: list[str]) -> None:
+    words = _names("CF_CLASS", names)
+    assert len(set(words)) == len(words) == len(names)
+    assert "CF_CLASS_NAMES" not in words
+    for name, word in zip(names, words, strict=True):
+        assert re.fullmatch(f"CF_CLASS_{re.sub('-', '_', name).upper()}(_[0-9]+)?", word)
+
+
+@pytest.mark.parametrize("names", [["NAMES", "b"], ["A_2", "a", "A"]])
+def test_odd_names_compile(names: list[str], tmp_path: Path) -> None:
+    export(Config(cf.DirichletFilter(names), {"A_2": 1.0, "a": 0.5, "A": 0.1}, {}), tmp_path)
+    command = ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    subprocess.run([*command, "example.c", "selftest.c"], cwd=tmp_path, check=True)
 
 
 def test_names_are_valid_in_c(tmp_path: Path) -> None:

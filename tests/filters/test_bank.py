@@ -1,10 +1,9 @@
 """A bank equals N filters, to the bit, whichever filter and however many threads."""
 
 import pickle
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -182,34 +181,6 @@ def test_without_more_threads_the_rows_are_updated_all_the_same(
 # ---- several threads use one bank ----
 
 
-@pytest.fixture
-def busy_threads() -> Iterator[Callable[..., None]]:
-    """Run functions at the same time, with threads that switch all the time."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-
-    def run(*functions: Callable[[], None]) -> None:
-        errors: list[BaseException] = []
-        barrier = Barrier(len(functions))
-
-        def guarded(function: Callable[[], None]) -> None:
-            try:
-                barrier.wait()
-                function()
-            except BaseException as error:
-                errors.append(error)
-
-        threads = [Thread(target=guarded, args=(function,)) for function in functions]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not errors
-
-    yield run
-    sys.setswitchinterval(interval)
-
-
 @pytest.mark.parametrize("make", [cf.DirichletFilter, cf.StickyFilter, cf.EmaFilter])
 def test_updates_of_several_threads_follow_each_other(make: Any, busy_threads: Any) -> None:
     """Equal rows commute: 3 x 20 updates at once are 60 in turn. None is lost, no state torn."""
@@ -347,6 +318,10 @@ def test_saved_banks_continue_with_the_same_bits(dtype: Any, tmp_path: Path) -> 
         cf.Bank(cf.DirichletFilter(3, dtype=dtype), 1).restore(tmp_path / "bank.npz")
     with pytest.raises(ValueError, match="is of DirichletFilter, the bank of StickyFilter"):
         cf.Bank(cf.StickyFilter(["a", "b", "c"], dtype=dtype), 1).restore(tmp_path / "bank.npz")
+    with pytest.raises(ValueError, match=r"of a filter with gamma=0.9, the bank of .* gamma=0.95"):
+        cf.Bank(cf.DirichletFilter(["a", "b", "c"], 0.95, dtype=dtype), 1).restore(
+            tmp_path / "bank.npz"
+        )
     np.savez(tmp_path / "other.npz", x=1)
     with pytest.raises(ValueError, match="is not a saved bank: it has no"):
         other.restore(tmp_path / "other.npz")

@@ -65,6 +65,7 @@ def test_invalid_weights_and_times(invalid: dict[str, float], message: str) -> N
         (lambda f: f.update(VALID_ROW, 1, 1, 1), TypeError, "got 4 positional arguments"),
         (lambda f: f.update(VALID_ROW, weight=1), TypeError, "no argument 'weight'"),
         (lambda f: f.update(VALID_ROW, 0.5, beta=0.5), TypeError, "two values for beta"),
+        (lambda f: f.update([10**400, 0, 0]), TypeError, r"probs must hold numbers, got \[1000"),
         (lambda f: f.run(VALID_ROW), ValueError, "probs has 1 dimensions; it must have 2"),
         (lambda f: f.run([[0.5, 0.5]]), ValueError, "probs has 2 entries, but the filter has 3"),
         (

@@ -27,10 +27,10 @@ static int take_estimate(const Core *self, PyObject *probs, PyObject *observatio
     memset(estimate, 0, sizeof *estimate);
     estimate->probs = as_array(self, probs, "probs", 1, 1);
     if (estimate->probs == NULL) return -1;
-    estimate->classes = (size_t)PyArray_DIM(estimate->probs, 0);
+    if (observation != NULL) estimate->observation = as_array(self, observation, "observation", 1, 1);
+    estimate->classes = (size_t)PyArray_SIZE(estimate->probs); /* now that no argument runs Python code any more */
     if (observation == NULL) return 0;
-    estimate->observation = as_array(self, observation, "observation", 1, 1);
-    if (estimate->observation != NULL && PyArray_DIM(estimate->observation, 0) != PyArray_DIM(estimate->probs, 0)) {
+    if (estimate->observation != NULL && PyArray_SIZE(estimate->observation) != PyArray_SIZE(estimate->probs)) {
         PyErr_Format(PyExc_ValueError, "observation has %zd entries, but probs %zd; give one per class",
                      (Py_ssize_t)PyArray_DIM(estimate->observation, 0), (Py_ssize_t)estimate->classes);
         Py_CLEAR(estimate->observation);

@@ -126,6 +126,10 @@ PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
     streams = PyLong_AsSize_t(args[0]);
     if (PyErr_Occurred()) return NULL;
     of.single = args[1] == Py_True;
+    if (!PyArray_Check(args[2]) || PyArray_NDIM((PyArrayObject *)args[2]) != 2) {
+        PyErr_SetString(PyExc_ValueError, "probs must have 2 dimensions");
+        return NULL;
+    }
     of.classes = (size_t)PyArray_DIM((PyArrayObject *)args[2], 1);
     if (take_rows(&of, args[2], args[3], args[4], &rows) < 0) return NULL;
     expected = args[5] == Py_None ? streams : (size_t)PyArray_SIZE((PyArrayObject *)args[5]);
@@ -145,6 +149,33 @@ PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
     return out;
 }
 
+/* Whether these are states of streams, all in one block of memory that may change. */
+static int are_states(const Core *self, PyArrayObject *states, size_t state_size) {
+    return PyArray_NDIM(states) == 2 && PyArray_TYPE(states) == type_of(self) && PyArray_ISCARRAY(states) &&
+           (size_t)PyArray_DIM(states, 1) == state_size;
+}
+
+int wrong_states(const Core *self, PyArrayObject *states, size_t state_size) {
+    if (are_states(self, states, state_size)) return 0;
+    PyErr_Format(PyExc_ValueError, "states must be a C array of the filter's precision, shape (N, %zu)", state_size);
+    return -1;
+}
+
+/* Whether the arrays of _update_many cannot have come from as_batch and check_batch. */
+static int wrong_batch(const Core *self, PyObject *const *args, const Rows *rows, size_t start, size_t stop) {
+    PyArrayObject *const which = (PyArrayObject *)args[1], *const out = (PyArrayObject *)args[5];
+    const int all = args[1] == Py_None;
+    if (start <= stop && stop <= rows->count &&
+        (all ? stop <= (size_t)PyArray_DIM((PyArrayObject *)args[0], 0)
+             : PyArray_Check(which) && PyArray_TYPE(which) == NPY_INTP && PyArray_ISCARRAY_RO(which) &&
+                   (size_t)PyArray_SIZE(which) >= stop) &&
+        PyArray_Check(out) && PyArray_TYPE(out) == type_of(self) && PyArray_ISCARRAY(out) &&
+        (size_t)PyArray_SIZE(out) >= stop * self->classes)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "_update_many() takes what as_batch and check_batch returned");
+    return -1;
+}
+
 /* _update_many(states, which, probs, beta, dt, out, start, stop): rows start to stop of an update of many streams, all
    of which check_batch has seen; `work` does it, with memory of its own. */
 PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, size_t memory_size,
@@ -161,10 +192,16 @@ PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, si
     start = PyLong_AsSize_t(args[6]);
     stop = PyLong_AsSize_t(args[7]);
     if (PyErr_Occurred() || take_rows(self, args[2], args[3], args[4], &rows) < 0) return NULL;
-    memory = PyMem_Malloc(memory_size * size_of(self));
+    memory = NULL;
+    if (!PyArray_Check(args[0]))
+        PyErr_SetString(PyExc_TypeError, "states must be an array");
+    else if (wrong_states(self, (PyArrayObject *)args[0], state_size) == 0 &&
+             wrong_batch(self, args, &rows, start, stop) == 0 &&
+             (memory = PyMem_Malloc(memory_size * size_of(self))) == NULL)
+        PyErr_NoMemory();
     if (memory == NULL) {
         release_rows(&rows);
-        return PyErr_NoMemory();
+        return NULL;
     }
     batch.count = stop - start;
     batch.which = args[1] == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)args[1]) + start;
@@ -202,8 +239,7 @@ void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t st
     if (PyErr_Occurred() || take_number(args[3], "beta", beta) < 0 || take_number(args[4], "dt", dt) < 0 ||
         take_row(self, args[2]) < 0)
         return NULL;
-    if (PyArray_NDIM(states) != 2 || PyArray_TYPE(states) != type_of(self) || !PyArray_ISCARRAY(states) ||
-        (size_t)PyArray_DIM(states, 1) != state_size || stream >= (size_t)PyArray_DIM(states, 0)) {
+    if (!are_states(self, states, state_size) || stream >= (size_t)PyArray_DIM(states, 0)) {
         PyErr_Format(PyExc_ValueError, "states have no stream %zu of %zu numbers", stream, state_size);
         return NULL;
     }

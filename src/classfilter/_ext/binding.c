@@ -104,7 +104,8 @@ PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, in
         array =
             (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
     if (array == NULL) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+            PyErr_ExceptionMatches(PyExc_OverflowError)) { /* a whole number beyond all floats */
             PyErr_Clear();
             PyErr_Format(PyExc_TypeError, "%s must hold numbers, got %R", name, object);
         }
@@ -225,25 +226,23 @@ int take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *n
     return take_row(self, inputs[0]);
 }
 
-/* A number for all rows (stride 0) or one per row (stride 1). */
-static PyArrayObject *take_numbers(const Core *self, PyObject *object, const char *name, Py_ssize_t rows,
-                                   size_t *stride) {
+/* A number for all rows, or one per row, as an array. */
+static PyArrayObject *take_numbers(const Core *self, PyObject *object, const char *name) {
     PyArrayObject *array;
-    if (object == NULL || PyFloat_CheckExact(object)) { /* one number: much quicker than NumPy's way */
-        array = (PyArrayObject *)PyArray_SimpleNew(0, NULL, type_of(self));
-        if (array != NULL) set_number(self, PyArray_DATA(array), 0, object == NULL ? 1 : PyFloat_AsDouble(object));
-    } else {
-        array = as_array(self, object, name, 0, 1);
-    }
-    if (array == NULL) return NULL;
-    *stride = (size_t)PyArray_NDIM(array);
-    if (*stride == 1 && PyArray_DIM(array, 0) != rows) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd entries, but probs has %zd rows; give one number, or one per row",
-                     name, (Py_ssize_t)PyArray_DIM(array, 0), rows);
-        Py_DECREF(array);
-        return NULL;
-    }
+    if (object != NULL && !PyFloat_CheckExact(object)) return as_array(self, object, name, 0, 1);
+    /* one number: much quicker than NumPy's way */
+    array = (PyArrayObject *)PyArray_SimpleNew(0, NULL, type_of(self));
+    if (array != NULL) set_number(self, PyArray_DATA(array), 0, object == NULL ? 1 : PyFloat_AsDouble(object));
     return array;
+}
+
+/* The step from one number to the next: 0 for a number for all rows, 1 for one per row; -1 for another length. */
+static int find_stride(PyArrayObject *array, const char *name, npy_intp rows, size_t *stride) {
+    *stride = PyArray_NDIM(array) > 0;
+    if (*stride == 0 || PyArray_DIM(array, 0) == rows) return 0;
+    PyErr_Format(PyExc_ValueError, "%s has %zd entries, but probs has %zd rows; give one number, or one per row", name,
+                 (Py_ssize_t)PyArray_DIM(array, 0), (Py_ssize_t)rows);
+    return -1;
 }
 
 void release_rows(Rows *rows) {
@@ -252,17 +251,22 @@ void release_rows(Rows *rows) {
     Py_XDECREF(rows->dt);
 }
 
+/* Shapes are read after all arguments are arrays: one that runs Python code may change another's. */
 int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows) {
     memset(rows, 0, sizeof *rows);
     rows->probs = as_array(self, probs, "probs", 2, 2);
-    if (rows->probs == NULL) return -1;
-    rows->count = (size_t)PyArray_DIM(rows->probs, 0);
-    if (PyArray_DIM(rows->probs, 1) != (npy_intp)self->classes) {
-        wrong_length(self, PyArray_DIM(rows->probs, 1));
-    } else {
-        rows->beta = take_numbers(self, beta, "beta", (Py_ssize_t)rows->count, &rows->beta_stride);
-        if (rows->beta != NULL) rows->dt = take_numbers(self, dt, "dt", (Py_ssize_t)rows->count, &rows->dt_stride);
-        if (rows->dt != NULL) return 0;
+    if (rows->probs != NULL) rows->beta = take_numbers(self, beta, "beta");
+    if (rows->beta != NULL) rows->dt = take_numbers(self, dt, "dt");
+    if (rows->dt != NULL) {
+        const npy_intp count = PyArray_NDIM(rows->probs) == 2 ? PyArray_DIM(rows->probs, 0) : 0;
+        rows->count = (size_t)count;
+        if (PyArray_NDIM(rows->probs) != 2)
+            PyErr_SetString(PyExc_ValueError, "probs changed its shape while beta and dt were read");
+        else if (PyArray_DIM(rows->probs, 1) != (npy_intp)self->classes)
+            wrong_length(self, PyArray_DIM(rows->probs, 1));
+        else if (find_stride(rows->beta, "beta", count, &rows->beta_stride) == 0 &&
+                 find_stride(rows->dt, "dt", count, &rows->dt_stride) == 0)
+            return 0;
     }
     release_rows(rows);
     return -1;
@@ -286,6 +290,45 @@ PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t
                         get_number(self, beta_at(self, rows, i), 0), get_number(self, dt_at(self, rows, i), 0));
 }
 
+/* ---- turns ---- */
+
+static void wait_for_turn(Core *self) {
+    const unsigned long ticket = self->tickets++;
+    while (self->served != ticket) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(self->running, WAIT_LOCK); /* free once the run is over */
+        PyThread_release_lock(self->running);
+        Py_END_ALLOW_THREADS
+    }
+}
+
+/* Waits for the runs of other threads; then the state may change until the GIL is let go. `room`, if not NULL, keeps the row
+   in self->observed meanwhile, since others use its place. */
+void take_turn(Core *self, void *room) {
+    const size_t size = self->classes * size_of(self);
+    if (self->tickets == self->served) return;
+    if (room != NULL) memcpy(room, self->observed, size);
+    wait_for_turn(self);
+    if (room != NULL) memcpy(self->observed, room, size);
+    self->served++;
+}
+
+int begin_run(Core *self) {
+    if (self->running == NULL) self->running = PyThread_allocate_lock();
+    if (self->running == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    wait_for_turn(self);
+    PyThread_acquire_lock(self->running, WAIT_LOCK);
+    return 0;
+}
+
+void end_run(Core *self) {
+    PyThread_release_lock(self->running);
+    self->served++;
+}
+
 /* ---- what the types share ---- */
 
 /* Takes over the memory of a fresh object. */
@@ -303,6 +346,7 @@ void dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     PyMem_Free(((Core *)object)->memory);
+    if (((Core *)object)->running != NULL) PyThread_free_lock(((Core *)object)->running);
     release(object);
     Py_DECREF(type);
 }

@@ -25,6 +25,8 @@ typedef struct {
     size_t classes;
     void *memory; /* one block, for all the rest */
     void *state, *start, *observed, *scratch;
+    unsigned long tickets, served; /* the turns of what changes the state; see take_turn */
+    PyThread_type_lock running;    /* held by a run; NULL before the first */
 } Core;
 
 /* Numbers of the filter's precision: read one, write one, their size and NumPy's type, a pointer to the one at i. */
@@ -65,6 +67,11 @@ void *probs_at(const Core *self, const Rows *rows, size_t i);
 void *beta_at(const Core *self, const Rows *rows, size_t i);
 void *dt_at(const Core *self, const Rows *rows, size_t i);
 
+/* Turns: `run` lets the GIL go and writes the state at its end, so what would change the state meanwhile waits. */
+void take_turn(Core *self, void *room);
+int begin_run(Core *self);
+void end_run(Core *self);
+
 /* What the types share. */
 void take_over(Core *self, const Core *fresh);
 void dealloc(PyObject *object);
@@ -82,6 +89,7 @@ typedef struct {
 
 typedef cf_status many_work(Core *self, const Batch *batch, void *memory, size_t *row);
 
+int wrong_states(const Core *self, PyArrayObject *states, size_t state_size);
 PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, size_t memory_size,
                          many_work *work);
 void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, double *beta, double *dt);

@@ -2,6 +2,8 @@
 /* The compiled part of DirichletFilter. */
 #include "binding.h"
 
+#include <float.h>
+
 typedef struct {
     Core core;
     union {
@@ -18,6 +20,7 @@ static PyObject *observe(Core *self, void *state, double beta, double dt) {
     PyObject *const out = new_row(self);
     cf_status status;
     if (out == NULL) return NULL;
+    if (state == self->state) take_turn(self, PyArray_DATA((PyArrayObject *)out));
     if (self->single)
         status = cf_dirichlet_update_f32(settings_of(self), state, self->observed, (float)beta, (float)dt,
                                          PyArray_DATA((PyArrayObject *)out), self->scratch);
@@ -62,14 +65,16 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
         goto done;
     }
     state = element(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
+    if (begin_run(self) < 0) goto done;
     memcpy(state, self->state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_dirichlet_run,
                   (settings_of(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
                    rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), scratch, &row, NULL));
     Py_END_ALLOW_THREADS
+    if (status == CF_OK) memcpy(self->state, state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
+    end_run(self);
     if (status == CF_OK) {
-        memcpy(self->state, state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
         result = (PyObject *)out;
         Py_INCREF(result);
     } else {
@@ -115,6 +120,30 @@ static PyObject *update_many(PyObject *object, PyObject *const *args, Py_ssize_t
     return update_streams(self, args, nargs, CF_DIRICHLET_STATE(self->classes), one > many ? one : many, update_batch);
 }
 
+/* A state as the filter itself may have reached it. Its eta grew by each weight, past the limit of one to start with, until
+   a double no longer changes by adding 1; and rounding may leave an alpha just above max_concentration. */
+static cf_status start_from(Core *self, void *alpha, double eta, void *state) {
+    static const double most_to_start = 1e9, most_reached = 1e16;
+    const Dirichlet *const filter = (const Dirichlet *)self;
+    const double most =
+        self->single ? (double)filter->settings.f32.max_concentration : filter->settings.f64.max_concentration;
+    const double rounding = self->single ? 16 * FLT_EPSILON : 16 * DBL_EPSILON;
+    const double to_start = eta > most_to_start && eta <= most_reached ? most_to_start : eta;
+    void *const within = self->scratch;
+    cf_status status;
+    size_t k;
+    for (k = 0; k < self->classes; k++) {
+        const double a = get_number(self, alpha, k);
+        set_number(self, within, k, a > most && a <= most * (1 + rounding) ? most : a);
+    }
+    status = self->single ? cf_dirichlet_start_f32(settings_of(self), within, (float)to_start, state)
+                          : cf_dirichlet_start_f64(settings_of(self), within, to_start, state);
+    if (status != CF_OK) return status;
+    set_number(self, state, 0, eta);
+    memcpy(element(self, state, 1), alpha, self->classes * size_of(self));
+    return CF_OK;
+}
+
 /* _check_states(states): whether each row is a state. */
 static PyObject *check_states(PyObject *object, PyObject *args) {
     Core *self = (Core *)object;
@@ -123,15 +152,13 @@ static PyObject *check_states(PyObject *object, PyObject *args) {
     size_t i, count;
     void *copy;
     if (!ready(self) || !PyArg_ParseTuple(args, "O!:_check_states", &PyArray_Type, &states)) return NULL;
+    if (wrong_states(self, states, CF_DIRICHLET_STATE(self->classes)) < 0) return NULL;
     copy = PyMem_Malloc(CF_DIRICHLET_STATE(self->classes) * size_of(self));
     if (copy == NULL) return PyErr_NoMemory();
     count = (size_t)PyArray_DIM(states, 0);
     for (i = 0; i < count && status == CF_OK; i++) {
         void *const state = element(self, PyArray_DATA(states), i * CF_DIRICHLET_STATE(self->classes));
-        if (self->single)
-            status = cf_dirichlet_start_f32(settings_of(self), (float *)state + 1, *(float *)state, copy);
-        else
-            status = cf_dirichlet_start_f64(settings_of(self), (double *)state + 1, *(double *)state, copy);
+        status = start_from(self, element(self, state, 1), get_number(self, state, 0), copy);
     }
     PyMem_Free(copy);
     if (status == CF_OK) Py_RETURN_NONE;
@@ -142,6 +169,7 @@ static PyObject *reset(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
+    take_turn(self, NULL);
     memcpy(self->state, self->start, CF_DIRICHLET_STATE(self->classes) * size_of(self));
     Py_RETURN_NONE;
 }
@@ -155,10 +183,8 @@ static PyObject *restore(PyObject *object, PyObject *args) {
     if (!ready(self) || !PyArg_ParseTuple(args, "dO:_restore", &eta, &alpha)) return NULL;
     array = take_vector(self, alpha, "alpha");
     if (array == NULL) return NULL;
-    if (self->single)
-        status = cf_dirichlet_start_f32(settings_of(self), PyArray_DATA(array), (float)eta, self->state);
-    else
-        status = cf_dirichlet_start_f64(settings_of(self), PyArray_DATA(array), eta, self->state);
+    take_turn(self, NULL);
+    status = start_from(self, PyArray_DATA(array), eta, self->state);
     Py_DECREF(array);
     if (status != CF_OK) {
         raise_settings_error(status);

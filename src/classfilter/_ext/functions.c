@@ -92,10 +92,10 @@ static PyObject *apply_channel(PyObject *m, PyObject *args) {
     of.single = PyArray_Check(probs_object) && PyArray_TYPE((PyArrayObject *)probs_object) == NPY_FLOAT;
     prior = as_array(&of, prior_object, "log_prior", 1, 1);
     if (prior == NULL) return NULL;
-    of.classes = (size_t)PyArray_DIM(prior, 0);
     matrix = as_array(&of, matrix_object, "log_matrix", 2, 2);
     probs = matrix == NULL ? NULL : as_array(&of, probs_object, "probs", 2, 2);
     if (probs == NULL) goto done;
+    of.classes = (size_t)PyArray_SIZE(prior); /* now that no argument runs Python code any more */
     if (PyArray_SIZE(matrix) != (npy_intp)(of.classes * of.classes)) {
         PyErr_SetString(PyExc_ValueError, "log_matrix must have one row and one column per class");
         goto done;

@@ -27,6 +27,7 @@ static PyObject *sticky_observe(Core *self, void *state, double beta, double dt)
     PyObject *const out = new_row(self);
     cf_status status;
     if (out == NULL) return NULL;
+    if (state == self->state) take_turn(self, PyArray_DATA((PyArrayObject *)out));
     if (self->single)
         status = cf_sticky_update_f32(sticky_settings(self), state, self->observed, (float)beta, (float)dt,
                                       sticky_cache(self), self->scratch);
@@ -120,6 +121,10 @@ static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t 
     cf_status status;
     if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (begin_work(self, inputs[0], inputs[1], inputs[2], &work) < 0) return NULL;
+    if (begin_run(self) < 0) {
+        end_work(&work);
+        return NULL;
+    }
     memcpy(work.state, self->state, self->classes * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_sticky_run,
@@ -128,6 +133,7 @@ static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t 
                    work.scratch, &row));
     Py_END_ALLOW_THREADS
     if (status == CF_OK) memcpy(self->state, work.state, self->classes * size_of(self));
+    end_run(self);
     return finish_work(self, &work, status, row);
 }
 
@@ -170,6 +176,7 @@ static PyObject *sticky_check_states(PyObject *object, PyObject *args) {
     size_t i, count;
     void *copy;
     if (!ready(self) || !PyArg_ParseTuple(args, "O!:_check_states", &PyArray_Type, &states)) return NULL;
+    if (wrong_states(self, states, self->classes) < 0) return NULL;
     copy = PyMem_Malloc(self->classes * size_of(self));
     if (copy == NULL) return PyErr_NoMemory();
     count = (size_t)PyArray_DIM(states, 0);
@@ -185,6 +192,7 @@ static PyObject *sticky_reset(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
+    take_turn(self, NULL);
     memcpy(self->state, self->start, self->classes * size_of(self));
     Py_RETURN_NONE;
 }
@@ -196,6 +204,7 @@ static PyObject *sticky_restore(PyObject *object, PyObject *probs) {
     if (!ready(self)) return NULL;
     array = take_vector(self, probs, "probs");
     if (array == NULL) return NULL;
+    take_turn(self, NULL);
     status = CALL(self, cf_sticky_start, (sticky_settings(self), PyArray_DATA(array), self->state));
     Py_DECREF(array);
     if (status != CF_OK) {

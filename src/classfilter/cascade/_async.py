@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
@@ -20,8 +20,11 @@ from .._typing import NUMBER, Array, Floats, Weights
 from ..filters._base import Filter
 from ..filters._chain import FilterChain
 from ..policy import Policy
-from ._base import BaseCascade, Step
+from ._base import LOG, BaseCascade, Step
 from ._source import Source
+
+SECONDS_TO_CLOSE = 5.0
+"""How long `aclose` waits for calls that it has cancelled."""
 
 
 class AsyncCascade(BaseCascade):
@@ -122,15 +125,12 @@ class AsyncCascade(BaseCascade):
         source = self._choose(now, len(samples), self._pending)
         past = _Past(self.filter.state, source, self._missing, now, dt)
         row = self._missing
-        if source is not None:
+        if source is None:
+            await self._wait(asyncio.sleep(0))  # a loop of steps must not starve other tasks
+        else:
             task = asyncio.ensure_future(self._call(source, self._window_of(source, samples)))
             self._pending[source] = _Call(task, past)
-            self._waiting = True
-            try:
-                await asyncio.wait({task}, timeout=self._timeout)
-            finally:
-                self._waiting = False
-            self._require_open()
+            await self._wait(asyncio.wait({task}, timeout=self._timeout))
             if task.done():
                 del self._pending[source]
                 row = self._result(source, task, now)
@@ -140,21 +140,36 @@ class AsyncCascade(BaseCascade):
         self._past.append(past)
         return step
 
+    async def _wait(self, awaited: Awaitable[object]) -> None:
+        self._waiting = True
+        try:
+            await awaited
+        finally:
+            self._waiting = False
+        self._require_open()
+
     async def aclose(self) -> None:
-        """Take the late outputs that are there, and end all calls; a thread ends with its call."""
+        """Take the late outputs that are there, and end all calls; a thread ends with its call.
+
+        A call that does not end within a few seconds of its cancellation is logged and left behind.
+        """
         if self._closed:
             return
         self._closed = True
         try:
             self._take_late_outputs()
         finally:
-            tasks = [call.task for call in self._pending.values()]
+            tasks = {source: call.task for source, call in self._pending.items()}
             self._pending.clear()
-            for task in tasks:
+            for task in tasks.values():
                 task.cancel()
             for worker in self._workers.values():
                 worker.shutdown(wait=False, cancel_futures=True)
-            await asyncio.gather(*tasks, return_exceptions=True)
+            if tasks:
+                await asyncio.wait(tasks.values(), timeout=SECONDS_TO_CLOSE)
+            for source, task in tasks.items():
+                if not task.done():
+                    LOG.warning("source %r goes on, though its call was cancelled", source)
 
     async def __aenter__(self) -> AsyncCascade:
         return self

@@ -21,7 +21,7 @@ from .._validation import factorize, row_weights
 from ..filters._base import Filter
 from ..filters._chain import FilterChain, is_chain, unpack
 from ..policy import Policy
-from ._source import Source, describe_error, parse_output
+from ._source import OnlySource, Source, describe_error, parse_output
 
 LOG = logging.getLogger("classfilter")
 LOGGED = 3
@@ -103,7 +103,7 @@ class BaseCascade:
                     f"policy is missing, but sources has {names}; give one, such as "
                     "policy.Periodic(every=12)"
                 )
-            policy = _Only(names[0])
+            policy = OnlySource(names[0])
         self._sources = dict(sources)
         weights = row_weights(factorize(names), beta).tolist()
         self._weights = dict(zip(names, weights, strict=True))
@@ -193,7 +193,13 @@ class BaseCascade:
 
         The filter and the policy must have the settings of those that the file was written with.
         """
-        path = Path(path)
+        try:
+            self.state = self._saved_state(Path(path))
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} is damaged ({why}); {checkpoint.REMEDY}") from None
+
+    def _saved_state(self, path: Path) -> CascadeState:
         saved = checkpoint.read(path)
         settings = checkpoint.filter_settings(self.filter)
         checkpoint.require_same(path, saved.filter, settings, "filter")
@@ -210,7 +216,7 @@ class BaseCascade:
             last = stream.policy["last"]
         filter_state = from_builtin(stream.state, self.filter.state)
         time = None if math.isnan(stream.time) else stream.time
-        self.state = CascadeState(filter_state, policy_state, time, last)
+        return CascadeState(filter_state, policy_state, time, last)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.filter!r}, {list(self._sources)}, {self.policy!r})"
@@ -344,30 +350,6 @@ class BaseCascade:
             self._shape = samples.shape[1:]
         observed = None if np.isnan(row[0]) else source
         return Step(now, observed, self.filter.probs, self.filter.label, called, cost)
-
-
-class _Only:
-    """The policy of a single source."""
-
-    state = ()
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-
-    def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
-        return self.source
-
-    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
-        pass
-
-    def reset(self) -> None:
-        pass
-
-    def copy(self) -> _Only:
-        return _Only(self.source)
-
-    def __repr__(self) -> str:
-        return f"only {self.source!r}"
 
 
 def _is_number(value: Any) -> bool:

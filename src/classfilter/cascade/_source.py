@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from reprlib import repr as short
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._typing import Floats
 from .._validation import label_row
@@ -57,3 +58,27 @@ def describe_error(error: Exception) -> str:
     return re.sub(
         r"^probs(?: in row 0)?(\[(?:0, )?)?", lambda m: f"it{'[' * bool(m[1])}", str(error)
     )
+
+
+class OnlySource:
+    """The policy of a single source."""
+
+    state = ()
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
+        return self.source
+
+    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
+        pass
+
+    def reset(self) -> None:
+        pass
+
+    def copy(self) -> OnlySource:
+        return OnlySource(self.source)
+
+    def __repr__(self) -> str:
+        return f"only {self.source!r}"

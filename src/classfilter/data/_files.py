@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +32,9 @@ def read_table(path: str | Path, *, columns: Mapping[str, str] | None = None) ->
     names = {(columns or {}).get(name, name): polars.String for name in texts}
     with reading(path) as file:
         if suffix == ".csv":
+            rename = csv_names(path)
             df = polars.read_csv(file, infer_schema_length=None, schema_overrides=names)
+            df.columns = rename(df.columns)
         elif suffix == ".parquet":
             df = polars.read_parquet(file)
         else:
@@ -69,6 +73,28 @@ def write_table(df: Any, path: str | Path) -> None:
     }
     with atomic_write(path) as file:
         write[suffix](file)
+
+
+def csv_names(path: Path) -> Callable[[list[str]], list[str]]:
+    """Return what the columns of a CSV file are called, by the names that Polars reads.
+
+    Polars leaves quotes doubled, and gives the second of two equal names another one.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            header = next((row for row in csv.reader(file) if row), [])
+        except csv.Error as error:
+            raise ValueError(f"{path} cannot be read as .csv: its first line: {error}") from None
+    for name, count in Counter(filter(None, header)).items():
+        if count > 1:
+            raise ValueError(f"{path} has {count} columns {name!r}; rename them, or keep one")
+
+    def rename(names: list[str]) -> list[str]:
+        if len(names) != len(header):
+            return names
+        return [new or name for name, new in zip(names, header, strict=True)]
+
+    return rename
 
 
 @contextmanager

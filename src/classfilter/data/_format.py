@@ -100,7 +100,8 @@ class TableFormat:
         known = self.classes
         if known and not set(known) & set(probs) and known == _numbers(len(known)):
             known = None  # a number of classes: by position
-        matched = known is not None and set(known) <= set(probs)
+        wanted = set(known or ())
+        matched = known is not None and wanted <= set(probs)
         labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
         if labels or "prediction" in self.columns:
             return Layout(columns, self.classes, labels=True)
@@ -111,7 +112,7 @@ class TableFormat:
                 "...}"
             )
         if matched:
-            return Layout(columns, tuple(name for name in probs if name in set(known or ())), False)
+            return Layout(columns, tuple(name for name in probs if name in wanted), False)
         return Layout(columns, text_names(probs), labels=False, guessed=True)
 
     def _by_name_here(self, names: list[str]) -> dict[str, str]:
@@ -125,7 +126,8 @@ class TableFormat:
         taken = set(self.columns.values())
         free = {name: name for name in names if name not in taken}
         both = free | dict(self.columns)
-        return dict(sorted(both.items(), key=lambda item: names.index(item[1])))
+        places = {name: place for place, name in enumerate(names)}
+        return dict(sorted(both.items(), key=lambda item: places[item[1]]))
 
 
 def _numbers(K: int) -> tuple[str, ...]:

@@ -60,7 +60,8 @@ def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
     Those of an earlier result are replaced; but a column of the same name that is none is kept.
     """
     new = [f"f_{name}" for name in classes] + ["class"]
-    taken = [name for name in new if name in columns]
+    there = set(columns)
+    taken = [name for name in new if name in there]
     if taken and taken != new:
         raise ValueError(f"the table already has the columns {taken}; drop or rename them first")
     return new

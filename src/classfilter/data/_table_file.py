@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._optional import import_optional
-from ._files import file_suffix, reading
+from ._files import csv_names, file_suffix, reading
 from ._format import Layout, TableFormat
 from ._frames import as_frame, named_classes
 
@@ -44,7 +44,8 @@ class TableFile:
         self._scan: pl.LazyFrame
         with reading(self.path):
             if self.suffix == ".csv":
-                self._scan = polars.scan_csv(literal, infer_schema=False)
+                names = csv_names(self.path)
+                self._scan = polars.scan_csv(literal, infer_schema=False, with_column_names=names)
             elif self.suffix == ".parquet":
                 self._scan = polars.scan_parquet(literal)
             else:

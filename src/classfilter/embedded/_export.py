@@ -72,8 +72,8 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sorted(path.name for path in export(config, folder) if path.parent.name != "core")
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['CMakeLists.txt', 'Makefile', 'cf_config.h', 'classfilter.c', 'classfilter.h', 'example.c',
-     'golden.h', 'library.json', 'selftest.c', 'selftest.h']
+    ['CMakeLists.txt', 'LICENSE', 'Makefile', 'cf_config.h', 'classfilter.c', 'classfilter.h',
+     'example.c', 'golden.h', 'library.json', 'selftest.c', 'selftest.h']
     """
     config = in_float32(config)
     if not config.beta:
@@ -88,6 +88,7 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
     texts = {f"core/{file}": (CORE / file).read_text() for file in core_files(config)}
     for path in FIRMWARE.iterdir():
         texts[path.name] = path.read_text()
+    texts["library.json"] = texts["library.json"].replace("VERSION", __version__)
     texts["cf_config.h"] = config_header(config, name)
     texts["golden.h"] = golden_header(config)
     written = []
@@ -261,12 +262,15 @@ def _text(text: str) -> str:
 
 
 def _names(prefix: str, names: Sequence[Any]) -> list[str]:
-    """Return the names of an enumeration, no two alike."""
-    words: list[str] = []
-    for i, name in enumerate(names):
-        word = f"{prefix}_{re.sub('[^A-Za-z0-9]', '_', str(name)).upper()}"
-        words.append(word if word not in words else f"{word}_{i}")
-    return words
+    """Return the names of an enumeration, no two alike; some get a number."""
+    words = [f"{prefix}_{re.sub('[^A-Za-z0-9]', '_', str(name)).upper()}" for name in names]
+    unique = ["CF_CLASS_NAMES"]  # a macro of the same header
+    for i, word in enumerate(words):
+        new, number = word, i
+        while new in unique or (new != word and new in words):
+            new, number = f"{word}_{number}", number + 1
+        unique.append(new)
+    return unique[1:]
 
 
 def _comment(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import pairwise
 from threading import RLock, Thread
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._npz import read_npz
+from .._settings import options
 from .._typing import Array
 from ._base import FilterType
 from ._dirichlet import DirichletFilter
@@ -53,6 +55,8 @@ class Bank(Generic[FilterType]):
     """
 
     def __init__(self, filter: FilterType, streams: int) -> None:  # noqa: A002
+        if hasattr(self, "_lock"):  # others may be using it, in another thread
+            raise RuntimeError("the bank was initialised before: make a new one")
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
         start = pack_state(filter.state, getattr(filter, "dtype", np.dtype(np.float64)))
@@ -286,15 +290,22 @@ class Bank(Generic[FilterType]):
         with self._lock:
             states = self._states.copy()
         with atomic_write(os.fspath(path)) as file:
-            np.savez(file, format=FORMAT, filter=self._kind(), classes=self._names(), states=states)
+            np.savez(
+                file,
+                format=FORMAT,
+                filter=self._kind(),
+                classes=self._names(),
+                options=json.dumps(self._options(), default=repr),
+                states=states,
+            )
 
     def restore(self, path: str | os.PathLike[str]) -> None:
-        """Replace all streams by those of a file that `save` wrote."""
+        """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
         saved = read_npz(path, "not a saved bank; give a file that save wrote")
-        missing = {"format", "filter", "classes", "states"} - set(saved)
+        missing = {"format", "filter", "classes", "options", "states"} - set(saved)
         if missing:
             raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")
-        if int(saved["format"]) != FORMAT:
+        if saved["format"].tolist() != FORMAT:
             raise ValueError(f"{path} has format {saved['format']}; this version reads {FORMAT}")
         if str(saved["filter"]) != self._kind():
             raise ValueError(f"{path} is of {saved['filter']}, the bank of {self._kind()}")
@@ -302,10 +313,25 @@ class Bank(Generic[FilterType]):
             raise ValueError(
                 f"{path} has the classes {saved['classes'].tolist()}, the bank {self._names()}"
             )
+        self._require_options(path, str(saved["options"]))
         try:
             self._replace_states(np.array(saved["states"], order="C"))
         except ValueError as error:
             raise ValueError(f"{path} is damaged: {error}") from None
+
+    def _require_options(self, path: str | os.PathLike[str], saved: str) -> None:
+        """Raise where a file is of other settings: its states mean something else with these."""
+        try:
+            theirs = dict(json.loads(saved))
+        except (RecursionError, TypeError, ValueError):
+            raise ValueError(f"{path} is damaged: its options are no JSON object") from None
+        ours = json.loads(json.dumps(self._options(), default=repr))
+        for name in {**ours, **theirs}:
+            if name not in ours or name not in theirs or ours[name] != theirs[name]:
+                raise ValueError(
+                    f"{path} is of a filter with {name}={theirs.get(name)!r}, the bank of one with "
+                    f"{name}={ours.get(name)!r}; make the bank with the settings of the file"
+                )
 
     def _replace_states(self, states: Array) -> None:
         if states.dtype != self._start.dtype:
@@ -331,6 +357,9 @@ class Bank(Generic[FilterType]):
 
     def _kind(self) -> str:
         return type(self._filter).__name__
+
+    def _options(self) -> dict[str, Any]:
+        return options(self._filter)
 
     def _names(self) -> list[str]:
         return [str(name) for name in self.classes]

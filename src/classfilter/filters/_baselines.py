@@ -17,6 +17,9 @@ from .._typing import Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
 
+MAX_WINDOW = 1_000_000
+"""The rows of a window are kept in memory."""
+
 
 class RawState(NamedTuple):
     """The last row, shape (K,)."""
@@ -179,8 +182,8 @@ class MeanFilter(_Baseline):
     _kind = "mean"
 
     def __init__(self, classes: Classes, window: int = 5) -> None:
-        if isinstance(window, bool) or window != int(window) or window < 1:
-            raise ValueError(f"window is {window!r}; it must be a whole number, at least 1")
+        if isinstance(window, bool) or not 1 <= window <= MAX_WINDOW or window != int(window):
+            raise ValueError(f"window is {window!r}; it must be a whole number, 1 to {MAX_WINDOW}")
         super().__init__(classes, window=int(window))
         rows = np.zeros((int(window), len(self._classes)))
         self._start = self._state = WindowState(rows, np.zeros(int(window)))

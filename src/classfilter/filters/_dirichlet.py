@@ -108,46 +108,34 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         bounded: bool = True,
         dtype: DTypeLike = np.float64,
     ) -> None:
-        self._classes = class_names(classes)
-        self._gamma = decay(gamma, half_life)
+        names = class_names(classes)
+        gamma = decay(gamma, half_life)
         if estimate not in ("mode", "mean"):
             raise ValueError(f'estimate is {estimate!r}; it must be "mode" or "mean"')
         if not isinstance(bounded, (bool, np.bool_)):
             raise ValueError(f"bounded is {bounded!r}; it must be True or False")
-        self._dtype = check_dtype(dtype)
-        single = self._dtype == np.float32
+        dtype = check_dtype(dtype)
+        single = dtype == np.float32
         if max_concentration is None:
-            default = max(1e6, 3 / max(floor, 1e-30), 10.0 * len(self._classes))
+            default = max(1e6, 3 / max(floor, 1e-30), 10.0 * len(names))
             max_concentration = min(default, 1e6 if single else 1e12)
         if prior is None:
-            prior = np.ones(len(self._classes))
-        prior = np.array(prior, self._dtype)
-        if prior.shape != (len(self._classes),):
+            prior = np.ones(len(names))
+        prior = np.array(prior, dtype)
+        if prior.shape != (len(names),):
             raise ValueError(
                 f"prior has shape {prior.shape}; it must have one entry per class, "
-                f"shape ({len(self._classes)},)"
+                f"shape ({len(names)},)"
             )
         if not prior_weight > 0:
             raise ValueError(
                 f"prior_weight is {prior_weight!r}; it must be positive: without it the "
                 "first observation has no mode"
             )
-        self._options: dict[str, Any] = {
-            "gamma": self._gamma,
-            "estimate": estimate,
-            "floor": floor,
-            "anchor": anchor,
-            "prior": prior,
-            "prior_weight": prior_weight,
-            "max_concentration": max_concentration,
-            "tolerance": tolerance,
-            "bounded": bool(bounded),
-            "dtype": self._dtype,
-        }
         super().__init__(
             prior=prior,
             prior_weight=prior_weight,
-            gamma=self._gamma,
+            gamma=gamma,
             floor=floor,
             anchor=anchor,
             max_concentration=max_concentration,
@@ -156,6 +144,20 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             bounded=bounded,
             single=single,
         )
+        # After the core, which refuses a second __init__: a filter keeps its settings for life.
+        self._classes, self._gamma, self._dtype = names, gamma, dtype
+        self._options: dict[str, Any] = {
+            "gamma": gamma,
+            "estimate": estimate,
+            "floor": floor,
+            "anchor": anchor,
+            "prior": prior,
+            "prior_weight": prior_weight,
+            "max_concentration": max_concentration,
+            "tolerance": tolerance,
+            "bounded": bool(bounded),
+            "dtype": dtype,
+        }
 
     @property
     def gamma(self) -> float:

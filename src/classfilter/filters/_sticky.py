@@ -91,53 +91,40 @@ class StickyFilter(BaseFilter, _core.Sticky):
         floor: float = 1e-3,
         dtype: DTypeLike = np.float64,
     ) -> None:
-        self._classes = class_names(classes)
-        self._dtype = check_dtype(dtype)
-        self._stay: float | None = None
-        self._modes: Modes | None = None
-        K = len(self._classes)
-        rates = None
+        names, dtype = class_names(classes), check_dtype(dtype)
+        K = len(names)
+        rates, stays = None, 1.0
         if transitions is None:
-            self._stay = decay(stay, half_life, "stay", 0.99)
-            self._options: dict[str, Any] = {"stay": self._stay}
+            stays = decay(stay, half_life, "stay", 0.99)
+            options: dict[str, Any] = {"stay": stays}
         elif stay is not None or half_life is not None:
             other = "half_life" if stay is None else "stay"
             raise ValueError(f"transitions and {other} are both given; give one of them")
         else:
             if not (interval > 0 and np.isfinite(interval)):
                 raise ValueError(f"interval is {interval!r}; it must be positive and finite")
-            matrix = stochastic(transitions, self._classes)
+            matrix = stochastic(transitions, names)
             rates = generator(matrix) / interval
-            self._options = {"transitions": np.array(transitions, np.float64), "interval": interval}
+            options = {"transitions": np.array(transitions, np.float64), "interval": interval}
         if prior is None:
-            prior = np.full(K, 1 / K) if rates is None else self._positive(stationary(rates))
-        prior = np.array(prior, self._dtype)
+            prior = np.full(K, 1 / K) if rates is None else _positive(stationary(rates), names)
+        prior = np.array(prior, dtype)
         if prior.shape != (K,):
             raise ValueError(
                 f"prior has shape {prior.shape}; it must have one entry per class, shape ({K},)"
             )
-        self._options |= {"prior": prior, "floor": floor, "dtype": self._dtype}
         super().__init__(
-            prior=prior,
-            stay=1.0 if self._stay is None else self._stay,
-            rates=rates,
-            floor=floor,
-            single=self._dtype == np.float32,
+            prior=prior, stay=stays, rates=rates, floor=floor, single=dtype == np.float32
         )
+        # After the core, which refuses a second __init__: a filter keeps its settings for life.
+        self._classes, self._dtype = names, dtype
+        self._stay = stays if rates is None else None
+        self._options = options | {"prior": prior, "floor": floor, "dtype": dtype}
+        self._modes: Modes | None = None
         if rates is not None:
             self._require_close(matrix, interval)
-            if self._dtype == np.float64:
+            if dtype == np.float64:
                 self._use_modes(rates)
-
-    def _positive(self, prior: Array) -> Array:
-        """Return the stationary distribution, if every class has a share of it."""
-        for name, p in zip(self._classes, prior, strict=True):
-            if not p >= 1e-6:
-                raise ValueError(
-                    f"transitions leaves {name!r} for good, or nearly so; give the frequency of "
-                    "each class as prior"
-                )
-        return prior
 
     def _require_close(self, matrix: Array, interval: float) -> None:
         nearest = self._transitions(interval)
@@ -200,3 +187,14 @@ class StickyFilter(BaseFilter, _core.Sticky):
     def __repr__(self) -> str:
         dynamics = "transitions=..." if self._stay is None else f"stay={self._stay:.6g}"
         return f"{type(self).__name__}({list(self._classes)}, {dynamics})"
+
+
+def _positive(prior: Array, classes: tuple[Any, ...]) -> Array:
+    """Return the stationary distribution, if every class has a share of it."""
+    for name, p in zip(classes, prior, strict=True):
+        if not p >= 1e-6:
+            raise ValueError(
+                f"transitions leaves {name!r} for good, or nearly so; give the frequency of "
+                "each class as prior"
+            )
+    return prior

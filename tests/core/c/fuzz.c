@@ -7,6 +7,12 @@
 
 #include <stdint.h>
 
+#ifdef SINGLE
+#define TRANSITION_TOLERANCE 1e-4
+#else
+#define TRANSITION_TOLERANCE 1e-10
+#endif
+
 typedef struct {
     const uint8_t *bytes;
     size_t left;
@@ -36,7 +42,7 @@ static cf_real next_number(source *in) {
     }
 }
 
-enum { MOST = 40 };
+enum { MOST = 40, STREAMS = 20 };
 
 typedef struct {
     cf_real beta, dt, observed[MOST];
@@ -58,24 +64,45 @@ static row next_row(source *in, size_t classes) {
     return made;
 }
 
+/* Settings and a first state; 0 where they are not valid. */
+static int next_dirichlet(source *in, CF_(cf_dirichlet) *f, cf_real *prior_nu, cf_real *state) {
+    cf_real prior[MOST];
+    size_t k;
+    memset(f, 0, sizeof *f);
+    f->classes = next_byte(in) % (MOST + 1);
+    f->gamma = next_number(in);
+    f->floor = next_byte(in) < 200 ? CF_R(1e-3) : next_number(in);
+    f->anchor = next_byte(in) < 128 ? 0 : next_number(in);
+    f->max_concentration = next_byte(in) < 200 ? CF_R(1e6) : 100 * next_number(in);
+    f->mean = next_byte(in) & 1;
+    f->bounded = next_byte(in) < 200;
+    f->tolerance = next_byte(in) < 200 ? 0 : CF_R(0.1) * next_number(in);
+    for (k = 0; k < f->classes; k++) prior[k] = next_byte(in) < 250 ? 1 : 10 * next_number(in);
+    return CF_(cf_dirichlet_prepare)(f, prior, prior_nu) == CF_OK &&
+           CF_(cf_dirichlet_start)(f, prior, next_number(in), state) == CF_OK;
+}
+
+/* A state that the filter reached is read, and taken back, as it is. */
+static void require_own_state(const CF_(cf_dirichlet) *f, const cf_real *state, const cf_real *probs) {
+    cf_real restored[MOST + 1], numbers[MOST];
+    size_t k;
+    CF_(cf_dirichlet_read)(f, state, numbers);
+    REQUIRE(memcmp(numbers, probs, f->classes * sizeof *probs) == 0, "read and update differ");
+    CF_(cf_dirichlet_nu)(f, state, numbers);
+    for (k = 0; k < f->classes; k++) REQUIRE(numbers[k] >= 0 && numbers[k] < INFINITY, "nu %g", (double)numbers[k]);
+    if (state[0] > CF_R(1e9)) return; /* more than it may start with */
+    for (k = 0; k < f->classes; k++)
+        if (state[k + 1] > f->max_concentration) return; /* by rounding; require_sound has the limit */
+    REQUIRE(CF_(cf_dirichlet_start)(f, state + 1, state[0], restored) == CF_OK, "its own state is refused");
+    REQUIRE(memcmp(restored, state, (f->classes + 1) * sizeof *state) == 0, "its own state is changed");
+}
+
 static void fuzz_dirichlet(source in) {
     static cf_real scratch[CF_DIRICHLET_SCRATCH(MOST)];
-    cf_real prior[MOST], prior_nu[MOST], state[MOST + 1], before[MOST + 1], twin[MOST + 1];
+    cf_real prior_nu[MOST], state[MOST + 1], before[MOST + 1], twin[MOST + 1];
     cf_real probs[MOST], again[MOST];
     CF_(cf_dirichlet) f;
-    size_t k;
-    memset(&f, 0, sizeof f);
-    f.classes = next_byte(&in) % (MOST + 1);
-    f.gamma = next_number(&in);
-    f.floor = next_byte(&in) < 200 ? CF_R(1e-3) : next_number(&in);
-    f.anchor = next_byte(&in) < 128 ? 0 : next_number(&in);
-    f.max_concentration = next_byte(&in) < 200 ? CF_R(1e6) : 100 * next_number(&in);
-    f.mean = next_byte(&in) & 1;
-    f.bounded = next_byte(&in) < 200;
-    f.tolerance = next_byte(&in) < 200 ? 0 : CF_R(0.1) * next_number(&in);
-    for (k = 0; k < f.classes; k++) prior[k] = next_byte(&in) < 250 ? 1 : 10 * next_number(&in);
-    if (CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) != CF_OK) return;
-    if (CF_(cf_dirichlet_start)(&f, prior, next_number(&in), state) != CF_OK) return;
+    if (!next_dirichlet(&in, &f, prior_nu, state)) return;
 
     while (in.left > 0) {
         const row r = next_row(&in, f.classes);
@@ -88,8 +115,10 @@ static void fuzz_dirichlet(source in) {
         REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, again, scratch, &number, NULL) ==
                     status,
                 "status %d", (int)status);
+        REQUIRE(CF_(cf_check)(f.classes, 1, r.observed, &r.beta, 0, &r.dt, 0, &number) == status, "check and update");
         if (status == CF_OK) {
             require_sound(&f, state, probs);
+            require_own_state(&f, state, probs);
             REQUIRE(memcmp(state, twin, (f.classes + 1) * sizeof *state) == 0, "update and run differ");
             REQUIRE(memcmp(probs, again, f.classes * sizeof *probs) == 0, "update and run differ");
         } else {
@@ -97,6 +126,72 @@ static void fuzz_dirichlet(source in) {
                     (double)state[0], (double)r.beta);
             REQUIRE(memcmp(state, before, (f.classes + 1) * sizeof *state) == 0, "a failed call changed the state");
         }
+    }
+}
+
+/* Rows for some of many streams, once all and once a stream by itself. */
+typedef struct {
+    size_t count, which[STREAMS];
+    cf_real beta[STREAMS], dt[STREAMS], observed[STREAMS * MOST];
+} batch;
+
+static batch next_batch(source *in, size_t classes) {
+    batch b;
+    size_t i, number = next_byte(in) % STREAMS;
+    const size_t step = number % 2 == 0 ? 7 : 11; /* neither divides STREAMS: no stream comes twice */
+    b.count = next_byte(in) % (STREAMS + 1);
+    for (i = 0; i < b.count; i++) {
+        const row r = next_row(in, classes);
+        b.which[i] = number;
+        number = (number + step) % STREAMS;
+        b.beta[i] = r.beta;
+        b.dt[i] = r.dt;
+        memcpy(b.observed + i * classes, r.observed, classes * sizeof *r.observed);
+    }
+    return b;
+}
+
+/* After cf_..._many: the states, `size` numbers each, and the estimates are those of the loop; after a failure, as before. */
+static void require_as_one_by_one(size_t size, const cf_real *states, const cf_real *expected) {
+    REQUIRE(memcmp(states, expected, STREAMS * size * sizeof *states) == 0, "many and one by one differ");
+}
+
+static void fuzz_dirichlet_many(source in) {
+    static cf_real scratch[CF_DIRICHLET_SCRATCH(MOST)], lanes[CF_DIRICHLET_SCRATCH_MANY(MOST)];
+    static cf_real states[STREAMS * (MOST + 1)], twins[STREAMS * (MOST + 1)], before[STREAMS * (MOST + 1)];
+    cf_real prior_nu[MOST], start[MOST + 1], probs[STREAMS * MOST], again[MOST];
+    CF_(cf_dirichlet) f;
+    size_t i, size;
+    if (!next_dirichlet(&in, &f, prior_nu, start)) return;
+    size = f.classes + 1;
+    for (i = 0; i < STREAMS; i++) memcpy(states + i * size, start, size * sizeof *start);
+    while (in.left > 0) {
+        const int all = next_byte(&in) < 64;
+        const batch b = next_batch(&in, f.classes);
+        size_t number = 0;
+        const cf_status checked = CF_(cf_check)(f.classes, b.count, b.observed, b.beta, 1, b.dt, 1, &number);
+        size_t failed = number;
+        cf_status status;
+        memcpy(before, states, sizeof states);
+        memcpy(twins, states, sizeof states);
+        status = CF_(cf_dirichlet_many)(&f, states, all ? NULL : b.which, b.count, b.observed, b.beta, 1, b.dt, 1,
+                                        probs, lanes, &number);
+        memset(lanes, (int)in.left, sizeof lanes);
+        REQUIRE(status == checked, "status %d, checked %d", (int)status, (int)checked);
+        if (status != CF_OK) {
+            REQUIRE(number == failed, "row %d, checked %d", (int)number, (int)failed);
+            require_as_one_by_one(size, states, before);
+            continue;
+        }
+        for (i = 0; i < b.count; i++) {
+            cf_real *const twin = twins + (all ? i : b.which[i]) * size;
+            REQUIRE(CF_(cf_dirichlet_update)(&f, twin, b.observed + i * f.classes, b.beta[i], b.dt[i], again,
+                                             scratch) == CF_OK,
+                    "one by one");
+            REQUIRE(memcmp(again, probs + i * f.classes, f.classes * sizeof *again) == 0, "estimates differ");
+            require_sound(&f, twin, again);
+        }
+        require_as_one_by_one(size, states, twins);
     }
 }
 
@@ -122,26 +217,49 @@ static void fuzz_backward(const CF_(cf_sticky) *f, const row *r, cf_real *transi
     REQUIRE(memcmp(likelihood, messages, 2 * size) == 0, "in place, other messages");
 }
 
+/* Settings and a first state; 0 where they are not valid. */
+static int next_sticky(source *in, CF_(cf_sticky) *f, cf_real *table, cf_real *rates, cf_real *state) {
+    cf_real prior[MOST], sum = 0;
+    size_t k;
+    memset(f, 0, sizeof *f);
+    f->classes = next_byte(in) % (MOST + 1);
+    f->stay = next_number(in);
+    f->floor = next_byte(in) < 200 ? CF_R(1e-3) : next_number(in);
+    for (k = 0; k < f->classes; k++) sum += prior[k] = next_byte(in) < 200 ? 1 : next_number(in);
+    for (k = 0; k < f->classes; k++) prior[k] /= sum;
+    if (next_byte(in) & 1) {
+        for (k = 0; k < f->classes * f->classes; k++)
+            rates[k] = next_byte(in) < 254 ? CF_R(0.01) * (cf_real)next_byte(in) : next_number(in);
+        f->rates = rates;
+    }
+    if (CF_(cf_sticky_prepare)(f, prior, table) != CF_OK) return 0;
+    REQUIRE(CF_(cf_sticky_start)(f, table, state) == CF_OK, "start");
+    return 1;
+}
+
+/* Each row of the transitions over a time is a distribution. */
+static void fuzz_transitions(const CF_(cf_sticky) *f, cf_real dt, cf_real *transition_cache, cf_real *scratch) {
+    static cf_real matrix[MOST * MOST];
+    size_t i, k;
+    if (CF_(cf_sticky_transitions)(f, dt, matrix, transition_cache, scratch) != CF_OK) return;
+    for (i = 0; i < f->classes; i++) {
+        double sum = 0;
+        for (k = 0; k < f->classes; k++) {
+            const double p = (double)matrix[i * f->classes + k];
+            REQUIRE(p >= 0 && p <= 1 + TRANSITION_TOLERANCE, "transition %g, dt %g", p, (double)dt);
+            sum += p;
+        }
+        REQUIRE(fabs(sum - 1) <= TRANSITION_TOLERANCE, "transitions off by %g, dt %g", sum - 1, (double)dt);
+    }
+}
+
 static void fuzz_sticky(source in) {
     static cf_real scratch[CF_STICKY_SCRATCH(MOST)], transition_cache[CF_STICKY_CACHE(MOST)],
         other[CF_STICKY_CACHE(MOST)];
     static cf_real rates[MOST * MOST];
-    cf_real prior[MOST], table[CF_STICKY_TABLE(MOST)], state[MOST], before[MOST], twin[MOST], probs[MOST], sum = 0;
+    cf_real table[CF_STICKY_TABLE(MOST)], state[MOST], before[MOST], twin[MOST], probs[MOST];
     CF_(cf_sticky) f;
-    size_t k;
-    memset(&f, 0, sizeof f);
-    f.classes = next_byte(&in) % (MOST + 1);
-    f.stay = next_number(&in);
-    f.floor = next_byte(&in) < 200 ? CF_R(1e-3) : next_number(&in);
-    for (k = 0; k < f.classes; k++) sum += prior[k] = next_byte(&in) < 200 ? 1 : next_number(&in);
-    for (k = 0; k < f.classes; k++) prior[k] /= sum;
-    if (next_byte(&in) & 1) {
-        for (k = 0; k < f.classes * f.classes; k++)
-            rates[k] = next_byte(&in) < 254 ? CF_R(0.01) * (cf_real)next_byte(&in) : next_number(&in);
-        f.rates = rates;
-    }
-    if (CF_(cf_sticky_prepare)(&f, prior, table) != CF_OK) return;
-    REQUIRE(CF_(cf_sticky_start)(&f, table, state) == CF_OK, "start");
+    if (!next_sticky(&in, &f, table, rates, state)) return;
     transition_cache[0] = -1;
 
     while (in.left > 0) {
@@ -160,10 +278,78 @@ static void fuzz_sticky(source in) {
             require_distribution(f.classes, state);
             REQUIRE(memcmp(state, twin, f.classes * sizeof *state) == 0, "update and run differ");
             REQUIRE(memcmp(state, probs, f.classes * sizeof *state) == 0, "reading and state differ");
+            REQUIRE(CF_(cf_sticky_start)(&f, state, twin) == CF_OK, "its own state is refused");
         } else {
             REQUIRE(memcmp(state, before, f.classes * sizeof *state) == 0, "a failed call changed the state");
         }
+        REQUIRE(CF_(cf_check)(f.classes, 1, r.observed, &r.beta, 0, &r.dt, 0, &number) == status, "check and update");
         fuzz_backward(&f, &r, other, scratch);
+        fuzz_transitions(&f, r.dt, other, scratch);
+    }
+}
+
+static void fuzz_sticky_many(source in) {
+    static cf_real scratch[CF_STICKY_SCRATCH(MOST)], cache[CF_STICKY_CACHE(MOST)], other[CF_STICKY_CACHE(MOST)];
+    static cf_real rates[MOST * MOST], states[STREAMS * MOST], twins[STREAMS * MOST], before[STREAMS * MOST];
+    cf_real table[CF_STICKY_TABLE(MOST)], start[MOST], probs[STREAMS * MOST];
+    CF_(cf_sticky) f;
+    size_t i;
+    if (!next_sticky(&in, &f, table, rates, start)) return;
+    for (i = 0; i < STREAMS; i++) memcpy(states + i * f.classes, start, f.classes * sizeof *start);
+    cache[0] = other[0] = -1;
+    while (in.left > 0) {
+        const int all = next_byte(&in) < 64;
+        const batch b = next_batch(&in, f.classes);
+        size_t number = 0, failed;
+        const cf_status checked = CF_(cf_check)(f.classes, b.count, b.observed, b.beta, 1, b.dt, 1, &number);
+        cf_status status;
+        failed = number;
+        memcpy(before, states, sizeof states);
+        memcpy(twins, states, sizeof states);
+        status = CF_(cf_sticky_many)(&f, states, all ? NULL : b.which, b.count, b.observed, b.beta, 1, b.dt, 1, probs,
+                                     cache, scratch, &number);
+        REQUIRE(status == checked, "status %d, checked %d", (int)status, (int)checked);
+        if (status != CF_OK) {
+            REQUIRE(number == failed, "row %d, checked %d", (int)number, (int)failed);
+            require_as_one_by_one(f.classes, states, before);
+            continue;
+        }
+        for (i = 0; i < b.count; i++) {
+            cf_real *const twin = twins + (all ? i : b.which[i]) * f.classes;
+            REQUIRE(CF_(cf_sticky_update)(&f, twin, b.observed + i * f.classes, b.beta[i], b.dt[i], other, scratch) ==
+                        CF_OK,
+                    "one by one");
+            REQUIRE(memcmp(twin, probs + i * f.classes, f.classes * sizeof *twin) == 0, "estimates differ");
+            require_distribution(f.classes, twin);
+        }
+        require_as_one_by_one(f.classes, states, twins);
+    }
+}
+
+/* A channel of any confusions, as logarithms from -30 to 0: what it returns is an observation. */
+static void fuzz_channel(source in) {
+    static cf_real log_matrix[MOST * MOST];
+    cf_real log_prior[MOST], probs[MOST];
+    CF_(cf_channel) f;
+    size_t k, number = 0;
+    const cf_real one = 1;
+    f.classes = 2 + next_byte(&in) % (MOST - 1);
+    f.log_prior = log_prior;
+    f.log_matrix = log_matrix;
+    for (k = 0; k < f.classes; k++) log_prior[k] = (cf_real)next_byte(&in) * CF_R(-0.1);
+    for (k = 0; k < f.classes * f.classes; k++) log_matrix[k] = (cf_real)next_byte(&in) * CF_R(-0.1);
+    while (in.left > 0) {
+        const row r = next_row(&in, f.classes);
+        const cf_status status = CF_(cf_channel_apply)(&f, r.observed, probs);
+        REQUIRE(CF_(cf_check)(f.classes, 1, r.observed, &one, 0, &one, 0, &number) == status, "status %d", (int)status);
+        if (status != CF_OK) continue;
+        REQUIRE(CF_(cf_check)(f.classes, 1, probs, &one, 0, &one, 0, &number) == CF_OK, "not an observation");
+        REQUIRE(isnan((double)probs[0]) == isnan((double)r.observed[0]), "missing");
+        if (!isnan((double)probs[0])) {
+            double sum = 0;
+            for (k = 0; k < f.classes; k++) sum += (double)probs[k];
+            REQUIRE(fabs(sum - 1) <= SUM_TOLERANCE, "sum of probs off by %g", sum - 1);
+        }
     }
 }
 
@@ -211,10 +397,13 @@ static void fuzz_adaptive(source in) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     source in = {bytes, size};
-    switch (next_byte(&in) % 3) {
+    switch (next_byte(&in) % 6) {
     case 0: fuzz_dirichlet(in); break;
     case 1: fuzz_sticky(in); break;
-    default: fuzz_adaptive(in);
+    case 2: fuzz_adaptive(in); break;
+    case 3: fuzz_dirichlet_many(in); break;
+    case 4: fuzz_sticky_many(in); break;
+    default: fuzz_channel(in);
     }
     return 0;
 }

@@ -1,0 +1,160 @@
+"""A filter that several threads use, or its own arguments: nothing is lost, nothing breaks."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import classfilter as cf
+
+FILTERS: dict[str, Callable[[], Any]] = {
+    "dirichlet": lambda: cf.DirichletFilter(3, 1.0),
+    "dirichlet, float32": lambda: cf.DirichletFilter(3, 1.0, dtype=np.float32),
+    "sticky": lambda: cf.StickyFilter(3, 1.0),
+    "transitions": lambda: cf.StickyFilter(3, transitions=np.eye(3) * 0.97 + 0.01),
+}
+every_filter = pytest.mark.parametrize("make", FILTERS.values(), ids=list(FILTERS))
+
+
+def bits(f: Any) -> list[bytes]:
+    return [np.asarray(part).tobytes() for part in f.state]
+
+
+@every_filter
+def test_no_update_is_lost_during_a_run(make: Any, busy_threads: Any) -> None:
+    """Equal rows commute: what threads do at once is what one does in turn, to the bit."""
+    f, one, row = make(), make(), [0.4, 0.3, 0.3]
+    rows = np.tile(row, (1000, 1))
+
+    def run() -> None:
+        for _ in range(10):
+            f.run(rows, 1e-3)
+
+    def update() -> None:
+        for _ in range(200):
+            assert f.update(row, 1e-3).sum() == pytest.approx(1, abs=1e-6)
+
+    busy_threads(run, run, update, update)
+    for _ in range(20):
+        one.run(rows, 1e-3)
+    for _ in range(400):
+        one.update(row, 1e-3)
+    assert bits(f) == bits(one)
+
+
+@every_filter
+def test_a_second_initialisation_is_refused(make: Any) -> None:
+    f = make()
+    f.update([0.7, 0.2, 0.1])
+    before, options, text = bits(f), dict(f._options), repr(f)
+    for classes in (2, 3, 5000):
+        with pytest.raises(RuntimeError, match="initialised before: make a new one"):
+            f.__init__(classes)
+    assert (bits(f), f._options, repr(f), f.classes) == (before, options, text, (0, 1, 2))
+
+
+def test_a_second_initialisation_of_a_bank_is_refused() -> None:
+    bank = cf.Bank(cf.DirichletFilter(2), 3)
+    with pytest.raises(RuntimeError, match="the bank was initialised before: make a new one"):
+        bank.__init__(cf.DirichletFilter(5), 3)  # type: ignore[misc]
+    assert bank.alpha.shape == (3, 2)
+
+
+class Array:
+    """An argument that does something while it is read."""
+
+    def __init__(self, use: Callable[[], object], value: float) -> None:
+        self.use, self.value = use, value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        self.use()
+        return np.array(self.value, dtype)
+
+
+@every_filter
+@pytest.mark.parametrize("name", ["beta", "dt"])
+@pytest.mark.parametrize("shape", [(0, 3), (12,), (2, 2, 3), (4, 3, 1)])
+def test_an_argument_that_reshapes_another(make: Any, name: str, shape: tuple[int, ...]) -> None:
+    f = make()
+    before = bits(f)
+    probs = np.full((4, 3), 1 / 3, f.dtype)
+    refused = pytest.raises(ValueError, match="changed its shape")
+    with refused if len(shape) != 2 else nullcontext():
+        f.run(probs, **{name: Array(lambda: probs.resize(shape, refcheck=False), 1.0)})
+    assert bits(f) == before or len(shape) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"states": np.zeros((4, 1))},
+        {"states": np.zeros(16)},
+        {"states": np.zeros((4, 4), np.float32)},
+        {"states": np.zeros((4, 8))[:, ::2]},
+        {"states": np.ones((3, 4))},
+        {"out": np.zeros((3, 3))},
+        {"out": np.zeros((4, 3), np.float32)},
+        {"which": np.arange(3)},
+        {"which": np.arange(4.0)},
+        {"which": [0, 1, 2, 3]},
+        {"start": 3, "stop": 2},
+        {"stop": 5},
+    ],
+    ids=str,
+)
+def test_arrays_of_another_shape_do_not_reach_the_core(change: dict[str, Any]) -> None:
+    f = cf.DirichletFilter(3)
+    arguments: dict[str, Any] = {
+        "states": np.ones((4, 4)),
+        "which": None,
+        "probs": np.full((4, 3), 1 / 3),
+    }
+    arguments |= {"beta": 1.0, "dt": 1.0, "out": np.zeros((4, 3)), "start": 0, "stop": 4}
+    f._update_many(*arguments.values())
+    with pytest.raises((TypeError, ValueError), match=r"states must be|_update_many\(\) takes"):
+        f._update_many(*(arguments | change).values())
+    if "states" in change and len(change["states"]) != 3:
+        with pytest.raises(ValueError, match="states must be a C array of the filter's precision"):
+            f._check_states(change["states"])
+
+
+@pytest.mark.parametrize(
+    ("options", "dt"),
+    [
+        ({"gamma": 1.0, "prior_weight": 1e9}, 1.0),
+        ({"anchor": 1e9}, 1000.0),
+        ({"anchor": 1e9, "dtype": np.float32}, 1000.0),
+    ],
+)
+def test_own_states_are_taken_back(options: dict[str, Any], dt: float, tmp_path: Path) -> None:
+    """A filter reaches an eta above the limit of prior_weight by its own updates."""
+    f = cf.DirichletFilter(2, **options)
+    f.update([0.5, 0.5], dt=dt)
+    assert f.eta >= 1e9
+    bank = cf.Bank(f, 2)
+    bank.save(tmp_path / "bank.npz")
+    bank.restore(tmp_path / "bank.npz")
+    for other in (f.copy(), pickle.loads(pickle.dumps(f)), bank.filter(1)):
+        assert bits(other) == bits(f)
+        assert other.update([0.9, 0.1]).tobytes() == f.copy().update([0.9, 0.1]).tobytes()
+    with pytest.raises(ValueError, match="eta must lie in"):
+        f.state = (1e17, [1.0, 1.0])
+
+
+def test_an_own_alpha_rounded_above_the_limit_is_taken_back() -> None:
+    """One that fuzzing found: a sum of 1e6 in float32 leaves an alpha one ulp above."""
+    f = cf.DirichletFilter(2, 0.3, dtype=np.float32)
+    alpha = np.array([np.nextafter(np.float32(1e6), np.float32(2e6)), 0.0073844758], np.float32)
+    f.state = (2e-30, alpha)
+    assert f.alpha.tobytes() == alpha.tobytes()
+    assert bits(f.copy()) == bits(f)
+    with pytest.raises(ValueError, match="max_concentration"):
+        f.state = (1.0, [1.001e6, 1.0])
+    assert f.alpha.tobytes() == alpha.tobytes()

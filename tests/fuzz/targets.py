@@ -1,0 +1,221 @@
+"""What fuzzing calls with any bytes at all: a target raises only where the library is at fault."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import tempfile
+import warnings
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import classfilter as cf
+from classfilter import config
+from classfilter._settings import to_toml
+from classfilter.streaming import serve
+
+warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
+CLASSES = ("a", "b", "c")
+_folder = tempfile.TemporaryDirectory(prefix="fuzz")
+FOLDER = Path(_folder.name)
+
+
+class Bytes:
+    """Numbers and choices from bytes; zeros after their end."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1] if self.at <= len(self.data) else 0
+
+    def choice(self, items: Any) -> Any:
+        return items[self.byte() % len(items)]
+
+    def number(self) -> float:
+        kind = self.byte()
+        if kind < 180:
+            return (self.byte() * 256 + self.byte()) / 65535
+        if kind < 230:
+            edges = [0.0, 1.0, -0.0, 5e-324, 1e-30, 1e308, -1.0, 2.0, np.nan, np.inf, 1e9, 1e-6]
+            return float(edges[kind % len(edges)])
+        return float(np.frombuffer(bytes(self.byte() for _ in range(8)), np.float64)[0])
+
+
+def distributions(P: Any) -> None:
+    assert np.isfinite(P).all()
+    assert (P >= 0).all()
+    assert (abs(P.sum(axis=-1) - 1) < 1e-4).all()
+
+
+def toml(data: bytes) -> None:
+    """Settings are refused with a message, or saved and read again as they are."""
+    path = FOLDER / "settings.toml"
+    path.write_bytes(data)
+    with suppress(ValueError):
+        first = config.read(path)
+        text = to_toml(first.filter, first.beta, first.channel, first.policy)
+        again = config.parse(text)
+        assert to_toml(again.filter, again.beta, again.channel, again.policy) == text
+
+
+def csv(data: bytes) -> None:
+    """A table is refused with a message, or every row has its result."""
+    path, out = FOLDER / "in.csv", FOLDER / "out.csv"
+    path.write_bytes(data)
+    with suppress(ValueError):
+        rows = cf.filter_file(path, out, cf.DirichletFilter(CLASSES)).rows
+        results = cf.read_table(out)
+        assert len(results) == rows
+        distributions(results.select("f_a", "f_b", "f_c").to_numpy().astype(np.float64))
+
+
+def ndjson(data: bytes) -> None:
+    """Each line has its result, or was rejected; whatever it holds, the next one is read."""
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as sink:
+        source.write(data)
+        source.seek(0)
+        served = serve(
+            lambda names: cf.DirichletFilter(names),
+            {"weak": 0.5, "default": 1.0},
+            source=source.fileno(),
+            sink=sink.fileno(),
+            errors=io.StringIO(),
+            max_streams=50,
+        )
+        sink.seek(0)
+        lines = sink.readlines()
+    assert len(lines) == served.filtered
+    assert served.lines >= served.filtered + served.rejected + served.skipped  # some are empty
+    for line in lines:
+        row = json.loads(line)
+        distributions(np.array([p for key, p in row.items() if key.startswith("f_")]))
+
+
+def _cascade() -> cf.Cascade:
+    sources = {"weak": lambda window: [0.7, 0.2, 0.1], "strong": lambda window: [0.6, 0.3, 0.1]}
+    return cf.Cascade(cf.DirichletFilter(CLASSES), sources, cf.policy.Adaptive(budget=0.2))
+
+
+def checkpoint(data: bytes) -> None:
+    """The file of a live loop is refused with a message and nothing changes, or the loop goes on.
+
+    The bytes get a checksum, so that they reach what reads them.
+    """
+    path, cascade = FOLDER / "loop.json", _cascade()
+    cascade.step([1.0])
+    before = pickle.dumps(cascade.state)
+    path.write_bytes(data + b', "crc32": %d}\n' % zlib.crc32(data))
+    try:
+        cascade.restore(path)
+    except ValueError:
+        assert pickle.dumps(cascade.state) == before
+    else:
+        with suppress(ValueError):  # a time that goes back, say
+            distributions(cascade.step([1.0]).probs)
+
+
+def _replace_part(of: Bytes, path: Path) -> None:
+    """Replace one array of a file by another."""
+    with np.load(path) as file:
+        parts = dict(file)
+    name = of.choice(sorted(parts))
+    shape = of.choice([parts[name].shape, (), (0,), (1,), (2,), (2, 4), (2, 3), (4, 2), (1, 1, 1)])
+    kind = of.choice(["f8", "f4", "i8", "U9", "S9", "?", "c16", "M8[s]", "same"])
+    if kind == "same" and parts[name].dtype.kind == "U":  # text: JSON or TOML
+        parts[name] = np.array(of.data[of.at :].decode("latin-1"))
+    elif kind in ("f8", "f4", "same"):
+        numbers = np.array([of.number() for _ in range(int(np.prod(shape)))]).reshape(shape)
+        with np.errstate(all="ignore"):
+            parts[name] = numbers.astype(parts[name].dtype if kind == "same" else kind)
+    else:
+        parts[name] = np.zeros(shape, kind)
+    np.savez(path, **parts)
+
+
+def bank(data: bytes) -> None:
+    """The file of a bank, with one part replaced: refused, or states to go on with."""
+    of, path = Bytes(data), FOLDER / "bank.npz"
+    f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
+    streams = cf.Bank(f, 2)
+    streams.save(path)
+    _replace_part(of, path)
+    with suppress(ValueError):
+        streams.restore(path)
+        distributions(streams.update(np.full((len(streams), 3), 1 / 3)))
+
+
+def tracker(data: bytes) -> None:
+    """The file of a tracker, with one part replaced: refused, or streams to go on with."""
+    of, path = Bytes(data), FOLDER / "tracker.npz"
+    f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
+    streams = cf.Tracker(f, {"weak": 0.5, "default": 1.0}, max_streams=9)
+    streams.update("ann", 0.0, "weak", [0.7, 0.2, 0.1])
+    streams.save(path)
+    _replace_part(of, path)
+    with suppress(LookupError, TypeError, ValueError):
+        loaded = cf.Tracker.load(path)
+        distributions(loaded.update("new", 1e6, "weak", [0.7, 0.2, 0.1]))
+
+
+def _row(of: Bytes, K: int) -> Any:
+    kind = of.byte()
+    if kind < 100:
+        weights = np.array([1 + of.byte() for _ in range(K)], np.float64)
+        return weights / weights.sum()
+    if kind < 140:
+        return np.eye(K)[of.byte() % K].tolist()
+    if kind < 150:
+        return [np.nan] * K
+    cells = [of.number() for _ in range(of.choice([K, K, K, K - 1, K + 1, 0]))]
+    odd = [None, "0.5", 1j, True, [0.5], 10**400, b"x", cells]
+    if kind < 170 and cells:
+        return [of.choice(odd), *cells[1:]]
+    return of.choice([cells, tuple(cells), np.array(cells), np.array(cells, "f4")[::-1]])
+
+
+def api(data: bytes) -> None:
+    """Calls of a filter: refused without a change, or the same by every way."""
+    of = Bytes(data)
+    K = 2 + of.byte() % 6
+    options: dict[str, Any] = {"dtype": of.choice(["f8", "f4"]), "floor": 1e-3}
+    kind = of.choice([cf.DirichletFilter, cf.StickyFilter])
+    if kind is cf.DirichletFilter:
+        options |= {"gamma": of.number(), "estimate": of.choice(["mode", "mean"])}
+        options |= {"anchor": of.choice([0.0, of.number()]), "bounded": of.byte() < 200}
+    else:
+        options |= {"stay": of.number()}
+    if of.byte() < 60:
+        options["floor"] = of.number()
+    try:
+        f = kind(K, **options)
+    except ValueError:
+        return
+    streams = cf.Bank(f, 2)
+    while of.at < len(data):
+        probs = _row(of, K)
+        beta = of.choice([1.0, of.number(), 1, "x", None])
+        dt = of.choice([1.0, of.number(), 0])
+        before, other = pickle.dumps(f.state), pickle.loads(pickle.dumps(f))
+        try:
+            P = f.update(probs, beta, dt)
+        except (TypeError, ValueError):
+            assert pickle.dumps(f.state) == before
+            continue
+        distributions(P)
+        assert other.run([probs], beta, dt)[0].tobytes() == P.tobytes()
+        assert pickle.dumps(other.state) == pickle.dumps(f.copy().state) == pickle.dumps(f.state)
+        assert streams.update([probs], beta, dt, rows=[1])[0].tobytes() == P.tobytes()
+        assert f.label in range(K)
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    target.__name__: target for target in (toml, csv, ndjson, checkpoint, bank, tracker, api)
+}

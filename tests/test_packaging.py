@@ -1,0 +1,61 @@
+"""What is shipped beside the code: one version, locked packages, licences."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import classfilter as cf
+from licences import licence, packages
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("src/classfilter/csrc/cf.h", r'#define CF_VERSION "(.*)"'),
+        ("js/package.json", r'"version": "(.*)"'),
+        ("CITATION.cff", r"\nversion: (.*)\n"),
+        ("README.md", r"Status: ([0-9.]+),"),
+        ("CHANGELOG.md", r"\n## ([0-9.]+)"),
+    ],
+)
+def test_there_is_one_version(file: str, pattern: str) -> None:
+    found = re.search(pattern, (ROOT / file).read_text())
+    assert found is not None
+    assert found[1] == cf.__version__
+
+
+def test_every_package_of_development_is_locked_with_hashes() -> None:
+    text = (ROOT / "requirements-dev.txt").read_text()
+    entries = re.findall(
+        r"^([a-z0-9-]+)==\S+.*\\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.M
+    )
+    assert len(entries) == len(re.findall("^[a-z]", text, re.M))
+    assert "://" not in text, "the name of a host"
+    pyproject = (ROOT / "pyproject.toml").read_text()
+    extras = re.search(r"\[project.optional-dependencies\](.*?)\n\[", pyproject, re.S)
+    assert extras is not None
+    of_dev = set()
+    for extra in ("dev", "bench", "test", "cli", "sklearn", "plot", "tables"):
+        listed = re.search(rf"^{extra} = \[(.*?)\]\n", extras[1], re.S | re.M)
+        assert listed is not None
+        of_dev |= {Requirement(line).name for line in re.findall(r'"([^"]+)"', listed[1])}
+    assert {"numpy", *of_dev} - {"classfilter"} <= {name for name, _ in entries}
+
+
+def test_a_plain_installation_brings_numpy_only() -> None:
+    assert packages(set()) == {"numpy": "classfilter"}
+
+
+@pytest.mark.parametrize("extra", ["plot", "tables", "sklearn", "cli"])
+def test_packages_of_the_extras_state_a_free_licence(extra: str) -> None:
+    free = "MIT|BSD|Apache|PSF|Python Software Foundation|MPL|HPND|ISC|Unlicense"
+    listed = packages({extra})
+    assert len(listed) > 1
+    for name in listed:
+        assert re.search(free, licence(name)), (name, licence(name))
