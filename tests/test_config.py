@@ -317,7 +317,7 @@ def test_written_by_hand(tmp_path: Path) -> None:
         (VALID + '[options]\ngamma = "0.9"', "option gamma is '0.9'; .* number, without quotes"),
         (VALID + "[options]\ngamma = true", "option gamma is True; it must be a number"),
         (VALID + "[options]\ngamma = [0.9]", "gamma|float"),
-        (VALID + "[options]\ngamma = 1.5", r"gamma must lie in \[0, 1\]"),
+        (VALID + "[options]\ngamma = 1.5", r"gamma is 1.5; it must lie in \[0, 1\]"),
         (VALID + "[options]\nestimate = 1", 'option estimate is 1; it must be text, in "quotes"'),
         (VALID + '[options]\nestimate = "median"', "estimate is 'median'; it must be"),
         (VALID + '[options]\ndtype = "floaty"', "floaty"),

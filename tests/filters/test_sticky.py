@@ -352,14 +352,14 @@ def test_a_step_does_not_depend_on_those_before(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stay": 1.1}, r"stay must lie in \[0, 1\]"),
-        ({"stay": float("nan")}, "stay must lie in"),
+        ({"stay": 1.1}, r"stay is 1.1; it must lie in \[0, 1\]"),
+        ({"stay": float("nan")}, "stay is nan; it must lie in"),
         ({"stay": 0.9, "half_life": 6.0}, "stay and half_life are both given"),
         ({"stay": 0.9, "transitions": np.eye(3)}, "transitions and stay are both given"),
         ({"half_life": 2.0, "transitions": np.eye(3)}, "transitions and half_life are both"),
-        ({"floor": 0.0}, "floor must lie in"),
+        ({"floor": 0.0}, "it must lie in"),
         ({"prior": [0.5, 0.5]}, r"prior has shape \(2,\); it must have one entry per class"),
-        ({"prior": [0.5, 0.5, 0.0]}, "each entry of prior must be at least 1e-6"),
+        ({"prior": [0.5, 0.5, 0.0]}, r"prior is \[0.5, 0.5, 0.0\]; each entry must be at least 1e-6"),
         ({"prior": [0.5, 0.5, 0.5]}, "their sum within 0.05 of 1"),
         ({"dtype": np.int32}, "dtype is int32; it must be float64 or float32"),
         ({"transitions": np.eye(2)}, r"transitions has shape \(2, 2\); .* shape \(3, 3\)"),

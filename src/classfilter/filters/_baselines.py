@@ -13,9 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._typing import Array, Bools, Classes
+from .._typing import NUMBER, Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
+
+
+MAX_WINDOW = 1_000_000
 
 
 class RawState(NamedTuple):
@@ -179,8 +182,11 @@ class MeanFilter(_Baseline):
     _kind = "mean"
 
     def __init__(self, classes: Classes, window: int = 5) -> None:
-        if isinstance(window, bool) or window != int(window) or window < 1:
-            raise ValueError(f"window is {window!r}; it must be a whole number, at least 1")
+        whole = isinstance(window, NUMBER) and not isinstance(window, bool) and window % 1 == 0
+        if not (whole and 1 <= window <= MAX_WINDOW):
+            raise ValueError(
+                f"window is {window!r}; it must be a whole number of rows, from 1 to {MAX_WINDOW:,}"
+            )
         super().__init__(classes, window=int(window))
         rows = np.zeros((int(window), len(self._classes)))
         self._start = self._state = WindowState(rows, np.zeros(int(window)))

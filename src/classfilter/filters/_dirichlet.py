@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, settings_error
 
 
 class DirichletState(NamedTuple):
@@ -144,18 +144,21 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             "bounded": bool(bounded),
             "dtype": self._dtype,
         }
-        super().__init__(
-            prior=prior,
-            prior_weight=prior_weight,
-            gamma=self._gamma,
-            floor=floor,
-            anchor=anchor,
-            max_concentration=max_concentration,
-            mean=estimate == "mean",
-            tolerance=tolerance,
-            bounded=bounded,
-            single=single,
-        )
+        try:
+            super().__init__(
+                prior=prior,
+                prior_weight=prior_weight,
+                gamma=self._gamma,
+                floor=floor,
+                anchor=anchor,
+                max_concentration=max_concentration,
+                mean=estimate == "mean",
+                tolerance=tolerance,
+                bounded=bounded,
+                single=single,
+            )
+        except ValueError as error:
+            raise settings_error(error, self._options) from None
 
     @property
     def gamma(self) -> float:

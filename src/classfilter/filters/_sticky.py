@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, settings_error
 from ._ctmc import MAX_MODE_ERROR, Modes, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
@@ -117,13 +117,16 @@ class StickyFilter(BaseFilter, _core.Sticky):
                 f"prior has shape {prior.shape}; it must have one entry per class, shape ({K},)"
             )
         self._options |= {"prior": prior, "floor": floor, "dtype": self._dtype}
-        super().__init__(
-            prior=prior,
-            stay=1.0 if self._stay is None else self._stay,
-            rates=rates,
-            floor=floor,
-            single=self._dtype == np.float32,
-        )
+        try:
+            super().__init__(
+                prior=prior,
+                stay=1.0 if self._stay is None else self._stay,
+                rates=rates,
+                floor=floor,
+                single=self._dtype == np.float32,
+            )
+        except ValueError as error:
+            raise settings_error(error, self._options) from None
         if rates is not None:
             self._require_close(matrix, interval)
             if self._dtype == np.float64:
