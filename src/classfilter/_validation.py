@@ -272,7 +272,7 @@ def _known_labels(classes: tuple[str, ...]) -> str:
     return f"the classes are {list(classes)}: {remedy}"
 
 
-def label_row(label: Any, classes: tuple[str, ...]) -> Floats:
+def label_row(label: Any, classes: tuple[str, ...], what: str = "it") -> Floats:
     """Return one label, a name or an index, as a one-hot row (K,); all NaN where it is missing.
 
     Examples
@@ -284,7 +284,7 @@ def label_row(label: Any, classes: tuple[str, ...]) -> Floats:
         row: Floats = one_hot(class_indices([label], classes), len(classes))[0]
         return row
     except RowError as error:
-        raise ValueError(f"it{error.rest}") from None
+        raise ValueError(f"{what}{error.rest}") from None
 
 
 def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002

@@ -17,7 +17,6 @@ from .._typing import NUMBER, Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
 
-
 MAX_WINDOW = 1_000_000
 
 

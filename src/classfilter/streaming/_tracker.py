@@ -15,7 +15,7 @@ from .. import _core
 from .._channel import Channels, correct, correct_source
 from .._public import public
 from .._typing import Array, Floats, Weights
-from .._validation import check_weight, row_weights
+from .._validation import check_weight, label_row, row_weights
 from ..filters._bank import Bank
 from ..filters._base import Filter
 from ..filters._chain import FilterChain, is_chain, unpack
@@ -25,6 +25,7 @@ from ._roster import Roster
 from ._tracker_calls import Calls
 from ._tracker_rows import DEFAULT_SOURCE, take_rows, time_steps, to_seconds, update_stream_of
 
+LABEL = (str, int, np.integer, type(None))
 MAX_SOURCES = 1000
 """Of one weight for all: so many sources are remembered, whatever names come."""
 
@@ -96,6 +97,7 @@ class Tracker:
             self._beta: Weights = dict(self._weights)
         else:
             self._beta = check_weight("beta", weights)
+        self._names = tuple(map(str, self._fresh.classes))
         # One that the same thread can take again: a signal's handler may use the tracker, too.
         self._lock = RLock()
         self._bank = Bank(self._fresh, 0)
@@ -134,7 +136,9 @@ class Tracker:
     def __repr__(self) -> str:
         return f"Tracker({self._fresh!r}, {len(self)} streams)"
 
-    def update(self, stream: Hashable, time: Any, source: str | None, probs: ArrayLike) -> Array:
+    def update(
+        self, stream: Hashable, time: Any, source: str | None, probs: ArrayLike | str | None
+    ) -> Array:
         """Observe one row; return the estimate of its stream, (K,).
 
         Parameters
@@ -145,8 +149,9 @@ class Tracker:
             Not before the last row of the stream.
         source : str or None
             Which classifier it comes from; None is ``"default"``.
-        probs : array_like (K,)
-            Its prediction; all NaN if there was none: only time passes.
+        probs : array_like (K,), str or int
+            Its prediction, as probabilities or as a class: a name or an index. All NaN, None or -1
+            if there was none: only time passes.
 
         Raises
         ------
@@ -159,6 +164,8 @@ class Tracker:
         beta = self._weights.get(source)
         if beta is None:
             source, beta = self._weight(source)
+        if isinstance(probs, LABEL):
+            probs = label_row(probs, self._names, "probs")
         if source in self._channel:
             probs = self._corrected(source, probs)
         return self._observe(stream, at, source, beta, probs)
@@ -226,10 +233,11 @@ class Tracker:
     ) -> Array:
         """Observe many rows, in their order; return the estimate of each row's stream, (N, K).
 
-        It equals `update` for each row in turn, and is faster. An invalid row raises ValueError and
-        nothing changes. Streams are dropped after all rows.
+        It equals `update` for each row in turn, and is faster. `probs` has the probabilities of all
+        rows, (N, K), or their classes, (N,). An invalid row raises ValueError and nothing changes.
+        Streams are dropped after all rows.
         """
-        names, t, source, rows = take_rows(streams, times, sources, probs, self.classes)
+        names, t, source, rows = take_rows(streams, times, sources, probs, self._names)
         beta = row_weights(source, self._beta)
         observed = correct(rows, source, self._channel, self._fresh.probs.dtype)
         if not names:
