@@ -72,6 +72,8 @@ def time_steps(t: Floats, codes: Ints, last: Floats, names: list[Any]) -> Floats
 
 def to_seconds(time: Any) -> float:
     """Return one time as a number; NaN if it is missing."""
+    if isinstance(time, float):  # of NumPy
+        return float(time)
     if isinstance(time, np.generic) and time.dtype.kind in "iufM":
         return math.nan if np.isnan(time) else float(seconds(np.array([time]))[0])
     try:
