@@ -13,8 +13,8 @@ from scipy.linalg import expm
 from scipy.special import digamma
 
 import classfilter as cf
+from classfilter.filters._dirichlet_smoothing import _mode
 from classfilter.filters._lag_smoother import LagSmoother
-from classfilter.filters._smoothing import _mode
 from markov import FLOOR, likelihood, random_prior, random_rates
 from oracle import Oracle, mp, posterior_mode
 from streams import Stream, options, random_stream, streams

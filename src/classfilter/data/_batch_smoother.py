@@ -12,7 +12,7 @@ import numpy as np
 from .._channel import Channels
 from .._typing import Array, Ints, Weights
 from ..filters._lag_smoother import LagSmoother
-from ..filters._smoothing import Smoother, smooth
+from ..filters._smoothing import Smoother, smooth_streams
 from ._batch_filter import in_table_order, observations
 from ._frames import Rows
 from ._timestamps import group_and_sort
@@ -30,10 +30,9 @@ def smooth_rows(
     """Smooth every stream of a table separately, (T, K), in the table's order."""
     order, dt = group_and_sort(rows.time, rows.stream.codes, sort)
     probs, weights = observations(fresh, rows, beta, channel)
+    counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     smoothed = np.empty(probs.shape, fresh.dtype)
-    for span in _spans(rows):
-        i = order[span]
-        smoothed[i] = smooth(fresh, probs[i], weights[i], dt[span], lag=lag)
+    smoothed[order] = smooth_streams(fresh, probs[order], weights[order], dt, counts, lag)
     return in_table_order(fresh, rows.classes, smoothed)
 
 
