@@ -24,11 +24,11 @@ class Plain:
                 self.ahead = stream
             else:
                 self.newest, confirmed, self.ahead = at, self.ahead, None
-        self.seen.pop(stream, None)
-        self.seen[stream] = self.newest
         if confirmed in self.seen:  # its row counts as of now
             self.seen.pop(str(confirmed))
             self.seen[str(confirmed)] = at
+        self.seen.pop(stream, None)
+        self.seen[stream] = self.newest
         while len(self.seen) > self.most or self.newest - min(self.seen.values()) > self.span:
             self.seen.pop(next(iter(self.seen)))
         return list(self.seen)

@@ -75,7 +75,7 @@ def _backward_step(f: StickyFilter, dt: Floats) -> Callable[[Floats, slice], Flo
     if f.stay is not None:
         stays = (f.stay**dt)[:, None]
 
-        def step(message: Floats, rows: slice) -> Floats:
+        def stay_or_draw(message: Floats, rows: slice) -> Floats:
             drawn = message[:, 0] * prior[0]
             for k in range(1, K):
                 drawn += message[:, k] * prior[k]
@@ -83,17 +83,17 @@ def _backward_step(f: StickyFilter, dt: Floats) -> Callable[[Floats, slice], Flo
             moved: Floats = stay * message + (1 - stay) * drawn[:, None]
             return moved
 
-        return step
+        return stay_or_draw
     spans, codes = np.unique(dt, return_inverse=True)
     backward = np.array([f._transitions(span).T for span in spans.tolist()]).swapaxes(0, 1)
     if len(spans) > 1:
         backward = backward[:, codes]
 
-    def step(message: Floats, rows: slice) -> Floats:
+    def move(message: Floats, rows: slice) -> Floats:
         matrices = backward if len(spans) == 1 else backward[:, rows]
         moved: Floats = message[:, :1] * matrices[0]
         for k in range(1, K):
             moved += message[:, k, None] * matrices[k]
         return moved
 
-    return step
+    return move

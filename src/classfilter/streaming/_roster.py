@@ -127,6 +127,7 @@ class Roster:
         if first is not None:
             self.seen[first] = at
             self._move_to_end(self._ahead)  # or those behind it would stay as long as it does
+            self._move_to_end(stream)
         self._ahead = _NOBODY
         return at
 

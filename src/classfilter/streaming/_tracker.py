@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from threading import RLock
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._atomic import remove_drafts
 from .._channel import Channels, correct
 from .._public import public
 from .._typing import Array, Weights
@@ -349,21 +350,31 @@ class Tracker:
 
         Streams must be named by text, numbers, None, or tuples of them.
         """
+        remove_drafts(fspath(path))
+        _tracker_file.write(path, self._saved())
+
+    def _saved(self) -> _tracker_file.Saved:
         with self._lock:
             slots = list(self._slots.values())
-            saved = _tracker_file.Saved(
+            return _tracker_file.Saved(
                 self._fresh, self._sources.beta, self._channel, self._policy,
                 self._expire_after, self._max_streams, list(self._slots),
                 np.array(self._times)[slots], np.array(self._roster.seen)[slots],
                 self._bank._states[slots], {name: c.saved() for name, c in self._calls.items()},
                 self._roster.newest,
             )  # fmt: skip
-        _tracker_file.write(path, saved)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tracker:
         """Return the tracker that a file of `save` holds."""
-        saved = _tracker_file.read(path)
+        saved, _ = _tracker_file.read(path)
+        try:
+            return cls._restored(saved)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+
+    @classmethod
+    def _restored(cls, saved: _tracker_file.Saved) -> Tracker:
         tracker = cls(
             saved.filter, saved.beta, saved.channel, saved.policy,
             expire_after=saved.expire_after, max_streams=saved.max_streams,
