@@ -1,4 +1,4 @@
-"""kill -9 at random points: ``python tests/streaming/killed.py 200``.
+"""kill -9 at random points: ``python tests/killed.py 200``.
 
 Half of the points are in ``classfilter stream --state``, half in `Tracker.save`. After each, the
 file is read: it must have all that it had before, and what it has must be right to the bit. The
@@ -22,8 +22,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import classfilter as cf
 from classfilter.streaming._pipes import CHUNK
@@ -118,7 +116,8 @@ def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -
     rows = many_rows((points + 1) * LINES_BETWEEN, seed)
     lines = [as_line(row) for row in rows]
     whole = run(b"".join(lines), beta=BETA)[0]
-    state, got, sizes, wrong = folder / "state", {}, set(), 0
+    state, sizes, wrong = folder / "state", set(), 0
+    got: dict[int, bytes] = {}
     for point in range(points + 1):
         has = covered(state, rows)
         wrong += len(has - got.keys())  # ahead of the results
@@ -190,8 +189,7 @@ def kill_savers(points: int, folder: Path, seed: int) -> Kills:
             thread.start()
             kill(process, path, rng, said)
             thread.join(20)
-        if said:
-            acknowledged = max(acknowledged, int(said.rpartition(b"\n")[0].split()[-1]))
+        acknowledged = max(acknowledged, *map(int, said.split(b"\n")[:-1]), 0)
         tracker = cf.Tracker.load(path) if path.exists() else new_tracker()
         has = int(tracker.time("clock")) + 1 if len(tracker) else 0
         lost += max(0, acknowledged - has)

@@ -259,7 +259,6 @@ def test_numbers_do_not_change() -> None:
         ),
         ({"time": ["2024-13-01T00:00:00Z"] * 3}, "time in row 0 is '2024-13-01T00:00:00Z'"),
         ({"time": ["0", "1", "noon"]}, "time in row 2 is 'noon'"),
-        ({"time": ["0", "1", "2"]}, "time in row 0 is '0'; give a number"),
         ({"time": [True, False, True]}, "time in row 0 is True"),
         ({"time": [[0, 1, 2]]}, "time has 2 dimensions; it must have 1"),
         ({"time": [0, 1]}, "source has 3 rows, but time has 2"),

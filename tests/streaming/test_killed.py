@@ -1,8 +1,9 @@
-"""A few of the points of ``python tests/streaming/killed.py 200``."""
+"""A few of the points of ``python tests/killed.py 200``."""
 
 from pathlib import Path
 
 import pytest
+
 from killed import kill_savers, kill_streams
 
 

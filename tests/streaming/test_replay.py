@@ -111,8 +111,8 @@ def test_it_says_where_it_resumes_and_what_it_skips(tmp_path: Path) -> None:
         "earlier one"
     )
     assert ends == (
-        f"{state} had 2 lines already; they were skipped; 1 streams have no line after the time "
-        "that they have there: 'bob' (1.0); where that time is wrong, move the file away"
+        f"{state} had 2 lines already; they were skipped; no line came after the time there of "
+        "1 of its streams: 'bob' (1.0); where that time is wrong, move the file away"
     )
 
 
@@ -125,7 +125,7 @@ def test_a_time_far_in_the_future(tmp_path: Path) -> None:
     assert "line 3: time is 2.0, before 1000000000000.0, that of" in messages.getvalue()
     assert serve_here(later, state=state, errors=messages) == []
     assert "state had 2 lines already" in messages.getvalue()
-    assert "no line after the time that they have there: 'ann' (1000000000000.0)" in (
+    assert "no line came after the time there of 1 of its streams: 'ann' (1000000000000.0)" in (
         messages.getvalue()
     )
     whole = serve_here(at("ann", 1, 2, 3, 4))
@@ -162,7 +162,7 @@ def test_numbered_lines_are_skipped_by_their_numbers(tmp_path: Path) -> None:
     results = serve_here(numbered(*range(5), 3, 4), **options)
     assert f"{state} had 2 lines already; they were skipped\n" == messages.getvalue()
     results += serve_here(numbered(*range(2, 9)), **options)
-    assert f"{state}: 1 streams, lines up to number 4; it goes on after these" in (
+    assert f"{state}: 1 stream, lines up to number 4; it goes on after these" in (
         messages.getvalue()
     )
     results += serve_here(numbered(*range(9, 12)), **options)

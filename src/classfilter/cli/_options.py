@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -195,16 +196,35 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-def about(path: Path, error: Exception) -> str:
+_BOLD = ("\x1b[1m", "\x1b[0m")
+
+
+def printable(text: str) -> str:
+    """Return text that cannot control a terminal, but for bold: names may come from anyone."""
+    shown = (c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    text = "".join(shown)
+    for code in _BOLD:
+        text = text.replace(repr(code)[1:-1], code)
+    return text
+
+
+def end(message: str, code: int = 1) -> NoReturn:
+    """Print the reason in one line, and exit."""
+    sys.stderr.write(f"classfilter: {printable(' '.join(message.split()))}\n")
+    sys.exit(code)
+
+
+def about(path: Path | None, error: Exception) -> str:
     """Return an error's message in words of the command line, with the file's name before it."""
     text = str(error)
     for in_python, as_option in _OPTIONS:
         text = re.sub(in_python, as_option, text)
-    return text if str(path) in text else f"{path}: {text}"
+    return text if path is None or str(path) in text else f"{path}: {text}"
 
 
 _OPTIONS = (
     (r"sort=True", "--sort"),
+    (r"^zone is", "--zone is"),
     (r'scores="(\w+)"', r"--scores \1"),
     (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
     (r"classes=\[\.\.\.\]", "--classes NAMES"),

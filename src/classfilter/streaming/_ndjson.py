@@ -175,7 +175,7 @@ def _report(live: LineFilter, state: Path | None, log: TextIO) -> None:
     if behind:
         times = [f"{name!r} ({streams.tracker.time(name)!r})" for name in behind[:3]]
         text += (
-            f"; {len(behind):,} streams have no line after the time that they have there: "
+            f"; no line came after the time there of {len(behind):,} of its streams: "
             f"{', '.join(times)}{', ...' * (len(behind) > 3)}; where that time is wrong, move the "
             "file away"
         )

@@ -224,10 +224,10 @@ class LiveStreams:
         """Return what a file has, and where its lines go on."""
         count, times = len(self.tracker), self.tracker._times
         if self.line >= 0:
-            return f"{count:,} streams, lines up to number {self.line}; it goes on after these"
+            return f"{_streams(count)}, lines up to number {self.line}; it goes on after these"
         newest = max((times[slot] for slot in self.tracker._slots.values()), default=math.nan)
         return (
-            f"{count:,} streams, times up to {newest!r}; give the lines after those it has, or "
+            f"{_streams(count)}, times up to {newest!r}; give the lines after those it has, or "
             "from any earlier one"
         )
 
@@ -237,6 +237,10 @@ class LiveStreams:
         return [
             name for name, slot in slots if slot < len(self._replaying) and self._replaying[slot]
         ]
+
+
+def _streams(count: int) -> str:
+    return "1 stream" if count == 1 else f"{count:,} streams"
 
 
 def resume(
