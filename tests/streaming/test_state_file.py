@@ -144,6 +144,10 @@ def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.Monk
     assert streams.wait() == SHARE * 0.5
 
 
+def packed(text: str) -> Any:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
 CRAFTED: list[tuple[dict[str, Any], str]] = [
     ({"version": 7}, "has version 7 of the format, but this reads version 1"),
     ({"version": "x"}, "is damaged"),
@@ -157,10 +161,11 @@ CRAFTED: list[tuple[dict[str, Any], str]] = [
     ({"more": "[]"}, "is damaged"),
     ({"more": "{"}, "is damaged"),
     ({"more": '{"beta": 9, "calls": 3}'}, "is damaged"),
-    ({"streams": "[" * 100_000 + "]" * 100_000}, "is damaged"),
-    ({"streams": '["a", "b"]'}, "is damaged"),
-    ({"streams": "7"}, "is damaged"),
-    ({"streams": '[{"a": 1}]'}, "is damaged"),
+    ({"streams": packed("[" * 100_000 + "]" * 100_000)}, "is damaged"),
+    ({"streams": packed('["a", "b"]')}, "is damaged"),
+    ({"streams": packed("7")}, "is damaged"),
+    ({"streams": packed('[{"a": 1}]')}, "is damaged"),
+    ({"streams": '["a"]'}, "is damaged"),
     ({"times": [[0.0]]}, "is damaged"),
     ({"times": [np.nan]}, "is damaged"),
     ({"times": ["0"]}, "is damaged"),

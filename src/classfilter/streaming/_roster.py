@@ -81,10 +81,10 @@ class Roster:
                 f"stream is {stream!r}, which equals nothing, not even itself; give it a name"
             )
         if not self._free:
-            count = max(SPARE, len(self._bank) // 2)
+            count = max(SPARE, len(self._bank) // 8)
             self._free += reversed(self._bank.add(count))
-            self.times.extend([0.0] * count)
-            self.seen.extend([0.0] * count)
+            self.times.frombytes(bytes(8 * count))
+            self.seen.frombytes(bytes(8 * count))
         return self._free.pop()
 
     def release(self, slots: Iterable[int]) -> None:
@@ -157,6 +157,6 @@ class Roster:
         """Take all streams of a file, in the order in which they go."""
         self._bank._replace_states(states)
         self.slots.update((name, slot) for slot, name in enumerate(names))
-        self.times.extend(times.tolist())
-        self.seen.extend(seen.tolist())
+        self.times.frombytes(times.tobytes())
+        self.seen.frombytes(seen.tobytes())
         self.newest = max(self.seen, default=-math.inf)

@@ -137,7 +137,7 @@ class LiveStreams:
             return
         if slot >= len(self._tie):
             more = len(self.tracker._times) - len(self._tie)
-            self._tie.extend([0] * more)
+            self._tie.frombytes(bytes(4 * more))
             self._replaying.extend(bytes(more))
         if at_last:
             self._more_ties.setdefault(name, []).append(tie)

@@ -16,6 +16,7 @@ from .._settings import from_builtin, to_builtin, to_toml
 from .._typing import Array, Floats
 
 VERSION = 1
+NAMES_AT_ONCE = 4096
 _KEYS = ("version", "settings", "more", "streams", "times", "seen", "states")
 
 
@@ -55,7 +56,6 @@ class Saved(NamedTuple):
 
 def write(path: str | PathLike[str], saved: Saved, more: Mapping[str, Any] | None = None) -> None:
     """Write a file, with more arrays; it appears complete or not at all."""
-    names = [_as_json(name) for name in saved.names]
     named = saved.beta if hasattr(saved.beta, "items") else None
     calls = [[_as_json(name), to_builtin(values)] for name, values in saved.calls.items()]
     rest = {
@@ -71,7 +71,7 @@ def write(path: str | PathLike[str], saved: Saved, more: Mapping[str, Any] | Non
             version=VERSION,
             settings=to_toml(saved.filter, named, saved.channel, saved.policy),
             more=json.dumps(rest),
-            streams=json.dumps(names),
+            streams=_packed(saved.names),
             times=saved.times,
             seen=saved.seen,
             states=saved.states,
@@ -103,7 +103,7 @@ def read(
 def _saved(content: dict[str, Array]) -> Saved:
     settings = config.parse(str(content["settings"]))
     more = json.loads(str(content["more"]))
-    names = [_from_json(name) for name in json.loads(str(content["streams"]))]
+    names = _unpacked(content["streams"])
     times, seen, states = content["times"], content["seen"], content["states"]
     if len(set(names)) < len(names):
         raise ValueError("a stream is there twice")
@@ -125,6 +125,19 @@ def _saved(content: dict[str, Array]) -> Saved:
         settings.filter, beta, settings.channel, settings.policy, more["expire_after"],
         more["max_streams"], names, times, seen, states, calls, newest,
     )  # fmt: skip
+
+
+def _packed(names: list[Any]) -> Array:
+    """Return names as JSON, in bytes; block by block, since JSON takes much memory meanwhile."""
+    blocks = (names[i : i + NAMES_AT_ONCE] for i in range(0, len(names), NAMES_AT_ONCE))
+    texts = [json.dumps([_as_json(name) for name in block])[1:-1].encode() for block in blocks]
+    return np.frombuffer(b"[%b]" % b",".join(texts), np.uint8)
+
+
+def _unpacked(text: Array) -> list[Any]:
+    if text.dtype != np.uint8:
+        raise ValueError("the names of its streams are no text")
+    return [_from_json(name) for name in json.loads(text.tobytes())]
 
 
 def _as_json(name: Any) -> Any:
