@@ -54,6 +54,8 @@ def class_names(classes: Classes) -> tuple[Any, ...]:
     """Return the classes as a tuple: the names, or 0 to K - 1 for a count."""
     if isinstance(classes, (str, bytes)):
         raise TypeError(f"classes is the text {classes!r}; give a list of names, or their number")
+    if isinstance(classes, np.ndarray):
+        classes = classes.tolist()
     names = tuple(classes) if isinstance(classes, Iterable) else tuple(range(int(classes)))
     if len(names) < 2:
         raise ValueError(f"classes is {classes!r}; at least two are needed")

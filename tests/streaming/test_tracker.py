@@ -149,3 +149,14 @@ def test_one_stream_of_many_in_the_core(make: Callable[[], Any]) -> None:
         f._update_stream(states, 3, GOOD[3], 1.0, 1.0)
     with pytest.raises(TypeError, match="takes states, stream, probs, beta and dt"):
         f._update_stream(states.tolist(), 1, GOOD[3], 1.0, 1.0)
+
+
+def test_reading_a_stream_makes_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With transitions, it would take milliseconds."""
+    tracker = cf.Tracker(cf.StickyFilter(CLASSES, transitions=np.eye(3) * 0.7 + 0.1))
+    estimate = tracker.update("a", 0.0, None, [0.2, 0.7, 0.1])
+    tracker.update("b", 0.0, None, [0.8, 0.1, 0.1])
+    monkeypatch.delattr(cf.StickyFilter, "__init__")
+    np.testing.assert_array_equal(tracker.probs("a"), estimate)
+    assert [tracker.label(name) for name in "ab"] == ["sit", "walk"]
+    assert tracker.filter("a").label == "sit"

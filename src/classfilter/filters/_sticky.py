@@ -118,19 +118,35 @@ class StickyFilter(BaseFilter, _core.Sticky):
             )
         self._options |= {"prior": prior, "floor": floor, "dtype": self._dtype}
         try:
-            super().__init__(
-                prior=prior,
-                stay=1.0 if self._stay is None else self._stay,
-                rates=rates,
-                floor=floor,
-                single=self._dtype == np.float32,
-            )
+            self._start(rates)
         except ValueError as error:
             raise settings_error(error, self._options) from None
         if rates is not None:
             self._require_close(matrix, interval)
             if self._dtype == np.float64:
                 self._use_modes(rates)
+
+    def copy(self) -> StickyFilter:
+        """Return an independent filter with the same settings, in the same state."""
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        # What was found from the transitions takes milliseconds to find again.
+        new._start(self._rates)
+        if self._modes is not None:
+            new._set_modes(np.vstack(self._modes), self._modes.pairs)
+        new.state = self.state
+        return new
+
+    def _start(self, rates: Array | None) -> None:
+        """Let the core take the options."""
+        self._rates = rates
+        super().__init__(
+            prior=self._options["prior"],
+            stay=1.0 if self._stay is None else self._stay,
+            rates=rates,
+            floor=self._options["floor"],
+            single=self._dtype == np.float32,
+        )
 
     def _positive(self, prior: Array) -> Array:
         """Return the stationary distribution, if every class has a share of it."""

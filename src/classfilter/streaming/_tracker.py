@@ -19,6 +19,7 @@ from .._validation import label_row, row_weights
 from ..filters._bank import Bank
 from ..filters._base import Filter
 from ..filters._chain import FilterChain, is_chain, unpack
+from ..filters._stream_runner import unpack_state
 from ..policy import Policy
 from . import _tracker_file
 from ._roster import Roster
@@ -99,6 +100,7 @@ class Tracker:
         self._slots, self._times = self._roster.slots, self._roster.times
         self._drops = self._roster.drops
         self._update_stream = update_stream_of(self._fresh.copy())
+        self._reader = self._fresh.copy()
         self._calls: dict[Hashable, Calls] = {}
 
     @property
@@ -302,11 +304,19 @@ class Tracker:
 
     def probs(self, stream: Hashable) -> Array:
         """Return the last estimate of a stream, (K,)."""
-        return self.filter(stream).probs
+        with self._lock:
+            return self._in_state(stream).probs
 
     def label(self, stream: Hashable) -> Any:
         """Return the most probable class of a stream."""
-        return self.filter(stream).label
+        with self._lock:
+            return self._in_state(stream).label
+
+    def _in_state(self, stream: Hashable) -> Filter:
+        """Return a filter in the state of a stream, which the next call changes."""
+        state = self._bank._states[self._roster.slot(stream)].copy()
+        self._reader.state = unpack_state(self._reader, state)
+        return self._reader
 
     def time(self, stream: Hashable) -> float:
         """Return the time of a stream's last row."""
