@@ -7,6 +7,7 @@ by the next twelve. Processor time, the least of three runs.
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -52,17 +53,14 @@ def main(rows: int = 200_000) -> None:
             df.write_parquet(path)
             for name, f in filters.items():
                 work: dict[str, Callable[[], Any]] = {
-                    "smooth_table": lambda f=f: cf.smooth_table(df, f, 0.5),
-                    f"smooth_table, lag {LAG}": lambda f=f: cf.smooth_table(df, f, 0.5, lag=LAG),
-                    f"filter_file, lag {LAG}": lambda f=f: cf.filter_file(
-                        path, out, f, 0.5, lag=LAG
-                    ),
+                    "smooth_table": partial(cf.smooth_table, df, f, 0.5),
+                    f"smooth_table, lag {LAG}": partial(cf.smooth_table, df, f, 0.5, lag=LAG),
+                    f"filter_file, lag {LAG}": partial(cf.filter_file, path, out, f, 0.5, lag=LAG),
                 }
                 for what, run in work.items():
                     rate = rows / least(run)
-                    print(
-                        f"  {streams:>6,} streams, {name:12} {what:22} {rate:>10,.0f}", flush=True
-                    )
+                    place = f"{streams:,} streams, {name}"
+                    print(f"  {place:28} {what:22} {rate:>10,.0f}", flush=True)
 
 
 if __name__ == "__main__":
