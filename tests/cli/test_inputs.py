@@ -169,7 +169,25 @@ def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert zones == ["UTC", "Europe/Berlin", None, "Europe/Berlin"]
     code, _, err = run("plot", "day.csv", "-o", "day.svg", "--zone", "Mars")
     assert code == 1
-    assert err.startswith("classfilter: day.csv: --zone is 'Mars'; it must be a time zone such as")
+    assert err.startswith("classfilter: --zone is 'Mars'; it must be a time zone such as")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gamma", "1.5"], "--gamma is 1.5; it must lie in [0, 1]"),
+        (["--floor", "2"], "--floor is 2.0; it must lie in [1e-30, 1)"),
+        (["--half-life", "0s"], "--half-life is 0.0; it must be positive and finite"),
+        (["--columns", "tme=ts"], "--columns names 'tme'; it must be one of time, stream, source"),
+        (["--columns", "time=ts"], "--columns has 'ts' for time, which the table does not have"),
+    ],
+)
+def test_options_are_named_as_they_were_typed(run: Run, options: list[str], message: str) -> None:
+    cf.write_table(pl.DataFrame(DAY | {"time": [0.0, 1.0, 2.0]}).drop("ts"), "day.csv")
+    more = [] if "--columns" in options else ["--columns", "p_a=walk", "--columns", "p_b=sit %"]
+    code, _, err = run("filter", "day.csv", "-o", "out.csv", *options, *more, "--classes", "a,b")
+    assert (code, err.partition("; ")[0]) == (1, f"classfilter: {message.partition('; ')[0]}")
+    assert message in err
 
 
 @pytest.mark.parametrize("command", ["plot", "tune", "compare"])

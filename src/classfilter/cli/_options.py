@@ -172,7 +172,11 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_format(*settings: Settings, **arguments: Any) -> None:
         how = {name: arguments.pop(name) for name in ("classes", "columns", "scores")}
-        command(*settings, form=TableFormat.of(**how), **arguments)
+        try:
+            form = TableFormat.of(**how)
+        except ValueError as error:
+            raise ValueError(about(None, error)) from error
+        command(*settings, form=form, **arguments)
 
     decorated: Callable[..., None] = with_format
     for option in (
@@ -219,12 +223,16 @@ def about(path: Path | None, error: Exception) -> str:
     text = str(error)
     for in_python, as_option in _OPTIONS:
         text = re.sub(in_python, as_option, text)
-    return text if path is None or str(path) in text else f"{path}: {text}"
+    about_option = path is None or text.startswith("--")
+    return text if about_option or str(path) in text else f"{path}: {text}"
 
 
 _OPTIONS = (
     (r"sort=True", "--sort"),
-    (r"^zone is", "--zone is"),
+    (r"^(gamma|floor|zone) is", r"--\1 is"),
+    (r"^half_life is", "--half-life is"),
+    (r"^columns (names|has)", r"--columns \1"),
+    (r'such as \{"time": "ts"\}', "such as time=ts"),
     (r'scores="(\w+)"', r"--scores \1"),
     (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
     (r"classes=\[\.\.\.\]", "--classes NAMES"),
