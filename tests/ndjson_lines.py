@@ -10,10 +10,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, NamedTuple
 
 from classfilter import Channel, DirichletFilter, Recording
+from classfilter.streaming import _state_file
 from classfilter.streaming._ndjson import serve
 from streams import random_stream
 
@@ -35,11 +37,14 @@ try:
         arguments.get("beta", 1.0),
         state=Path(state) if state else None,
         every=arguments["every"],
+        **arguments.get("more", {}),
     )
 except ValueError as error:
     sys.exit(f"ValueError: {error}")
 except BrokenPipeError:
     sys.exit(3)
+except _pipes.ReaderBlocked:
+    sys.exit(4)
 print(json.dumps(served), file=sys.stderr)
 """
 CLASSES = ("walk", "sit", "sleep")
@@ -82,6 +87,29 @@ def serve_here(
         serve(make_filter, source=source.fileno(), sink=sink.fileno(), **arguments)
         sink.seek(0)
         return sink.readlines()
+
+
+class SavedStream(NamedTuple):
+    """A stream in a file of states."""
+
+    id: Any
+    time: float
+    ties: list[int]
+
+
+def saved_streams(state: Path) -> list[SavedStream]:
+    """Return the streams of a file of states."""
+    saved, lines = _state_file.read(state)
+    ties = [[tie] for tie in lines.ties.tolist()]
+    for slot, tie in zip(lines.tie_slots.tolist(), lines.more_ties.tolist(), strict=True):
+        ties[slot].append(tie)
+    return [SavedStream(*s) for s in zip(saved.names, saved.times.tolist(), ties, strict=True)]
+
+
+def counts(messages: str) -> list[Any]:
+    """Return what a process says at its end: the fields of `Served`."""
+    fields: list[Any] = json.loads(messages.splitlines()[-1])
+    return fields
 
 
 def read_line(fd: int, seconds: float = 20.0) -> bytes:

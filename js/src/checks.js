@@ -159,9 +159,14 @@ export function takeNumbers(name, values, rows, type) {
   return { values: array, stride: 1 };
 }
 
-/** Settings and states that the core refuses. */
-export function settingsError(status) {
-  return new RangeError(message(status).replaceAll("max_concentration", "maxConcentration"));
+/** Settings and states that the core refuses; of an option among `options`, with its value. */
+export function settingsError(status, options = {}) {
+  const text = message(status).replaceAll("max_concentration", "maxConcentration");
+  const [, what, rest] = /^(each alpha|each entry of prior|\w+) (must .*)$/.exec(text) ?? [];
+  if (what?.startsWith("each ") && options.prior) {
+    return new RangeError(`prior is [${Array.from(options.prior, float).join(", ")}]; each entry ${rest}`);
+  }
+  return new RangeError(options[what] === undefined ? text : `${what} is ${float(options[what])}; it ${rest}`);
 }
 
 /** The error of an update that failed; `row` is undefined for a single one. */

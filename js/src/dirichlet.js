@@ -2,7 +2,7 @@
 import { Block, borrow, core, numbers } from "./core.js";
 import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } from "./checks.js";
 import { Filter, argmax } from "./filter.js";
-import { repr } from "./text.js";
+import { float, repr } from "./text.js";
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
@@ -47,7 +47,8 @@ export class DirichletFilter extends Filter {
     const status = core[`dirichlet_prepare_${suffix}`](
       block, K, priorAt, gamma, floor, anchor, maxConcentration, estimate === "mean", tolerance, bounded,
     );
-    if (status !== 0) throw settingsError(status);
+    if (status !== 0) throw settingsError(status, { gamma, floor, anchor, maxConcentration, tolerance, prior });
+    if (priorWeight > 1e9) throw new RangeError(`priorWeight is ${float(priorWeight)}; it must lie in [0, 1e9]`);
     const scratch = core[`dirichlet_scratch_${suffix}`](K);
     super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior]);
     this.#options = {

@@ -34,7 +34,7 @@ export class StickyFilter extends Filter {
     numbers(type, priorAt, K).set(prior);
     numbers(type, ratesAt, rates.length).set(rates);
     const status = core[`sticky_prepare_${suffix}`](block, K, priorAt, stay, hasRates ? ratesAt : 0, floor);
-    if (status !== 0) throw settingsError(status);
+    if (status !== 0) throw settingsError(status, { stay, floor, prior });
     if (modes !== null) {
       numbers(type, modesAt, modes.length).set(modes);
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `path` once it is complete, and only then."""
+def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Open a new file that takes the place of `path` once it is complete, and only then.
+
+    It has the mode of the file that it replaces; without one, a private file can be read by its
+    owner only.
+    """
     path = Path(path).resolve()
-    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    draft = path
     try:
-        with draft.open("xb") as file:
+        draft, file = _open_draft(path, 0o600 if private else 0o666)
+        with file:
+            with suppress(OSError):
+                draft.chmod(stat.S_IMODE(path.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -25,4 +39,43 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
     finally:
-        draft.unlink(missing_ok=True)
+        if draft != path:
+            draft.unlink(missing_ok=True)
+
+
+def remove_drafts(path: str | Path) -> None:
+    """Remove what processes that were killed while they wrote `path` have left behind."""
+    path = Path(path).resolve()
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
+        with suppress(OSError), draft.open("rb") as file:
+            if try_lock(file.fileno()):  # nobody writes it
+                draft.unlink()
+
+
+def try_lock(fd: int) -> bool | None:
+    """Lock a file until it is closed; False if another one has it, None where nothing can."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (OSError, AttributeError):
+        return None
+    return True
+
+
+def _open_draft(path: Path, mode: int) -> tuple[Path, BinaryIO]:
+    """Open a new file beside `path`, locked, so that `remove_drafts` leaves it alone."""
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)
+
+    while True:
+        draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+        try:
+            file = open(draft, "xb", opener=opener)  # noqa: SIM115
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        # It may have been removed before it was locked.
+        if try_lock(file.fileno()) is not False and os.fstat(file.fileno()).st_nlink:
+            return draft, file
+        file.close()

@@ -54,6 +54,8 @@ def class_names(classes: Classes) -> tuple[Any, ...]:
     """Return the classes as a tuple: the names, or 0 to K - 1 for a count."""
     if isinstance(classes, (str, bytes)):
         raise TypeError(f"classes is the text {classes!r}; give a list of names, or their number")
+    if isinstance(classes, np.ndarray):
+        classes = classes.tolist()
     names = tuple(classes) if isinstance(classes, Iterable) else tuple(range(int(classes)))
     if len(names) < 2:
         raise ValueError(f"classes is {classes!r}; at least two are needed")
@@ -272,7 +274,7 @@ def _known_labels(classes: tuple[str, ...]) -> str:
     return f"the classes are {list(classes)}: {remedy}"
 
 
-def label_row(label: Any, classes: tuple[str, ...]) -> Floats:
+def label_row(label: Any, classes: tuple[str, ...], what: str = "it") -> Floats:
     """Return one label, a name or an index, as a one-hot row (K,); all NaN where it is missing.
 
     Examples
@@ -284,7 +286,7 @@ def label_row(label: Any, classes: tuple[str, ...]) -> Floats:
         row: Floats = one_hot(class_indices([label], classes), len(classes))[0]
         return row
     except RowError as error:
-        raise ValueError(f"it{error.rest}") from None
+        raise ValueError(f"{what}{error.rest}") from None
 
 
 def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002

@@ -31,7 +31,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ._channel import Channel
 from ._settings import save
@@ -39,6 +39,7 @@ from ._typing import NUMBER
 from ._validation import check_weight
 from .filters._base import Filter
 from .filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
+from .filters._chain import FilterChain, is_chain
 from .filters._dirichlet import DirichletFilter
 from .filters._sticky import StickyFilter
 from .policy import Adaptive, Periodic, Policy
@@ -84,6 +85,22 @@ class Config(NamedTuple):
     beta: dict[str, float]
     channel: dict[str, Channel]
     policy: Policy | None = None
+
+    @classmethod
+    def of(cls, filter: Filter | FilterChain | Config) -> Config:  # noqa: A002
+        """Return a filter, alone or with what a `Tuned` adds, as the content of a file.
+
+        Examples
+        --------
+        >>> Config.of(DirichletFilter(2)).beta
+        {}
+        """
+        if isinstance(filter, Config):
+            return filter
+        if not is_chain(filter):
+            return cls(cast(Filter, filter), {}, {})
+        channel = {name: c for name, c in filter.channel.items() if c is not None}
+        return cls(filter.filter(), dict(filter.beta), channel, filter.policy)
 
 
 def read(path: str | Path) -> Config:

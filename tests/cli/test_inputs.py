@@ -138,3 +138,74 @@ def test_usage(options: list[str], message: str, run: Run) -> None:
     code, _, err = run("filter", "day.csv", "-o", "out.csv", *options)
     assert code == 2
     assert message in " ".join(err.replace(os.linesep, " ").split())
+
+
+def test_stream_with_columns_and_scores() -> None:
+    lines = '{"ts": 0, "walk": 90, "sit %": 10, "p_value": "?"}\n'
+    options = [*RENAMED, "--scores", "percent", "--classes", "walk,sit", "--half-life", "60s"]
+    command = [sys.executable, "-m", "classfilter", "stream", *options]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    f = cf.DirichletFilter(["walk", "sit"], half_life=60.0)
+    assert f'"f_walk":{float(f.update([0.9, 0.1], dt=0.0)[0])!r},' in done.stdout
+
+
+def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dates are drawn as such, in UTC without --zone; numbers only with it."""
+    from classfilter import plot
+
+    zones, draw = [], plot.overview
+
+    def overview(*arguments: object, zone: object, **more: object) -> object:
+        zones.append(zone)
+        return draw(*arguments, zone=zone, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plot, "overview", overview)
+    times = ["2024-05-01T08:00:00", "2024-05-01T08:00:05", "2024-05-01T08:00:10"]
+    for time in (times, [0, 5, 10]):
+        df = pl.DataFrame({"time": time, "p_walk": [0.9, 0.4, 0.6], "p_sit": [0.1, 0.6, 0.4]})
+        cf.write_table(df, "day.csv")
+        for zone in ([], ["--zone", "Europe/Berlin"]):
+            assert run("plot", "day.csv", "-o", "day.svg", *zone)[0] == 0
+    assert zones == ["UTC", "Europe/Berlin", None, "Europe/Berlin"]
+    code, _, err = run("plot", "day.csv", "-o", "day.svg", "--zone", "Mars")
+    assert code == 1
+    assert err.startswith("classfilter: --zone is 'Mars'; it must be a time zone such as")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--gamma", "1.5"], "--gamma is 1.5; it must lie in [0, 1]"),
+        (["--floor", "2"], "--floor is 2.0; it must lie in [1e-30, 1)"),
+        (["--half-life", "0s"], "--half-life is 0.0; it must be positive and finite"),
+        (["--columns", "tme=ts"], "--columns names 'tme'; it must be one of time, stream, source"),
+        (["--columns", "time=ts"], "--columns has 'ts' for time, which the table does not have"),
+    ],
+)
+def test_options_are_named_as_they_were_typed(run: Run, options: list[str], message: str) -> None:
+    cf.write_table(pl.DataFrame(DAY | {"time": [0.0, 1.0, 2.0]}).drop("ts"), "day.csv")
+    more = [] if "--columns" in options else ["--columns", "p_a=walk", "--columns", "p_b=sit %"]
+    code, _, err = run("filter", "day.csv", "-o", "out.csv", *options, *more, "--classes", "a,b")
+    assert (code, err.partition("; ")[0]) == (1, f"classfilter: {message.partition('; ')[0]}")
+    assert message in err
+
+
+@pytest.mark.parametrize("command", ["plot", "tune", "compare"])
+def test_names_cannot_control_the_terminal(run: Run, command: str) -> None:
+    evil = "\x1b[2J\x9b31m\u202e"
+    df = pl.DataFrame(
+        {
+            "time": [0.0, 1.0] * 2,
+            "stream": [evil] * 2 + ["b"] * 2,
+            "source": [evil, "weak"] * 2,
+            f"p_{evil}": [0.5] * 4,
+            "p_b": [0.5] * 4,
+        }
+    )
+    cf.write_table(df, "day.parquet")
+    options = ["-o", "out.png"] if command == "plot" else []
+    options = ["-o", "out.toml"] if command == "tune" else options
+    _, out, err = run(command, "day.parquet", *options)
+    shown = out + err
+    assert "\\x1b[2J\\x9b31m\\u202e" in shown
+    assert not {"\x1b", "\x9b", "\u202e"} & set(shown)

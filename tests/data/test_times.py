@@ -36,6 +36,7 @@ SECONDS = [START, START + 1, START + 3]
         ([timedelta(seconds=s) for s in (0, 1.5, DAY)], [0, 1.5, DAY]),
         (["0 days 00:00:00", "0 days 00:00:01.500000", "1 days 00:00:00"], [0, 1.5, DAY]),
         (["PT0S", "PT1.5S", "P1D"], [0, 1.5, DAY]),
+        (["0", " 1.5", "2e3 "], [0, 1.5, 2000]),
         (["-1 days +23:59:59", "PT1H", "P1DT2H3M4S"], [-1, 3600, DAY + 7384]),
     ],
 )

@@ -222,7 +222,7 @@ def test_names_are_valid_in_c(tmp_path: Path) -> None:
         ),
         (
             Config(cf.DirichletFilter(2, max_concentration=1e9), {}, {}),
-            "max_concentration must lie between",
+            "max_concentration is 1000000000.0; it must lie between",
         ),
     ],
 )

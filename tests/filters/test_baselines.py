@@ -112,8 +112,9 @@ def test_rows_are_normalised(kind: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cf.MeanFilter(3, 0), "window is 0; it must be a whole number, 1 to 1000000"),
-        (lambda: cf.VoteFilter(3, 10**10), "window is 10000000000; it must be a whole number, 1 "),
+        (lambda: cf.MeanFilter(3, 0), "window is 0; it must be a whole number of rows, from 1 to"),
+        (lambda: cf.VoteFilter(3, 10**30), "window is 1000"),
+        (lambda: cf.MeanFilter(3, "x"), "window is 'x'"),  # type: ignore[arg-type]
         (lambda: cf.MeanFilter(3, 2.5), "window is 2.5"),  # type: ignore[arg-type]
         (lambda: cf.VoteFilter(3, True), "window is True"),
         (lambda: cf.EmaFilter(3, 1.5), r"gamma is 1.5; it must lie in \[0, 1\]"),

@@ -10,7 +10,7 @@ import click
 from .._atomic import atomic_write
 from ..config import read
 from ..data._files import read_table
-from ._options import FILE, about
+from ._options import FILE, about, printable
 
 
 @click.command(
@@ -63,5 +63,5 @@ def verify(table: Path, config: Path) -> None:
         verdict = run(read_table(table), settings)
     except ValueError as error:
         raise ValueError(about(table, error)) from error
-    click.echo(f"{table}: {verdict}")
+    click.echo(printable(f"{table}: {verdict}"))
     sys.exit(0 if verdict.row is None else 1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -171,7 +172,11 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_format(*settings: Settings, **arguments: Any) -> None:
         how = {name: arguments.pop(name) for name in ("classes", "columns", "scores")}
-        command(*settings, form=TableFormat.of(**how), **arguments)
+        try:
+            form = TableFormat.of(**how)
+        except ValueError as error:
+            raise ValueError(about(None, error)) from error
+        command(*settings, form=form, **arguments)
 
     decorated: Callable[..., None] = with_format
     for option in (
@@ -195,16 +200,39 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-def about(path: Path, error: Exception) -> str:
+_BOLD = ("\x1b[1m", "\x1b[0m")
+
+
+def printable(text: str) -> str:
+    """Return text that cannot control a terminal, but for bold: names may come from anyone."""
+    shown = (c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    text = "".join(shown)
+    for code in _BOLD:
+        text = text.replace(repr(code)[1:-1], code)
+    return text
+
+
+def end(message: str, code: int = 1) -> NoReturn:
+    """Print the reason in one line, and exit."""
+    sys.stderr.write(f"classfilter: {printable(' '.join(message.split()))}\n")
+    sys.exit(code)
+
+
+def about(path: Path | None, error: Exception) -> str:
     """Return an error's message in words of the command line, with the file's name before it."""
     text = str(error)
     for in_python, as_option in _OPTIONS:
         text = re.sub(in_python, as_option, text)
-    return text if str(path) in text else f"{path}: {text}"
+    about_option = path is None or text.startswith("--")
+    return text if about_option or str(path) in text else f"{path}: {text}"
 
 
 _OPTIONS = (
     (r"sort=True", "--sort"),
+    (r"^(gamma|floor|zone) is", r"--\1 is"),
+    (r"^half_life is", "--half-life is"),
+    (r"^columns (names|has)", r"--columns \1"),
+    (r'such as \{"time": "ts"\}', "such as time=ts"),
     (r'scores="(\w+)"', r"--scores \1"),
     (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
     (r"classes=\[\.\.\.\]", "--classes NAMES"),

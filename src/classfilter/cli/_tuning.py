@@ -17,7 +17,7 @@ from .._atomic import atomic_write
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording, recordings
-from ._options import FILE, PICTURES, TABLE, about, table_options
+from ._options import FILE, PICTURES, TABLE, about, printable, table_options
 
 REFERENCE = click.option(
     "--reference", help="The best source; by default the one observed least often."
@@ -81,7 +81,7 @@ def tune(
             progress=progress,
         )
     if tuned.criterion != "nothing":  # then the warning says it all
-        click.echo(tuned.explanation)
+        click.echo(printable(tuned.explanation))
     tuned.save(out)
 
 
@@ -117,7 +117,8 @@ def compare(
     with _work_on(table, form, sort, quiet) as (streams, progress):
         result = run(streams, reference, progress=progress)
     bold = sys.stdout.isatty()
-    click.echo(result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result))
+    text = result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result)
+    click.echo(printable(text))
     _write(out, lambda: comparison(result), result.to_table)
 
 
@@ -164,7 +165,7 @@ def policy(
     tuned = None if config is None else Tuned.load(config)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         curve = policy_curve(streams, tuned, strong=strong, gaps=gaps or GAPS, progress=progress)
-    click.echo(str(curve))
+    click.echo(printable(str(curve)))
     _write(out, lambda: draw(curve), curve.to_table)
 
 
@@ -244,7 +245,7 @@ def _work_on(
     except ValueError as error:
         raise ValueError(about(table, error)) from error
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        click.echo(f"classfilter: {message}", err=True)
+        click.echo(printable(f"classfilter: {message}"), err=True)
 
 
 @contextmanager

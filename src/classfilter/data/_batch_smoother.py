@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy as np
 from .._channel import Channels
 from .._typing import Array, Ints, Weights
 from ..filters._lag_smoother import LagSmoother
-from ..filters._smoothing import Smoother, smooth
+from ..filters._smoothing import Smoother, smooth_streams
+from ..filters._sticky import StickyFilter
+from ..filters._sticky_lag_smoother import Block, StickyLagSmoother
 from ._batch_filter import in_table_order, observations
 from ._frames import Rows
 from ._timestamps import group_and_sort
@@ -30,17 +32,10 @@ def smooth_rows(
     """Smooth every stream of a table separately, (T, K), in the table's order."""
     order, dt = group_and_sort(rows.time, rows.stream.codes, sort)
     probs, weights = observations(fresh, rows, beta, channel)
-    smoothed = np.empty(probs.shape, fresh.dtype)
-    for span in _spans(rows):
-        i = order[span]
-        smoothed[i] = smooth(fresh, probs[i], weights[i], dt[span], lag=lag)
-    return in_table_order(fresh, rows.classes, smoothed)
-
-
-def _spans(rows: Rows) -> list[slice]:
-    """Return where each stream is, with the rows grouped by stream."""
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
-    return [slice(end - n, end) for n, end in zip(counts, np.cumsum(counts), strict=True)]
+    smoothed = np.empty(probs.shape, fresh.dtype)
+    smoothed[order] = smooth_streams(fresh, probs[order], weights[order], dt, counts, lag)
+    return in_table_order(fresh, rows.classes, smoothed)
 
 
 class BatchSmoother:
@@ -68,42 +63,64 @@ class BatchSmoother:
     ) -> None:
         self._fresh, self._beta, self._channel, self._lag = filter, beta, channel, lag
         self._left = dict(counts)
-        self._streams: dict[Any, _Stream] = {}
+        self._many = StickyLagSmoother(filter, lag) if isinstance(filter, StickyFilter) else None
+        self._number: dict[Any, int] = {}
+        self._time = np.empty(0)
+        self._streams: dict[int, LagSmoother] = {}
+        self._held: dict[int, Ints] = {}
         self._tables: deque[_Table] = deque()
         self._rows = 0
 
     def push(self, rows: Rows) -> list[Array]:
         """Take a table; return the results of the tables that are complete now, in order."""
         names = rows.stream.categories
-        new = _Stream(LagSmoother(self._fresh, self._lag))
-        last = np.array([self._streams.get(name, new).time for name in names], np.float64)
-        order, dt = group_and_sort(rows.time, rows.stream.codes, last=last)
+        streams = np.array(
+            [self._number.setdefault(name, len(self._number)) for name in names], int
+        )
+        new = np.full(len(self._number) - len(self._time), np.nan)
+        self._time = np.concatenate([self._time, new])
+        codes = rows.stream.codes
+        order, dt = group_and_sort(rows.time, codes, last=self._time[streams])
         probs, weights = observations(self._fresh, rows, self._beta, self._channel)
         self._tables.append(_Table(self._rows, np.empty(probs.shape, self._fresh.dtype)))
-        numbers: list[Ints] = []
-        results: list[Array] = []
-        for name, span in zip(names, _spans(rows), strict=True):
-            if name not in self._streams:
-                self._streams[name] = _Stream(LagSmoother(self._fresh, self._lag))
-            stream, i = self._streams[name], order[span]
-            self._left[name] -= i.size
-            smoothed = [stream.smoother.push(probs[i], weights[i], dt[span])]
+        ended = []
+        for name, count in zip(names, np.bincount(codes, minlength=len(names)), strict=True):
+            self._left[name] -= count
             if not self._left[name]:
-                smoothed.append(stream.smoother.flush())
-                del self._streams[name]
-            done = sum(map(len, smoothed))
-            held = np.concatenate([stream.held, self._rows + i])
-            numbers.append(held[:done])
-            results += smoothed
-            stream.held, stream.time = held[done:], float(rows.time[i[-1]])
+                ended.append(self._number[name])
+        self._time[streams[codes[order]]] = rows.time[order]  # of each stream, the last one stays
+        block = Block(streams[codes[order]], self._rows + order, probs[order], weights[order], dt)
+        push = self._push_each if self._many is None else self._many.push
         self._rows += len(rows.time)
         if names:
-            self._store(np.concatenate(numbers), np.concatenate(results))
+            self._store(*push(block, np.array(ended, int)))
         complete = []
         while self._tables and not self._tables[0].missing:
             P = self._tables.popleft().results
             complete.append(in_table_order(self._fresh, rows.classes, P))
         return complete
+
+    def _push_each(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
+        """Push the rows of each stream to its own smoother."""
+        numbers: list[Ints] = []
+        results: list[Array] = []
+        starts, last = np.flatnonzero(np.diff(block.stream, prepend=-1)), set(ended.tolist())
+        for i in np.split(np.arange(len(block.stream)), starts[1:]):
+            stream = int(block.stream[i[0]])
+            if stream not in self._streams:
+                self._streams[stream] = LagSmoother(self._fresh, self._lag)
+                self._held[stream] = np.empty(0, np.intp)
+            smoother = self._streams[stream]
+            smoothed = [smoother.push(block.probs[i], block.weight[i], block.dt[i])]
+            if stream in last:
+                smoothed.append(smoother.flush())
+                del self._streams[stream]
+            held = np.concatenate([self._held[stream], block.number[i]])
+            count = sum(map(len, smoothed))
+            self._held[stream] = held[count:]
+            numbers.append(held[:count])
+            results += smoothed
+        return np.concatenate(numbers), np.concatenate(results)
 
     def _store(self, numbers: Ints, results: Array) -> None:
         """Put results into the tables of their rows."""
@@ -112,16 +129,6 @@ class BatchSmoother:
             here = (i >= 0) & (i < len(table.results))
             table.results[i[here]] = results[here]
             table.missing -= int(here.sum())
-
-
-@dataclass
-class _Stream:
-    """A stream whose last rows are not complete."""
-
-    smoother: LagSmoother
-    held: Ints = field(default_factory=lambda: np.empty(0, np.intp))
-    """The numbers of these rows, in all tables."""
-    time: float = np.nan
 
 
 @dataclass

@@ -109,7 +109,7 @@ class TableFormat:
             raise ValueError(
                 "the table needs two or more columns p_<class>, one per class, or a column "
                 f'prediction with names of classes; it has {names}: name them, columns={{"p_walk": '
-                "...}"
+                '...} or columns={"prediction": ...}'
             )
         if matched:
             return Layout(columns, tuple(name for name in probs if name in wanted), False)

@@ -18,6 +18,7 @@ _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)"
     r"(?:[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:[Zz]|([+-]\d\d):?(\d\d)?)?)?"
 )
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SPAN = re.compile(  # as pandas and as Polars write them
     r"(-)?(?:(\d+) days?,? ?)?(?:([+-])?(\d+):(\d\d):(\d\d(?:\.\d+)?))?"
     r"|(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
@@ -72,6 +73,8 @@ def parse_timestamp(cell: Any) -> float | None:
         return float(cell)
     if not isinstance(cell, str) or not cell.strip():
         return None
+    if _NUMBER.fullmatch(cell.strip()):  # as in a CSV file
+        return float(cell)
     match = _ISO.fullmatch(cell.strip())
     if match is None:
         return _parse_span(cell.strip())

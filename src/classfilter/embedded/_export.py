@@ -14,6 +14,8 @@ from .._atomic import atomic_write
 from .._settings import options
 from .._version import __version__
 from ..config import Config
+from ..filters._base import Filter
+from ..filters._chain import FilterChain
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic, Policy
@@ -46,14 +48,18 @@ def in_float32(config: Config) -> Config:
     return config._replace(filter=filter_, policy=policy)
 
 
-def export(config: Config, folder: str | Path, name: str = "a filter") -> list[Path]:
+def export(
+    filter: Filter | FilterChain | Config,  # noqa: A002
+    folder: str | Path,
+    name: str = "a filter",
+) -> list[Path]:
     """Write the C files of a filter; they compile anywhere, and their self-test compares bits.
 
     Parameters
     ----------
-    config : Config
-        The filter, the weights of its sources, their channels and a policy, as from `read`.
-        Without weights there is one source, ``default``, with the weight 1.
+    filter : DirichletFilter, StickyFilter, Tuned or Config
+        The filter; a `Tuned` or what `config.read` returns brings the weights of its sources, their
+        channels and a policy. Without weights there is one source, ``default``, with the weight 1.
     folder : str or Path
         The folder to write to; it is created if needed, and files of the same names are replaced.
     name : str
@@ -67,15 +73,14 @@ def export(config: Config, folder: str | Path, name: str = "a filter") -> list[P
     Examples
     --------
     >>> import tempfile
-    >>> from classfilter.config import Config
-    >>> config = Config(StickyFilter(["walk", "sit"], stay=0.99), {"weak": 0.1, "strong": 1.0}, {})
+    >>> f = StickyFilter(["walk", "sit"], stay=0.99)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sorted(path.name for path in export(config, folder) if path.parent.name != "core")
+    ...     sorted(path.name for path in export(f, folder) if path.parent.name != "core")
     ... # doctest: +NORMALIZE_WHITESPACE
     ['CMakeLists.txt', 'LICENSE', 'Makefile', 'cf_config.h', 'classfilter.c', 'classfilter.h',
      'example.c', 'golden.h', 'library.json', 'selftest.c', 'selftest.h']
     """
-    config = in_float32(config)
+    config = in_float32(Config.of(filter))
     if not config.beta:
         config = config._replace(beta={"default": 1.0})
     for source in config.channel:

@@ -7,11 +7,13 @@ from typing import Any
 
 from .._settings import options
 from ..config import Config
+from ..filters._base import Filter
+from ..filters._chain import FilterChain
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 
 
-def to_json(config: Config) -> str:
+def to_json(filter: Filter | FilterChain | Config) -> str:  # noqa: A002
     """Return a filter, the weights and channels of its sources and a policy as JSON.
 
     The keys are those of a TOML file. With transitions there is also ``prepared``, what is computed
@@ -27,6 +29,7 @@ def to_json(config: Config) -> str:
      "beta": {"weak": 0.1}
     }
     """
+    config = Config.of(filter)
     filter_ = config.filter
     if type(filter_) not in (DirichletFilter, StickyFilter):
         raise ValueError(

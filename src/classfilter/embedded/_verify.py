@@ -8,6 +8,8 @@ import numpy as np
 
 from ..config import Config
 from ..data._recording import Recording
+from ..filters._base import Filter
+from ..filters._chain import FilterChain
 from ._export import in_float32
 from ._golden import Singles
 
@@ -44,7 +46,7 @@ class Verdict(NamedTuple):
         )
 
 
-def verify(df: Any, config: Config) -> Verdict:
+def verify(df: Any, filter: Filter | FilterChain | Config) -> Verdict:  # noqa: A002
     """Compare a device's log with the filter in float32 on the same predictions.
 
     Parameters
@@ -54,20 +56,19 @@ def verify(df: Any, config: Config) -> Verdict:
         ``f_<class>`` per class with 9 digits, or ``bits``, a text of ``0x`` and 8 hexadecimal
         digits per class in the filter's order. A column ``dt`` is the time since the row before, as
         the device had it.
-    config : Config
-        The settings that the firmware was exported from.
+    filter : DirichletFilter, StickyFilter, Tuned or Config
+        What the firmware was exported from.
 
     Examples
     --------
     >>> import polars as pl
     >>> from classfilter import StickyFilter
-    >>> config = Config(StickyFilter(["rest", "move"], stay=0.9), {"default": 1.0}, {})
     >>> log = {"time": [0, 1], "p_rest": [0.75, 0.75], "p_move": [0.25, 0.25]}
     >>> log |= {"f_rest": [0.75, 0.890625], "f_move": [0.25, 0.109375]}
-    >>> verify(pl.DataFrame(log), config).row
+    >>> verify(pl.DataFrame(log), StickyFilter(["rest", "move"], stay=0.9)).row
     1
     """
-    config = in_float32(config)
+    config = in_float32(Config.of(filter))
     rec = Recording.from_table(df)
     device = _results(df, rec, config)
     fresh, back, (probs, beta, dt) = rec._prepared(

@@ -12,7 +12,7 @@ from .._typing import Array, Ints, Weights
 from .._validation import class_order
 from ..data._recording import Recording
 from ..filters._base import Filter
-from ..filters._chain import FilterChain, unpack
+from ..filters._chain import FilterChain, is_chain, unpack
 from ..policy import Adaptive, Policy
 
 
@@ -36,7 +36,7 @@ class Replay(NamedTuple):
 
 def replay(
     rec: Recording,
-    policy: Policy,
+    policy: Policy | None,
     filter: Filter | FilterChain,  # noqa: A002
     beta: Weights | None = None,
     channel: Channels | None = None,
@@ -49,8 +49,8 @@ def replay(
     ----------
     rec : Recording
         One row per source at each of S times. A row of NaN is a call without a prediction.
-    policy : Policy
-        Chooses the source of each step.
+    policy : Policy or None
+        Chooses the source of each step; None is the policy of the `Tuned`.
     filter : Filter or Tuned
         Its settings are used, not its state.
     beta : mapping of str to float, or float, optional
@@ -74,6 +74,10 @@ def replay(
     {'weak': 660, 'strong': 60}
     """
     rows = steps(rec)
+    if policy is None and is_chain(filter):
+        policy = filter.policy
+    if policy is None:
+        raise ValueError("policy is None, and the filter has none; give one, such as Periodic(12)")
     settings, beta, channel = unpack(filter, beta, channel)
     to = class_order(settings, rec.classes)
     policy, filter_ = policy.copy(), settings.copy()

@@ -16,6 +16,7 @@ from .._npz import read_npz
 from .._settings import options
 from .._typing import Array
 from ._base import FilterType
+from ._chain import FilterChain, chain_rows, is_chain
 from ._dirichlet import DirichletFilter
 from ._stream_runner import (
     StreamRows,
@@ -39,8 +40,9 @@ class Bank(Generic[FilterType]):
 
     Parameters
     ----------
-    filter : filter
-        Its settings, and its state as the initial state of every stream.
+    filter : Filter or Tuned
+        Its settings, and its state as the initial state of every stream. A `Tuned` brings the
+        weights and the channels of its sources: see `update`.
     streams : int
         The number of streams, N.
 
@@ -54,20 +56,22 @@ class Bank(Generic[FilterType]):
     array([[0., 1.]])
     """
 
-    def __init__(self, filter: FilterType, streams: int) -> None:  # noqa: A002
+    def __init__(self, filter: FilterType | FilterChain, streams: int) -> None:  # noqa: A002
         if hasattr(self, "_lock"):  # others may be using it, in another thread
             raise RuntimeError("the bank was initialised before: make a new one")
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
-        start = pack_state(filter.state, getattr(filter, "dtype", np.dtype(np.float64)))
-        self.__setstate__((filter.copy(), start, np.tile(start, (streams, 1))))
+        chain = filter if is_chain(filter) else None
+        fresh: Any = filter.copy() if chain is None else chain.filter()  # type: ignore[union-attr]
+        start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
+        self.__setstate__((fresh, start, np.tile(start, (streams, 1)), chain))
 
-    def __getstate__(self) -> tuple[FilterType, Array, Array]:
+    def __getstate__(self) -> tuple[FilterType, Array, Array, FilterChain | None]:
         with self._lock:
-            return self._filter, self._start, self._states.copy()
+            return self._filter, self._start, self._states.copy(), self._chain
 
-    def __setstate__(self, state: tuple[FilterType, Array, Array]) -> None:
-        self._filter, self._start, self._states = state
+    def __setstate__(self, state: tuple[FilterType, Array, Array, FilterChain | None]) -> None:
+        self._filter, self._start, self._states, self._chain = state
         self._classes = len(self._filter.classes)
         self._single = bool(self._start.dtype == np.float32)
         self._compiled = hasattr(self._filter, "_update_many")
@@ -101,10 +105,11 @@ class Bank(Generic[FilterType]):
     def update(
         self,
         probs: ArrayLike,
-        beta: ArrayLike = 1.0,
+        beta: ArrayLike | None = None,
         dt: ArrayLike = 1.0,
         *,
         rows: ArrayLike | None = None,
+        source: ArrayLike | None = None,
         threads: int | None = None,
     ) -> NDArray[Any]:
         """Update each stream, or some of them, with one observation.
@@ -114,9 +119,12 @@ class Bank(Generic[FilterType]):
         probs : array_like, shape (N, K), or (M, K) with `rows`
             One observation per stream; a row of NaN only lets time pass.
         beta, dt : float or array_like, shape (N,) or (M,)
-            As in the filter's `update`.
+            As in the filter's `update`. By default `beta` is 1, or the weight of the source.
         rows : array_like of int, shape (M,), optional
             The streams that the observations belong to, none twice; by default all.
+        source : str or array_like of str, shape (N,) or (M,), optional
+            Of a bank of a `Tuned`: the source of all observations, or of each one, whose weight and
+            channel are used. Needed where it has several.
         threads : int, optional
             The number of threads that share the rows; by default that of processors. The results
             are the same to the bit. Filters in Python take one.
@@ -129,6 +137,7 @@ class Bank(Generic[FilterType]):
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
         # Arguments may run anyone's code while they become arrays: that comes before the lock.
+        probs, beta = self._observations(probs, beta, source)
         s, weights, times, which = _core.as_batch(
             self._classes, self._single, probs, beta, dt, rows
         )
@@ -145,6 +154,19 @@ class Bank(Generic[FilterType]):
                 cuts = [count * i // parts for i in range(parts + 1)]
                 self._share((states, which, s, weights, times, out), cuts)
         return out
+
+    def _observations(
+        self, probs: ArrayLike, beta: ArrayLike | None, source: ArrayLike | None
+    ) -> tuple[ArrayLike, ArrayLike]:
+        """Return rows and weights, by their sources."""
+        if self._chain is not None:
+            return chain_rows(self._chain, source, probs, beta, self._filter.probs)
+        if source is not None:
+            raise ValueError(
+                f"source is {source!r}, but the bank has no weights of sources; make it of a "
+                "Tuned, or give beta"
+            )
+        return probs, 1.0 if beta is None else beta
 
     def _share(self, batch: tuple[Any, ...], cuts: list[int]) -> None:
         """Update the rows between cuts, each part in a thread; the first one in this."""
@@ -193,10 +215,11 @@ class Bank(Generic[FilterType]):
     def run(
         self,
         probs: ArrayLike,
-        beta: ArrayLike = 1.0,
+        beta: ArrayLike | None = None,
         dt: ArrayLike = 1.0,
         *,
         rows: ArrayLike,
+        source: ArrayLike | None = None,
         threads: int | None = None,
     ) -> NDArray[Any]:
         """Update streams with many observations, in their order.
@@ -210,7 +233,7 @@ class Bank(Generic[FilterType]):
             before.
         rows : array_like of int, shape (M,)
             The stream that each observation belongs to; any of them many times.
-        threads : int, optional
+        source, threads
             As in `update`.
 
         Returns
@@ -221,6 +244,7 @@ class Bank(Generic[FilterType]):
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
+        probs, beta = self._observations(probs, beta, source)
         s, weights, times, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
         streams = np.atleast_1d(np.asarray(rows))
         if streams.shape != (len(s),) or streams.dtype.kind not in "iu":

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .._settings import save
-from .._typing import Array
+from .._typing import NUMBER, Array
 
 FilterType = TypeVar("FilterType", bound="Filter")
 BaseFilterType = TypeVar("BaseFilterType", bound="BaseFilter")
@@ -100,14 +100,36 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return checked
 
 
+_OPTION_OF = {"each alpha": "prior", "each entry of prior": "prior", "eta": "prior_weight"}
+
+
+def settings_error(error: ValueError, options: Mapping[str, Any]) -> ValueError:
+    """Return the core's error about an option with the value of the option.
+
+    Examples
+    --------
+    >>> settings_error(ValueError("gamma must lie in [0, 1]"), {"gamma": 1.5})
+    ValueError('gamma is 1.5; it must lie in [0, 1]')
+    """
+    what, must, rest = str(error).partition(" must ")
+    name = _OPTION_OF.get(what, what)
+    if not must or name not in options:
+        return error
+    value = np.asarray(options[name], np.float64).tolist()
+    subject = "each entry" if name == "prior" else "it"
+    return ValueError(f"{name} is {value!r}; {subject}{must}{rest}")
+
+
 def decay(
     rate: float | None, half_life: float | None, name: str = "gamma", default: float = 0.9
 ) -> float:
     """Return the decay per time unit: itself, or that of a half-life, or the default."""
     if half_life is None:
+        if rate is not None and not isinstance(rate, NUMBER):
+            raise TypeError(f"{name} is {rate!r}; it must be a number")
         return default if rate is None else float(rate)
     if rate is not None:
         raise ValueError(f"{name} and half_life are both given; give one of them")
-    if not (half_life > 0 and math.isfinite(half_life)):
+    if not (isinstance(half_life, NUMBER) and half_life > 0 and math.isfinite(half_life)):
         raise ValueError(f"half_life is {half_life!r}; it must be positive and finite")
     return float(0.5 ** (1.0 / half_life))

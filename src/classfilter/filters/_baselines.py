@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._typing import Array, Bools, Classes
+from .._typing import NUMBER, Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
 
@@ -182,8 +182,11 @@ class MeanFilter(_Baseline):
     _kind = "mean"
 
     def __init__(self, classes: Classes, window: int = 5) -> None:
-        if isinstance(window, bool) or not 1 <= window <= MAX_WINDOW or window != int(window):
-            raise ValueError(f"window is {window!r}; it must be a whole number, 1 to {MAX_WINDOW}")
+        whole = isinstance(window, NUMBER) and not isinstance(window, bool) and window % 1 == 0
+        if not (whole and 1 <= window <= MAX_WINDOW):
+            raise ValueError(
+                f"window is {window!r}; it must be a whole number of rows, from 1 to {MAX_WINDOW:,}"
+            )
         super().__init__(classes, window=int(window))
         rows = np.zeros((int(window), len(self._classes)))
         self._start = self._state = WindowState(rows, np.zeros(int(window)))

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeGuard, cast
 
-from .._typing import Weights
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._typing import Array, Floats, Weights
+from .._validation import factorize, probabilities, row_weights, source_names
 from ._base import Filter
 
 
@@ -51,3 +55,35 @@ def unpack(
         beta = (chain.beta or 1.0) if beta is None else beta
         return chain.filter(), beta, chain.channel if channel is None else channel
     return cast(Filter, filter), 1.0 if beta is None else beta, channel or {}
+
+
+def chain_rows(
+    chain: FilterChain,
+    source: ArrayLike | None,
+    probs: ArrayLike,
+    beta: ArrayLike | None,
+    like: Array,
+) -> tuple[Floats, ArrayLike]:
+    """Return rows, corrected by the channels of their sources, and their weights.
+
+    `source` is the name of each row's source, or that of all; `like` an estimate of the filter.
+    """
+    if source is None:
+        known = list({**chain.beta, **chain.channel})
+        if len(known) != 1:
+            raise ValueError(
+                f"source is not given, and the filter has weights for {known}; name the source of "
+                "each row, or one for all"
+            )
+        source = known[0]
+    rows = probabilities(probs, tuple(map(str, range(like.size))))
+    sources = factorize(source_names(source, len(rows)).tolist())
+    if len(sources.codes) != len(rows):
+        raise ValueError(f"source has {len(sources.codes)} entries, but probs has {len(rows)} rows")
+    weights = row_weights(sources, chain.beta or 1.0) if beta is None else beta
+    for i, name in enumerate(sources.categories):
+        channel = chain.channel.get(name)
+        if channel is not None:
+            at = np.flatnonzero(sources.codes == i)
+            rows[at] = channel.apply(rows[at].astype(like.dtype))
+    return rows, weights

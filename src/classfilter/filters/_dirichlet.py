@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, settings_error
 
 
 class DirichletState(NamedTuple):
@@ -132,21 +132,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
                 f"prior_weight is {prior_weight!r}; it must be positive: without it the "
                 "first observation has no mode"
             )
-        super().__init__(
-            prior=prior,
-            prior_weight=prior_weight,
-            gamma=gamma,
-            floor=floor,
-            anchor=anchor,
-            max_concentration=max_concentration,
-            mean=estimate == "mean",
-            tolerance=tolerance,
-            bounded=bounded,
-            single=single,
-        )
-        # After the core, which refuses a second __init__: a filter keeps its settings for life.
-        self._classes, self._gamma, self._dtype = names, gamma, dtype
-        self._options: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "gamma": gamma,
             "estimate": estimate,
             "floor": floor,
@@ -158,6 +144,24 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             "bounded": bool(bounded),
             "dtype": dtype,
         }
+        try:
+            super().__init__(
+                prior=prior,
+                prior_weight=prior_weight,
+                gamma=gamma,
+                floor=floor,
+                anchor=anchor,
+                max_concentration=max_concentration,
+                mean=estimate == "mean",
+                tolerance=tolerance,
+                bounded=bounded,
+                single=single,
+            )
+        except ValueError as error:
+            raise settings_error(error, settings) from None
+        # After the core, which refuses a second __init__: a filter keeps its settings for life.
+        self._classes, self._gamma, self._dtype = names, gamma, dtype
+        self._options = settings
 
     @property
     def gamma(self) -> float:

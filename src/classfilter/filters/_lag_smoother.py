@@ -8,8 +8,10 @@ import numpy as np
 
 from .._typing import Array, Floats
 from ._dirichlet import DirichletFilter
-from ._smoothing import dirichlet_rows, in_double, smooth, sticky_rows
+from ._dirichlet_smoothing import dirichlet_rows
+from ._smoothing import in_double, smooth
 from ._sticky import StickyFilter
+from ._sticky_smoothing import sticky_rows
 
 
 class LagSmoother:

@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
-from .._typing import Array, Floats
+from .._typing import Array, Floats, Ints
 from ._base import Filter
 from ._chain import FilterChain, is_chain
 from ._dirichlet import DirichletFilter
+from ._dirichlet_smoothing import dirichlet_rows
 from ._sticky import StickyFilter
-
-MIN_PROB = 1e-30  # as in the sticky filter: no class becomes impossible
-MIN_ALPHA = 1e-6  # as in the Dirichlet filter
-MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
-MAX_ITERATIONS = 100
+from ._sticky_smoothing import sticky_rows
+from ._stream_runner import StreamRows, StreamRunner, pack_state
 
 Smoother = DirichletFilter | StickyFilter
 
@@ -94,6 +91,34 @@ def smooth(
     return smoothed.astype(f.dtype)
 
 
+def smooth_streams(
+    f: Smoother, probs: Floats, beta: Floats, dt: Floats, counts: Ints, lag: int | None
+) -> Array:
+    """Return `smooth` of several streams, to the bit; their rows follow each other.
+
+    `counts` says how many rows each stream has.
+    """
+    if not isinstance(f, StickyFilter):
+        ends = np.cumsum(counts).tolist()
+        parts = [slice(end - n, end) for n, end in zip(counts.tolist(), ends, strict=True)]
+        smoothed = [smooth(f, probs[i], beta[i], dt[i], lag=lag) for i in parts]
+        return np.concatenate([np.empty((0, probs.shape[1]), f.dtype), *smoothed])
+    s, w, t = (x.astype(f.dtype, copy=False) for x in (probs, beta, dt))
+    out = np.empty(probs.shape, f.dtype)
+    states = np.tile(pack_state(f.state, f.dtype), (len(counts), 1))
+    StreamRunner(f).run(states, StreamRows(s, w, t, np.arange(len(s)), counts), out, threads=1)
+    weights = np.where(np.isnan(probs[:, 0]), 0.0, beta)
+    short = counts <= (np.inf if lag is None else lag + 1)
+    for streams, ahead in ((short, None), (~short, lag)):
+        chosen = streams & (counts > 1) & (lag != 0)
+        rows = np.flatnonzero(np.repeat(chosen, counts))
+        if rows.size:
+            ends = np.repeat(np.cumsum(counts[chosen]), counts[chosen])
+            columns = probs[rows], weights[rows], dt[rows]
+            out[rows] = sticky_rows(in_double(f), out[rows], *columns, ahead, ends)
+    return out
+
+
 def _of_one_source(chain: FilterChain, probs: ArrayLike) -> tuple[Filter, ArrayLike, float]:
     """Return the filter, the corrected probabilities and the weight of the only source."""
     sources = list({**chain.beta, **chain.channel})
@@ -136,168 +161,3 @@ def in_double(f: Smoother) -> Any:
     double = type(f)(f.classes, **{**f._options, "dtype": np.float64})
     double.state = f.state
     return double
-
-
-# ---- sticky ----
-
-
-def sticky_rows(
-    f: StickyFilter, forward: Array, s: Floats, beta: Floats, dt: Floats, ahead: int | None
-) -> Floats:
-    """Return the first rows, smoothed: p(class | past), `forward`, by p(rows after | class).
-
-    Rows whose `ahead` rows are all in `s` have the same bits, wherever `s` ends.
-    """
-    likelihood = (np.maximum(np.nan_to_num(s), f.floor) / f.prior) ** beta[:, None]
-    if ahead is None:
-        messages = f._backward(likelihood, dt)
-    else:
-        messages = _lagged_messages(f, likelihood, dt, ahead)
-    posterior: Floats = forward * messages[: len(forward)]
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    np.maximum(posterior, MIN_PROB, out=posterior)
-    return posterior
-
-
-def _lagged_messages(f: StickyFilter, likelihood: Floats, dt: Floats, ahead: int) -> Floats:
-    """Return p(the `ahead` rows after | class) of each row, up to factors."""
-    messages = np.ones_like(likelihood)
-    last = None
-    for t in range(len(likelihood) - 1, 0, -1):
-        if dt[t] != last:
-            last = dt[t]
-            backward = f._transitions(last).T
-        # Every row whose lag reaches row t multiplies by its likelihood, the farthest row first.
-        reached = messages[max(t - ahead, 0) : t]
-        scaled = reached * likelihood[t]
-        message = scaled[:, :1] * backward[0]  # the bits of a matrix product depend on its size
-        for k in range(1, len(backward)):
-            message += scaled[:, k, None] * backward[k]
-        message /= message.sum(axis=1, keepdims=True)
-        np.maximum(message, MIN_PROB, out=reached)
-    return messages
-
-
-# ---- Dirichlet ----
-
-
-def dirichlet_rows(
-    f: DirichletFilter, count: int, s: Floats, beta: Floats, dt: Floats, ahead: int | None
-) -> Floats:
-    """Return the first `count` rows, smoothed, and let the filter observe them.
-
-    The states before and after each row are added, then the row is observed. Rows whose `ahead`
-    rows are all in `s` have the same bits, wherever `s` ends.
-    """
-    states = _states_before(f, s[:count], beta, dt)
-    eta, nu = (after[:count] for after in _states_after(f, s, beta, dt, ahead))
-    eta += states[:, 0]
-    nu += states[:, :1] * _average_neg_log(f, states[:, 1:])
-    informed = np.flatnonzero((eta > states[:, 0]) & (eta > MIN_WEIGHT))
-    states[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
-    states[:, 0] = eta
-    out = np.empty((count, s.shape[1]))
-    f._update_many(states, None, s[:count], beta[:count], np.zeros(count), out, 0, count)
-    return out
-
-
-def _states_before(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats) -> Floats:
-    """Return eta and alpha, (T, K + 1), at the time of each row but before its observation.
-
-    The filter then has observed all rows.
-    """
-    T, K = s.shape
-    states, missing = np.empty((T, K + 1)), np.full(K, np.nan)
-    for t in range(T):
-        f.update(missing, 1.0, dt[t])
-        states[t, 0], states[t, 1:] = f.eta, f.alpha
-        f.update(s[t], beta[t], 0.0)
-    return states
-
-
-def _states_after(
-    f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int | None
-) -> tuple[Floats, Floats]:
-    """Return eta and nu of the `ahead` rows after each row, without the prior.
-
-    The backward filter starts from the prior. How much of it remains does not depend on the data,
-    so it can be subtracted.
-    """
-    T, K = s.shape
-    start = f.copy()
-    start.reset()
-    anchor, prior_mean = f._options["anchor"], start.nu / start.eta
-    decays = f.gamma**dt
-    states = np.tile([start.eta, *start.alpha], (T, 1))
-    data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
-    if ahead is None:
-        for t in range(T - 2, -1, -1):
-            pause = dt[t + 2] if t + 2 < T else 0.0
-            decay = decays[t + 2] if t + 2 < T else 1.0
-            start.update(s[t + 1], beta[t + 1], pause)
-            states[t, 0], states[t, 1:] = start.eta, start.alpha
-            data[t] = decay * data[t + 1] + beta[t + 1]
-            prior[t] = decay * prior[t + 1] + (1 - decay) * anchor
-    else:
-        out = np.empty((T, K))
-        for j in range(min(ahead, T - 1), 0, -1):  # all rows t observe row t + j at once
-            pauses, decay = np.zeros(T - j), np.ones(T - j)
-            if j < ahead:
-                pauses[:-1], decay[:-1] = dt[j + 1 :], decays[j + 1 :]
-            n = T - j
-            f._update_many(states[:n], None, s[j:], beta[j:], pauses, out[:n], 0, n)
-            data[:n] = decay * data[:n] + beta[j:]
-            prior[:n] = decay * prior[:n] + (1 - decay) * anchor
-    nu = states[:, :1] * _average_neg_log(f, states[:, 1:]) - prior[:, None] * prior_mean
-    nu[:-1] *= decays[1:, None]
-    data[:-1] *= decays[1:]
-    return data, nu
-
-
-def _average_neg_log(f: DirichletFilter, alpha: Floats) -> Floats:
-    """Return nu / eta of each row: E[-log s | alpha], bounded as in the filter."""
-    average: Floats = _core.digamma(alpha.sum(axis=1))[:, None] - _core.digamma(alpha)
-    return np.minimum(average, f._bound) if f._options["bounded"] else average
-
-
-def _mode(mean: Floats, largest: float) -> Floats:
-    """Return the alpha, (T, K), with digamma(sum alpha) - digamma(alpha_i) = mean_i.
-
-    Given the sum, each alpha_i follows by itself. Newton's method, within a bracket, solves for the
-    logarithm of the sum. Where the sum would exceed the largest, it is the largest.
-    """
-    T, K = mean.shape
-    alpha = _at_sum(np.full(T, largest), mean)
-    rows = np.flatnonzero(alpha.sum(axis=1) < largest)
-    space = 1 - np.exp(-mean[rows]).sum(axis=1)
-    guess = (K - 1) / (2 * np.maximum(space, K / largest))  # correct for large sums
-    low, high = np.full(len(rows), np.log(MIN_ALPHA**2)), np.full(len(rows), np.log(largest))
-    total, x = np.full(T, largest), np.clip(np.log(guess), low, high)
-    for _ in range(MAX_ITERATIONS):
-        total[rows] = np.exp(x)
-        alpha[rows] = at_total = _at_sum(total[rows], mean[rows])
-        excess = at_total.sum(axis=1) / total[rows] - 1
-        low, high = np.where(excess > 0, x, low), np.where(excess > 0, high, x)
-        slope = (_core.trigamma(total[rows])[:, None] / _core.trigamma(at_total)).sum(axis=1) - 1
-        with np.errstate(divide="ignore", invalid="ignore"):
-            newton = x - excess / slope
-        new = np.where((newton > low) & (newton < high), newton, (low + high) / 2)
-        # the larger the sum, the less the mean depends on it, and the less it matters
-        active = np.abs(new - x) > 1e-13 + 1e-14 * total[rows]
-        total[rows] = np.exp(new)
-        rows, low, high, x = rows[active], low[active], high[active], new[active]
-        if not len(rows):
-            break
-    alpha *= (total / alpha.sum(axis=1))[:, None]
-    return np.maximum(alpha, MIN_ALPHA)
-
-
-def _at_sum(total: Floats, mean: Floats) -> Floats:
-    """Return the alpha_i with digamma(alpha_i) = digamma(total) - mean_i, by Newton's method."""
-    y = _core.digamma(total)[:, None] - mean
-    with np.errstate(divide="ignore"):
-        alpha = np.where(y > -2.22, np.exp(y) + 0.5, -1 / (y + np.euler_gamma))
-    for _ in range(5):
-        alpha -= (_core.digamma(alpha) - y) / _core.trigamma(alpha)
-    solution: Floats = alpha
-    return solution

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._typing import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, settings_error
 from ._ctmc import MAX_MODE_ERROR, Modes, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
@@ -113,18 +113,41 @@ class StickyFilter(BaseFilter, _core.Sticky):
             raise ValueError(
                 f"prior has shape {prior.shape}; it must have one entry per class, shape ({K},)"
             )
-        super().__init__(
-            prior=prior, stay=stays, rates=rates, floor=floor, single=dtype == np.float32
-        )
+        options |= {"prior": prior, "floor": floor, "dtype": dtype}
+        try:
+            self._start(options, rates)
+        except ValueError as error:
+            raise settings_error(error, options) from None
         # After the core, which refuses a second __init__: a filter keeps its settings for life.
         self._classes, self._dtype = names, dtype
         self._stay = stays if rates is None else None
-        self._options = options | {"prior": prior, "floor": floor, "dtype": dtype}
+        self._options, self._rates = options, rates
         self._modes: Modes | None = None
         if rates is not None:
             self._require_close(matrix, interval)
             if dtype == np.float64:
                 self._use_modes(rates)
+
+    def copy(self) -> StickyFilter:
+        """Return an independent filter with the same settings, in the same state."""
+        new = type(self).__new__(type(self))
+        # What was found from the transitions takes milliseconds to find again.
+        new._start(self._options, self._rates)
+        new.__dict__.update(self.__dict__)
+        if self._modes is not None:
+            new._set_modes(np.vstack(self._modes), self._modes.pairs)
+        new.state = self.state
+        return new
+
+    def _start(self, options: dict[str, Any], rates: Array | None) -> None:
+        """Let the core take the options."""
+        super().__init__(
+            prior=options["prior"],
+            stay=options.get("stay", 1.0),
+            rates=rates,
+            floor=options["floor"],
+            single=options["dtype"] == np.float32,
+        )
 
     def _require_close(self, matrix: Array, interval: float) -> None:
         nearest = self._transitions(interval)

@@ -46,6 +46,9 @@ class Roster:
         self.times, self.seen = array("d"), array("d")
         self.newest = -math.inf
         self._ahead: Any = _NOBODY  # the stream that was more than expire_after ahead of it
+        self._none_expire_until = -math.inf  # a lower bound
+        if self.drops:
+            self._move_to_end = self.slots.move_to_end  # type: ignore[attr-defined]
         self._free: list[int] = []
 
     def slot(self, stream: Hashable) -> int:
@@ -72,42 +75,61 @@ class Roster:
         )
 
     def reserve(self, stream: Hashable) -> int:
-        """Return a slot for a new stream, which `see` or `release` must get."""
+        """Return a slot for a new stream, which `place` or `release` must get."""
         if stream != stream:
             raise ValueError(
                 f"stream is {stream!r}, which equals nothing, not even itself; give it a name"
             )
         if not self._free:
-            count = max(SPARE, len(self._bank) // 2)
+            count = max(SPARE, len(self._bank) // 8)
             self._free += reversed(self._bank.add(count))
-            self.times.extend([0.0] * count)
-            self.seen.extend([0.0] * count)
+            self.times.frombytes(bytes(8 * count))
+            self.seen.frombytes(bytes(8 * count))
         return self._free.pop()
 
     def release(self, slots: Iterable[int]) -> None:
         """Take slots back, whose states are those of new streams."""
         self._free += slots
 
-    def see(self, stream: Hashable, slot: int, at: float) -> None:
-        """Note that a stream had a row: it is the last one to go now."""
+    def place(self, stream: Hashable, slot: int, at: float) -> None:
+        """Give a new stream, whose first row has come, its slot."""
         self.slots[stream] = slot
         self.times[slot] = at
-        if not self.drops:
-            return
-        self.slots.move_to_end(stream)  # type: ignore[attr-defined]
-        if self._expire_after is None:
-            return
-        if at > self.newest:
-            alone = self._ahead is _NOBODY or self._ahead == stream
-            if alone and self._expire_after < at - self.newest < math.inf:
-                self._ahead = stream
+        if self.drops:
+            self.touch(stream, slot, at)
+
+    def touch(self, stream: Hashable, slot: int, at: float) -> bool:
+        """Note that a stream had a row: it is the last one to go now.
+
+        Only where streams are dropped. Returns whether one may have expired.
+        """
+        self._move_to_end(stream)
+        span = self._expire_after
+        if span is None:
+            return False
+        newest = self.newest
+        if at > newest:
+            if self._ahead is _NOBODY and at - newest <= span:
+                newest = self.newest = at
             else:
-                self.newest = at
-                first = self.slots.get(self._ahead)
-                if first is not None:
-                    self.seen[first] = at
-                self._ahead = _NOBODY
-        self.seen[slot] = self.newest
+                newest = self._step_ahead(stream, at, span)
+        self.seen[slot] = newest
+        return newest > self._none_expire_until
+
+    def _step_ahead(self, stream: Hashable, at: float, span: float) -> float:
+        """Return the newest time after one that may be wrong: a second stream must confirm it."""
+        alone = self._ahead is _NOBODY or self._ahead == stream
+        if alone and span < at - self.newest < math.inf:
+            self._ahead = stream
+            return self.newest
+        self.newest = at
+        first = self.slots.get(self._ahead)
+        if first is not None:
+            self.seen[first] = at
+            self._move_to_end(self._ahead)  # or those behind it would stay as long as it does
+            self._move_to_end(stream)
+        self._ahead = _NOBODY
+        return at
 
     def drop_old(self) -> list[Any]:
         """Forget the streams that expired, and those too many; return them."""
@@ -116,7 +138,10 @@ class Roster:
         most = math.inf if self._max_streams is None else self._max_streams
         while self.slots:
             first = next(iter(self.slots))
-            if len(self.slots) <= most and self.newest - self.seen[self.slots[first]] <= span:
+            seen = self.seen[self.slots[first]]
+            if len(self.slots) <= most and self.newest - seen <= span:
+                # The stream that goes next only ever has a later time; less than both round off.
+                self._none_expire_until = seen + 0.999 * span - 1e-15 * abs(seen)
                 break
             self.forget(first)
             dropped.append(first)
@@ -132,6 +157,6 @@ class Roster:
         """Take all streams of a file, in the order in which they go."""
         self._bank._replace_states(states)
         self.slots.update((name, slot) for slot, name in enumerate(names))
-        self.times.extend(times.tolist())
-        self.seen.extend(seen.tolist())
+        self.times.frombytes(times.tobytes())
+        self.seen.frombytes(seen.tobytes())
         self.newest = max(self.seen, default=-math.inf)

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from os import PathLike
+from collections.abc import Hashable, Iterable, Sequence
+from os import PathLike, fspath
 from threading import RLock
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _core
-from .._channel import Channels, correct, correct_source
+from .._atomic import remove_drafts
+from .._channel import Channels, correct
 from .._public import public
-from .._typing import Array, Floats, Weights
-from .._validation import check_weight, row_weights
+from .._typing import Array, Weights
+from .._validation import label_row, row_weights
 from ..filters._bank import Bank
 from ..filters._base import Filter
 from ..filters._chain import FilterChain, is_chain, unpack
+from ..filters._stream_runner import unpack_state
 from ..policy import Policy
 from . import _tracker_file
 from ._roster import Roster
+from ._sources import Sources
 from ._tracker_calls import Calls
 from ._tracker_rows import DEFAULT_SOURCE, take_rows, time_steps, to_seconds, update_stream_of
 
-MAX_SOURCES = 1000
-"""Of one weight for all: so many sources are remembered, whatever names come."""
+LABEL = (str, int, np.integer, type(None))
 
 
 class Tracker:
@@ -86,22 +87,20 @@ class Tracker:
         self._expire_after, self._max_streams = expire_after, max_streams
         self._fresh = fresh.copy()
         self._fresh.reset()
-        self._channel = {name: c for name, c in channels.items() if c is not None}
+        self._sources = Sources(weights, channels)
+        self._weights, self._channel = self._sources.weights, self._sources.channel
         self._policy = policy and policy.copy()
         if self._policy is not None:
             self._policy.reset()
-        self._weights: dict[str, float] = {}
-        if isinstance(weights, Mapping):
-            self._weights = {str(n): check_weight(f"beta[{n!r}]", w) for n, w in weights.items()}
-            self._beta: Weights = dict(self._weights)
-        else:
-            self._beta = check_weight("beta", weights)
+        self._names = tuple(map(str, self._fresh.classes))
         # One that the same thread can take again: a signal's handler may use the tracker, too.
         self._lock = RLock()
         self._bank = Bank(self._fresh, 0)
         self._roster = Roster(self._bank, expire_after, max_streams)
         self._slots, self._times = self._roster.slots, self._roster.times
+        self._drops = self._roster.drops
         self._update_stream = update_stream_of(self._fresh.copy())
+        self._reader = self._fresh.copy()
         self._calls: dict[Hashable, Calls] = {}
 
     @property
@@ -134,7 +133,9 @@ class Tracker:
     def __repr__(self) -> str:
         return f"Tracker({self._fresh!r}, {len(self)} streams)"
 
-    def update(self, stream: Hashable, time: Any, source: str | None, probs: ArrayLike) -> Array:
+    def update(
+        self, stream: Hashable, time: Any, source: str | None, probs: ArrayLike | str | None
+    ) -> Array:
         """Observe one row; return the estimate of its stream, (K,).
 
         Parameters
@@ -145,8 +146,9 @@ class Tracker:
             Not before the last row of the stream.
         source : str or None
             Which classifier it comes from; None is ``"default"``.
-        probs : array_like (K,)
-            Its prediction; all NaN if there was none: only time passes.
+        probs : array_like (K,), str or int
+            Its prediction, as probabilities or as a class: a name or an index. All NaN, None or -1
+            if there was none: only time passes.
 
         Raises
         ------
@@ -158,9 +160,11 @@ class Tracker:
             source = DEFAULT_SOURCE
         beta = self._weights.get(source)
         if beta is None:
-            source, beta = self._weight(source)
+            source, beta = self._sources.resolve(source)
+        if isinstance(probs, LABEL):
+            probs = label_row(probs, self._names, "probs")
         if source in self._channel:
-            probs = self._corrected(source, probs)
+            probs = self._sources.correct(source, probs, self._fresh.probs)
         return self._observe(stream, at, source, beta, probs)
 
     def _observe(
@@ -178,8 +182,7 @@ class Tracker:
             else:
                 estimate = self._update_and_note(slot, stream, at, source, probs, beta, dt)
             self._times[slot] = at
-            if self._roster.drops:
-                self._roster.see(stream, slot, at)
+            if self._drops and self._roster.touch(stream, slot, at):
                 self._drop_old()
         return estimate
 
@@ -194,7 +197,7 @@ class Tracker:
         except BaseException:
             self._roster.release([slot])
             raise
-        self._roster.see(stream, slot, at)
+        self._roster.place(stream, slot, at)
         self._drop_old()
         return estimate
 
@@ -226,11 +229,12 @@ class Tracker:
     ) -> Array:
         """Observe many rows, in their order; return the estimate of each row's stream, (N, K).
 
-        It equals `update` for each row in turn, and is faster. An invalid row raises ValueError and
-        nothing changes. Streams are dropped after all rows.
+        It equals `update` for each row in turn, and is faster. `probs` has the probabilities of all
+        rows, (N, K), or their classes, (N,). An invalid row raises ValueError and nothing changes.
+        Streams are dropped after all rows.
         """
-        names, t, source, rows = take_rows(streams, times, sources, probs, self.classes)
-        beta = row_weights(source, self._beta)
+        names, t, source, rows = take_rows(streams, times, sources, probs, self._names)
+        beta = row_weights(source, self._sources.beta)
         observed = correct(rows, source, self._channel, self._fresh.probs.dtype)
         if not names:
             return np.empty((0, len(self.classes)), self._fresh.probs.dtype)
@@ -260,13 +264,12 @@ class Tracker:
                     self._bank._states[slots] = before
                 self._roster.release(new)
                 raise
-            if self._roster.drops:
+            last[codes] = t  # of each stream, the last one stays
+            for name, slot, at in zip(number, slots, last.tolist(), strict=True):
+                self._slots[name], self._times[slot] = slot, at
+            if self._drops:
                 for name, code, at in zip(names, codes.tolist(), t.tolist(), strict=True):
-                    self._roster.see(name, slots[code], at)
-            else:
-                last[codes] = t  # of each stream, the last one stays
-                for name, slot, at in zip(number, slots, last.tolist(), strict=True):
-                    self._roster.see(name, slot, at)
+                    self._roster.touch(name, slots[code], at)
             self._drop_old()
         return estimates
 
@@ -301,11 +304,19 @@ class Tracker:
 
     def probs(self, stream: Hashable) -> Array:
         """Return the last estimate of a stream, (K,)."""
-        return self.filter(stream).probs
+        with self._lock:
+            return self._in_state(stream).probs
 
     def label(self, stream: Hashable) -> Any:
         """Return the most probable class of a stream."""
-        return self.filter(stream).label
+        with self._lock:
+            return self._in_state(stream).label
+
+    def _in_state(self, stream: Hashable) -> Filter:
+        """Return a filter in the state of a stream, which the next call changes."""
+        state = self._bank._states[self._roster.slot(stream)].copy()
+        self._reader.state = unpack_state(self._reader, state)
+        return self._reader
 
     def time(self, stream: Hashable) -> float:
         """Return the time of a stream's last row."""
@@ -339,7 +350,7 @@ class Tracker:
             return self._drop_old()
 
     def _drop_old(self) -> list[Any]:
-        dropped = self._roster.drop_old() if self._roster.drops else []
+        dropped = self._roster.drop_old() if self._drops else []
         for name in dropped:
             self._calls.pop(name, None)
         return dropped
@@ -349,21 +360,31 @@ class Tracker:
 
         Streams must be named by text, numbers, None, or tuples of them.
         """
+        remove_drafts(fspath(path))
+        _tracker_file.write(path, self._saved())
+
+    def _saved(self) -> _tracker_file.Saved:
         with self._lock:
             slots = list(self._slots.values())
-            saved = _tracker_file.Saved(
-                self._fresh, self._beta, self._channel, self._policy,
+            return _tracker_file.Saved(
+                self._fresh, self._sources.beta, self._channel, self._policy,
                 self._expire_after, self._max_streams, list(self._slots),
                 np.array(self._times)[slots], np.array(self._roster.seen)[slots],
                 self._bank._states[slots], {name: c.saved() for name, c in self._calls.items()},
                 self._roster.newest,
             )  # fmt: skip
-        _tracker_file.write(path, saved)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tracker:
         """Return the tracker that a file of `save` holds."""
-        saved = _tracker_file.read(path)
+        saved, _ = _tracker_file.read(path)
+        try:
+            return cls._restored(saved)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+
+    @classmethod
+    def _restored(cls, saved: _tracker_file.Saved) -> Tracker:
         tracker = cls(
             saved.filter, saved.beta, saved.channel, saved.policy,
             expire_after=saved.expire_after, max_streams=saved.max_streams,
@@ -374,26 +395,6 @@ class Tracker:
             assert tracker._policy is not None
             tracker._calls[name] = Calls.restored(tracker._policy, tracker._fresh.probs, values)
         return tracker
-
-    def _weight(self, source: Any) -> tuple[str, float]:
-        """Return the name and the weight of a source that is not among the weights as it is."""
-        name = str(source)
-        if not isinstance(self._beta, Mapping):
-            if len(self._weights) < MAX_SOURCES:
-                self._weights[name] = self._beta
-            return name, self._beta
-        if name not in self._weights:
-            raise ValueError(
-                f"source is {name!r}, which has no weight; beta names {list(self._weights)}: add "
-                "it there"
-            )
-        return name, self._weights[name]
-
-    def _corrected(self, source: str, probs: ArrayLike) -> Floats:
-        row = np.asarray(probs, self._fresh.probs.dtype)
-        _core.check_row(len(self.classes), row, 1.0, 0.0)
-        corrected: Floats = correct_source(self._channel, source, row[None])[0]
-        return corrected
 
 
 public(Tracker)

@@ -36,7 +36,7 @@ def take_rows(
     times: ArrayLike,
     sources: ArrayLike | str | None,
     probs: ArrayLike,
-    classes: tuple[Any, ...],
+    classes: tuple[str, ...],
 ) -> tuple[list[Any], Floats, Factorized, Floats]:
     """Return the streams, times, sources and predictions of rows, checked."""
     names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)
@@ -44,7 +44,7 @@ def take_rows(
     if sources is None or isinstance(sources, str):
         sources = [sources or DEFAULT_SOURCE] * len(names)
     cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
-    source, rows = factorize(cells), probabilities(probs, tuple(map(str, classes)))
+    source, rows = factorize(cells), probabilities(probs, classes)
     for label, count in {"times": len(t), "sources": len(cells), "probs": len(rows)}.items():
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
@@ -72,6 +72,8 @@ def time_steps(t: Floats, codes: Ints, last: Floats, names: list[Any]) -> Floats
 
 def to_seconds(time: Any) -> float:
     """Return one time as a number; NaN if it is missing."""
+    if isinstance(time, float):  # of NumPy
+        return float(time)
     if isinstance(time, np.generic) and time.dtype.kind in "iufM":
         return math.nan if np.isnan(time) else float(seconds(np.array([time]))[0])
     try:

@@ -1,0 +1,115 @@
+"""The command ``classfilter plot``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from .._atomic import atomic_write
+from .._typing import Weights
+from ..data._files import file_suffix
+from ..data._format import TableFormat
+from ..data._recording import Recording
+from ..data._timestamps import REMEDY, parse_timestamp
+from ._options import FILE, PICTURES, Settings, about, filter_options, table_options
+from ._tuning import read_streams
+
+
+@click.command(
+    short_help="Draw a stream of a file.",
+    epilog="Example: classfilter plot out.csv -o out.png --stream ann --from 0 --to 3600",
+)
+@click.argument("table", metavar="IN", type=FILE)
+@click.option("-o", "--out", type=FILE, required=True, help="The picture: PNG, PDF or SVG.")
+@filter_options
+@table_options
+@click.option("--stream", "name", help="Which stream; needed where there are several.")
+@click.option("--from", "start", help="The first time shown, as in the file.")
+@click.option("--to", "stop", help="The last time shown.")
+@click.option("--zone", help="Draw dates in a time zone: Europe/Berlin. By default in UTC.")
+def plot(
+    settings: Settings,
+    table: Path,
+    out: Path,
+    name: str | None,
+    start: str | None,
+    stop: str | None,
+    zone: str | None,
+    form: TableFormat,
+) -> None:
+    """Draw a stream of a file: classes over time, and the probabilities, raw and filtered.
+
+    IN is what filter reads or wrote: with columns f_<class> these are drawn; without them, the
+    stream is filtered with the options.
+    """
+    from ..plot import overview
+
+    suffix = file_suffix(out, PICTURES)
+    try:
+        df, streams = read_streams(table, settings.for_table(form))
+        key, rec = _one_stream(streams, name)
+        column = form.columns.get("stream", "stream")
+        P = _filtered(df, column, key, rec) if f"f_{rec.classes[0]}" in df.columns else None
+        if P is None:
+            P = rec.run(settings.make_filter(rec.classes), settings.beta, settings.channel)
+        rows = _between(rec, start, stop)
+        if zone is None and _has_dates(df[form.columns.get("time", "time")]):
+            zone = "UTC"
+        strong = _strongest(rec, settings.beta)
+        figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
+    except ValueError as error:
+        raise ValueError(about(table, error)) from error
+    with atomic_write(out) as file:
+        figure.savefig(file, format=suffix[1:])
+
+
+def _one_stream(streams: dict[Any, Recording], name: str | None) -> tuple[Any, Recording]:
+    by_text = {str(key): (key, rec) for key, rec in streams.items()}
+    if name is None and len(streams) == 1:
+        return next(iter(streams.items()))
+    some = ", ".join(list(by_text)[:5]) + ", ..." * (len(by_text) > 5)
+    if name is None:
+        raise ValueError(f"there are {len(streams)} streams ({some}); choose one with --stream")
+    if name not in by_text:
+        raise ValueError(f"there is no stream {name!r}; there are {some}")
+    return by_text[name]
+
+
+def _filtered(df: Any, column: str, key: Any, rec: Recording) -> Any:
+    """Return the columns f_<class> of one stream, as `filter` wrote them."""
+    if key is not None:
+        df = df.filter(df[column] == key)
+    return df.select([f"f_{name}" for name in rec.classes]).to_numpy()
+
+
+def _between(rec: Recording, start: str | None, stop: str | None) -> slice:
+    ends = [rec.time[0], rec.time[-1]] if len(rec) else [0.0, 0.0]
+    for i, (option, text) in enumerate((("--from", start), ("--to", stop))):
+        if text is not None:
+            at = parse_timestamp(text)
+            if at is None:
+                raise ValueError(f"{option} is {text!r}; {REMEDY}")
+            ends[i] = at
+    first, last = np.searchsorted(rec.time, ends[0]), np.searchsorted(rec.time, ends[1], "right")
+    if first >= last:
+        raise ValueError(f"no row has a time from {ends[0]} to {ends[1]}; change --from and --to")
+    return slice(int(first), int(last))
+
+
+def _strongest(rec: Recording, beta: Weights) -> str | None:
+    """Return the source with the largest weight, if there are others."""
+    if not isinstance(beta, dict) or len(rec.sources) < 2:
+        return None
+    return max(rec.sources, key=lambda name: beta.get(name, 0.0))
+
+
+def _has_dates(column: Any) -> bool:
+    """Return whether the times of a file are dates, or text of dates."""
+    if column.dtype.is_numeric():
+        return False
+    first = next((cell for cell in column if cell is not None), None)
+    return re.match(r"\s*\d{4}-\d\d-\d\d", str(first)) is not None

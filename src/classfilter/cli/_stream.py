@@ -1,0 +1,89 @@
+"""The command ``classfilter stream``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from ..data._format import TableFormat
+from ._options import FILE, Settings, about, duration, end, filter_options, table_options
+
+REJECTED = 3
+
+
+@click.command(
+    short_help="Filter lines as they come, NDJSON to NDJSON.",
+    epilog="Example: classifier | classfilter stream --config walk.toml --state walk.state | app",
+)
+@filter_options
+@table_options
+@click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
+@click.option(
+    "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
+)
+@click.option(
+    "--line-number",
+    metavar="KEY",
+    help="The key of a number that grows from line to line; --state then knows the last one.",
+)
+@click.option(
+    "--max-jump",
+    callback=duration,
+    default="366d",
+    show_default=True,
+    help="Reject a time so far ahead in its stream, unless the next line confirms it.",
+)
+@click.option(
+    "--expire-after", callback=duration, help="Drop a stream after so long without lines."
+)
+@click.option("--max-streams", type=click.IntRange(1), help="Keep so many, the latest ones.")
+def stream(
+    settings: Settings,
+    form: TableFormat,
+    state: Path | None,
+    every: float,
+    line_number: str | None,
+    max_jump: float,
+    expire_after: float | None,
+    max_streams: int | None,
+) -> None:
+    """Filter lines as they come: NDJSON on standard input, a result for each on standard output.
+
+    A line is an object with time, one p_<class> per class, or prediction, and, where there are any,
+    stream and source; its result is the same with f_<class> and class, written at once; earlier
+    results in it are replaced. An invalid line is rejected with a message on standard error, by its
+    number, and the rest goes on. SIGTERM and Ctrl-C save the state and end it.
+
+    After a crash, start it again with the same --state. It prints where the state ends: give the
+    lines after those, or replay from any earlier point; lines that it has are skipped and counted.
+    Results may be ahead of the state: do not go on after the last result.
+    """
+    from ..streaming._ndjson import serve
+    from ..streaming._pipes import ReaderBlocked
+
+    form = settings.for_table(form)
+    try:
+        served = serve(
+            settings.make_filter,
+            settings.beta,
+            settings.channel,
+            state=state,
+            every=every,
+            expire_after=expire_after,
+            max_streams=max_streams,
+            max_jump=max_jump,
+            classes=form.classes,
+            columns=form.columns,
+            scores=form.scores,
+            line_number=line_number,
+        )
+    except ValueError as error:
+        raise ValueError(about(None, error)) from error
+    except BrokenPipeError:
+        end("the reader of the results is gone")
+    except ReaderBlocked:
+        end("terminated while the reader of the results did not read", 128 + signal.SIGTERM)
+    sys.exit(REJECTED if served.rejected else 0)

@@ -1,0 +1,231 @@
+"""kill -9 at random points: ``python tests/killed.py 200``.
+
+Half of the points are in ``classfilter stream --state``, half in `Tracker.save`. After each, the
+file is read: it must have all that it had before, and what it has must be right to the bit. The
+input is replayed from some line before those that the file lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import classfilter as cf
+from classfilter.streaming._pipes import CHUNK
+from ndjson_lines import BETA, as_line, child, counts, many_rows, run, saved_streams, wait_for
+
+LINES_BETWEEN = 200
+ROWS_BETWEEN = 20
+
+
+class Kills(NamedTuple):
+    """What became of the lines or rows.
+
+    Attributes
+    ----------
+    points : int
+        How often a process was killed.
+    states : int
+        In how many of them the file had changed.
+    rows, lost, wrong : int
+        All lines or rows; those without a result, or not in the file although they were saved; and
+        those with another result or state than without a kill.
+    """
+
+    points: int
+    states: int
+    rows: int
+    lost: int
+    wrong: int
+
+
+def covered(state: Path, rows: list[Any]) -> set[int]:
+    """Return the rows that a file has, derived from its content alone."""
+    if not state.exists():
+        return set()
+    saved = {repr(s.id): (s.time, s.ties) for s in saved_streams(state)}
+    numbers = set()
+    for row in rows:
+        at, ties = saved.get(repr(row.get("stream")), (-1.0, []))
+        if row["time"] < at or (row["time"] == at and zlib.crc32(as_line(row)[:-1]) in ties):
+            numbers.add(row["n"])
+    return numbers
+
+
+def kill(process: Any, state: Path, rng: random.Random, output: bytearray) -> None:
+    """Kill a process after some output, or while a file is written, or once one is replaced."""
+    kind, before = rng.randrange(3), state.stat().st_ino if state.exists() else None
+    amount = rng.randrange(40_000)
+
+    def reached() -> bool:
+        if kind == 0:
+            return len(output) > amount
+        if kind == 1:
+            return any(state.parent.glob(f".{state.name}.*.tmp"))
+        return state.exists() and state.stat().st_ino != before
+
+    wait_for(lambda: output or reached(), 60.0)
+    end = time.monotonic() + (20.0 if kind == 2 else rng.uniform(0.0, 0.3))
+    while not reached() and time.monotonic() < end:
+        time.sleep(1e-4)
+    process.kill()
+
+
+def killed_stream(lines: bytes, state: Path, rng: random.Random, more: dict[str, Any]) -> bytes:
+    """Feed lines to a process, kill it at some moment, and return its results so far."""
+    results = bytearray()
+    with child(state=str(state), every=0.0, beta=BETA, more=more) as process:
+
+        def feed() -> None:
+            at = 0
+            while at < len(lines) and process.poll() is None:
+                size = rng.choice([1, 50, 700, 3000, 9000])
+                with suppress(BrokenPipeError):
+                    process.stdin.write(lines[at : at + size])
+                at += size
+
+        def collect() -> None:
+            while chunk := process.stdout.read(CHUNK):
+                results.extend(chunk)
+
+        threads = [threading.Thread(target=feed), threading.Thread(target=collect)]
+        for thread in threads:
+            thread.start()
+        kill(process, state, rng, results)
+        for thread in threads:
+            thread.join(20)
+    return bytes(results)
+
+
+def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -> Kills:
+    """Kill `classfilter stream`; with numbers, go on after the last line that the file has."""
+    rng, more = random.Random(seed), {"line_number": "n"} if numbered else {}
+    rows = many_rows((points + 1) * LINES_BETWEEN, seed)
+    lines = [as_line(row) for row in rows]
+    whole = run(b"".join(lines), beta=BETA)[0]
+    state, sizes, wrong = folder / "state", set(), 0
+    got: dict[int, bytes] = {}
+    for point in range(points + 1):
+        has = covered(state, rows)
+        wrong += len(has - got.keys())  # ahead of the results
+        start = min(set(range(len(rows))) - has, default=0)
+        if not numbered:
+            start = rng.choice([0, max(0, start - 50), start])
+        text = b"".join(lines[start : (point + 1) * LINES_BETWEEN])
+        if point < points:
+            results = killed_stream(text, state, rng, more)
+        else:
+            out, messages = run(text, beta=BETA, state=str(state), more=more)
+            assert counts(messages)[3] == len([n for n in has if n >= start])
+            results = b"".join(out)
+        for line in results.splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                n = json.loads(line)["n"]
+                wrong += line != whole[n] or n in has
+                got[n] = line
+        sizes.add(len(has))
+    assert not list(folder.glob(".*.tmp")), "a draft was left behind"
+    return Kills(points, len(sizes) - 1, len(rows), len(rows) - len(got), wrong)
+
+
+SAVER = """
+import sys
+import classfilter as cf
+sys.path.insert(0, sys.argv[2])
+from killed import ROWS_BETWEEN, new_tracker, observe
+from pathlib import Path
+path = Path(sys.argv[1])
+tracker = cf.Tracker.load(path) if path.exists() else new_tracker()
+n = int(tracker.time("clock")) + 1 if len(tracker) else 0
+while True:
+    for _ in range(ROWS_BETWEEN):
+        observe(tracker, n)
+        n += 1
+    tracker.save(path)
+    print(n, flush=True)
+"""
+
+
+def new_tracker() -> cf.Tracker:
+    return cf.Tracker(cf.DirichletFilter(3, half_life=20.0), 0.5, expire_after=200.0)
+
+
+def observe(tracker: cf.Tracker, n: int) -> None:
+    """Observe row n: one of many streams, and the clock, whose time is the number of the row."""
+    p = np.random.default_rng(n).dirichlet(np.ones(3))
+    tracker.update_many([f"s{n % 97}", "clock"], [float(n)] * 2, None, [p, p[::-1]])
+
+
+def kill_savers(points: int, folder: Path, seed: int) -> Kills:
+    """Kill processes that save a tracker again and again."""
+    rng, path = random.Random(seed), folder / "tracker"
+    expected, rows, acknowledged, lost, wrong = new_tracker(), 0, 0, 0, 0
+    sizes = set()
+    for _ in range(points):
+        said = bytearray()
+        with subprocess.Popen(
+            [sys.executable, "-c", SAVER, str(path), str(Path(__file__).parent)],
+            stdout=subprocess.PIPE,
+        ) as process:
+
+            def collect(process: Any = process, said: bytearray = said) -> None:
+                while chunk := os.read(process.stdout.fileno(), CHUNK):
+                    said.extend(chunk)
+
+            thread = threading.Thread(target=collect)
+            thread.start()
+            kill(process, path, rng, said)
+            thread.join(20)
+        acknowledged = max(acknowledged, *map(int, said.split(b"\n")[:-1]), 0)
+        tracker = cf.Tracker.load(path) if path.exists() else new_tracker()
+        has = int(tracker.time("clock")) + 1 if len(tracker) else 0
+        lost += max(0, acknowledged - has)
+        while rows < has:
+            observe(expected, rows)
+            rows += 1
+        same = tracker.streams == expected.streams and all(
+            np.array_equal(tracker.probs(s), expected.probs(s)) for s in tracker.streams
+        )
+        wrong += not (same and rows == has)
+        sizes.add(has)
+    new_tracker().save(path)
+    assert not list(folder.glob(".*.tmp")), "a draft was left behind"
+    return Kills(points, len(sizes) - 1, rows, lost, wrong)
+
+
+def main(points: int = 200, seed: int = 0) -> int:
+    """Print a line for each kind of process; return how many lines or rows were lost or wrong."""
+    share = points // 4
+    failed = 0
+    kinds: dict[str, Callable[[Path], Kills]] = {
+        "stream --state": lambda folder: kill_streams(share, folder, seed),
+        "stream --state, numbered lines": lambda f: kill_streams(share, f, seed + 1, numbered=True),
+        "Tracker.save": lambda folder: kill_savers(points - 2 * share, folder, seed + 2),
+    }
+    for name, run_kind in kinds.items():
+        with TemporaryDirectory() as folder:
+            result = run_kind(Path(folder))
+        print(
+            f"{name}: killed {result.points} times, {result.states} times with a new file; "
+            f"{result.rows:,} rows, {result.lost} lost, {result.wrong} wrong",
+            flush=True,
+        )
+        failed += result.lost + result.wrong
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])) > 0)

@@ -1,0 +1,128 @@
+"""The streams of a tracker: they come and go, expire, and have names of any kind."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from tracker_rows import CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
+
+
+def test_streams_expire() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
+    p = [0.8, 0.1, 0.1]
+    first = tracker.update("a", 0.0, None, p)
+    tracker.update("b", 6.0, None, p)
+    tracker.update("b", 10.0, None, p)
+    assert tracker.streams == ["a", "b"]
+    tracker.update("b", 10.5, None, p)
+    assert tracker.streams == ["b"]
+    with pytest.raises(KeyError, match="there is no stream 'a'; it had no row yet, or was dropped"):
+        tracker.probs("a")
+    np.testing.assert_array_equal(tracker.update("a", 11.0, None, p), first)  # from the start
+    assert tracker.expire(21.0) == ["b"]
+    assert "a" in tracker
+    assert len(tracker) == 1
+
+
+def test_the_stream_that_was_silent_longest_makes_room() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), max_streams=2)
+    p = [0.8, 0.1, 0.1]
+    for stream in "abac":
+        tracker.update(stream, 0.0, None, p)
+    assert tracker.streams == ["a", "c"]
+    tracker.update_many(list("defg"), [0.0] * 4, None, [p] * 4)
+    assert tracker.streams == ["f", "g"]
+    tracker.drop(["f"])
+    assert tracker.streams == ["g"]
+
+
+def test_a_wrong_clock_drops_nothing() -> None:
+    """One in milliseconds, and one that lags: others, and they themselves, keep their state."""
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
+    by_hand = ByHand(cf.DirichletFilter(CLASSES))
+    for t in range(30):
+        for stream, at in (("a", t), ("b", t), ("ms", 1e6 + 1000 * t), ("late", t - 500)):
+            row = (stream, float(at), "strong", [0.6, 0.3, 0.1])
+            np.testing.assert_array_equal(tracker.update(*row), by_hand.update(*row))
+    assert len(tracker) == 4
+
+
+def test_a_pause_of_all_streams() -> None:
+    """The first row after it drops nothing; the second confirms it, and keeps both."""
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
+    for stream in "abcd":
+        tracker.update(stream, 0.0, None, GOOD[3])
+    for _ in range(2):
+        tracker.update("c", 1000.0, None, GOOD[3])
+        assert tracker.streams == ["a", "b", "d", "c"]
+    tracker.update("b", 1001.0, None, GOOD[3])
+    assert tracker.streams == ["c", "b"]
+
+
+def test_dropping_is_the_same_in_batches() -> None:
+    """One row a batch; and in larger batches, what is left at their ends."""
+    table = rows(7, 400, 40)
+    options: dict[str, Any] = {"expire_after": 60.0, "max_streams": 12}
+    one, many, halves = (cf.Tracker(FILTERS[0](), WEIGHTS, **options) for _ in range(3))
+    for stream, t, source, probs in table:
+        expected = one.update(stream, t, source, probs)
+        np.testing.assert_array_equal(many.update_many([stream], [t], source, [probs])[0], expected)
+        assert many.streams == one.streams
+    for part in (table[:200], table[200:]):
+        halves.update_many(*(list(column) for column in zip(*part, strict=True)))
+    assert halves.streams == one.streams
+
+
+def test_many_new_streams_reuse_the_room_of_old_ones() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), max_streams=50)
+    first = cf.DirichletFilter(CLASSES).update(GOOD[3], 1.0, 0.0)
+    for n in range(2000):
+        np.testing.assert_array_equal(tracker.update(n, 0.0, None, GOOD[3]), first)
+        with pytest.raises(ValueError, match="sums to"):
+            tracker.update(-1, 0.0, None, [0.8, 0.8, 0.8])
+    assert tracker.streams == list(range(1950, 2000))
+    assert len(tracker._bank) <= 64
+
+
+def test_odd_names(tmp_path: Path) -> None:
+    """What equals is one stream; tuples and NumPy's scalars are saved; NaN is no name."""
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES))
+    names: list[Any] = [("ann", 1), (("a",), None), 2.5, "", None, np.int64(7), np.str_("x"), True]
+    tracker.update_many(np.array(["p", "q"]), [0.0, 0.0], None, [GOOD[3]] * 2)
+    for name in names:
+        tracker.update(name, 0.0, None, GOOD[3])
+    for same in (7, "x", 1, 2.5, "p"):
+        tracker.update(same, 1.0, None, GOOD[3])
+    tracker.save(tmp_path / "tracker.npz")
+    again = cf.Tracker.load(tmp_path / "tracker.npz")
+    assert again.streams == tracker.streams == ["p", "q", *names]
+    for name in again.streams:
+        np.testing.assert_array_equal(again.probs(name), tracker.probs(name))
+    for nan in (math.nan, np.float64("nan")):
+        with pytest.raises(ValueError, match=r"stream is .*nan.*, which equals nothing"):
+            tracker.update(nan, 0.0, None, GOOD[3])
+        with pytest.raises(ValueError, match=r"stream is .*nan.*, which equals nothing"):
+            tracker.update_many(["new", nan], [0.0, 0.0], None, [GOOD[3]] * 2)
+    assert len(tracker) == 10
+
+
+def test_drop_names_what_is_missing() -> None:
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES))
+    tracker.update_many(["a", "b"], [0.0, 0.0], None, [GOOD[3]] * 2)
+    with pytest.raises(KeyError, match="there is no stream 'c'"):
+        tracker.drop(["a", "c"])
+    with pytest.raises(TypeError, match=r"streams is 'ab'; give a list: \['ab'\]"):
+        tracker.drop("ab")
+    assert len(tracker) == 2
+    tracker.drop(["a", "a"])
+    assert tracker.streams == ["b"]
+    with pytest.raises(ValueError, match="the tracker has no expire_after"):
+        tracker.expire(0.0)
+    with pytest.raises(ValueError, match="now is inf; it must be finite"):
+        cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=1.0).expire(math.inf)

@@ -1,0 +1,224 @@
+"""Everything that takes a filter takes a Tuned, with its weights, channels and policy."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+
+import classfilter as cf
+from classfilter import embedded
+from classfilter.config import read
+from classfilter.embedded._json import to_json
+from classfilter.policy import Periodic
+from classfilter.sklearn import FilteredClassifier
+
+CLASSES = ["walk", "sit", "sleep"]
+CHANNEL = cf.Channel([[8, 1, 1], [2, 6, 2], [1, 1, 8]], prior=[2, 1, 1])
+WEIGHTS = {"strong": 1.0, "weak": 0.25}
+EVERY = 3
+
+
+@pytest.fixture
+def tuned(tmp_path: Path) -> Any:
+    """A Tuned with a channel for one source, None for the other, and a policy."""
+    path = tmp_path / "tuned.toml"
+    f = cf.StickyFilter(CLASSES, half_life=20.0)
+    cf.Tuned(WEIGHTS, {"strong": None, "weak": CHANNEL}, "", None, "", [], "", f).save(
+        path, Periodic(EVERY)
+    )
+    return cf.Tuned.load(path)
+
+
+def recording(both: bool = False) -> cf.Recording:
+    """Predictions of the source that the policy calls at each step; or of both sources."""
+    rng = np.random.default_rng(0)
+    steps = [(t, s) for t in range(40) for s in ("strong", "weak")]
+    probs = rng.dirichlet(np.full(3, 0.7), len(steps))
+    chosen = [both or (s == "strong") == (t % EVERY == 0) for t, s in steps]
+    rows = [(5.0 * t, s, p) for (t, s), p, c in zip(steps, probs, chosen, strict=True) if c]
+    time, source, p = (list(column) for column in zip(*rows, strict=True))
+    return cf.Recording(time, source, np.array(p), CLASSES)
+
+
+def by_hand() -> Any:
+    """Return what channel, weights and filter give, written out."""
+    f, rec, last, out = cf.StickyFilter(CLASSES, half_life=20.0), recording(), 0.0, []
+    for time, source, p in zip(rec.time, rec.source, rec.probs, strict=True):
+        row = CHANNEL.apply(p) if source == "weak" else p
+        out.append(f.update(row, WEIGHTS[source], time - last))
+        last = time
+    return np.array(out)
+
+
+def of_table(df: Any) -> Any:
+    return df.select([f"f_{name}" for name in CLASSES]).to_numpy()
+
+
+def by_bank(tuned: Any, rec: cf.Recording, _: Path) -> Any:
+    bank, batch = cf.Bank(tuned, 2), cf.Bank(tuned, 2)
+    rows = zip(rec.probs, rec.source, rec.dt, strict=True)
+    P = [bank.update([p], dt=dt, rows=[1], source=str(s))[0] for p, s, dt in rows]
+    where = np.ones(len(rec), int)
+    Q = batch.run(rec.probs, dt=rec.dt, rows=where, source=rec.source)
+    np.testing.assert_array_equal(P, Q)
+    np.testing.assert_array_equal(bank.filter(0).state.probs, tuned.filter().state.probs)
+    return P
+
+
+def by_file(tuned: Any, rec: cf.Recording, folder: Path) -> Any:
+    cf.write_table(rec.to_table(), folder / "in.csv")
+    cf.filter_file(folder / "in.csv", folder / "out.csv", tuned)
+    return of_table(cf.read_table(folder / "out.csv"))
+
+
+def by_tracker(tuned: Any, rec: cf.Recording, _: Path) -> Any:
+    tracker = cf.Tracker(tuned)
+    rows, P = zip(rec.time, rec.source, rec.probs, strict=True), []
+    for time, source, p in rows:
+        assert tracker.next_source("a", time) == source
+        P.append(tracker.update("a", time, source, p))
+    return P
+
+
+def sources(rec: cf.Recording) -> dict[str, Callable[[Any], Any]]:
+    return {name: lambda at: rec.probs[int(at[0])] for name in WEIGHTS}
+
+
+def by_cascade(tuned: Any, rec: cf.Recording, _: Path) -> Any:
+    cascade = cf.Cascade(tuned, sources(rec))
+    steps = [cascade.step([i], time=float(t)) for i, t in enumerate(rec.time)]
+    assert [step.source for step in steps] == rec.source.tolist()
+    return [step.probs for step in steps]
+
+
+def by_async_cascade(tuned: Any, rec: cf.Recording, _: Path) -> Any:
+    async def steps() -> Any:
+        cascade = cf.AsyncCascade(tuned, sources(rec), deadline=60.0)
+        out = [(await cascade.step([i], time=float(t))).probs for i, t in enumerate(rec.time)]
+        await cascade.aclose()
+        return out
+
+    return asyncio.run(steps())
+
+
+FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
+    "Recording.run": lambda tuned, rec, _: rec.run(tuned),
+    "Tuned.run": lambda tuned, rec, _: tuned.run(rec),
+    "filter_table": lambda tuned, rec, _: of_table(cf.filter_table(rec.to_table(), tuned)),
+    "filter_file": by_file,
+    "Bank": by_bank,
+    "Tracker": by_tracker,
+    "Cascade": by_cascade,
+    "AsyncCascade": by_async_cascade,
+    "replay": lambda tuned, _, __: cf.replay(recording(both=True), None, tuned).probs,
+    "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
+    "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),
+}
+ELSEWHERE = {"smooth", "policy_curve", "export", "verify", "to_json", "FilteredClassifier"}
+NOT_A_FILTER = {"tune", "CascadeState"}  # the name of a family, and a state
+
+
+@pytest.mark.parametrize("name", FILTERED)
+def test_a_tuned_in_place_of_a_filter(name: str, tuned: Any, tmp_path: Path) -> None:
+    rec = recording()
+    assert set(rec.source) == {"strong", "weak"}
+    np.testing.assert_allclose(FILTERED[name](tuned, rec, tmp_path), by_hand(), rtol=1e-12)
+
+
+def test_no_function_is_left_out() -> None:
+    """Every public one with an argument `filter` or `tuned` has a case here."""
+    places: dict[str, Any] = {name: getattr(cf, name) for name in cf.__all__}
+    places |= vars(embedded) | {"FilteredClassifier": FilteredClassifier, "to_json": to_json}
+    places |= {f"Recording.{name}": getattr(cf.Recording, name) for name in ("run", "smooth")}
+    taking = {
+        name
+        for name, place in places.items()
+        if callable(place) and {"filter", "tuned"} & set(_parameters(place))
+    }
+    assert taking - NOT_A_FILTER == (set(FILTERED) | ELSEWHERE) - {"Tuned.run"}
+
+
+def _parameters(place: Any) -> dict[str, Any]:
+    try:
+        return dict(inspect.signature(place).parameters)
+    except ValueError:  # of a class without a signature
+        return {}
+
+
+def test_smooth_uses_the_only_source(tuned: Any) -> None:
+    p = recording().probs
+    alone = cf.Tuned({"weak": 0.25}, {"weak": CHANNEL}, "", None, "", [], "", tuned.filter())
+    expected = cf.smooth(tuned.filter(), CHANNEL.apply(p), beta=0.25)
+    np.testing.assert_array_equal(cf.smooth(alone, p), expected)
+
+
+def test_a_bank_uses_the_only_source(tuned: Any) -> None:
+    p = recording().probs[:2]
+    alone = cf.Tuned({"weak": 0.25}, {"weak": CHANNEL}, "", None, "", [], "", tuned.filter())
+    expected = cf.Bank(tuned.filter(), 2).update(CHANNEL.apply(p), 0.25)
+    np.testing.assert_array_equal(cf.Bank(alone, 2).update(p), expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, r"source is not given, and the filter has weights for \['strong', 'weak'\]; name"),
+        ({"source": "other"}, "source in row 0 is 'other', which has no weight; beta names"),
+        ({"source": ["weak"]}, "source has 1 entries, but probs has 2 rows"),
+        ({"source": ["weak", None]}, "source in row 1 is None; it must be a name"),
+    ],
+)
+def test_a_bank_names_a_wrong_source(tuned: Any, arguments: Any, message: str) -> None:
+    bank = cf.Bank(tuned, 2)
+    with pytest.raises(ValueError, match=message):
+        bank.update([[0.5, 0.3, 0.2]] * 2, **arguments)
+    with pytest.raises(ValueError, match="source is 'weak', but the bank has no weights"):
+        cf.Bank(tuned.filter(), 2).update([[0.5, 0.3, 0.2]] * 2, source="weak")
+
+
+def test_replay_without_any_policy(tuned: Any) -> None:
+    with pytest.raises(ValueError, match="policy is None, and the filter has none; give one"):
+        cf.replay(recording(both=True), None, tuned.filter())
+
+
+def test_a_policy_curve_runs_with_it(tuned: Any) -> None:
+    day = cf.simulate(hours=0.5, seed=1).recording(every=None)
+    other = cf.Tuned(WEIGHTS, {}, "", None, "", [], "", cf.StickyFilter(day.classes, 0.9))
+    curve = cf.policy_curve([day], other, gaps=[4])
+    assert curve.periodic[0].accuracy == pytest.approx(
+        np.mean(_agrees(day, cf.replay(day, Periodic(4), other)))
+    )
+
+
+def _agrees(day: cf.Recording, result: Any) -> Any:
+    return result.probs.argmax(axis=1) == result.recording.label
+
+
+def test_exports_are_those_of_its_file(tuned: Any, tmp_path: Path) -> None:
+    tuned.save(tmp_path / "again.toml")
+    config = read(tmp_path / "again.toml")
+    assert json.loads(to_json(tuned)) == json.loads(to_json(config))
+    for filter_, folder in ((tuned, "a"), (config, "b")):
+        embedded.export(filter_, tmp_path / folder)
+    for path in (tmp_path / "a").rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()
+    assert "CF_SOURCE_WEAK" in (tmp_path / "a" / "cf_config.h").read_text()
+    log = cf.filter_table(recording().to_table(), tuned)
+    assert embedded.verify(log, tuned).rows == len(log)
+
+
+def test_a_classifier_of_scikit_learn_takes_it(tuned: Any) -> None:
+    """One source, of the name of its only weight; the filter's labels are the estimator's."""
+    X, y = np.zeros((6, 1)), np.array(CLASSES * 2)
+    alone = cf.Tuned({"default": 0.5}, {}, "default", None, "", [], "", tuned.filter())
+    model = FilteredClassifier(DummyClassifier(), alone).fit(X, y)
+    assert set(model.classes_) == set(CLASSES)
+    assert model.predict_proba(X).shape == (6, 3)

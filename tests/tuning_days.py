@@ -1,0 +1,75 @@
+"""Simulated days to tune on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import classfilter as cf
+from classfilter import Recording
+from classfilter.simulation._simulate import Simulation
+from classfilter.tuning._result import Tuned
+from classfilter.tuning._tune import tune
+
+Floats = NDArray[np.float64]
+
+
+NAN = float("nan")
+
+
+@lru_cache
+def day(seed: int, hours: float) -> Simulation:
+    return cf.simulate("capture24", hours=hours, seed=seed)
+
+
+def days(seeds: Sequence[int], hours: float) -> list[Recording]:
+    return [day(seed, hours).recording() for seed in seeds]
+
+
+def three(simulated: Simulation, medium: bool = True) -> Recording:
+    """Add a medium source, the mean of weak and strong, three times per minute."""
+    n = np.arange(len(simulated.time))
+    both = simulated.probs | {"medium": (simulated.probs["weak"] + simulated.probs["strong"]) / 2}
+    source = np.where(n % 12 == 0, "strong", np.where(medium & (n % 4 == 2), "medium", "weak"))
+    probs = np.array([both[name][t] for t, name in enumerate(source.tolist())])
+    return Recording(simulated.time, source, probs, simulated.classes, simulated.truth)
+
+
+def changed(rec: Recording, **new: Any) -> Recording:
+    columns = {name: getattr(rec, name) for name in ("time", "source", "probs", "classes", "label")}
+    return Recording(**(columns | new))
+
+
+def accuracy(run: Callable[[Recording], Floats], recs: Sequence[Recording]) -> float:
+    correct = [np.asarray(run(rec)).argmax(axis=1) == rec.label for rec in recs]
+    return float(np.concatenate(correct).mean())
+
+
+def hold(rec: Recording) -> Floats:
+    beta = {name: 1.0 if name == "strong" else 0.5 for name in rec.sources}
+    return rec.run(cf.HoldFilter(rec.classes), beta)
+
+
+@lru_cache
+def tuned_short(kind: Any) -> Tuned:
+    return tune(days([0, 1], 2.0), kind, "strong")
+
+
+def messy(seed: int, hours: float = 3.0) -> Recording:
+    """Rows lost, irregular times, some predictions missing, and both sources at one time."""
+    rng = np.random.default_rng(seed)
+    simulated = day(seed, hours)
+    rows = np.flatnonzero(rng.random(len(simulated.time)) < 0.8)
+    time = simulated.time[rows] + rng.uniform(0, 2, len(rows))
+    strong = rows % 12 < 1
+    order = np.repeat(np.arange(len(rows)), 1 + strong)
+    second = np.append(False, order[1:] == order[:-1])
+    both = (simulated.probs[name][rows[order]] for name in ("strong", "weak"))
+    probs = np.where(second[:, None], *both)
+    probs[rng.random(len(order)) < 0.05] = NAN
+    source = np.where(second, "strong", "weak")
+    return Recording(time[order], source, probs, simulated.classes, simulated.truth[rows[order]])
