@@ -17,7 +17,7 @@ demo: .venv/ready
 test: .venv/test
 	$(PYTEST)
 
-# All of it: PyTorch, ONNX, cross compilers, emulators, and the package as it is installed.
+# All of it: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
 test-all: .venv/all toolchain js js/node_modules
 	$(PYTEST) --all
 	$(MAKE) embedded CLASSES=6
@@ -50,12 +50,13 @@ js/dist/wasm.js: Makefile $(wildcard js/c/* js/build.mjs js/src/* js/example/* s
 		-o js/dist/classfilter.wasm js/c/*.c src/classfilter/csrc/*.c
 	node js/build.mjs
 
-# Compilers, emulators, a checker of C and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
+# Compilers, emulators, a checker of C, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
 # is installed only where there is none.
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
 		apt-get update -q && apt-get install -yq --no-install-recommends $(PACKAGES) && break || exit 1; }; done
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
+	@command -v java > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends default-jre-headless; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 
 # What the tests of the package for JavaScript need.
@@ -90,7 +91,7 @@ dist: .venv/dev
 
 .venv/all: $(SOURCES) experiments/requirements.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --no-compile -e '.[dev,examples]' -r experiments/requirements.txt
+	$(BIN)/pip install -q --no-compile -e '.[dev,examples,spark]' -r experiments/requirements.txt
 	touch .venv/ready .venv/test .venv/dev $@
 
 clean:

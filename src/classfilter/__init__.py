@@ -45,7 +45,7 @@ _HOME = {
     "Tracker": ".streaming",
     "simulate": ".simulation",
 }
-_MODULES = ("metrics", "plot", "policy", "sklearn")
+_MODULES = ("metrics", "plot", "policy", "sklearn", "spark")
 
 __all__ = [
     "AsyncCascade",
@@ -88,6 +88,7 @@ __all__ = [
     "smooth",
     "smooth_table",
     "softmax",
+    "spark",
     "tune",
     "write_table",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,8 +72,11 @@ class BatchSmoother:
         self._tables: deque[_Table] = deque()
         self._rows = 0
 
-    def push(self, rows: Rows) -> list[Array]:
-        """Take a table; return the results of the tables that are complete now, in order."""
+    def push(self, rows: Rows, unfinished: Container[Any] | None = None) -> list[Array]:
+        """Take a table; return the results of the tables that are complete now, in order.
+
+        `unfinished` are the streams with rows in later tables, if there are no `counts`.
+        """
         names = rows.stream.categories
         new = _Stream(LagSmoother(self._fresh, self._lag))
         last = np.array([self._streams.get(name, new).time for name in names], np.float64)
@@ -86,18 +89,22 @@ class BatchSmoother:
             if name not in self._streams:
                 self._streams[name] = _Stream(LagSmoother(self._fresh, self._lag))
             stream, i = self._streams[name], order[span]
-            self._left[name] -= i.size
-            smoothed = [stream.smoother.push(probs[i], weights[i], dt[span])]
-            if not self._left[name]:
-                smoothed.append(stream.smoother.flush())
-                del self._streams[name]
-            done = sum(map(len, smoothed))
-            held = np.concatenate([stream.held, self._rows + i])
-            numbers.append(held[:done])
-            results += smoothed
-            stream.held, stream.time = held[done:], float(rows.time[i[-1]])
+            stream.held = np.concatenate([stream.held, self._rows + i])
+            stream.time = float(rows.time[i[-1]])
+            results.append(stream.smoother.push(probs[i], weights[i], dt[span]))
+            numbers.append(stream.release(len(results[-1])))
+            if unfinished is None:
+                self._left[name] -= i.size
         self._rows += len(rows.time)
-        if names:
+        if unfinished is None:
+            ended = [name for name in names if not self._left[name]]
+        else:
+            ended = [name for name in self._streams if name not in unfinished]
+        for name in ended:
+            stream = self._streams.pop(name)
+            results.append(stream.smoother.flush())
+            numbers.append(stream.held)
+        if results:
             self._store(np.concatenate(numbers), np.concatenate(results))
         complete = []
         while self._tables and not self._tables[0].missing:
@@ -122,6 +129,11 @@ class _Stream:
     held: Ints = field(default_factory=lambda: np.empty(0, np.intp))
     """The numbers of these rows, in all tables."""
     time: float = np.nan
+
+    def release(self, count: int) -> Ints:
+        """Return the numbers of the first rows, and hold them no longer."""
+        released, self.held = self.held[:count], self.held[count:]
+        return released
 
 
 @dataclass

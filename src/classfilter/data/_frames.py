@@ -41,11 +41,11 @@ def with_results(frame: Any, classes: tuple[str, ...], P: Array) -> Any:
     new = result_columns(frame.columns, classes)
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
     names = nw.new_series("class", list(classes), nw.String, backend=backend)
-    series.append(names[_most_probable(columns)])
+    series.append(names[most_probable(columns)])
     return frame.with_columns(*series).to_native()
 
 
-def _most_probable(columns: Array) -> Array:
+def most_probable(columns: Array) -> Array:
     """Return the class of the largest probability of each column, (K, T); of several, the first."""
     largest, label = columns[0], np.zeros(columns.shape[1], np.min_scalar_type(len(columns)))
     for k, p in enumerate(columns[1:], 1):
