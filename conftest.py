@@ -15,6 +15,7 @@ HEAVY = (
     "tests/js",
     "tests/spark",
     "src/classfilter/spark/_processor.py",
+    "docs/fleet.md",
     "experiments",
     "examples",
 )

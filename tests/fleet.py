@@ -92,10 +92,22 @@ def assert_same_bits(df: pl.DataFrame, other: pl.DataFrame) -> None:
             assert df[name].equals(other[name]), name
 
 
-def write_parts(df: pl.DataFrame, folder: Path, parts: int) -> None:
-    """Write a table as so many files, which a file source reads in this order."""
-    folder.mkdir()
-    for i, rows in enumerate(np.array_split(np.arange(len(df)), parts)):
+def split(df: pl.DataFrame, parts: int) -> list[pl.DataFrame]:
+    """Cut a table into parts."""
+    return [df[rows.tolist()] for rows in np.array_split(np.arange(len(df)), parts)]
+
+
+def write_parts(parts: list[pl.DataFrame], folder: Path) -> None:
+    """Add tables as files to a folder; a file source reads them in this order."""
+    folder.mkdir(exist_ok=True)
+    first = len(list(folder.iterdir()))
+    for i, df in enumerate(parts, first):
         path = folder / f"{i:03}.parquet"
-        df[rows.tolist()].write_parquet(path)
+        df.write_parquet(path)
         os.utime(path, (1e9 + i, 1e9 + i))
+
+
+def live_frame(spark: Any, folder: Path) -> Any:
+    """Return the files of a folder as a streaming DataFrame, one in each micro-batch."""
+    schema = spark.createDataFrame(fleet(1, 1).to_arrow()).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.data._batch_filter import BatchFilter
 from classfilter.spark import _batch
 from classfilter.spark._schema import FrameFormat
 from fleet import BETA, CHANNEL, CLASSES, ORDER, assert_same_bits, by_row, expected, fleet
@@ -125,7 +126,7 @@ def test_a_worker_holds_the_state_of_one_stream(monkeypatch: pytest.MonkeyPatch)
     """Of a giant stream, and of many, only a batch and one state are held."""
     held = []
 
-    class Watched(_batch.BatchFilter):
+    class Watched(BatchFilter):
         def run(self, rows: Any, *, sort: bool = False) -> Any:
             held.append((len(self), len(rows.time)))
             return super().run(rows, sort=sort)
