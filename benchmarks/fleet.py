@@ -141,7 +141,7 @@ def batch(rows: int = 20_000_000) -> None:
                 print_row(f"Spark, local[{cores}]: {step}", rows, took, used, memory)
 
 
-def streams(rows: int = 4_000_000) -> None:
+def streams(rows: int = 2_000_000) -> None:
     """Print the throughput of a table with ever more streams."""
     rng = np.random.default_rng(0)
     print(f"load {os.getloadavg()[0]:.1f}; {rows:,} rows, local[2]")
@@ -227,7 +227,6 @@ def live(most: int = 100_000) -> None:
         (most // 10, 1, "1", "0", "true"),
         (most // 10, 1, "1", "3600", "false"),
         (most // 10, 12, "1", "0", "false"),
-        (most // 10, 1, "2", "0", "false"),
         (most, 1, "1", "0", "false"),
     ):
         with tempfile.TemporaryDirectory() as name:

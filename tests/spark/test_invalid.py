@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.data._format import TableFormat
+from classfilter.spark import _batch
 from classfilter.spark._rows import check_rows
 from classfilter.spark._schema import FrameFormat
 from fleet import BETA, CHANNEL, CLASSES, RESULTS, assert_same_bits, by_row, expected, fleet
@@ -63,6 +64,23 @@ def test_all_invalid_rows_are_set_apart(spoiled: list[tuple[int, str]]) -> None:
     assert {row for row, ok in enumerate(checked.valid) if not ok} == set(rows)
     assert {row for row, error in enumerate(checked.errors) if error is not None} == set(rows)
     assert len(checked.rows.time) == 40 - len(rows)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_invalid_rows_hold_up_no_smoothing(size: int) -> None:
+    """A stream may end in invalid rows, with other streams behind it in the same batch."""
+    df = fleet(3, 40).sort("stream", "time", "source")
+    end = df["stream"].to_list().count("s0")
+    invalid = df["row"].to_list()[end - 4 : end]
+    for row in invalid:
+        df = spoil(df, row, WRONG["negative"][0])
+    parts = df.to_arrow().combine_chunks().to_batches(max_chunksize=size)
+    out = list(_batch._Smoother(form("quarantine"), 2)(iter(parts)))
+    smoothed = pl.concat([pl.DataFrame(batch) for batch in out])
+    assert smoothed["row"].to_list() == df["row"].to_list()
+    ok = smoothed.filter(status="ok").drop("status", "error")
+    valid = df.filter(~pl.col("row").is_in(invalid))
+    assert_same_bits(ok, cf.smooth_table(valid, F, BETA, CHANNEL, lag=2))
 
 
 def test_the_job_fails(spark: Any) -> None:
