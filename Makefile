@@ -31,7 +31,7 @@ screenshot: report js/node_modules
 test: .venv/test
 	$(PYTEST)
 
-# All of it: PyTorch, ONNX, cross compilers, emulators, and the package as it is installed.
+# All of it: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
 test-all: .venv/all toolchain js js/node_modules
 	$(PYTEST) --all
 	$(MAKE) embedded CLASSES=6
@@ -69,7 +69,7 @@ js: js/dist/wasm.js
 js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)
 	node js/build.mjs
 
-# Compilers, emulators, a checker of C and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
+# Compilers, emulators, a checker of C, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
 # is installed only where there is none.
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
@@ -77,6 +77,7 @@ toolchain:
 	@ls "$$(clang -print-runtime-dir)"/libclang_rt.fuzzer* > /dev/null 2>&1 || { apt-get update -q && \
 		apt-get install -yq --no-install-recommends libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev; }
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
+	@command -v java > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends default-jre-headless; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 
 # What the tests of the package for JavaScript need.
@@ -128,7 +129,7 @@ licences: .venv/dev
 
 .venv/all: $(SOURCES) experiments/requirements.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --no-compile -e '.[dev,examples]' -r experiments/requirements.txt
+	$(BIN)/pip install -q --no-compile -e '.[dev,examples,spark]' -r experiments/requirements.txt
 	touch .venv/ready .venv/test .venv/dev $@
 
 clean:

@@ -13,10 +13,13 @@ HEAVY = (
     "tests/examples",
     "tests/emulated",
     "tests/js",
+    "tests/spark",
+    "src/classfilter/spark/_processor.py",
+    "docs/fleet.md",
     "experiments",
     "examples",
 )
-"""Folders that need PyTorch, ONNX, cross compilers, Node or emulators."""
+"""What needs PyTorch, ONNX, cross compilers, Node, emulators or Spark."""
 
 # No test may depend on the clock: machines are slow, shared and noisy.
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
@@ -56,4 +59,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_report_header(config: pytest.Config) -> str:
     if config.getoption("--all"):
         return "all tests"
-    return "left out: slow tests, experiments, examples, emulators; make test-all runs them"
+    return "left out: slow tests, experiments, examples, emulators, Spark; make test-all runs them"

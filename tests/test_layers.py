@@ -20,7 +20,7 @@ LAYERS = (
     {"evaluation", "cascade"},
     {"streaming", "embedded", "plot", "reference", "_filtered_classifier"},
     {"web"},
-    {"demo", "sklearn"},
+    {"demo", "sklearn", "spark"},
     {"cli"},
     {"__main__", "__init__"},
 )
@@ -97,5 +97,5 @@ def test_no_circle_within_a_room() -> None:
 
 def test_no_public_name_hides_a_module() -> None:
     rooms = {room(name) for name in modules(PACKAGE)}
-    public_modules = {"metrics", "plot", "policy", "sklearn"}
+    public_modules = {"metrics", "plot", "policy", "sklearn", "spark"}
     assert rooms & set(cf.__all__) == public_modules

@@ -46,7 +46,7 @@ _HOME = {
     "simulate": ".simulation",
     "report": ".web",
 }
-_MODULES = ("metrics", "plot", "policy", "sklearn")
+_MODULES = ("metrics", "plot", "policy", "sklearn", "spark")
 
 __all__ = [
     "AsyncCascade",
@@ -90,6 +90,7 @@ __all__ = [
     "smooth",
     "smooth_table",
     "softmax",
+    "spark",
     "tune",
     "write_table",
 ]

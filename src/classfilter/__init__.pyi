@@ -4,6 +4,7 @@ from . import metrics as metrics
 from . import plot as plot
 from . import policy as policy
 from . import sklearn as sklearn
+from . import spark as spark
 from ._channel import Channel as Channel
 from ._channel import beta_from_confusion as beta_from_confusion
 from ._scores import softmax as softmax
@@ -85,6 +86,7 @@ __all__ = [
     "sklearn",
     "smooth",
     "smooth_table",
+    "spark",
     "tune",
     "write_table",
 ]

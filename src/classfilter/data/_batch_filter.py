@@ -97,6 +97,12 @@ class BatchFilter:
         self._states[numbers] = states
         return in_table_order(self._fresh, rows.classes, filtered)
 
+    def keep(self, stream: Any) -> None:
+        """Forget all streams but one: where they come one after the other, the last."""
+        number = self._number[stream]
+        self._number = {stream: 0}
+        self._time, self._states = self._time[[number]], self._states[[number]]
+
 
 def observations(
     filter: Filter,  # noqa: A002

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,11 +68,15 @@ class BatchSmoother:
         self._time = np.empty(0)
         self._streams: dict[int, LagSmoother] = {}
         self._held: dict[int, Ints] = {}
+        self._going_on: set[Any] = set()
         self._tables: deque[_Table] = deque()
         self._rows = 0
 
-    def push(self, rows: Rows) -> list[Array]:
-        """Take a table; return the results of the tables that are complete now, in order."""
+    def push(self, rows: Rows, unfinished: Container[Any] | None = None) -> list[Array]:
+        """Take a table; return the results of the tables that are complete now, in order.
+
+        `unfinished` are the streams with rows in later tables, if there are no `counts`.
+        """
         names = rows.stream.categories
         streams = np.array(
             [self._number.setdefault(name, len(self._number)) for name in names], int
@@ -83,16 +87,13 @@ class BatchSmoother:
         order, dt = group_and_sort(rows.time, codes, last=self._time[streams])
         probs, weights = observations(self._fresh, rows, self._beta, self._channel)
         self._tables.append(_Table(self._rows, np.empty(probs.shape, self._fresh.dtype)))
-        ended = []
-        for name, count in zip(names, np.bincount(codes, minlength=len(names)), strict=True):
-            self._left[name] -= count
-            if not self._left[name]:
-                ended.append(self._number[name])
+        counts = np.bincount(codes, minlength=len(names))
+        ended = self._ended(dict(zip(names, counts, strict=True)), unfinished)
         self._time[streams[codes[order]]] = rows.time[order]  # of each stream, the last one stays
         block = Block(streams[codes[order]], self._rows + order, probs[order], weights[order], dt)
         push = self._push_each if self._many is None else self._many.push
         self._rows += len(rows.time)
-        if names:
+        if names or ended:
             self._store(*push(block, np.array(ended, int)))
         complete = []
         while self._tables and not self._tables[0].missing:
@@ -100,12 +101,23 @@ class BatchSmoother:
             complete.append(in_table_order(self._fresh, rows.classes, P))
         return complete
 
+    def _ended(self, counts: dict[Any, int], unfinished: Container[Any] | None) -> list[int]:
+        """Return the numbers of the streams without later rows."""
+        if unfinished is None:
+            for name, count in counts.items():
+                self._left[name] -= count
+            return [self._number[name] for name in counts if not self._left[name]]
+        self._going_on |= counts.keys()
+        ended = [name for name in self._going_on if name not in unfinished]
+        self._going_on.difference_update(ended)
+        return [self._number[name] for name in ended]
+
     def _push_each(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Push the rows of each stream to its own smoother."""
         numbers: list[Ints] = []
         results: list[Array] = []
         starts, last = np.flatnonzero(np.diff(block.stream, prepend=-1)), set(ended.tolist())
-        for i in np.split(np.arange(len(block.stream)), starts[1:]):
+        for i in np.split(np.arange(len(block.stream)), starts[1:]) if len(starts) else []:
             stream = int(block.stream[i[0]])
             if stream not in self._streams:
                 self._streams[stream] = LagSmoother(self._fresh, self._lag)
@@ -115,11 +127,15 @@ class BatchSmoother:
             if stream in last:
                 smoothed.append(smoother.flush())
                 del self._streams[stream]
+                last.remove(stream)
             held = np.concatenate([self._held[stream], block.number[i]])
             count = sum(map(len, smoothed))
             self._held[stream] = held[count:]
             numbers.append(held[:count])
             results += smoothed
+        for stream in last & self._streams.keys():  # without rows here
+            numbers.append(self._held.pop(stream))
+            results.append(self._streams.pop(stream).flush())
         return np.concatenate(numbers), np.concatenate(results)
 
     def _store(self, numbers: Ints, results: Array) -> None:

@@ -41,11 +41,11 @@ def with_results(frame: Any, classes: tuple[str, ...], P: Array) -> Any:
     new = result_columns(frame.columns, classes)
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
     names = nw.new_series("class", list(classes), nw.String, backend=backend)
-    series.append(names[_most_probable(columns)])
+    series.append(names[most_probable(columns)])
     return frame.with_columns(*series).to_native()
 
 
-def _most_probable(columns: Array) -> Array:
+def most_probable(columns: Array) -> Array:
     """Return the class of the largest probability of each column, (K, T); of several, the first."""
     largest, label = columns[0], np.zeros(columns.shape[1], np.min_scalar_type(len(columns)))
     for k, p in enumerate(columns[1:], 1):
@@ -71,8 +71,10 @@ def new_table(columns: Mapping[str, Any], kind: str, text: Sequence[str]) -> Any
     """Return columns of numbers, and those named in `text`, as a dataframe of a kind."""
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
-    nw = import_optional("narwhals")
-    import_optional(kind)
+    nw, library = import_optional("narwhals"), import_optional(kind)
+    if kind == "pandas":  # before version 3, None in a column that must be text becomes 'None'
+        cells = {n: c if n in text else np.asarray(c, np.float64) for n, c in columns.items()}
+        return library.DataFrame(cells)
     schema = {name: nw.String if name in text else nw.Float64 for name in columns}
     return nw.from_dict(columns, schema, backend=kind).to_native()
 
@@ -233,12 +235,17 @@ def _times(series: Any) -> Floats:
 
 def _factorize(series: Any) -> Factorized:
     nw = import_optional("narwhals")
-    native = series.to_native()
-    if series.implementation.is_polars() and series.dtype == nw.String and not native.null_count():
-        polars = import_optional("polars")
-        cells = native.unique(maintain_order=True).to_list()
-        codes = native.cast(polars.Enum(cells)).to_physical().to_numpy()
-        return Factorized(codes.astype(np.intp), cells)
+    native, kind = series.to_native(), series.implementation
+    if series.dtype == nw.String and not series.null_count():
+        if kind.is_polars():
+            polars = import_optional("polars")
+            cells = native.unique(maintain_order=True).to_list()
+            codes = native.cast(polars.Enum(cells)).to_physical().to_numpy()
+            return Factorized(codes.astype(np.intp), cells)
+        if kind.is_pyarrow() and len(native):
+            encoded = native.combine_chunks().dictionary_encode()
+            codes = encoded.indices.to_numpy(zero_copy_only=False)
+            return Factorized(codes.astype(np.intp), encoded.dictionary.to_pylist())
     return factorize(_cells(series))
 
 

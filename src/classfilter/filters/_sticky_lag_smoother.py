@@ -54,10 +54,10 @@ class StickyLagSmoother:
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, grouped by stream; return the numbers of complete ones, and results.
 
-        After its rows here, each stream of `ended` has no more.
+        After its rows here, if any, each stream of `ended` has no more.
         """
         forward = self._filtered(block)
-        present = np.unique(block.stream)
+        present = np.union1d(block.stream, ended)
         code = np.full(len(self._states), -1)
         code[present] = np.arange(len(present))
         mine = code[self._held.stream] >= 0
@@ -74,6 +74,8 @@ class StickyLagSmoother:
 
     def _filtered(self, block: Block) -> Array:
         """Run the filter over the rows of each stream."""
+        if not len(block.stream):
+            return np.empty(block.probs.shape, self._filter.dtype)
         known, count = len(self._states), int(block.stream.max(initial=-1)) + 1
         if count > known:
             new = np.tile(self._start, (count - known, 1))

@@ -1,0 +1,14 @@
+"""Spark: the streams of a fleet, in batches and as they come.
+
+It needs PySpark 4.1 or later, ``pip install 'classfilter[spark]'``, and Java 17 or later. PySpark
+is imported when a function is first used.
+
+A DataFrame has the columns of `classfilter.data`. Its rows have no order; those of a stream are
+taken in order of time and, at equal times, of source and then of prediction.
+"""
+
+from ._batch import filter_frame, smooth_frame
+from ._stream import filter_stream
+from ._tune import tune_frame
+
+__all__ = ["filter_frame", "filter_stream", "smooth_frame", "tune_frame"]

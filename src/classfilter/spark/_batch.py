@@ -1,0 +1,187 @@
+"""A DataFrame's streams filtered or smoothed: each in one partition, its rows one after another."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .._channel import Channels
+from .._optional import import_optional
+from .._typing import Array, Weights
+from ..data._batch_filter import BatchFilter
+from ..data._batch_smoother import BatchSmoother, smooth_rows
+from ..filters._base import Filter
+from ..filters._chain import FilterChain, unpack
+from ..filters._smoothing import check_lag, check_smoother
+from ._rows import CheckedRows, check_rows, with_results
+from ._schema import FrameFormat, frame_format, partition_and_sort, result_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql import DataFrame
+
+
+def filter_frame(
+    df: DataFrame,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    invalid: str = "fail",
+) -> DataFrame:
+    """Filter every stream of a DataFrame separately, from the initial state.
+
+    It equals `filter_table` on the rows in order of stream, time, source and prediction, to the
+    bit, however they are partitioned. A worker holds a few thousand rows at a time, however long a
+    stream is.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        With the columns of `classfilter.data`. ``time`` must be a number, a timestamp or a date.
+        Without a column ``stream``, all rows are one stream, in one partition.
+    filter, beta, channel, columns, scores
+        As in `filter_table`.
+    invalid : {"fail", "quarantine"}
+        What an invalid row does: fail the job, with an error that names it; or stay out, with
+        columns ``status``, "ok" or "invalid", and ``error``, which says why.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The same rows and columns, with ``f_<class>`` and ``class``, null in invalid rows.
+    """
+    form = frame_format(df, unpack(filter, beta, channel), columns, scores, invalid)
+    return _mapped(df, form, _Filter(form))
+
+
+def smooth_frame(
+    df: DataFrame,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    *,
+    lag: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    invalid: str = "fail",
+) -> DataFrame:
+    """Smooth every stream of a DataFrame separately: each row from the rows before and after it.
+
+    It equals `smooth_table` as `filter_frame` equals `filter_table`.
+
+    Parameters
+    ----------
+    df, filter, beta, channel, columns, scores, invalid
+        As in `filter_frame`; the filter as in `smooth_table`.
+    lag : int, optional
+        How many later rows of its stream each row uses. By default all: then a worker holds all
+        rows of a stream.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        As from `filter_frame`.
+    """
+    check_lag(lag)
+    chain = unpack(filter, beta, channel, smoothing=True)
+    form = frame_format(df, chain, columns, scores, invalid)
+    check_smoother(form.filter)
+    return _mapped(df, form, _Filter(form) if lag == 0 else _Smoother(form, lag))
+
+
+def _mapped(df: DataFrame, form: FrameFormat, work: _Work) -> DataFrame:
+    if df.isStreaming:
+        raise ValueError("df is a streaming DataFrame; use filter_stream")
+    schema = result_schema(df, form, status=form.invalid == "quarantine")
+    return partition_and_sort(df, form).mapInArrow(work, schema)
+
+
+class _Work:
+    """What a worker does with the Arrow batches of a partition, in order of stream and time."""
+
+    def __init__(self, form: FrameFormat) -> None:
+        self._form = form
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches with results."""
+        pa = import_optional("pyarrow", extra="spark")
+        status = self._form.invalid == "quarantine"
+        tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+        for checked, P in self._results(tables):
+            yield from with_results(checked, self._form.classes, P, status).to_batches()
+
+    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        """Yield the tables, checked, with the results of their valid rows."""
+        raise NotImplementedError
+
+
+class _Filter(_Work):
+    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        form = self._form
+        batch = BatchFilter(form.filter, form.beta, form.channel, threads=1)
+        for table in tables:
+            checked = check_rows(table, form)
+            yield checked, batch.run(checked.rows)
+            if len(batch):
+                batch.keep(checked.rows.stream.categories[-1])
+
+
+class _Smoother(_Work):
+    def __init__(self, form: FrameFormat, lag: int | None) -> None:
+        super().__init__(form)
+        self._lag = lag
+
+    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        form, f = self._form, check_smoother(self._form.filter)
+        stream = form.layout.columns.get("stream")
+        if self._lag is None:
+            for table in whole_streams(tables, stream):
+                checked = check_rows(table, form)
+                yield checked, smooth_rows(f, checked.rows, form.beta, form.channel)
+            return
+        smoother = BatchSmoother(f, form.beta, form.channel, self._lag, {})
+        waiting: deque[CheckedRows] = deque()
+        for table, unfinished in with_unfinished(tables, stream):
+            checked = check_rows(table, form)
+            waiting.append(checked)
+            for P in smoother.push(checked.rows, unfinished):
+                yield waiting.popleft(), P
+
+
+def _stream_at(table: pa.Table, stream: str | None, row: int) -> Any:
+    return None if stream is None else table[stream][row].as_py()
+
+
+def with_unfinished(
+    tables: Iterator[pa.Table], stream: str | None
+) -> Iterator[tuple[pa.Table, list[Any]]]:
+    """Yield each table, and the stream that goes on in the next, if any."""
+    table = next(tables, None)
+    while table is not None:
+        later = next(tables, None)
+        last = _stream_at(table, stream, -1)
+        goes_on = later is not None and _stream_at(later, stream, 0) == last
+        yield table, [last] if goes_on else []
+        table = later
+
+
+def whole_streams(tables: Iterator[pa.Table], stream: str | None) -> Iterator[pa.Table]:
+    """Yield tables of whole streams, from tables that cut them anywhere."""
+    pa = import_optional("pyarrow", extra="spark")
+    held: list[Any] = []
+    for table, unfinished in with_unfinished(tables, stream):
+        if not unfinished:
+            yield pa.concat_tables([*held, table])
+            held = []
+            continue
+        last, start = unfinished[0], len(table)
+        while start and _stream_at(table, stream, start - 1) == last:
+            start -= 1
+        if start:
+            yield pa.concat_tables([*held, table.slice(0, start)])
+            held = []
+        held.append(table.slice(start))

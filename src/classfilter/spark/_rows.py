@@ -1,0 +1,92 @@
+"""The rows of an Arrow table, checked; an invalid one is named, or set apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._optional import import_optional
+from .._typing import Array, Bools
+from .._validation import RowError, row_weights
+from ..data._frames import Rows, most_probable, read_rows, result_columns
+from ._schema import STATUS, FrameFormat
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+
+class CheckedRows(NamedTuple):
+    """A table, its valid rows, which those are, and what is wrong with the others."""
+
+    table: pa.Table
+    rows: Rows
+    valid: Bools
+    errors: list[str | None]
+
+
+def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
+    """Return a table's rows; of invalid ones, the first is raised, or all are set apart."""
+    used = table.select([*form.key, *form.prediction])
+    errors: list[str | None] = [None] * len(table)
+    try:
+        return CheckedRows(table, _read(used, form), np.ones(len(table), bool), errors)
+    except RowError as error:
+        if form.invalid == "fail":
+            remedy = 'correct it, or give invalid="quarantine"'
+            raise ValueError(f"{_named(error, used, form)}: {remedy}") from None
+    _set_apart(used, form, 0, errors)
+    valid = np.array([error is None for error in errors])
+    return CheckedRows(table, _read(used.filter(valid), form), valid, errors)
+
+
+def _read(table: pa.Table, form: FrameFormat) -> Rows:
+    rows = read_rows(table, form.table)
+    row_weights(rows.source, form.beta)
+    return rows
+
+
+def _set_apart(table: pa.Table, form: FrameFormat, first: int, errors: list[str | None]) -> None:
+    """Note the error of each invalid row; `first` is the number of the table's first row."""
+    try:
+        _read(table, form)
+    except RowError as error:
+        if len(table) == 1:
+            errors[first] = _named(error, table, form)
+            return
+        half = len(table) // 2
+        _set_apart(table.slice(0, half), form, first, errors)
+        _set_apart(table.slice(half), form, first + half, errors)
+
+
+def _named(error: RowError, table: pa.Table, form: FrameFormat) -> str:
+    """Return what is wrong with a row, named by its stream, time and source."""
+    cells = {name: table[name][error.row].as_py() for name in form.key}
+    row = ", ".join(f"{name} {cell!r}" for name, cell in cells.items())
+    return f"{error.what} in the row of {row}{error.rest}"
+
+
+def with_results(checked: CheckedRows, classes: tuple[str, ...], P: Array, status: bool) -> Any:
+    """Return a table with the results of its valid rows, (T, K), as new columns."""
+    pa = import_optional("pyarrow", extra="spark")
+    table, valid = checked.table, checked.valid
+    estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
+    estimates[:, valid] = P.T
+    labels = pa.array(most_probable(estimates).astype(np.int32), mask=~valid)
+    label = pa.DictionaryArray.from_arrays(labels, pa.array(classes)).cast(pa.string())
+    cells = [*(pa.array(row, mask=~valid) for row in estimates), label]
+    columns = dict(zip(result_columns(table.column_names, classes), cells, strict=True))
+    if status:
+        named = pa.array(["invalid", "ok"]).take(pa.array(valid.astype(np.int8)))
+        columns |= dict(zip(STATUS, (named, pa.array(checked.errors, pa.string())), strict=True))
+    return with_columns(table, columns)
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """Return a table with columns added, or replaced."""
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        new = at < 0
+        table = table.append_column(name, values) if new else table.set_column(at, name, values)
+    return table

@@ -1,0 +1,184 @@
+"""A streaming DataFrame's streams, filtered as their rows come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._channel import Channels
+from .._optional import import_optional
+from .._typing import Weights
+from ..data._batch_filter import observations
+from ..filters._base import Filter
+from ..filters._chain import FilterChain, unpack
+from ._rows import check_rows, with_columns
+from ._schema import (
+    ERROR,
+    EVENT,
+    OBSERVATION,
+    TIE,
+    TIME,
+    WEIGHT,
+    FrameFormat,
+    column,
+    frame_format,
+    result_schema,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from pyspark.sql import DataFrame
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+STATUSES = ("ok", "late", "duplicate", "invalid")
+
+
+def filter_stream(
+    df: DataFrame,
+    filter: Filter | FilterChain,  # noqa: A002
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    *,
+    expire_after: float | None = None,
+    delay: float = 0.0,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    invalid: str = "fail",
+) -> DataFrame:
+    """Filter every stream of a streaming DataFrame, as its rows come.
+
+    The state of a stream is one binary value in Spark's state store, which must be that of RocksDB.
+    In each micro-batch the new rows of a stream are sorted as by `filter_frame`. Every row comes
+    out once, with a ``status``:
+
+    - "ok": it was filtered, to the bit as by `filter_table` over all such rows of its stream.
+    - "late": its time is before that of the last row of its stream in an earlier micro-batch; or
+      its stream has no state and its time is before the watermark.
+    - "duplicate": its stream has the same time, source and prediction already.
+    - "invalid": it cannot be used; only with ``invalid="quarantine"``.
+
+    Rows that are not "ok" have null results and an ``error`` that says why, and change no state.
+    The numbers of rows by status are in the query's progress, as the observed metrics
+    ``classfilter``.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Streaming, with the columns of `classfilter.data`, ``stream`` among them, and no watermark.
+    filter, beta, channel, columns, scores
+        As in `filter_frame`. A query that continues from a checkpoint must have the settings that
+        wrote it: a stream whose state has others fails the query.
+    expire_after : float, optional
+        A stream without a row for longer starts again with its next one, as a new stream. Its state
+        is dropped once the watermark has passed that time. In seconds, or in the unit of numbers.
+    delay : float, default 0
+        How far the watermark stays behind the newest time of all rows; with `expire_after`.
+    invalid : {"fail", "quarantine"}
+        What an invalid row does: fail the query, with an error that names it; or come out.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        Streaming, in output mode append: the same columns, with ``f_<class>``, ``class``,
+        ``status`` and ``error``.
+    """
+    form = frame_format(df, unpack(filter, beta, channel), columns, scores, invalid)
+    if not df.isStreaming:
+        raise ValueError("df is not a streaming DataFrame; use filter_frame")
+    if "stream" not in form.layout.columns:
+        raise ValueError(
+            f"the table has no column stream; it has {df.columns}: name it, "
+            'columns={"stream": ...}'
+        )
+    _check_times(expire_after, delay)
+    _check_session(df)
+    schema = result_schema(df, form, status=True)
+    from ._processor import StreamProcessor  # needs PySpark
+
+    functions = import_optional("pyspark.sql.functions", extra="spark")
+    mode = "None" if expire_after is None else "EventTime"
+    checked = _checked(df, form, None if expire_after is None else delay)
+    processor = StreamProcessor(form, checked.columns, schema.names, expire_after)
+    stream = column(form.layout.columns["stream"])
+    filtered = checked.groupBy(stream).transformWithState(processor, schema, "Append", mode)
+    count, status = functions.count_if, column("status")
+    return filtered.observe("classfilter", *(count(status == s).alias(s) for s in STATUSES))
+
+
+def _check_times(expire_after: float | None, delay: float) -> None:
+    if expire_after is not None and not 0 < expire_after < math.inf:
+        raise ValueError(f"expire_after is {expire_after!r}; it must be positive and finite")
+    if not 0 <= delay < math.inf:
+        raise ValueError(f"delay is {delay!r}; it must be finite and not negative")
+    if delay and expire_after is None:
+        raise ValueError(f"delay is {delay!r}, but nothing expires; give expire_after, too")
+
+
+def _check_session(df: DataFrame) -> None:
+    """Raise unless the state store is that of RocksDB and Spark drops no rows by itself."""
+    provider = df.sparkSession.conf.get(PROVIDER, None)
+    if provider != ROCKSDB:
+        raise ValueError(
+            f"the state store is {provider}; filter_stream needs that of RocksDB: "
+            f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")'
+        )
+    for field in df.schema.fields:
+        if "spark.watermarkDelayMs" in field.metadata:
+            raise ValueError(
+                f"df has a watermark on column {field.name}, by which Spark would drop late rows "
+                "unseen; leave withWatermark out, and give expire_after and delay"
+            )
+
+
+def _checked(df: DataFrame, form: FrameFormat, delay: float | None) -> DataFrame:
+    """Return the rows with their observations, weights and errors, in many rows at a time."""
+    functions = import_optional("pyspark.sql.functions", extra="spark")
+    types = import_optional("pyspark.sql.types", extra="spark")
+    told_apart = [*form.key[2:], *form.prediction]  # by source and prediction
+    rows = df.withColumn(TIE, functions.xxhash64(*map(column, told_apart)))
+    fields = [types.StructField(f.name, f.dataType) for f in rows.schema.fields]
+    fields += [
+        types.StructField(TIME, types.DoubleType()),
+        types.StructField(OBSERVATION, types.BinaryType()),
+        types.StructField(WEIGHT, types.DoubleType()),
+        types.StructField(ERROR, types.StringType()),
+    ]
+    checked = rows.mapInArrow(_Check(form), types.StructType(fields))
+    if delay is None:
+        return checked
+    # Without its column, since Spark would drop the rows before its watermark without a trace.
+    timed = checked.withColumn(EVENT, functions.timestamp_seconds(column(TIME)))
+    return timed.withWatermark(EVENT, f"{round(delay * 1000)} milliseconds").drop(EVENT)
+
+
+class _Check:
+    """What a worker does with the rows before the filter, which sees one stream at a time."""
+
+    def __init__(self, form: FrameFormat) -> None:
+        self._form = form
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches with observations, weights and errors."""
+        pa = import_optional("pyarrow", extra="spark")
+        form = self._form
+        dtype = form.filter.probs.dtype
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            table, rows, valid, errors = check_rows(pa.Table.from_batches([batch]), form)
+            probs, beta = observations(form.filter, rows, form.beta, form.channel)
+            time, weight = np.zeros((2, len(table)))
+            time[valid], weight[valid] = rows.time, beta
+            packed = iter(np.ascontiguousarray(probs, dtype))
+            cells = [next(packed).tobytes() if ok else None for ok in valid.tolist()]
+            columns = {
+                TIME: pa.array(time, mask=~valid),
+                OBSERVATION: pa.array(cells, pa.binary()),
+                WEIGHT: pa.array(weight, mask=~valid),
+                ERROR: pa.array(errors, pa.string()),
+            }
+            yield from with_columns(table, columns).to_batches()

@@ -1,0 +1,232 @@
+"""DataFrames filtered and smoothed by Spark: the bits of tables, however the rows lie."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.data._batch_filter import BatchFilter
+from classfilter.spark import _batch
+from classfilter.spark._schema import FrameFormat
+from fleet import BETA, CHANNEL, CLASSES, ORDER, assert_same_bits, by_row, expected, fleet
+
+FILTERS: list[Any] = [
+    cf.DirichletFilter(CLASSES, half_life=60.0),
+    cf.DirichletFilter(CLASSES[::-1], half_life=20.0, estimate="mean", dtype=np.float32),
+    cf.StickyFilter(CLASSES[1:] + CLASSES[:1], stay=0.99),
+    cf.VoteFilter(CLASSES, 3),
+]
+LAGS = (None, 1, 4)
+
+
+def test_a_thousand_streams(spark: Any) -> None:
+    df = fleet(1000, 30_000)
+    filtered = cf.spark.filter_frame(
+        spark.createDataFrame(df.sample(fraction=1.0, shuffle=True, seed=0).to_arrow()),
+        FILTERS[0], BETA, CHANNEL,
+    )  # fmt: skip
+    assert filtered.columns == [*df.columns, "f_walk", "f_sit", "f_sleep", "class"]
+    assert_same_bits(by_row(filtered), expected(df, FILTERS[0]))
+
+
+@settings(max_examples=8)
+@given(
+    filter=st.sampled_from(FILTERS),
+    partitions=st.integers(1, 5),
+    at_once=st.sampled_from([1, 3, 1000]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_any_partitioning(
+    spark: Any, filter: Any, partitions: int, at_once: int, seed: int  # noqa: A002
+) -> None:  # fmt: skip
+    df = fleet(5, 60, seed)
+    shuffled = df.sample(fraction=1.0, shuffle=True, seed=seed).to_arrow()
+    conf = {
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(at_once),
+    }
+    before = {name: spark.conf.get(name) for name in conf}
+    for name, value in conf.items():
+        spark.conf.set(name, value)
+    try:
+        frame = spark.createDataFrame(shuffled).repartition(partitions)
+        filtered = by_row(cf.spark.filter_frame(frame, filter, BETA, CHANNEL))
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+    assert_same_bits(filtered, expected(df, filter))
+
+
+def batches(df: pl.DataFrame, cuts: list[int]) -> list[pa.RecordBatch]:
+    """The rows in Spark's order, as Arrow batches that end at the cuts."""
+    table = df.sort(ORDER).to_arrow()
+    ends = sorted({*(cut % len(df) for cut in cuts), 0, len(df)})
+    parts = [table.slice(i, j - i).combine_chunks() for i, j in pairwise(ends)]
+    return [batch for part in parts for batch in part.to_batches()]
+
+
+def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
+    from classfilter.data._format import TableFormat
+
+    table = TableFormat.for_filter(filter)
+    form = FrameFormat(table, table.layout(fleet(1, 1).columns), filter, BETA, CHANNEL, "fail")
+    return work(form, *arguments)
+
+
+@given(
+    filter=st.sampled_from(FILTERS),
+    seed=st.integers(0, 2**32 - 1),
+    cuts=st.lists(st.integers(0, 1000), max_size=8),
+)
+def test_any_arrow_batches(filter: Any, seed: int, cuts: list[int]) -> None:  # noqa: A002
+    """As in a worker, without Spark, and so with many more cuts."""
+    df = fleet(4, 40, seed)
+    out = list(work_of(_batch._Filter, filter)(iter(batches(df, cuts))))
+    filtered = pl.from_arrow(pa.Table.from_batches(out))
+    assert isinstance(filtered, pl.DataFrame)
+    assert_same_bits(filtered.sort("row"), expected(df, filter))
+
+
+@given(
+    filter=st.sampled_from(FILTERS[:3]),
+    lag=st.sampled_from(LAGS),
+    seed=st.integers(0, 2**32 - 1),
+    cuts=st.lists(st.integers(0, 1000), max_size=8),
+)
+def test_any_arrow_batches_smoothed(
+    filter: Any, lag: int | None, seed: int, cuts: list[int]  # noqa: A002
+) -> None:  # fmt: skip
+    df = fleet(4, 40, seed)
+    out = list(work_of(_batch._Smoother, filter, lag)(iter(batches(df, cuts))))
+    smoothed = pl.from_arrow(pa.Table.from_batches(out))
+    assert isinstance(smoothed, pl.DataFrame)
+    wanted = cf.smooth_table(df.sort(ORDER), filter, BETA, CHANNEL, lag=lag).sort("row")
+    assert_same_bits(smoothed.sort("row"), wanted)
+
+
+@pytest.mark.parametrize("lag", LAGS)
+def test_smoothed(spark: Any, lag: int | None) -> None:
+    df = fleet(50, 2000)
+    smoothed = cf.spark.smooth_frame(
+        spark.createDataFrame(df.to_arrow()), FILTERS[0], BETA, CHANNEL, lag=lag
+    )
+    wanted = cf.smooth_table(df.sort(ORDER), FILTERS[0], BETA, CHANNEL, lag=lag).sort("row")
+    assert_same_bits(by_row(smoothed), wanted)
+
+
+def test_a_worker_holds_the_state_of_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a giant stream, and of many, only a batch and one state are held."""
+    held = []
+
+    class Watched(BatchFilter):
+        def run(self, rows: Any, *, sort: bool = False) -> Any:
+            held.append((len(self), len(rows.time)))
+            return super().run(rows, sort=sort)
+
+    monkeypatch.setattr(_batch, "BatchFilter", Watched)
+    parts = batches(fleet(50, 2000), list(range(0, 2000, 10)))
+    for _ in work_of(_batch._Filter, FILTERS[0])(iter(parts)):
+        pass
+    assert len(held) == 200
+    assert max(streams for streams, _ in held) == 1
+    assert max(rows for _, rows in held) == 10
+
+
+def test_settings_from_a_file(spark: Any, tmp_path: Any) -> None:
+    df = fleet(20, 500)
+    channel = {name: c for name, c in CHANNEL.items() if c is not None}
+    from classfilter.config import save
+
+    save(FILTERS[0], tmp_path / "fleet.toml", BETA, channel)
+    filtered = cf.spark.filter_frame(
+        spark.createDataFrame(df.to_arrow()), cf.load(tmp_path / "fleet.toml")
+    )
+    assert_same_bits(by_row(filtered), expected(df, FILTERS[0]))
+
+
+def test_other_columns_times_and_labels(spark: Any) -> None:
+    """Names of columns, timestamps, labels with a confidence, nested columns, old results."""
+    df = fleet(6, 200).with_columns(
+        pl.from_epoch((pl.col("time") * 1e6).cast(pl.Int64), time_unit="us").alias("time")
+    )
+    table = df.select(
+        "row", pl.col("time").alias("ts"), pl.col("stream").alias("who is"), "source",
+        pl.struct("row", pl.col("source").alias("from")).alias("nested"),
+        pl.col("row").mod(3).replace_strict({0: "walk", 1: None, 2: "sit"}).alias("prediction"),
+        pl.lit(70.0).alias("confidence"),
+    )  # fmt: skip
+    columns = {"time": "ts", "stream": "who is"}
+    options: dict[str, Any] = {"columns": columns, "scores": "percent"}
+    frame = spark.createDataFrame(table.to_arrow())
+    filtered = cf.spark.filter_frame(frame, FILTERS[0], BETA, CHANNEL, **options)
+    again = cf.spark.filter_frame(filtered, FILTERS[0], BETA, CHANNEL, **options)
+    order = ["who is", "ts", "source", "prediction"]
+    wanted = cf.filter_table(table.sort(order), FILTERS[0], BETA, CHANNEL, **options).sort("row")
+    for result in (filtered, again):
+        collected = by_row(result)
+        assert collected.columns == wanted.columns
+        assert collected["nested"].to_list() == wanted["nested"].to_list()
+        assert_same_bits(collected[cf_columns := wanted.columns[-4:]], wanted[cf_columns])
+
+
+def test_without_streams_all_rows_are_one(spark: Any) -> None:
+    df = fleet(1, 100).drop("stream")
+    filtered = cf.spark.filter_frame(
+        spark.createDataFrame(df.to_arrow()).repartition(3), FILTERS[0], BETA, CHANNEL
+    )
+    wanted = cf.filter_table(df.sort(ORDER[1:]), FILTERS[0], BETA, CHANNEL).sort("row")
+    assert_same_bits(by_row(filtered), wanted)
+
+
+def test_tuned_on_a_sample(spark: Any) -> None:
+    days = [cf.simulate("capture24", hours=2.0, seed=seed).recording() for seed in range(3)]
+    tables = [
+        rec.to_table().with_columns(stream=pl.lit(f"s{seed}")) for seed, rec in enumerate(days)
+    ]
+    frame = spark.createDataFrame(pl.concat(tables).to_arrow()).repartition(3)
+    options: dict[str, Any] = {"filter": "sticky", "reference": "strong"}
+    every = cf.spark.tune_frame(frame, classes=days[0].classes, **options)
+    alone = cf.tune(days, **options)
+    assert (repr(every.filter()), every.beta) == (repr(alone.filter()), alone.beta)
+    drawn = cf.spark.tune_frame(frame, 1, classes=days[0].classes, **options)
+    again = cf.spark.tune_frame(frame.repartition(2), 1, classes=days[0].classes, **options)
+    ones = [cf.tune(rec, **options) for rec in days]
+    assert (drawn.filter(), drawn.beta) != (every.filter(), every.beta)
+    assert drawn.beta == again.beta
+    assert drawn.beta in [one.beta for one in ones]
+    with pytest.raises(ValueError, match="streams is 0; it must be at least 1"):
+        cf.spark.tune_frame(frame, 0)
+
+
+def test_what_is_wrong_with_the_columns_is_said_before_anything_runs(spark: Any) -> None:
+    df = fleet(2, 10)
+    frame = spark.createDataFrame(df.to_arrow())
+
+    def refuse(match: str, frame: Any, error: type[Exception] = ValueError, **more: Any) -> None:
+        with pytest.raises(error, match=match):
+            cf.spark.filter_frame(frame, FILTERS[0], BETA, CHANNEL, **more)
+
+    refuse("has no column time", frame.drop("time"))
+    refuse("p_<class>", frame.drop("p_sit", "p_walk", "p_sleep"))
+    text = frame.withColumn("time", frame.time.cast("string"))
+    refuse("column time is string, not a time; cast it: .*to_timestamp", text, TypeError)
+    text = frame.withColumn("p_sit", frame.p_sit.cast("string"))
+    refuse('column p_sit is string, not a number; cast it: .*"double"', text, TypeError)
+    refuse("already has the columns \\['class'\\]", frame.withColumn("class", frame.source))
+    taken = frame.withColumn("status", frame.source)
+    refuse("already has the columns \\['status'\\]", taken, invalid="quarantine")
+    refuse("invalid is 'drop'; it must be one of fail, quarantine", frame, invalid="drop")
+    with pytest.raises(ValueError, match="beta\\['weak'\\] is 2"):
+        cf.spark.filter_frame(frame, FILTERS[0], {"weak": 2.0})
+    with pytest.raises(ValueError, match="lag"):
+        cf.spark.smooth_frame(frame, FILTERS[0], BETA, lag=-1)
+    with pytest.raises(TypeError, match="VoteFilter"):
+        cf.spark.smooth_frame(frame, FILTERS[3], BETA)

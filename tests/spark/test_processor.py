@@ -1,0 +1,266 @@
+"""The states of live streams: bytes, late and duplicate rows, expiry; without Spark's engine."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.data._format import TableFormat
+from classfilter.spark._processor import StreamProcessor
+from classfilter.spark._schema import TIE, FrameFormat
+from classfilter.spark._state import MAX_TIES, StreamState, pack, settings_digest, unpack
+from classfilter.spark._stream import _Check
+from fleet import BETA, CHANNEL, CLASSES, RESULTS, fleet
+
+FILTERS: list[Any] = [
+    cf.DirichletFilter(CLASSES, half_life=20.0),
+    cf.DirichletFilter(CLASSES[::-1], half_life=20.0, estimate="mean", dtype=np.float32),
+    cf.VoteFilter(CLASSES, 3),
+]
+DIGEST = b"settings"
+
+
+class Store:
+    """Values and timers of keys, as Spark's handle gives them to a processor."""
+
+    def __init__(self) -> None:
+        self.values: dict[Any, Any] = {}
+        self.timers: set[tuple[int, Any]] = set()
+        self.key: Any = None
+
+    def getValueState(self, name: str, schema: str) -> Store:  # noqa: N802
+        assert (name, schema) == ("filter", "state binary")
+        return self
+
+    def get(self) -> Any:
+        return self.values.get(self.key)
+
+    def update(self, value: Any) -> None:
+        self.values[self.key] = value
+
+    def clear(self) -> None:
+        del self.values[self.key]
+
+    def registerTimer(self, at: int) -> None:  # noqa: N802
+        self.timers.add((at, self.key))
+
+
+class Watermark:
+    def __init__(self, milliseconds: int) -> None:
+        self.milliseconds = milliseconds
+
+    def getCurrentWatermarkInMs(self) -> int:  # noqa: N802
+        return self.milliseconds
+
+
+class Query:
+    """Micro-batches through a processor, with a watermark and timers, as Spark runs them."""
+
+    def __init__(self, filter: Any, expire_after: float | None = None) -> None:  # noqa: A002
+        table = TableFormat.for_filter(filter)
+        layout = table.layout(fleet(1, 1).columns)
+        self.form = FrameFormat(table, layout, filter, BETA, CHANNEL, "quarantine")
+        self.expire_after, self.store, self.newest = expire_after, Store(), 0.0
+        self.names = [*fleet(1, 1).columns, *RESULTS, "status", "error"]
+
+    def run(self, df: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
+        """Run one micro-batch; its rows come in any order."""
+        shuffled = df.sample(fraction=1.0, shuffle=True, seed=seed)
+        told_apart = shuffled.select("source", "p_walk", "p_sit", "p_sleep").rows()
+        table = shuffled.with_columns(pl.Series(TIE, [hash(cells) for cells in told_apart]))
+        (batch,) = _Check(self.form)(iter(table.to_arrow().combine_chunks().to_batches()))
+        processor = StreamProcessor(self.form, batch.schema.names, self.names, self.expire_after)
+        processor.init(self.store)
+        watermark = Watermark(int(self.newest * 1000))
+        results: list[Any] = []
+        for stream, rows in pl.DataFrame(batch).partition_by("stream", as_dict=True).items():
+            self.store.key = stream
+            results += processor.handleInputRows(stream, iter(rows.rows()), watermark)
+        for at, key in sorted(self.store.timers):
+            if at <= watermark.milliseconds:
+                self.store.key = key
+                assert not list(processor.handleExpiredTimer(key, watermark, None))
+                self.store.timers.remove((at, key))
+        processor.close()
+        if self.expire_after is not None:
+            self.newest = max(self.newest, float(np.max(df["time"].to_numpy())))
+        kinds: dict[str, Any] = {**df.schema, **dict.fromkeys(RESULTS[:3], pl.Float64)}
+        kinds |= dict.fromkeys([*RESULTS[3:], "status", "error"], pl.String)
+        out = pl.DataFrame([tuple(row) for row in results], schema=kinds, orient="row")
+        assert out["row"].sort().to_list() == df["row"].sort().to_list()
+        return out
+
+
+def pieces(ok: pl.DataFrame, expire_after: float | None) -> list[pl.DataFrame]:
+    """The rows of each stream, cut where it was silent for too long."""
+    cut = []
+    for stream in ok.partition_by("stream"):
+        dt = np.diff(stream["time"].to_numpy())
+        ends = np.flatnonzero(dt > (np.inf if expire_after is None else expire_after)) + 1
+        cut += [stream[i:j] for i, j in zip([0, *ends], [*ends, len(stream)], strict=True)]
+    return cut
+
+
+@given(
+    filter=st.sampled_from(FILTERS),
+    seed=st.integers(0, 2**32 - 1),
+    expire_after=st.sampled_from([None, 1.0, 5.0]),
+    sizes=st.lists(st.integers(1, 25), min_size=1, max_size=6),
+    moved=st.lists(st.integers(0, 59), max_size=10),
+)
+def test_every_filtered_row_is_as_in_a_table(
+    filter: Any,  # noqa: A002
+    seed: int,
+    expire_after: float | None,
+    sizes: list[int],
+    moved: list[int],
+) -> None:
+    """Micro-batches of any size; some rows come too late, some twice."""
+    df = fleet(4, 60, seed)
+    again = df[[row for row in moved if row % 2]].with_columns(pl.col("row") + 1000)
+    late = [row for row in moved if not row % 2]
+    df = pl.concat([df.filter(~pl.col("row").is_in(late)), again, df[sorted(set(late))]])
+    query, out, start = Query(filter, expire_after), [], 0
+    for size in [*sizes, len(df)]:
+        if start < len(df):
+            out.append(query.run(df[start : start + size], seed))
+            start += size
+    everything = pl.concat(out)
+    ok = everything.filter(status="ok")
+    assert len(ok) + len(everything.filter(pl.col("status") != "ok", pl.col("error").is_not_null(),
+                                           pl.col("class").is_null())) == len(df)  # fmt: skip
+    for piece in pieces(ok, expire_after):
+        wanted = cf.filter_table(piece[df.columns], filter, BETA, CHANNEL)
+        for name in RESULTS[:3]:
+            assert piece[name].to_numpy().tobytes() == (
+                wanted[name].cast(pl.Float64).to_numpy().tobytes()
+            )
+        assert piece["class"].to_list() == wanted["class"].to_list()
+    # Late and duplicate rows, by hand: what each stream had before.
+    last: dict[str, float] = {}
+    had: dict[str, set[Any]] = defaultdict(set)
+    for part in out:
+        before = dict(last)
+        for row in part.iter_rows(named=True):
+            name, at = row["stream"], row["time"]
+            cells = (at, row["source"], row["p_walk"], row["p_sit"], row["p_sleep"])
+            if row["status"] == "ok":
+                assert at >= last.get(name, -np.inf)
+                assert cells not in had[name]
+                last[name] = at
+                had[name].add(cells)
+            elif row["status"] == "duplicate":
+                assert cells in had[name]
+                assert at == last[name]
+            elif "watermark" in row["error"]:
+                assert expire_after is not None
+            else:
+                assert at < before[name]  # within a micro-batch, no row is late
+
+
+def row(number: int, at: float, stream: str = "ann", walk: float = 0.5) -> dict[str, Any]:
+    p = {"p_walk": walk, "p_sit": 0.9 - walk, "p_sleep": 0.1}
+    return {"row": number, "time": at, "stream": stream, "source": "weak", **p}
+
+
+def table(*rows: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=fleet(1, 1).schema)
+
+
+def statuses(out: pl.DataFrame) -> list[str]:
+    return out.sort("row")["status"].to_list()
+
+
+def test_late_and_duplicate_rows_change_nothing() -> None:
+    query = Query(FILTERS[0])
+    assert statuses(query.run(table(row(0, 5.0), row(1, 10.0)))) == ["ok", "ok"]
+    before = dict(query.store.values)
+    late, same = query.run(table(row(2, 7.0), row(3, 10.0))).sort("row").rows(named=True)
+    assert late["error"] == "time 7.0 is before 10.0, that of the stream's last row"
+    assert same["error"] == "the stream has the same prediction at time 10.0"
+    assert (late["status"], same["status"]) == ("late", "duplicate")
+    assert query.store.values == before
+    other = row(4, 10.0, walk=0.25)  # at the same time, but not the same
+    assert statuses(query.run(table(other, other | {"row": 5}))) in (
+        ["ok", "duplicate"],
+        ["duplicate", "ok"],
+    )
+    assert query.store.values != before
+    assert statuses(query.run(table(row(6, 10.0)))) == ["duplicate"]  # the first of them
+
+
+def test_invalid_rows_come_out_beside_the_others() -> None:
+    wrong = row(1, 6.0) | {"p_walk": -1.0}
+    nameless = row(2, 7.0) | {"stream": None}
+    out = Query(FILTERS[0]).run(table(row(0, 5.0), wrong, nameless, row(3, 8.0))).sort("row")
+    assert statuses(out) == ["ok", "invalid", "invalid", "ok"]
+    assert "class 'walk', is -1.0" in out["error"][1]
+
+
+def test_silent_streams_expire() -> None:
+    query = Query(FILTERS[0], expire_after=60.0)
+    query.run(table(row(0, 0.0), row(1, 10.0, "bob")))
+    query.run(table(row(2, 50.0, "bob")))
+    query.run(table(row(3, 61.0, "bob")))
+    assert len(query.store.values) == 2
+    query.run(table(row(4, 70.0, "bob")))  # now the watermark is 61
+    assert set(query.store.values) == {("bob",)}
+    assert query.store.timers == {(70_001, ("bob",))}
+    query.run(table(row(5, 80.0, "bob")))
+    assert query.store.timers == {(70_001, ("bob",))}  # later rows set no timer
+    out = query.run(table(row(6, 20.0), row(7, 90.0, "bob"), row(8, 81.0)))
+    assert statuses(out) == ["late", "ok", "ok"]
+    assert "time 20.0 is before 80.0, the watermark" in out.sort("row")["error"][0]
+    assert query.store.timers == {(150_001, ("bob",)), (141_001, ("ann",))}
+    again = out.filter(pl.col("row") == 8)
+    fresh = cf.filter_table(again[fleet(1, 1).columns], FILTERS[0], BETA, CHANNEL)
+    assert again[RESULTS].equals(fresh[RESULTS])
+
+
+def test_a_state_is_bytes_that_know_their_settings() -> None:
+    state = StreamState(1.5, [3, -7], np.array([1.0, 2.0, 0.1]))
+    data = pack(state, DIGEST)
+    assert data == struct.pack("<B8sdHqqddd", 1, DIGEST, 1.5, 2, 3, -7, 1.0, 2.0, 0.1)
+    time, ties, numbers = unpack(data, DIGEST, np.zeros(3), "ann")
+    assert (time, ties, numbers.tolist()) == (1.5, [3, -7], [1.0, 2.0, 0.1])
+    single = StreamState(1.5, [], np.array([0.1, 0.2], np.float32))
+    assert unpack(pack(single, DIGEST), DIGEST, single.numbers, "ann").numbers.dtype == np.float32
+    many = StreamState(0.0, list(range(MAX_TIES + 5)), np.zeros(1))
+    assert unpack(pack(many, DIGEST), DIGEST, np.zeros(1), "ann").ties == many.ties[5:]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "version None of the format, but this reads version 1"),
+        (b"\x02" + bytes(80), "version 2 of the format, .*use the release that wrote it"),
+        (b"\x01" + bytes(5), "is damaged: it has 6 bytes"),
+        (pack(StreamState(0.0, [], np.zeros(3)), b"another."), "other settings .digest 616e6f74"),
+        (pack(StreamState(0.0, [1], np.zeros(4)), DIGEST), "is damaged: it has 59 bytes, not 51"),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=f"the state of stream 'ann' .*{message}") as error:
+        unpack(data, DIGEST, np.zeros(3), "ann")
+    assert "start a new checkpoint: another checkpointLocation" in str(error.value)
+
+
+def test_the_digest_tells_settings_apart() -> None:
+    weak = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]])
+    other = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 5]])
+    kinds: list[Any] = [cf.DirichletFilter(CLASSES, 0.9), cf.DirichletFilter(CLASSES, 0.91),
+             cf.DirichletFilter(CLASSES[::-1], 0.9), cf.EmaFilter(CLASSES, 0.9)]  # fmt: skip
+    betas: list[Any] = [1.0, 0.5, {"weak": 0.5}, {"weak": 0.5, "strong": 1.0}]
+    channels: list[Any] = [{}, {"weak": weak}, {"weak": other}, {"strong": weak}]
+    digests = [settings_digest(f, b, c) for f in kinds for b in betas for c in channels]
+    assert len(set(digests)) == len(digests) == 64
+    turned = {"strong": 1.0, "weak": 0.5}
+    assert settings_digest(kinds[0], turned, {"weak": None}) == digests[12]
