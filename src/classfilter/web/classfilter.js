@@ -292,9 +292,14 @@ function takeNumbers(name, values, rows, type) {
   return { values: array, stride: 1 };
 }
 
-/** Settings and states that the core refuses. */
-function settingsError(status) {
-  return new RangeError(message(status).replaceAll("max_concentration", "maxConcentration"));
+/** Settings and states that the core refuses; of an option among `options`, with its value. */
+function settingsError(status, options = {}) {
+  const text = message(status).replaceAll("max_concentration", "maxConcentration");
+  const [, what, rest] = /^(each alpha|each entry of prior|\w+) (must .*)$/.exec(text) ?? [];
+  if (what?.startsWith("each ") && options.prior) {
+    return new RangeError(`prior is [${Array.from(options.prior, float).join(", ")}]; each entry ${rest}`);
+  }
+  return new RangeError(options[what] === undefined ? text : `${what} is ${float(options[what])}; it ${rest}`);
 }
 
 /** The error of an update that failed; `row` is undefined for a single one. */
@@ -655,7 +660,7 @@ const module6 = await (async () => {
 const { Block, borrow, core, numbers } = module1;
 const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } = module3;
 const { Filter, argmax } = module5;
-const { repr } = module2;
+const { float, repr } = module2;
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
@@ -700,7 +705,8 @@ class DirichletFilter extends Filter {
     const status = core[`dirichlet_prepare_${suffix}`](
       block, K, priorAt, gamma, floor, anchor, maxConcentration, estimate === "mean", tolerance, bounded,
     );
-    if (status !== 0) throw settingsError(status);
+    if (status !== 0) throw settingsError(status, { gamma, floor, anchor, maxConcentration, tolerance, prior });
+    if (priorWeight > 1e9) throw new RangeError(`priorWeight is ${float(priorWeight)}; it must lie in [0, 1e9]`);
     const scratch = core[`dirichlet_scratch_${suffix}`](K);
     super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior]);
     this.#options = {
@@ -1020,7 +1026,7 @@ class StickyFilter extends Filter {
     numbers(type, priorAt, K).set(prior);
     numbers(type, ratesAt, rates.length).set(rates);
     const status = core[`sticky_prepare_${suffix}`](block, K, priorAt, stay, hasRates ? ratesAt : 0, floor);
-    if (status !== 0) throw settingsError(status);
+    if (status !== 0) throw settingsError(status, { stay, floor, prior });
     if (modes !== null) {
       numbers(type, modesAt, modes.length).set(modes);
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
