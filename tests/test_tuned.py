@@ -123,6 +123,7 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),
 }
 ELSEWHERE = {"smooth", "policy_curve", "export", "verify", "to_json", "FilteredClassifier"}
+ELSEWHERE |= {"report"}  # tests/web
 NOT_A_FILTER = {"tune", "CascadeState"}  # the name of a family, and a state
 
 

@@ -313,7 +313,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", {"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
-        "fw: 20 files; make -C fw test compares bits\n",
+        "fw: 21 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/cf_config.h").read_text()

@@ -18,10 +18,12 @@
 #define CF_STEP_TOLERANCE 2e-3f /* relative step after which a step of third order is exact to rounding */
 #define CF_STEP_TOLERANCE_LARGE 2e-3f
 #define CF_LARGEST_SUM 1e7f     /* ten times the largest limit: a step from there is the last, before it overflows */
+#define CF_SUM_NOISE (16 * CF_EPSILON)
 #else
 #define CF_STEP_TOLERANCE 1e-4
 #define CF_STEP_TOLERANCE_LARGE 2e-5 /* where the sum is, of which a step leaves an error in proportion */
 #define CF_LARGEST_SUM 1e13
+#define CF_SUM_NOISE (64 * CF_EPSILON)
 #endif
 /* After so many iterations, a step that promises L less than CF_ROUNDING wanders about the mode in rounding errors. */
 #define CF_MIN_ITERATIONS 6
@@ -309,7 +311,7 @@ CF_PART void find_mode(const cf_workspace *w, size_t given_lanes, int fractional
         }
         fill_sum(v, lanes);
         for (l = 0; l < lanes; l++) {
-            const cf_real noise = 16 * CF_EPSILON * v->x[top + l]; /* what rounding leaves open of the sum */
+            const cf_real noise = CF_SUM_NOISE * v->x[top + l]; /* what rounding leaves open of the sum */
             const cf_real least = v->x[top + l] < CF_LARGE_SUM ? CF_STEP_TOLERANCE : CF_STEP_TOLERANCE_LARGE;
             const int near = distance[l] < (least > tolerance ? least : tolerance) ||
                              (distance[l] < noise && distance[l] < CF_R(0.03));
