@@ -108,7 +108,7 @@ def test_single_precision_from_random_states(K: int) -> None:
 
 
 def test_a_mode_whose_sum_no_double_resolves() -> None:
-    """Its sum is 1.1e12, of which rounding leaves a percent open: the limit decides, not the search."""
+    """Its sum is 1.1e12, of which rounding leaves a percent open: the limit decides it."""
     f = cf.DirichletFilter(2, 0.5, floor=1e-30, max_concentration=1e6, bounded=False)
     f.state = (0.0017967447058368979, np.array([999999.99999999988, 1e-6]))
     np.testing.assert_allclose(f.update([1.0, 0.0], beta=0.99999998999999995), [1, 0], atol=1e-12)
