@@ -140,8 +140,8 @@ licences: .venv/dev
 
 .venv/all: $(SOURCES) experiments/requirements.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --no-compile -e '.[dev,examples,spark]' -r experiments/requirements.txt
-	touch .venv/ready .venv/test .venv/dev $@
+	$(BIN)/pip install -q --no-compile -e '.[dev,docs,examples,spark]' -r experiments/requirements.txt
+	touch .venv/ready .venv/test .venv/dev .venv/docs $@
 
 clean:
 	rm -rf .venv build dist site js/dist js/node_modules js/LICENSE docs/example.html src/*.egg-info src/classfilter/*.so

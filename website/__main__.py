@@ -1,16 +1,16 @@
-"""Lay out the pages for MkDocs: ``python -m website`` writes the folder ``build/website``."""
+"""Lay out the pages for MkDocs: ``python -m website [FOLDER]``, by default ``build/website``."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 from website.gallery import draw
 from website.reference import pages
 
 ROOT = Path(__file__).parents[1]
-TARGET = ROOT / "build/website"
 FILES = [
     "README.md",
     "C*.md",
@@ -62,4 +62,4 @@ def as_sessions(text: str) -> str:
 
 
 if __name__ == "__main__":
-    lay_out(TARGET)
+    lay_out(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "build/website")

@@ -21,8 +21,14 @@ TOPICS = {
 }
 """Pages of names of the package itself."""
 
-MODULES = "policy metrics plot simulation config sklearn spark embedded reference".split()
+MODULES = "policy metrics plot simulation config sklearn spark embedded reference"
 """Modules with a page each, which has all their public names."""
+
+DOCSTRING_ONLY = """
+    options:
+      members: false
+      show_root_heading: false
+      show_root_toc_entry: false"""
 
 
 def public_names(module_name: str) -> list[str]:
@@ -46,13 +52,13 @@ def pages() -> Iterator[tuple[str, str]]:
     for topic, names in TOPICS.items():
         identifiers = [f"classfilter.{name}" for name in names.split()]
         sections.append(_section(topic, identifiers))
-        bodies.append((f"{topic.lower()}.md", _page(topic, "", identifiers)))
-    for module in MODULES:
+        bodies.append((f"{topic.lower()}.md", _page(topic, identifiers)))
+    for module in MODULES.split():
         path = f"classfilter.{module}"
         identifiers = [f"{path}.{name}" for name in public_names(module)]
         sections.append(_section(f"`{path}`", identifiers))
-        intro = inspect.getdoc(import_module(path)) or ""
-        bodies.append((f"{module}.md", _page(path, intro, identifiers)))
+        heading = f"{path} {{ #{path} }}"
+        bodies.append((f"{module}.md", _page(heading, [path + DOCSTRING_ONLY, *identifiers])))
     yield "index.md", _index(sections)
     yield from bodies
 
@@ -63,8 +69,8 @@ def _index(sections: list[str]) -> str:
     return start + "\n".join(sections)
 
 
-def _page(title: str, intro: str, identifiers: list[str]) -> str:
-    return "\n\n".join([f"# {title}", intro, *(f"::: {name}" for name in identifiers)]) + "\n"
+def _page(title: str, entries: list[str]) -> str:
+    return "\n\n".join([f"# {title}", *(f"::: {entry}" for entry in entries)]) + "\n"
 
 
 def _section(title: str, identifiers: list[str]) -> str:
