@@ -25,7 +25,7 @@ def on_page_content(content: str, /, page: Any, **_: Any) -> str:
 
 
 def _mathml(latex: str, display: str) -> str:
-    return convert(html.unescape(latex).strip(), display=display)
+    return str(convert(html.unescape(latex).strip(), display=display))
 
 
 def _linked(name: re.Match[str]) -> str:
