@@ -69,10 +69,11 @@ js: js/dist/wasm.js
 js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)
 	node js/build.mjs
 
-# The documentation as a site, in site/; any warning, such as a broken link, is an error. `make js` first adds the live example.
+# The documentation as a site, in site/; any warning, such as a broken link, is an error. `make js` first adds the live
+# example. MkDocs with --quiet would not count the warnings.
 docs: .venv/docs
 	$(BIN)/python -m website
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "site/index.html: open it in a browser"
 
 # Compilers, emulators, a checker of C, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
