@@ -73,7 +73,7 @@ js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classf
 # example. MkDocs with --quiet would not count the warnings.
 docs: .venv/docs
 	$(BIN)/python -m website
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html: open it in a browser"
 
 # Compilers, emulators, a checker of C, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
