@@ -7,10 +7,12 @@ import os
 import re
 import subprocess
 import sys
+from html import unescape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote, urljoin
 
 import pytest
 from website.docstrings import in_markdown
@@ -93,9 +95,33 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path)
     reference = "".join(text for name, text in html.items() if name.startswith("reference/"))
     assert [name for name in public_names() if f'id="{name}"' not in reference] == []
     for name, text in html.items():
+        assert broken_links(site, html, name) == [], name
         loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=[\"']?([^\"'\s>]+)", text)
         loaded += re.findall(r"<link[^>]* rel=[\"']?stylesheet[^>]* href=[\"']?([^\"'\s>]+)", text)
         loaded += re.findall(r"<link[^>]* href=[\"']?([^\"'\s>]+)[^>]* rel=[\"']?stylesheet", text)
         assert [url for url in loaded if "//" in url] == [], name
         assert ":math:" not in text, name
         assert "arithmatex" not in text, name
+
+
+def broken_links(site: Path, html: dict[str, str], name: str) -> list[str]:
+    """Return the links of a built page that lead nowhere inside the site."""
+    broken = []
+    for url in re.findall(r'\s(?:href|src)="?([^"\s>]+)', html[name]):
+        target, _, anchor = unquote(urljoin(f"/{name}", unescape(url))).partition("#")
+        if re.match("[a-z]+:", url) or name in ("404.html", "docs/example.html"):
+            continue  # the page for errors is at no fixed address; the example is not of this build
+        page = target[1:] + "index.html" * target.endswith("/")
+        anchors = re.findall(r'\s(?:id|name)="?([^"\s>]+)', html.get(page, ""))
+        if not (site / page).exists() or (anchor and page in html and anchor not in anchors):
+            broken.append(url)
+    return broken
+
+
+def test_broken_links_of_the_site_are_detected(tmp_path: Path) -> None:
+    good = '<a href="b.html#here"> <a href=#top id="top"> <a href="https://example.org/x">'
+    html = {"a/a.html": good + '<a href="c.html"> <img src="b.html#x">', "a/b.html": "<p id=here>"}
+    for name, text in html.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert broken_links(tmp_path, html, "a/a.html") == ["c.html", "b.html#x"]
