@@ -12,7 +12,7 @@ PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld 
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo report screenshot test test-all lint bench embedded js fuzz hostile toolchain dist lock licences clean
+.PHONY: demo report screenshot test test-all lint bench embedded js docs fuzz hostile toolchain dist lock licences clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -68,6 +68,13 @@ js: js/dist/wasm.js
 
 js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)
 	node js/build.mjs
+
+# The documentation as a site, in site/; any warning, such as a broken link, is an error. `make js` first adds the live
+# example. MkDocs with --quiet would not count the warnings.
+docs: .venv/docs
+	$(BIN)/python -m website
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "site/index.html: open it in a browser"
 
 # Compilers, emulators, a checker of C, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
 # is installed only where there is none.
@@ -127,10 +134,15 @@ licences: .venv/dev
 	$(BIN)/pip install -q --no-compile -e '.[dev]'
 	touch .venv/ready .venv/test $@
 
+.venv/docs: $(SOURCES)
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q --no-compile -e '.[docs]'
+	touch .venv/ready $@
+
 .venv/all: $(SOURCES) experiments/requirements.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --no-compile -e '.[dev,examples,spark]' -r experiments/requirements.txt
-	touch .venv/ready .venv/test .venv/dev $@
+	$(BIN)/pip install -q --no-compile -e '.[dev,docs,examples,spark]' -r experiments/requirements.txt
+	touch .venv/ready .venv/test .venv/dev .venv/docs $@
 
 clean:
-	rm -rf .venv build dist js/dist js/node_modules js/LICENSE docs/example.html src/*.egg-info src/classfilter/*.so
+	rm -rf .venv build dist site js/dist js/node_modules js/LICENSE docs/example.html src/*.egg-info src/classfilter/*.so

@@ -1,0 +1,127 @@
+"""The documentation site: the place of every page and of every public name, and its build."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote, urljoin
+
+import pytest
+from website.docstrings import in_markdown
+from website.gallery import draw
+from website.reference import pages
+
+import classfilter as cf
+
+ROOT = Path(__file__).parents[1]
+PAGES = dict(pages())
+MODULES = ("metrics", "policy", "plot", "config", "reference", "simulation", "sklearn", "spark")
+
+
+def public_names() -> list[str]:
+    """Return all that users can import by a public path, as found in the modules themselves."""
+    names = [f"classfilter.{name}" for name in cf.__all__ if name != "__version__"]
+    for module_name in MODULES:
+        module = import_module(f"classfilter.{module_name}")
+        own = [
+            name
+            for name, value in inspect.getmembers(module)
+            if (inspect.isclass(value) or inspect.isfunction(value))
+            and value.__module__ == module.__name__
+            and not name.startswith("_")
+        ]
+        names += [f"{module.__name__}.{name}" for name in getattr(module, "__all__", own)]
+    return sorted(set(names))
+
+
+@pytest.mark.parametrize("name", public_names())
+def test_every_public_name_has_its_place_in_the_reference(name: str) -> None:
+    entries = re.findall(r"^::: (\S+)$", "\n".join(PAGES.values()), re.MULTILINE)
+    assert entries.count(name) == 1
+    value = getattr(cf, name.removeprefix("classfilter."), None)
+    if not isinstance(value, ModuleType):
+        assert f"][{name}]" in PAGES["index.md"]
+
+
+def test_every_page_has_its_place_in_the_navigation() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    files = re.findall(r" (\S+\.md)$", nav, re.MULTILINE)
+    assert len(files) == len(set(files))
+    expected = {f"docs/{page.name}" for page in ROOT.glob("docs/*.md")}
+    assert expected | {f"reference/{name}" for name in PAGES} <= set(files)
+    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"} <= set(files)
+
+
+def test_docstrings_become_markdown() -> None:
+    text = "Sum :math:`a_1 +\nb`.\n\n.. math:: x\n    y\n\n::\n\n    code\n\n"
+    expected = "Sum $a_1 + b$.\n\n$$\nx y\n$$\n\n\n\n    code\n\n"
+    shared = "a, b : int\n    Two.\nc : str\n"
+    split = "a : int\n    Two.\nb : int\n    Two.\nc : str\n"
+    assert in_markdown(text + shared).strip() == (expected + split).strip()
+
+
+def test_a_block_of_the_gallery_gets_its_picture(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    first = "# Page\n\n```python\nx = 1\n```\n\n## A title\n\n"
+    drawn = "from matplotlib.figure import Figure\nassert x\nfigure = Figure()\n"
+    text = f"{first}```python\n{drawn}```\n\nText.\n"
+    page.write_text(text)
+    draw(page, tmp_path)
+    assert page.read_text() == text.replace("\nText.", "\n![A title](a-title.png)\n\nText.")
+    assert (tmp_path / "a-title.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
+    if find_spec("mkdocs") is None:
+        pytest.skip("there is no MkDocs; make docs installs it")
+    source, site = tmp_path / "pages", tmp_path / "site"
+    env = {**os.environ, "PAGES": str(source), "NO_MKDOCS_2_WARNING": "1"}
+    build = ["mkdocs", "build", "--strict", "--site-dir", str(site)]
+    for command in (["website", str(source)], build):
+        process = subprocess.run(
+            [sys.executable, "-m", *command], cwd=ROOT, env=env, capture_output=True, text=True
+        )
+        assert process.returncode == 0, process.stderr
+    html = {path.relative_to(site).as_posix(): path.read_text() for path in site.rglob("*.html")}
+    reference = "".join(text for name, text in html.items() if name.startswith("reference/"))
+    assert [name for name in public_names() if f'id="{name}"' not in reference] == []
+    for name, text in html.items():
+        assert broken_links(site, html, name) == [], name
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=[\"']?([^\"'\s>]+)", text)
+        loaded += re.findall(r"<link[^>]* rel=[\"']?stylesheet[^>]* href=[\"']?([^\"'\s>]+)", text)
+        loaded += re.findall(r"<link[^>]* href=[\"']?([^\"'\s>]+)[^>]* rel=[\"']?stylesheet", text)
+        assert [url for url in loaded if "//" in url] == [], name
+        assert ":math:" not in text, name
+        assert "arithmatex" not in text, name
+
+
+def broken_links(site: Path, html: dict[str, str], name: str) -> list[str]:
+    """Return the links of a built page that lead nowhere inside the site."""
+    broken = []
+    for url in re.findall(r'\s(?:href|src)="?([^"\s>]+)', html[name]):
+        target, _, anchor = unquote(urljoin(f"/{name}", unescape(url))).partition("#")
+        if re.match("[a-z]+:", url) or name in ("404.html", "docs/example.html"):
+            continue  # the page for errors is at no fixed address; the example is not of this build
+        page = target[1:] + "index.html" * target.endswith("/")
+        anchors = re.findall(r'\s(?:id|name)="?([^"\s>]+)', html.get(page, ""))
+        if not (site / page).exists() or (anchor and page in html and anchor not in anchors):
+            broken.append(url)
+    return broken
+
+
+def test_broken_links_of_the_site_are_detected(tmp_path: Path) -> None:
+    good = '<a href="b.html#here"> <a href=#top id="top"> <a href="https://example.org/x">'
+    html = {"a/a.html": good + '<a href="c.html"> <img src="b.html#x">', "a/b.html": "<p id=here>"}
+    for name, text in html.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert broken_links(tmp_path, html, "a/a.html") == ["c.html", "b.html#x"]

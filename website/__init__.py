@@ -1,0 +1,1 @@
+"""The documentation site: pages of this repository, a gallery and a reference."""

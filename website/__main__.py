@@ -1,0 +1,65 @@
+"""Lay out the pages for MkDocs: ``python -m website [FOLDER]``, by default ``build/website``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from website.gallery import draw
+from website.reference import pages
+
+ROOT = Path(__file__).parents[1]
+FILES = [
+    "README.md",
+    "C*.md",
+    "SECURITY.md",
+    "CITATION.cff",
+    "docs/*.md",
+    "docs/*.png",
+    "docs/example.html",
+    "benchmarks/README.md",
+    "examples/*.py",
+    "experiments/results/*",
+]
+EXAMPLE = """
+<iframe class="example" src="example.html" title="The example page"></iframe>
+
+[The example on a page of its own](example.html)
+"""
+
+
+def lay_out(target: Path) -> None:
+    """Copy the pages, and write the reference and the pictures of the gallery."""
+    shutil.rmtree(target, ignore_errors=True)
+    for pattern in FILES:
+        for file in sorted(ROOT.glob(pattern)):
+            copy = target / file.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if file.suffix == ".md":
+                copy.write_text(as_sessions(file.read_text("utf-8")), "utf-8")
+            else:
+                shutil.copyfile(file, copy)
+    for asset in ("style.css", "iframe-worker.js"):
+        shutil.copyfile(ROOT / "website" / asset, target / asset)
+    for name, text in pages():
+        page = target / "reference" / name
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, "utf-8")
+    draw(target / "docs/gallery.md", ROOT)
+    if (target / "docs/example.html").exists():
+        page = target / "docs/javascript.md"
+        heading = "## The example page\n"
+        text = page.read_text("utf-8")
+        assert heading in text
+        page.write_text(text.replace(heading, heading + EXAMPLE), "utf-8")
+
+
+def as_sessions(text: str) -> str:
+    """Name Python blocks with a prompt as such, so that their output is not coloured as code."""
+    return re.sub(r"^```python\n(?=>>> )", "```pycon\n", text, flags=re.MULTILINE)
+
+
+if __name__ == "__main__":
+    lay_out(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "build/website")

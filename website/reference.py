@@ -1,0 +1,86 @@
+"""The reference: which page has which public name. mkdocstrings fills in the docstrings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+
+import classfilter as cf
+
+TOPICS = {
+    "Filters": (
+        "DirichletFilter DirichletState StickyFilter StickyState "
+        "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter Bank smooth"
+    ),
+    "Sources": "Channel beta_from_confusion softmax",
+    "Data": "Recording recordings filter_table smooth_table filter_file read_table write_table",
+    "Tuning": "tune Tuned load",
+    "Evaluation": "compare Comparison replay Replay policy_curve PolicyCurve report simulate",
+    "Live": "Tracker Cascade AsyncCascade CascadeState Step",
+}
+"""Pages of names of the package itself."""
+
+MODULES = "policy metrics plot simulation config sklearn spark embedded reference"
+"""Modules with a page each, which has all their public names."""
+
+DOCSTRING_ONLY = """
+    options:
+      members: false
+      show_root_heading: false
+      show_root_toc_entry: false"""
+
+
+def public_names(module_name: str) -> list[str]:
+    """Return what a module exports: `__all__`, or its own classes and functions."""
+    module = import_module(f"classfilter.{module_name}")
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == module.__name__
+    ]
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the path of each page and its text; the first is the list of all names."""
+    sections = []
+    bodies = []
+    for topic, names in TOPICS.items():
+        identifiers = [f"classfilter.{name}" for name in names.split()]
+        sections.append(_section(topic, identifiers))
+        bodies.append((f"{topic.lower()}.md", _page(topic, identifiers)))
+    for module in MODULES.split():
+        path = f"classfilter.{module}"
+        identifiers = [f"{path}.{name}" for name in public_names(module)]
+        sections.append(_section(f"`{path}`", identifiers))
+        heading = f"{path} {{ #{path} }}"
+        bodies.append((f"{module}.md", _page(heading, [path + DOCSTRING_ONLY, *identifiers])))
+    yield "index.md", _index(sections)
+    yield from bodies
+
+
+def _index(sections: list[str]) -> str:
+    start = f"# Reference\n\nEvery public name of `classfilter` {cf.__version__}. "
+    start += "`import classfilter as cf` gives those of the first six tables.\n\n"
+    return start + "\n".join(sections)
+
+
+def _page(title: str, entries: list[str]) -> str:
+    return "\n\n".join([f"# {title}", *(f"::: {entry}" for entry in entries)]) + "\n"
+
+
+def _section(title: str, identifiers: list[str]) -> str:
+    rows = [f"| [`{name.rsplit('.')[-1]}`][{name}] | {_summary(name)} |" for name in identifiers]
+    return "\n".join([f"## {title}", "", "| | |", "|---|---|", *rows, ""])
+
+
+def _summary(identifier: str) -> str:
+    """Return the first line of a docstring; a constant has none."""
+    module, _, name = identifier.rpartition(".")
+    value = getattr(import_module(module), name)
+    documented = inspect.isclass(value) or inspect.isfunction(value)
+    return ((inspect.getdoc(value) if documented else "") or "").split("\n")[0]
