@@ -5,6 +5,8 @@ BIN := .venv/bin
 FUZZ_SECONDS ?= 600
 FUZZ ?=
 UPDATES ?= 1e8
+# Which tests of the sdist `make dist` runs on the wheel.
+DIST_TESTS ?= tests README.md docs
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
 TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
@@ -37,7 +39,7 @@ test-all: .venv/all toolchain js js/node_modules
 	$(MAKE) embedded CLASSES=6
 	$(MAKE) fuzz FUZZ_SECONDS=4
 	$(MAKE) hostile UPDATES=2e5
-	$(MAKE) dist
+	$(MAKE) dist DIST_TESTS='tests/filters tests/cli tests/web tests/test_public.py README.md'
 
 lint: .venv/dev
 	$(BIN)/ruff check
@@ -103,7 +105,7 @@ dist: .venv/dev
 	cd dist && venv/bin/python -c "import classfilter as cf; print(cf.__version__, cf.DirichletFilter(3).update([0.7, 0.2, 0.1]))"
 	dist/venv/bin/pip install -q "$$(ls dist/*.whl)[test]"
 	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
-	cd dist/unpacked && ../venv/bin/pytest -q --numprocesses auto --dist worksteal --installed tests README.md docs
+	cd dist/unpacked && ../venv/bin/pytest -q --numprocesses auto --dist worksteal --installed $(DIST_TESTS)
 
 # The versions and hashes of all packages of the development environment, for every platform.
 lock: .venv/dev
