@@ -35,7 +35,7 @@ test: .venv/test
 
 # All of it: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
 test-all: .venv/all toolchain js js/node_modules
-	$(PYTEST) --all
+	$(PYTEST) --all --numprocesses $$($(BIN)/python -c 'import os; print(2 * os.cpu_count())') # many of them wait for others
 	$(MAKE) embedded CLASSES=6
 	$(MAKE) fuzz FUZZ_SECONDS=4
 	$(MAKE) hostile UPDATES=2e5
