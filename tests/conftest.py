@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Barrier, Thread
+from typing import Any
 
 import pytest
 
@@ -61,3 +62,13 @@ def busy_threads() -> Iterator[Callable[..., None]]:
 
     yield run
     sys.setswitchinterval(interval)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One Spark session for all tests of a process."""
+    from fleet_frames import session
+
+    started = session()
+    yield started
+    started.stop()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import classfilter as cf
-from fleet import BETA, CHANNEL, CLASSES, live_frame, session
+from fleet_frames import BETA, CHANNEL, CLASSES, live_frame, session
 
 GAMMA = 0.8
 

@@ -14,7 +14,7 @@ from classfilter.data._format import TableFormat
 from classfilter.spark import _batch
 from classfilter.spark._rows import check_rows
 from classfilter.spark._schema import FrameFormat
-from fleet import BETA, CHANNEL, CLASSES, RESULTS, assert_same_bits, by_row, expected, fleet
+from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, assert_same_bits, by_row, expected, fleet
 
 F = cf.DirichletFilter(CLASSES, half_life=60.0)
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -12,7 +12,7 @@ from typing import Any
 
 import classfilter as cf
 import live_query
-from fleet import CLASSES, assert_same_bits, by_row, expected, fleet, split, write_parts
+from fleet_frames import CLASSES, assert_same_bits, by_row, expected, fleet, split, write_parts
 
 KILLED_AT = [
     "checkpoint/offsets/1",  # a micro-batch is planned

@@ -18,7 +18,7 @@ from classfilter.spark._processor import StreamProcessor
 from classfilter.spark._schema import TIE, FrameFormat
 from classfilter.spark._state import MAX_TIES, StreamState, pack, settings_digest, unpack
 from classfilter.spark._stream import _Check
-from fleet import BETA, CHANNEL, CLASSES, RESULTS, fleet
+from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, fleet
 
 FILTERS: list[Any] = [
     cf.DirichletFilter(CLASSES, half_life=20.0),

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from fleet import (
+from fleet_frames import (
     BETA,
     CHANNEL,
     CLASSES,

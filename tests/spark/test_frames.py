@@ -16,7 +16,7 @@ import classfilter as cf
 from classfilter.data._batch_filter import BatchFilter
 from classfilter.spark import _batch
 from classfilter.spark._schema import FrameFormat
-from fleet import BETA, CHANNEL, CLASSES, ORDER, assert_same_bits, by_row, expected, fleet
+from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, assert_same_bits, by_row, expected, fleet
 
 FILTERS: list[Any] = [
     cf.DirichletFilter(CLASSES, half_life=60.0),
