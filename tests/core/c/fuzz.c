@@ -89,7 +89,8 @@ static void require_own_state(const CF_(cf_dirichlet) *f, const cf_real *state, 
     CF_(cf_dirichlet_read)(f, state, numbers);
     REQUIRE(memcmp(numbers, probs, f->classes * sizeof *probs) == 0, "read and update differ");
     CF_(cf_dirichlet_nu)(f, state, numbers);
-    for (k = 0; k < f->classes; k++) REQUIRE(numbers[k] >= 0 && numbers[k] < (cf_real)INFINITY, "nu %g", (double)numbers[k]);
+    for (k = 0; k < f->classes; k++)
+        REQUIRE(numbers[k] >= 0 && numbers[k] < (cf_real)INFINITY, "nu %g", (double)numbers[k]);
     if (state[0] > CF_R(1e9)) return; /* more than it may start with */
     for (k = 0; k < f->classes; k++)
         if (state[k + 1] > f->max_concentration) return; /* by rounding; require_sound has the limit */
