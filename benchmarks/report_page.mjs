@@ -1,16 +1,10 @@
 // Opens reports in Chromium and prints milliseconds: node benchmarks/report_page.mjs TO_OPEN TO_REDRAW
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { openPage } from "../tests/js/open_page.mjs";
 
 const ROUNDS = 5;
 const [toOpen, toRedraw] = process.argv.slice(2).map((file) => pathToFileURL(file).href);
-const { chromium } = createRequire(join(import.meta.dirname, "../js/package.json"))("playwright-core");
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-});
-const page = await browser.newPage({ viewport: { width: 1000, height: 900 } });
+const { browser, page } = await openPage(1000, 900);
 
 /** From the start of the navigation until the first picture is drawn. */
 async function open(url) {

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,7 @@ import numpy as np
 
 import classfilter as cf
 from classfilter.streaming._pipes import CHUNK
-from ndjson_lines import BETA, as_line, child, counts, many_rows, run, saved_streams, wait_for
+from ndjson_lines import BETA, as_line, child, counts, covered, many_rows, run, wait_for
 
 LINES_BETWEEN = 200
 ROWS_BETWEEN = 20
@@ -50,19 +49,6 @@ class Kills(NamedTuple):
     rows: int
     lost: int
     wrong: int
-
-
-def covered(state: Path, rows: list[Any]) -> set[int]:
-    """Return the rows that a file has, derived from its content alone."""
-    if not state.exists():
-        return set()
-    saved = {repr(s.id): (s.time, s.ties) for s in saved_streams(state)}
-    numbers = set()
-    for row in rows:
-        at, ties = saved.get(repr(row.get("stream")), (-1.0, []))
-        if row["time"] < at or (row["time"] == at and zlib.crc32(as_line(row)[:-1]) in ties):
-            numbers.add(row["n"])
-    return numbers
 
 
 def kill(process: Any, state: Path, rng: random.Random, output: bytearray) -> None:

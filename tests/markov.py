@@ -2,6 +2,9 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import expm
+
+import classfilter as cf
 
 Floats = NDArray[np.float64]
 FLOOR = 1e-3
@@ -30,3 +33,17 @@ def likelihood(s: Floats, prior: Floats, beta: float) -> Floats:
     s = np.maximum(s, FLOOR)
     ratio: Floats = (s / s.sum() / prior) ** beta
     return ratio
+
+
+def sticky_and_steps(
+    K: int, seed: int, prior: Floats, dt: Floats, with_transitions: bool
+) -> tuple[cf.StickyFilter, list[Floats]]:
+    """A filter, and the transition matrix of each dt."""
+    if with_transitions:
+        rates = random_rates(K, seed)
+        f = cf.StickyFilter(K, transitions=expm(rates), prior=prior)
+        return f, [expm(rates * t) for t in dt]
+    # either untouched, or drawn again: two ways to be the same class
+    rho, drawn = 0.8, np.tile(prior, (K, 1))
+    f = cf.StickyFilter(K, rho, prior=prior)
+    return f, [rho**t * np.eye(K) + (1 - rho**t) * drawn for t in dt]

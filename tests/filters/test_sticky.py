@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm, fractional_matrix_power
 
 import classfilter as cf
-from markov import FLOOR, likelihood, random_prior, random_rates
+from markov import FLOOR, likelihood, random_prior, random_rates, sticky_and_steps
 from streams import Stream, random_stream, streams
 
 
@@ -21,16 +21,9 @@ from streams import Stream, random_stream, streams
 @pytest.mark.parametrize("seed", range(3))
 def test_every_path_of_the_classes(K: int, with_transitions: bool, seed: int) -> None:
     """Bayes' rule by brute force: the sum over all K^(T + 1) paths of their joint probability."""
-    T, prior, rho = 6, random_prior(K, seed), 0.8
+    T, prior = 6, random_prior(K, seed)
     stream = random_stream(K, T, seed)
-    rates = random_rates(K, seed)
-    if with_transitions:
-        f = cf.StickyFilter(K, transitions=expm(rates), prior=prior)
-        steps = [expm(rates * dt) for dt in stream.dt]
-    else:
-        f = cf.StickyFilter(K, rho, prior=prior)
-        # either untouched, or drawn again: two ways to be the same class
-        steps = [rho**dt * np.eye(K) + (1 - rho**dt) * np.tile(prior, (K, 1)) for dt in stream.dt]
+    f, steps = sticky_and_steps(K, seed, prior, stream.dt, with_transitions)
     out = f.run(*stream)
     likelihoods = [likelihood(s, prior, b) for s, b in zip(stream.probs, stream.beta, strict=True)]
     for t in range(T):

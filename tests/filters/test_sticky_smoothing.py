@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 import classfilter as cf
 from classfilter._typing import Floats
-from markov import FLOOR, likelihood, random_prior, random_rates
+from markov import FLOOR, likelihood, random_prior, random_rates, sticky_and_steps
 from streams import random_stream
 
 
@@ -32,14 +32,9 @@ def sum_over_paths(start: Floats, steps: list[Floats], likelihoods: list[Floats]
 @pytest.mark.parametrize("seed", range(4))
 def test_every_path_of_the_classes(K: int, with_transitions: bool, seed: int) -> None:
     """Weights below 1, irregular times, missing rows, an initial state that is not the prior."""
-    T, rho, prior, start = 6, 0.8, random_prior(K, seed), random_prior(K, seed + 50)
-    stream, rates = random_stream(K, T, seed), random_rates(K, seed)
-    if with_transitions:
-        f = cf.StickyFilter(K, transitions=expm(rates), prior=prior)
-        steps = [expm(rates * dt) for dt in stream.dt]
-    else:
-        f = cf.StickyFilter(K, rho, prior=prior)
-        steps = [rho**dt * np.eye(K) + (1 - rho**dt) * np.tile(prior, (K, 1)) for dt in stream.dt]
+    T, prior, start = 6, random_prior(K, seed), random_prior(K, seed + 50)
+    stream = random_stream(K, T, seed)
+    f, steps = sticky_and_steps(K, seed, prior, stream.dt, with_transitions)
     f.state = (start,)
     likelihoods = [likelihood(s, prior, b) for s, b in zip(stream.probs, stream.beta, strict=True)]
     known = [sum_over_paths(start, steps[:n], likelihoods[:n]) for n in range(1, T + 1)]

@@ -1,23 +1,12 @@
 // Opens the example page from disk in Chromium, uses it, and prints what happened: node use_page.mjs FILE FOLDER
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { openPage, root } from "./open_page.mjs";
+
 const [file, folder] = process.argv.slice(2);
-const root = join(import.meta.dirname, "../..");
-const { chromium } = createRequire(join(root, "js/package.json"))("playwright-core");
 const page_ = pathToFileURL(join(root, "docs/example.html")).href;
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-});
-const page = await browser.newPage({ viewport: { width: 1000, height: 1100 } });
-const messages = [];
-const requests = [];
-page.on("console", (message) => messages.push(message.text()));
-page.on("pageerror", (error) => messages.push(String(error)));
-page.on("request", (request) => requests.push(request.url()));
-page.on("dialog", (dialog) => (messages.push(dialog.message()), dialog.dismiss()));
+const { browser, page, messages, requests, drawn } = await openPage(1000, 1100);
 
 const text = (id) => page.locator(`#${id}`).textContent();
 const pixels = (id) => page.evaluate((name) => document.getElementById(name).toDataURL(), id);
@@ -26,7 +15,6 @@ const slide = (selector, value) =>
     input.value = number;
     input.dispatchEvent(new Event("input", { bubbles: true }));
   }, value);
-const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 async function download(button, name) {
   const [saved] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
   await saved.saveAs(join(folder, name));

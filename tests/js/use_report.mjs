@@ -1,26 +1,13 @@
 // Opens a report from disk in Chromium, takes steps, and prints what it shows after each: node use_report.mjs FILE FOLDER < steps
 // A step is [what, selector or key, value]. Numbers are printed as their bits.
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { openPage } from "./open_page.mjs";
+
 const [file, folder] = process.argv.slice(2);
-const root = join(import.meta.dirname, "../..");
-const { chromium } = createRequire(join(root, "js/package.json"))("playwright-core");
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-});
-const context = await browser.newContext({ viewport: { width: 1000, height: 900 }, acceptDownloads: true });
-const page = await context.newPage();
-const messages = [];
-const requests = [];
-page.on("console", (message) => messages.push(message.text()));
-page.on("pageerror", (error) => messages.push(String(error)));
-page.on("request", (request) => requests.push(request.url()));
-page.on("dialog", (dialog) => (messages.push(dialog.message()), dialog.dismiss()));
-const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const { browser, page, messages, requests, drawn } = await openPage(1000, 900);
 
 const ACTIONS = {
   slide: (selector, value) => page.locator(selector).evaluate((input, number) => {

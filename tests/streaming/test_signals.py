@@ -6,10 +6,8 @@ import os
 import signal
 import threading
 import time
-import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,24 +20,11 @@ from ndjson_lines import (
     as_line,
     child,
     counts,
+    covered,
     many_rows,
     read_line,
     run,
-    saved_streams,
 )
-
-
-def covered(state: Path, rows: list[Any]) -> set[int]:
-    """Return the rows that a file has, derived from its content alone."""
-    if not state.exists():
-        return set()
-    saved = {repr(s.id): (s.time, s.ties) for s in saved_streams(state)}
-    numbers = set()
-    for row in rows:
-        at, ties = saved.get(repr(row.get("stream")), (-1.0, []))
-        if row["time"] < at or (row["time"] == at and zlib.crc32(as_line(row)[:-1]) in ties):
-            numbers.add(row["n"])
-    return numbers
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
