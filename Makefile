@@ -14,7 +14,9 @@ PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld 
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
-.PHONY: demo report screenshot test test-all lint bench embedded js docs fuzz hostile toolchain dist lock licences clean
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/classfilter/_version.py)
+
+.PHONY: demo report screenshot test test-all lint bench embedded js docs fuzz hostile toolchain dist version lock licences clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -95,9 +97,13 @@ js/node_modules: js/package.json
 	touch $@
 
 # The sdist, and the wheel built from it: audited, installed into a new environment with nothing but NumPy, and used there;
-# then the tests of the sdist on the package that the wheel installed.
-dist: .venv/dev
+# then the tests of the sdist on the package that the wheel installed. And the package for npm, installed and used likewise.
+dist: .venv/dev js
 	rm -rf dist build
+	mkdir -p dist/npm
+	cd js && npm pack --silent --pack-destination ../dist
+	cd dist/npm && npm install --silent --offline --no-audit --no-package-lock ../classfilter-$(VERSION).tgz
+	cd dist/npm && node --input-type module -e 'import { DirichletFilter } from "classfilter"; console.log("$(VERSION)", new DirichletFilter(3).update([0.7, 0.2, 0.1]))'
 	$(BIN)/python -m build
 	$(BIN)/abi3audit --strict --report dist/*.whl
 	$(PYTHON) -m venv --clear dist/venv
@@ -106,6 +112,12 @@ dist: .venv/dev
 	dist/venv/bin/pip install -q "$$(ls dist/*.whl)[test]"
 	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
 	cd dist/unpacked && ../venv/bin/pytest -q --numprocesses auto --dist worksteal --installed $(DIST_TESTS)
+
+# The version is set in src/classfilter/_version.py; this writes it where other languages read it. CHANGELOG.md is yours.
+version:
+	sed -i 's/^#define CF_VERSION .*/#define CF_VERSION "$(VERSION)"/' src/classfilter/csrc/cf.h
+	sed -i 's/^  "version": .*/  "version": "$(VERSION)",/' js/package.json
+	sed -i 's/^version: .*/version: $(VERSION)/' CITATION.cff
 
 # The versions and hashes of all packages of the development environment, for every platform.
 lock: .venv/dev
