@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ._atomic import atomic_write
-from ._settings import options
+from ._settings import differing, options
 from .filters._base import Filter
 from .policy import Policy
 
@@ -90,12 +90,12 @@ def policy_settings(policy: Policy) -> dict[str, Any]:
 
 def require_same(path: Path, saved: dict[str, Any], here: dict[str, Any], what: str) -> None:
     """Raise if a file was written with other settings of a filter or a policy."""
-    for key in dict.fromkeys([*saved, *here]):
-        if saved.get(key) != here.get(key):
-            raise ValueError(
-                f"{path} was written with {key} {saved.get(key)!r}, but the {what} has "
-                f"{here.get(key)!r}; give the {what} the same, or {REMEDY}"
-            )
+    key = differing(saved, here)
+    if key is not None:
+        raise ValueError(
+            f"{path} was written with {key} {saved.get(key)!r}, but the {what} has "
+            f"{here.get(key)!r}; give the {what} the same, or {REMEDY}"
+        )
 
 
 def write(path: Path, checkpoint: Checkpoint) -> None:

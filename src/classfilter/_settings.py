@@ -28,6 +28,13 @@ def options(configured: object) -> dict[str, Any]:
     return {key: to_builtin(value) for key, value in getattr(configured, "_options", {}).items()}
 
 
+def differing(these: Mapping[str, Any], those: Mapping[str, Any]) -> str | None:
+    """Return the first option that only one of two has, or that has another value there."""
+    names = dict.fromkeys([*these, *those])
+    absent = object()
+    return next((n for n in names if these.get(n, absent) != those.get(n, absent)), None)
+
+
 def to_builtin(value: Any) -> Any:
     """Return an option or a state as text, numbers and lists of them, exact to the bit."""
     if isinstance(value, (list, tuple)):

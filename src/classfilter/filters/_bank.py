@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._npz import read_npz
-from .._settings import options
+from .._settings import differing, options
 from .._typing import Array
 from ._base import FilterType
 from ._chain import FilterChain, chain_rows, is_chain
@@ -319,7 +319,7 @@ class Bank(Generic[FilterType]):
                 format=FORMAT,
                 filter=self._kind(),
                 classes=self._names(),
-                options=json.dumps(self._options(), default=repr),
+                options=json.dumps(self._options()),
                 states=states,
             )
 
@@ -349,13 +349,13 @@ class Bank(Generic[FilterType]):
             theirs = dict(json.loads(saved))
         except (RecursionError, TypeError, ValueError):
             raise ValueError(f"{path} is damaged: its options are no JSON object") from None
-        ours = json.loads(json.dumps(self._options(), default=repr))
-        for name in {**ours, **theirs}:
-            if name not in ours or name not in theirs or ours[name] != theirs[name]:
-                raise ValueError(
-                    f"{path} is of a filter with {name}={theirs.get(name)!r}, the bank of one with "
-                    f"{name}={ours.get(name)!r}; make the bank with the settings of the file"
-                )
+        ours = self._options()
+        name = differing(theirs, ours)
+        if name is not None:
+            raise ValueError(
+                f"{path} is of a filter with {name}={theirs.get(name)!r}, the bank of one with "
+                f"{name}={ours.get(name)!r}; make the bank with the settings of the file"
+            )
 
     def _replace_states(self, states: Array) -> None:
         if states.dtype != self._start.dtype:

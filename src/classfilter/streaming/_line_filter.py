@@ -15,7 +15,7 @@ import numpy as np
 from .._channel import Channels, correct_source
 from .._scores import softmax
 from .._typing import Weights
-from .._validation import check_weight, class_order
+from .._validation import class_order
 from ..data._format import COLUMNS, TableFormat
 from ..filters._base import Filter
 from ._line_values import (
@@ -30,6 +30,7 @@ from ._line_values import (
     seconds,
 )
 from ._pipes import MAX_LINE
+from ._sources import Sources
 from ._streams import LiveStreams, resume
 
 _BLANK = b" \t\r"
@@ -61,10 +62,7 @@ class LineFilter:
         form: TableFormat,
         line_number: str | None = None,
     ) -> None:
-        self._channel, self._form, self._number_key = channel, form, line_number
-        named = beta if isinstance(beta, Mapping) else {}
-        self._for_all = None if isinstance(beta, Mapping) else check_weight("beta", beta)
-        self._weights = {name: check_weight(f"beta[{name!r}]", named[name]) for name in named}
+        self._sources, self._form, self._number_key = Sources(beta, channel), form, line_number
         self._make_filter = make_filter
         key = {name: form.columns.get(name, name) for name in COLUMNS}
         self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
@@ -112,7 +110,7 @@ class LineFilter:
             at = float(at) if short_int else seconds(self._time, at)
         if type(name) is not str:
             check_name(self._stream, row)
-        weight = self._weights.get(source) if type(source) is str else None
+        weight = self._sources.weights.get(source) if type(source) is str else None
         if weight is None:
             weight = self._weight(row)
         scores = self._label(row) if labelled else self._take(row)
@@ -123,9 +121,9 @@ class LineFilter:
         elif self._form.scores != "probabilities" and not labelled:
             probs = self._converted(scores)
         try:
-            if str(source) in self._channel:
+            if str(source) in self._sources.channel:
                 rows = np.array([probs], self._dtype)
-                probs = correct_source(self._channel, str(source), rows)[0].tolist()
+                probs = correct_source(self._sources.channel, str(source), rows)[0].tolist()
             estimate = self._update(name, at, body, probs, weight, self._number_key is not None)
         except (ValueError, TypeError, ArithmeticError) as error:
             if self._form.scores == "probabilities":
@@ -271,10 +269,9 @@ class LineFilter:
         source = row.get(self._source, "default")
         if type(source) not in (str, int):
             raise LineError(f"{self._source} is {short(source)}; it must be a name: fill it in")
-        if self._for_all is not None:
-            return self._for_all
-        if str(source) not in self._weights:
+        beta = self._sources.beta
+        if isinstance(beta, Mapping) and str(source) not in beta:
             what = "is" if self._source in row else "is missing, which means"
-            hint = f"beta names {list(self._weights)}: add it there"
+            hint = f"beta names {list(beta)}: add it there"
             raise LineError(f"{self._source} {what} {short(source)}, which has no weight; {hint}")
-        return self._weights[str(source)]
+        return self._sources.resolve(source)[1]

@@ -66,18 +66,17 @@ def calibration(
             continue
         truth = rec.label if labelled else _predicted(rec, reference)
         assert truth is not None
-        known = np.flatnonzero(truth >= 0)
-        before = known if labelled else known[known > 0] - 1
-        parts[FILTERED].append((truth[known[known.size - before.size :]], P[before]))
+        rows = np.flatnonzero(truth >= 0)
+        rows = rows if labelled else rows[rows > 0]
+        judged = rows if labelled else rows - 1
+        parts[FILTERED].append((truth[rows], P[judged]))
         for name in rec.sources:
-            if labelled:
-                rows = np.flatnonzero((truth >= 0) & rec.observed(name))
-                parts.setdefault(name, []).append((truth[rows], rec.probs[rows]))
-            elif name != reference:
-                last = np.maximum.accumulate(np.where(rec.observed(name), np.arange(len(rec)), -1))
-                judged = known[known > 0]
-                judged = judged[last[judged - 1] >= 0]
-                parts.setdefault(name, []).append((truth[judged], rec.probs[last[judged - 1]]))
+            if name == reference and not labelled:
+                continue
+            latest = np.where(rec.observed(name), np.arange(len(rec)), -1)
+            latest = (latest if labelled else np.maximum.accumulate(latest))[judged]
+            pair = truth[rows[latest >= 0]], rec.probs[latest[latest >= 0]]
+            parts.setdefault(name, []).append(pair)
     pairs = {
         name: tuple(map(np.concatenate, zip(*several, strict=True)))
         for name, several in parts.items()
