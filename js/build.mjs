@@ -75,7 +75,7 @@ copyFileSync(at("../LICENSE"), at("LICENSE"));
 
 // In the report, the core comes before this script, as `wasm`, and the page after it uses `classfilter`.
 const library = bundle("src/index.js", { "dist/wasm.js": "wasm" });
-const script = `${library.script}\nconst classfilter = ${library.name};\n`;
+const script = `// Written by js/build.mjs from js/src; do not edit.\n${library.script}\nconst classfilter = ${library.name};\n`;
 writeFileSync(at(`${WEB}classfilter.js`), script);
 
 // What it was built of, so that a test can tell when it is old: names and texts, one after the other.

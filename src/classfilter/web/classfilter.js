@@ -1,3 +1,4 @@
+// Written by js/build.mjs from js/src; do not edit.
 const module1 = await (async () => {
 // The compiled core: its functions, and its memory, which one filter at a time has to itself.
 const { WASM } = wasm;
