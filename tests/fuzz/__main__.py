@@ -1,22 +1,24 @@
 """Fuzzing, a while for each target.
 
-``python -m tests.fuzz [--seconds N] [--corpus FOLDER] [TARGET ...]`` compiles the C core in both
-precisions with libFuzzer, AddressSanitizer and UBSan (it needs clang), and calls the targets of
-``targets.py`` with atheris, or, where that is not installed, with changed inputs of the corpus and
-no eye on coverage. It starts from ``tests/fuzz/corpus``; with ``--corpus``, what it finds is kept
-there and continued the next time. It prints a line for each target, and ends with 1 at the first
-that fails, with the input that did it.
+``python -m tests.fuzz [--seconds N] [--jobs N] [--corpus FOLDER] [TARGET ...]`` compiles the C
+core in both precisions with libFuzzer, AddressSanitizer and UBSan (it needs clang), and calls the
+targets of ``targets.py`` with atheris, or, where that is not installed, with changed inputs of the
+corpus and no eye on coverage. It starts from ``tests/fuzz/corpus``; with ``--corpus``, what it
+finds is kept there and continued the next time. It prints a line for each target, or the input
+that did it where one fails, and ends with 1 then.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .targets import TARGETS
@@ -66,6 +68,7 @@ def fuzz(target: str, seconds: int, kept: Path | None, folder: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--seconds", type=int, default=600, help="for each target")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="targets at a time")
     parser.add_argument("--corpus", type=Path, help="keep what is found in this folder")
     parser.add_argument("targets", nargs="*", metavar="TARGET", default=[])
     given = parser.parse_args()
@@ -73,15 +76,17 @@ def main() -> int:
     targets = given.targets or known
     if not set(targets) <= set(known):
         parser.error(f"there are the targets {', '.join(known)}")
-    if shutil.which("clang") is None:
-        parser.error("it needs clang: make toolchain")
+    if set(targets) & set(PRECISIONS) and shutil.which("clang") is None:
+        parser.error("the core needs clang: make toolchain")
     if importlib.util.find_spec("atheris") is None:
         print("atheris is not installed: the targets in Python run without an eye on coverage")
-    for target in targets:
+
+    def held(target: str) -> bool:
         with tempfile.TemporaryDirectory() as folder:
-            if not fuzz(target, given.seconds, given.corpus, Path(folder)):
-                return 1
-    return 0
+            return fuzz(target, given.seconds, given.corpus, Path(folder))
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        return 0 if all(list(pool.map(held, targets))) else 1
 
 
 if __name__ == "__main__":
