@@ -37,6 +37,14 @@ def run(
 
 
 @pytest.fixture
+def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few rows are shared by threads, too."""
+    from classfilter.filters import _stream_runner
+
+    monkeypatch.setattr(_stream_runner, "MIN_ROWS_PER_THREAD", 10)
+
+
+@pytest.fixture
 def busy_threads() -> Iterator[Callable[..., None]]:
     """Run functions at the same time, with threads that switch all the time."""
     interval = sys.getswitchinterval()

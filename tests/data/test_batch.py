@@ -63,6 +63,7 @@ def expected(
 @pytest.mark.parametrize("at_once", [1, 10, 64, 10_000])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("suffix", FILES)
+@pytest.mark.usefixtures("short_parts")
 def test_parts_equal_each_stream_alone(
     suffix: str, threads: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +93,7 @@ def test_parts_equal_each_stream_alone(
 )
 @pytest.mark.parametrize("at_once", [300, 10_000])
 @pytest.mark.parametrize("by", [["time"], ["stream", "time"]])
+@pytest.mark.usefixtures("short_parts")
 def test_many_streams_of_unequal_length(
     by: list[str], at_once: int, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,12 +13,6 @@ from classfilter.filters import _bank
 from streams import random_stream
 
 
-@pytest.fixture
-def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few rows are shared by threads, too."""
-    monkeypatch.setattr(_bank, "MIN_ROWS_PER_THREAD", 100)
-
-
 @every_filter
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.usefixtures("short_parts")
@@ -49,6 +43,38 @@ def test_without_more_threads_the_rows_are_updated_all_the_same(
     expected = single.update(*stream, threads=1)
     monkeypatch.setattr(_bank, "Thread", NoThread)
     assert same(bank.update(*stream, threads=4), expected)
+
+
+@every_filter
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.usefixtures("short_parts")
+def test_threads_share_the_streams_of_a_run(threads: int, make: Any) -> None:
+    N, K = 100, 5
+    bank, single = cf.Bank(make(K), N), cf.Bank(make(K), N)
+    probs, beta, dt = random_stream(K, 600, 7)
+    rows = np.random.default_rng(0).integers(N, size=600)
+    P = bank.run(probs, beta, dt, rows=rows, threads=threads)
+    assert same(P, single.run(probs, beta, dt, rows=rows, threads=1))
+    assert same_states(bank, [single.filter(n) for n in range(N)])
+
+
+def test_few_rows_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread takes longer to start than a thousand rows take."""
+    started: list[Thread] = []
+    start = Thread.start
+
+    def counted(thread: Thread) -> None:
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(Thread, "start", counted)
+    bank, stream = cf.Bank(cf.StickyFilter(3), 1000), random_stream(3, 1000, 7)
+    bank.update(*stream)
+    bank.run(*stream, rows=np.arange(1000))
+    assert started == []
+    stream = random_stream(3, 5000, 7)
+    bank.run(*stream, rows=np.arange(5000) % 1000, threads=2)
+    assert len(started) == 2
 
 
 @pytest.mark.parametrize("make", [cf.DirichletFilter, cf.StickyFilter, cf.EmaFilter])

@@ -23,13 +23,12 @@ from ._stream_runner import (
     StreamRunner,
     pack_state,
     stable_argsort,
+    thread_count,
     unpack_state,
     update_state,
 )
 
 FORMAT = 1
-MIN_ROWS_PER_THREAD = 2048
-"""With fewer rows, starting a thread costs more than it saves."""
 
 
 class Bank(Generic[FilterType]):
@@ -147,10 +146,9 @@ class Bank(Generic[FilterType]):
             count = len(out)
             if not self._compiled:
                 self._update_one_by_one(states, which, s, weights, times, out)
-            elif threads == 1 or count < 2 * MIN_ROWS_PER_THREAD:
+            elif (parts := thread_count(threads, count)) == 1:
                 self._filter._update_many(states, which, s, weights, times, out, 0, count)  # type: ignore[attr-defined]
             else:
-                parts = min(threads or os.cpu_count() or 1, count // MIN_ROWS_PER_THREAD)
                 cuts = [count * i // parts for i in range(parts + 1)]
                 self._share((states, which, s, weights, times, out), cuts)
         return out
@@ -264,12 +262,8 @@ class Bank(Generic[FilterType]):
             states = self._states[used]
             weights, times = (np.broadcast_to(x, len(s)) for x in (weights, times))
             order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
-            StreamRunner(self._filter).run(
-                states,
-                StreamRows(s, weights, times, order, counts),
-                out,
-                threads or os.cpu_count() or 1,
-            )
+            stream_rows = StreamRows(s, weights, times, order, counts)
+            StreamRunner(self._filter).run(states, stream_rows, out, threads)
             self._states[used] = states
         return out
 

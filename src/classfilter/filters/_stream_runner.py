@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,8 +11,15 @@ from numpy.typing import ArrayLike
 
 from .._typing import Array, Ints
 
+MIN_ROWS_PER_THREAD = 2048
+"""With fewer rows, starting a thread costs more than it saves."""
 MIN_STREAMS_AT_ONCE = 64
 """With fewer streams, each by itself costs less than the calls for one row of each."""
+
+
+def thread_count(threads: int | None, rows: int) -> int:
+    """Return how many threads share some rows; `threads` at most, by default the processors."""
+    return max(1, min(threads or os.cpu_count() or 1, rows // MIN_ROWS_PER_THREAD))
 
 
 class StreamRows(NamedTuple):
@@ -55,7 +63,7 @@ class StreamRunner:
         self._filter = filter
         self._compiled = hasattr(filter, "_update_many")
 
-    def run(self, states: Array, rows: StreamRows, out: Array, threads: int) -> None:
+    def run(self, states: Array, rows: StreamRows, out: Array, threads: int | None) -> None:
         """Filter all rows; the results (T, K) go to `out`, and `states` (N, S) follow."""
         shares = self._shares(rows.counts, threads if self._compiled else 1)
 
@@ -75,11 +83,12 @@ class StreamRunner:
             for share in shares:
                 work(share)
 
-    def _shares(self, counts: Ints, threads: int) -> list[slice]:
+    def _shares(self, counts: Ints, threads: int | None) -> list[slice]:
         """Return the streams of each thread, with about equally many rows."""
         if not counts.size:
             return []
         ends = np.cumsum(counts)
+        threads = thread_count(threads, int(ends[-1]))
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, threads) / threads)
         cuts = np.unique([0, *(cuts + 1), ends.size])
         return [slice(int(i), int(j)) for i, j in pairwise(cuts)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import compress
 from os import PathLike, fspath
 from threading import RLock
 from typing import Any
@@ -241,20 +242,21 @@ class Tracker:
         number: dict[Hashable, int] = {}
         codes = np.array([number.setdefault(name, len(number)) for name in names], np.intp)
         with self._lock:
-            known = [self._slots.get(name, -1) for name in number]
-            last = np.array([self._times[slot] if slot >= 0 else np.nan for slot in known])
+            slots = np.fromiter(
+                (self._slots.get(name, -1) for name in number), np.intp, len(number)
+            )
+            known = slots >= 0
+            last = np.full(len(slots), np.nan)
+            last[known] = np.asarray(self._times)[slots[known]]
             dt = time_steps(t, codes, last, names)
-            slots: list[int] = []
-            new: list[int] = []
+            new: dict[Hashable, int] = {}
             before = None
             try:
-                for name, slot in zip(number, known, strict=True):
-                    if slot < 0:
-                        slot = self._roster.reserve(name)
-                        new.append(slot)
-                    slots.append(slot)
+                for name in compress(number, ~known):
+                    new[name] = self._roster.reserve(name)
+                slots[~known] = list(new.values())
                 before = None if self._policy is None else self._bank._states[slots]
-                estimates: Array = self._bank.run(observed, beta, dt, rows=np.array(slots)[codes])
+                estimates: Array = self._bank.run(observed, beta, dt, rows=slots[codes])
                 if self._policy is not None:
                     called = [source.categories[code] for code in source.codes.tolist()]
                     columns = names, called, t.tolist(), observed, estimates, dt.tolist()
@@ -262,14 +264,14 @@ class Tracker:
             except BaseException:
                 if before is not None:
                     self._bank._states[slots] = before
-                self._roster.release(new)
+                self._roster.release(new.values())
                 raise
             last[codes] = t  # of each stream, the last one stays
-            for name, slot, at in zip(number, slots, last.tolist(), strict=True):
-                self._slots[name], self._times[slot] = slot, at
+            self._slots.update(new)
+            np.asarray(self._times)[slots] = last
             if self._drops:
-                for name, code, at in zip(names, codes.tolist(), t.tolist(), strict=True):
-                    self._roster.touch(name, slots[code], at)
+                for name, slot, at in zip(names, slots[codes].tolist(), t.tolist(), strict=True):
+                    self._roster.touch(name, slot, at)
             self._drop_old()
         return estimates
 
