@@ -149,3 +149,14 @@ def test_add_drop_reset_and_filter() -> None:
 def test_only_dirichlet_banks_have_alpha() -> None:
     with pytest.raises(AttributeError, match="a bank of StickyFilter has no alpha"):
         _ = cf.Bank(cf.StickyFilter(2), 1).alpha
+
+
+def test_a_silent_stream_does_not_depend_on_its_neighbours() -> None:
+    """Not even in the sign of a zero, which a crafted file can bring in."""
+    rows = [[np.nan] * 3, [0.7, 0.2, 0.1]]
+    together, alone = cf.Bank(cf.DirichletFilter(3), 2), cf.Bank(cf.DirichletFilter(3), 2)
+    for bank in (together, alone):
+        bank._states[0, 0] = -0.0
+    together.update(rows)
+    alone.update(rows[:1], rows=[0])
+    assert together._states[0].tobytes() == alone._states[0].tobytes()

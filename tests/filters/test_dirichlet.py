@@ -372,3 +372,11 @@ def test_a_tolerance_stays_near_the_mode(tolerance: float, dtype: DTypeLike) -> 
         same += loose.state.alpha.tobytes() == exact.state.alpha.tobytes()
     assert worst < 1e-5 + tolerance**2
     assert same < 300 or (tolerance == 0.001 and dtype == np.float32)
+
+
+def test_nu_is_not_negative_where_one_class_has_almost_all() -> None:
+    """In single precision the two digammas are equal there, but for their rounding."""
+    f = cf.DirichletFilter(2, dtype=np.float32)
+    for alpha in np.linspace(14, 15, 1000, dtype=np.float32):
+        f.state = cf.DirichletState(1.0, np.array([alpha, 1.76e-6], np.float32))
+        assert (f.nu >= 0).all()

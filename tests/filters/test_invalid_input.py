@@ -123,6 +123,8 @@ def test_invalid_calls(call: Any, error: type[Exception], message: str) -> None:
         (3, {"tolerance": 0.2}, ValueError, r"tolerance is 0.2; it must lie in \[0, 0.1\]"),
         (3, {"tolerance": -1e-9}, ValueError, r"tolerance is -1e-09; it must lie in \[0, 0.1\]"),
         (3, {"dtype": np.int32}, ValueError, "dtype is int32; it must be float64 or float32"),
+        (3, {"dtype": "float,,32"}, ValueError, "dtype is 'float,,32'; it must be float64 or"),
+        (3, {"dtype": "double-ish"}, ValueError, "dtype is 'double-ish'; it must be float64 or"),
     ],
 )
 def test_invalid_settings(

@@ -56,7 +56,8 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, size_
         silent &= !seen[l];
     }
     if (silent && !(f->anchor > 0)) {
-        for (l = 0; l < lanes; l++) updates[l].state[0] = eta[l];
+        /* the weight is 0, but adding it makes -0 to 0, as below: a lane's bits do not depend on its neighbours */
+        for (l = 0; l < lanes; l++) updates[l].state[0] = eta[l] + weight[l];
         return CF_OK;
     }
 
@@ -174,7 +175,8 @@ void cf_dirichlet_nu(const cf_dirichlet *f, const cf_real *state, cf_real *nu) {
     size_t k;
     for (k = 0; k < f->classes; k++) {
         const cf_real m = expected_neg_log(top, state[k + 1]);
-        nu[k] = state[0] * (f->bounded && m > f->bound ? f->bound : m);
+        /* below 0 by rounding only, where one class has almost all of alpha */
+        nu[k] = state[0] * (f->bounded && m > f->bound ? f->bound : m > 0 ? m : 0);
     }
 }
 

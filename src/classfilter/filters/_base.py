@@ -94,7 +94,10 @@ class BaseFilter:
 
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return a dtype if it is float64 or float32."""
-    checked = np.dtype(dtype)
+    try:
+        checked = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):  # it parses text with commas as code
+        raise ValueError(f"dtype is {dtype!r}; it must be float64 or float32") from None
     if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ValueError(f"dtype is {checked}; it must be float64 or float32")
     return checked
