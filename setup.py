@@ -14,7 +14,7 @@ FLAGS = (
     else [
         "-O2",
         "-ftree-vectorize",
-        "-fpeel-loops",  # -O3 compiles three times as long; files that gain by it ask for it
+        "-fpeel-loops",  # -O3 compiles three times as long; functions that gain by it ask for it
         "-g0",  # debug information takes a tenth of the compiling
         "-fvisibility=hidden",
         "-std=c99",

@@ -60,4 +60,12 @@
 #define CF_KERNEL static
 #endif
 
+/* Before a function whose short loops should become straight code. -O3 everywhere compiles three times as long, and makes
+   other functions slower. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(CF_SMALL)
+#define CF_STRAIGHT __attribute__((optimize("O3")))
+#else
+#define CF_STRAIGHT
+#endif
+
 #endif

@@ -167,7 +167,7 @@ CF_PART void third_order_term(const cf_workspace *w, size_t given_lanes, const i
 /* Takes the step from `base`. With a its first and b its second order, relative to x, x (1 + a + b) for a rise and
    x / (1 - a + a^2 - b) for a fall agree to third order, and stay positive. Leaves the relative change in `ratio`,
    and the gain it promises in `product`. */
-CF_PART void take_step(const cf_workspace *w, size_t given_lanes, const int *mask, const cf_real *rise) {
+CF_PART void take_step_inline(const cf_workspace *w, size_t given_lanes, const int *mask, const cf_real *rise) {
     const size_t lanes = known_lanes(given_lanes);
     cf_workspace own;
     const cf_workspace *const v = views_of(w, &own);
@@ -194,6 +194,22 @@ CF_PART void take_step(const cf_workspace *w, size_t given_lanes, const int *mas
             distance[i] = choose(lanes, mask[l], ratio > 1 ? ratio - 1 : 1 - ratio, distance[i]);
         }
     }
+}
+
+#ifndef CF_SMALL
+CF_KERNEL void take_step_many(const cf_workspace *w, const int *mask, const cf_real *rise) {
+    take_step_inline(w, CF_LANES, mask, rise);
+}
+#endif
+
+CF_INLINE void take_step(const cf_workspace *w, size_t lanes, const int *mask, const cf_real *rise) {
+#ifndef CF_SMALL
+    if (lanes > 1) {
+        take_step_many(w, mask, rise);
+        return;
+    }
+#endif
+    take_step_inline(w, lanes, mask, rise);
 }
 
 /* Goes back half of the last change. */

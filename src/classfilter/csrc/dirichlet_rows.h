@@ -94,7 +94,7 @@ CF_INLINE cf_real class_only(cf_bits classes, cf_bits k, cf_real value) {
 }
 
 /* Sum over the classes' rows of each lane, in an order that depends on nothing else: four interleaved partial sums. */
-CF_INLINE void sum_rows(size_t classes, size_t rows, size_t given_lanes, const cf_real *a, cf_real *sum) {
+CF_INLINE void sum_rows_inline(size_t classes, size_t rows, size_t given_lanes, const cf_real *a, cf_real *sum) {
     const size_t lanes = known_lanes(given_lanes);
     const size_t whole = rows / 4 * 4, width = 4 * lanes;
     cf_real part[4 * CF_LANES] = {0};
@@ -110,6 +110,24 @@ CF_INLINE void sum_rows(size_t classes, size_t rows, size_t given_lanes, const c
     for (l = 0; l < (rows - whole) * lanes; l++)
         part[l] += class_only((cf_bits)classes, (cf_bits)(whole + l / lanes), a[whole * lanes + l]);
     for (l = 0; l < lanes; l++) sum[l] = (part[l] + part[lanes + l]) + (part[2 * lanes + l] + part[3 * lanes + l]);
+}
+
+/* For several streams it is one function, not straight code wherever it is needed. So are
+   fill_sum and take_step. */
+#ifndef CF_SMALL
+CF_KERNEL void sum_rows_many(size_t classes, size_t rows, const cf_real *a, cf_real *sum) {
+    sum_rows_inline(classes, rows, CF_LANES, a, sum);
+}
+#endif
+
+CF_INLINE void sum_rows(size_t classes, size_t rows, size_t lanes, const cf_real *a, cf_real *sum) {
+#ifndef CF_SMALL
+    if (lanes > 1) {
+        sum_rows_many(classes, rows, a, sum);
+        return;
+    }
+#endif
+    sum_rows_inline(classes, rows, lanes, a, sum);
 }
 
 CF_PART void max_rows(size_t classes, size_t rows, size_t given_lanes, const cf_real *a, cf_real *most) {
@@ -140,19 +158,33 @@ CF_PART void max_rows(size_t classes, size_t rows, size_t given_lanes, const cf_
 }
 
 /* Completes x by its sum and, in the rows that are not used, a harmless number. */
-CF_PART void fill_sum(const cf_workspace *w, size_t given_lanes) {
+CF_PART void fill_sum_inline(const cf_workspace *w, size_t given_lanes) {
     const size_t lanes = known_lanes(given_lanes);
     cf_workspace own;
     const cf_workspace *const v = views_of(w, &own);
     const size_t classes = v->classes, rows = v->rows;
     cf_real *restrict x = v->x, sum[CF_LANES];
     size_t k, l;
-    sum_rows(classes, rows, lanes, x, sum);
+    sum_rows_inline(classes, rows, lanes, x, sum);
     for (k = 0; k < rows; k++)
         for (l = 0; l < lanes; l++)
             x[k * lanes + l] = (cf_bits)k < (cf_bits)classes    ? x[k * lanes + l]
                                : (cf_bits)k == (cf_bits)classes ? sum[l]
                                                                 : 1;
+}
+
+#ifndef CF_SMALL
+CF_KERNEL void fill_sum_many(const cf_workspace *w) { fill_sum_inline(w, CF_LANES); }
+#endif
+
+CF_INLINE void fill_sum(const cf_workspace *w, size_t lanes) {
+#ifndef CF_SMALL
+    if (lanes > 1) {
+        fill_sum_many(w);
+        return;
+    }
+#endif
+    fill_sum_inline(w, lanes);
 }
 
 #endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sticky filter in single precision. */
 #define CF_FLOAT
-#if defined(__GNUC__) && !defined(__clang__) && !defined(CF_SMALL)
-#pragma GCC optimize("O3") /* straight code for rows of few classes; a third of the time of -O2 */
-#endif
 #define cf_check cf_check_f32
 #define cf_sticky_update cf_sticky_update_f32
 #define cf_sticky_run cf_sticky_run_f32

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The sticky filter in double precision. */
-#if defined(__GNUC__) && !defined(__clang__) && !defined(CF_SMALL)
-#pragma GCC optimize("O3") /* straight code for rows of few classes; a third of the time of -O2 */
-#endif
 #define cf_check cf_check_f64
 #define cf_sticky_update cf_sticky_update_f64
 #define cf_sticky_run cf_sticky_run_f64

@@ -10,9 +10,10 @@
 /* Rows of the table. */
 enum { PRIOR, OVER_PRIOR, LEAST };
 
-/* Lets time pass, then takes one observation if there is one; p becomes the new estimate. */
-CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay decay, cf_real *transition_cache,
-                       const cf_real *likelihood, cf_real *restrict p, cf_real *scratch) {
+/* Lets time pass, then takes one observation if there is one; p becomes the new estimate. `straight`: the compiler knows
+   the width. */
+CF_INLINE void advance(const cf_sticky *f, size_t width, int straight, cf_real dt, cf_decay decay,
+                       cf_real *transition_cache, const cf_real *likelihood, cf_real *restrict p, cf_real *scratch) {
     const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
     cf_real scale;
     size_t k;
@@ -23,7 +24,10 @@ CF_INLINE void advance(const cf_sticky *f, size_t width, cf_real dt, cf_decay de
         else
             for (k = 0; k < width; k++) p[k] = decay.keep * p[k] + decay.leave * prior[k];
     } else if (dt > 0) {
-        pass_time(f, width, dt, transition_cache, p, scratch);
+        if (straight)
+            pass_time(f, width, dt, transition_cache, p, scratch);
+        else
+            pass_time_any(f, dt, transition_cache, p, scratch);
         for (k = 0; k < width; k++) p[k] = likelihood != NULL ? scratch[k] * likelihood[k] : scratch[k];
     } else if (likelihood != NULL) {
         for (k = 0; k < width; k++) p[k] *= likelihood[k];
@@ -70,36 +74,27 @@ cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *ob
     else
         for (k = 0; k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
     if (rates_of(f) == NULL) decay = make_decay(f, dt);
-    advance(f, classes, dt, decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
+    advance(f, classes, 0, dt, decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
     return CF_OK;
 }
 #else
-/* Raises the first `rows` of s to their powers. With one power for all of them it is one loop, which a processor overlaps
-   best; the bits are the same. */
-CF_INLINE void temper(size_t width, size_t rows, const cf_real *powers, cf_real *restrict s) {
-    const cf_real beta = powers[0];
-    int one = 1;
-    size_t i, k;
-    for (i = 1; i < rows; i++) one &= powers[i] == beta;
-    if (one)
-        for (i = 0; i < rows * width; i++) s[i] = power(s[i], beta);
-    else
-        for (i = 0; i < rows; i++, s += width)
-            for (k = 0; k < width; k++) s[k] = power(s[k], powers[i]);
+CF_STRAIGHT CF_KERNEL void raise_numbers(size_t count, cf_real beta, cf_real *restrict s) {
+    size_t i;
+    for (i = 0; i < count; i++) s[i] = power(s[i], beta);
 }
 
-/* make_decay of `count` <= CF_BLOCK rows, side by side where they are not all as the last one, *last. */
-CF_INLINE void block_decays(const cf_sticky *f, size_t count, const cf_real *dt, size_t dt_stride, cf_decay *last,
-                            cf_decay *decays) {
-    cf_real time[CF_BLOCK], kept[CF_BLOCK], left[CF_BLOCK];
-    int same = 1;
+/* Raises the first `rows` of s to their powers. With one power for all of them it is one loop, which a processor overlaps
+   best; the bits are the same. */
+CF_INLINE void temper(size_t width, size_t rows, const cf_real *powers, cf_real *s) {
+    int one = 1;
+    size_t i;
+    for (i = 1; i < rows; i++) one &= powers[i] == powers[0];
+    for (i = 0; i < (one ? 1 : rows); i++) raise_numbers(one ? rows * width : width, powers[i], s + i * width);
+}
+
+CF_STRAIGHT CF_KERNEL void make_decays(const cf_sticky *f, const cf_real *restrict time, cf_decay *restrict decays) {
+    cf_real kept[CF_BLOCK], left[CF_BLOCK];
     size_t j;
-    for (j = 0; j < CF_BLOCK; j++) {
-        time[j] = dt[(j < count ? j : 0) * dt_stride];
-        same &= time[j] == last->dt;
-    }
-    for (j = 0; same && j < CF_BLOCK; j++) decays[j] = *last;
-    if (same) return;
     for (j = 0; j < CF_BLOCK; j++) kept[j] = cf_exp_negative(time[j] * f->log_stay);
     for (j = 0; j < CF_BLOCK; j++) left[j] = -expm1_negative(time[j] * f->log_stay);
     for (j = 0; j < CF_BLOCK; j++) {
@@ -108,6 +103,21 @@ CF_INLINE void block_decays(const cf_sticky *f, size_t count, const cf_real *dt,
         decays[j].keep = time[j] == 0 ? 1 : whole ? f->stay : kept[j];
         decays[j].leave = time[j] == 0 ? 0 : whole ? 1 - f->stay : left[j];
     }
+}
+
+/* make_decay of `count` <= CF_BLOCK rows, side by side where they are not all as the last one, *last. */
+CF_INLINE void block_decays(const cf_sticky *f, size_t count, const cf_real *dt, size_t dt_stride, cf_decay *last,
+                            cf_decay *decays) {
+    cf_real time[CF_BLOCK];
+    int same = 1;
+    size_t j;
+    for (j = 0; j < CF_BLOCK; j++) {
+        time[j] = dt[(j < count ? j : 0) * dt_stride];
+        same &= time[j] == last->dt;
+    }
+    for (j = 0; same && j < CF_BLOCK; j++) decays[j] = *last;
+    if (same) return;
+    make_decays(f, time, decays);
     *last = decays[count - 1];
 }
 
@@ -143,9 +153,10 @@ CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, size_t c
     return CF_OK;
 }
 
-CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, size_t steps, const cf_real *observed,
-                              const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                              cf_real *probs, cf_real *transition_cache, cf_real *scratch, size_t *row) {
+CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, int straight, cf_real *state, size_t steps,
+                              const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
+                              size_t dt_stride, cf_real *probs, cf_real *transition_cache, cf_real *scratch,
+                              size_t *row) {
     const size_t classes = f->classes;
     cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
     cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
@@ -162,7 +173,7 @@ CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, 
         }
         if (rates_of(f) == NULL) block_decays(f, count, dt + i * dt_stride, dt_stride, &decay, decays);
         for (j = 0; j < count; j++) {
-            advance(f, width, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
+            advance(f, width, straight, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
             if (probs != NULL)
                 for (k = 0; k < classes; k++) probs[(i + j) * classes + k] = p[k];
         }
@@ -171,20 +182,21 @@ CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, cf_real *state, 
     return CF_OK;
 }
 
-CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, cf_real *state, size_t steps, const cf_real *observed,
-                                   const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                                   cf_real *probs, cf_real *transition_cache, cf_real *scratch, size_t *row) {
+CF_STRAIGHT CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, cf_real *state, size_t steps,
+                                               const cf_real *observed, const cf_real *beta, size_t beta_stride,
+                                               const cf_real *dt, size_t dt_stride, cf_real *probs,
+                                               cf_real *transition_cache, cf_real *scratch, size_t *row) {
     const size_t width = CF_STICKY_ROW(f->classes);
 #if CF_BLOCK > 1
     /* A width that the compiler knows makes straight code of the common cases. */
     if (width == CF_STICKY_PART)
-        return run_block(f, CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
+        return run_block(f, CF_STICKY_PART, 1, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
                          transition_cache, scratch, row);
     if (width == 2 * CF_STICKY_PART)
-        return run_block(f, 2 * CF_STICKY_PART, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
+        return run_block(f, 2 * CF_STICKY_PART, 1, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
                          transition_cache, scratch, row);
 #endif
-    return run_block(f, width, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
+    return run_block(f, width, 0, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
                      scratch, row);
 }
 
@@ -207,7 +219,7 @@ CF_TARGETS cf_status cf_sticky_many(const cf_sticky *f, cf_real *states, const s
         for (j = 0; j < count && status == CF_OK; j++) {
             cf_real *const state = states + (which == NULL ? i + j : which[i + j]) * classes;
             for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
-            advance(f, width, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
+            advance(f, width, 0, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
             for (k = 0; k < classes; k++) state[k] = p[k];
             for (k = 0; probs != NULL && k < classes; k++) probs[(i + j) * classes + k] = p[k];
         }
@@ -238,9 +250,9 @@ static cf_status check_likelihood(size_t classes, const cf_real *likelihood) {
     return nans == classes || (nans == 0 && positive > 0) ? CF_OK : CF_BAD_LIKELIHOOD;
 }
 
-CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t steps, const cf_real *likelihood, const cf_real *dt,
-                                        size_t dt_stride, cf_real *messages, cf_real *transition_cache,
-                                        cf_real *scratch, size_t *row) {
+CF_STRAIGHT CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t steps, const cf_real *likelihood,
+                                                    const cf_real *dt, size_t dt_stride, cf_real *messages,
+                                                    cf_real *transition_cache, cf_real *scratch, size_t *row) {
     const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
     const cf_real *restrict prior = f->table + PRIOR * width, *restrict least = f->table + LEAST * width;
     /* With rates, the first 2 K rows of the scratch memory are for the transitions: those of `last`, transposed. */
@@ -273,14 +285,14 @@ CF_TARGETS cf_status cf_sticky_backward(const cf_sticky *f, size_t steps, const 
             for (k = 0; k < classes; k++) sum += prior[k] * product[k];
             for (k = 0; k < classes; k++) message[k] = decay.keep * product[k] + decay.leave * sum;
         } else if (pause > 0 && modes_of(f) != NULL) {
-            pass_back_by_modes(f, width, pairs_of(f), pause, transition_cache, product, message, scratch);
+            pass_back_by_modes(f, width, pause, transition_cache, product, message, scratch);
         } else if (pause > 0) {
             if (transition_cache[0] != pause) fill_transition_cache(f, pause, transition_cache, scratch);
             for (i = 0; last != pause && i < classes; i++)
                 for (k = 0; k < width; k++)
                     transposed[i * width + k] = k < classes ? transition_cache[1 + k * width + i] : 0;
             last = pause;
-            vecmat(classes, width, product, transposed, message);
+            vecmat_any(classes, width, product, transposed, message);
         } else {
             for (k = 0; k < width; k++) message[k] = product[k];
         }

@@ -74,6 +74,11 @@ CF_INLINE void vecmat(size_t classes, size_t width, const cf_real *v, const cf_r
     }
 }
 
+/* Where the compiler does not know the width, there is nothing to gain by straight code. */
+CF_KERNEL void vecmat_any(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
+    vecmat(classes, width, v, matrix, out);
+}
+
 /* out = matrix v: each row in four interleaved partial sums. */
 CF_INLINE void matvec(size_t classes, size_t width, const cf_real *matrix, const cf_real *v, cf_real *out) {
     size_t i, k, l;
@@ -96,8 +101,8 @@ CF_INLINE void normalize_row(size_t width, cf_real *row) {
 
 /* What dt does with rates: exp(rates dt), K rows. No sum has a negative term, so nothing cancels: with q the fastest rate
    of leaving and J = I + rates / q, the probabilities of a jump, exp(rates h) = exp(q h J) / exp(q h). */
-CF_INLINE void exponentiate(const cf_sticky *f, size_t width, cf_real dt, cf_real *result, cf_real *scratch) {
-    const size_t classes = f->classes, size = classes * width;
+CF_STRAIGHT CF_KERNEL void exponentiate(const cf_sticky *f, cf_real dt, cf_real *restrict result, cf_real *scratch) {
+    const size_t classes = f->classes, width = CF_STICKY_ROW(classes), size = classes * width;
     cf_real *restrict jump = scratch, *restrict next = scratch + size;
     cf_real jumps = dt * f->fastest;
     size_t i, j, squares = 0;
@@ -116,29 +121,21 @@ CF_INLINE void exponentiate(const cf_sticky *f, size_t width, cf_real dt, cf_rea
     }
     for (m = CF_TERMS; m > 0; m--) {
         const cf_real factor = jumps / (cf_real)m;
-        for (i = 0; i < classes; i++) vecmat(classes, width, jump + i * width, result, next + i * width);
+        for (i = 0; i < classes; i++) vecmat_any(classes, width, jump + i * width, result, next + i * width);
         for (i = 0; i < size; i++) result[i] = next[i] * factor;
         for (i = 0; i < classes; i++) result[i * width + i] += 1;
     }
     for (i = 0; i < classes; i++) normalize_row(width, result + i * width);
     for (; squares > 0; squares--) {
-        for (i = 0; i < classes; i++) vecmat(classes, width, result + i * width, result, next + i * width);
+        for (i = 0; i < classes; i++) vecmat_any(classes, width, result + i * width, result, next + i * width);
         for (i = 0; i < classes; i++) normalize_row(width, next + i * width);
         for (i = 0; i < size; i++) result[i] = next[i];
     }
 }
 
-CF_TARGETS static void fill_transition_cache(const cf_sticky *f, cf_real dt, cf_real *transition_cache,
-                                             cf_real *scratch) {
-    const size_t width = CF_STICKY_ROW(f->classes);
+static void fill_transition_cache(const cf_sticky *f, cf_real dt, cf_real *transition_cache, cf_real *scratch) {
     transition_cache[0] = dt;
-#if CF_BLOCK > 1
-    if (width == 2 * CF_STICKY_PART) {
-        exponentiate(f, 2 * CF_STICKY_PART, dt, transition_cache + 1, scratch);
-        return;
-    }
-#endif
-    exponentiate(f, width, dt, transition_cache + 1, scratch);
+    exponentiate(f, dt, transition_cache + 1, scratch);
 }
 
 /* exp(x) - 1 for x <= 0. Near 0 the difference would cancel, but the series of exp does not. */
@@ -184,14 +181,11 @@ CF_INLINE void rotate(cf_real x, cf_real *cosine_less_1, cf_real *sine) {
     *cosine_less_1 = (turn & 3) == 0 ? c : ((turn + 1) & 2 ? -low : low) - 1;
 }
 
-/* What dt does to the modes, less 1: exp(decay dt) (cos, sin)(rotation dt), a row of each after the dt. */
-CF_INLINE void fill_factors(const cf_sticky *f, size_t width, size_t pairs, cf_real dt, cf_real *transition_cache) {
-    const cf_real *restrict decay = modes_of(f), *restrict rotation = decay + CF_ROTATION(width);
-    cf_real *restrict along = transition_cache + 1, *restrict across = along + width;
+/* Turns the factors of the complex modes, which have decayed. */
+CF_KERNEL void rotate_factors(const cf_sticky *f, cf_real dt, cf_real *restrict along, cf_real *restrict across) {
+    const cf_real *restrict rotation = modes_of(f) + CF_ROTATION(CF_STICKY_ROW(f->classes));
     size_t k;
-    transition_cache[0] = dt;
-    for (k = 0; k < width; k++) along[k] = expm1_negative(decay[k] * dt);
-    for (k = 0; k < 2 * pairs; k++) {
+    for (k = 0; k < 2 * pairs_of(f); k++) {
         /* what has decayed need not turn; its angle could be too large */
         const cf_real left = 1 + along[k], angle = left > CF_R(1e-17) ? rotation[k] * dt : 0;
         cf_real cosine_less_1, sine;
@@ -201,25 +195,35 @@ CF_INLINE void fill_factors(const cf_sticky *f, size_t width, size_t pairs, cf_r
     }
 }
 
-/* out = p exp(rates dt) = p + (p to modes) factors (back to classes); no number below zero. */
-CF_INLINE void pass_by_modes(const cf_sticky *f, size_t width, size_t pairs, cf_real dt, cf_real *transition_cache,
-                             const cf_real *p, cf_real *out, cf_real *scratch) {
-    const size_t classes = f->classes;
-    const cf_real *const modes = modes_of(f), *const along = transition_cache + 1, *const across = along + width;
-    cf_real *const y = scratch, *const z = scratch + width;
+/* What dt does to the modes, less 1: exp(decay dt) (cos, sin)(rotation dt), a row of each after the dt. */
+CF_INLINE void fill_factors(const cf_sticky *f, size_t width, cf_real dt, cf_real *transition_cache) {
+    const cf_real *restrict decay = modes_of(f);
+    cf_real *restrict along = transition_cache + 1;
     size_t k;
-    if (transition_cache[0] != dt) fill_factors(f, width, pairs, dt, transition_cache);
+    transition_cache[0] = dt;
+    for (k = 0; k < width; k++) along[k] = expm1_negative(decay[k] * dt);
+    if (pairs_of(f) > 0) rotate_factors(f, dt, along, along + width);
+}
+
+/* out = p exp(rates dt) = p + (p to modes) factors (back to classes); no number below zero. */
+CF_INLINE void pass_by_modes(const cf_sticky *f, size_t width, cf_real dt, cf_real *transition_cache, const cf_real *p,
+                             cf_real *out) {
+    const size_t classes = f->classes, turning = 2 * pairs_of(f);
+    const cf_real *const modes = modes_of(f), *const along = transition_cache + 1, *const across = along + width;
+    cf_real *const y = out + width, *const z = y + width;
+    size_t k;
+    if (transition_cache[0] != dt) fill_factors(f, width, dt, transition_cache);
     vecmat(classes, width, p, modes + CF_TO_MODES(width), y);
     for (k = 0; k < width; k++) z[k] = y[k] * along[k];
-    for (k = 0; k < 2 * pairs; k++) z[k] += y[k ^ 1] * across[k];
+    for (k = 0; k < turning; k++) z[k] += y[k ^ 1] * across[k];
     vecmat(classes, width, z, modes + CF_FROM_MODES(classes, width), out);
     for (k = 0; k < width; k++) out[k] = p[k] + out[k] > 0 ? p[k] + out[k] : 0;
 }
 
 /* out = exp(rates dt) v, for the backward pass. */
-CF_INLINE void pass_back_by_modes(const cf_sticky *f, size_t width, size_t pairs, cf_real dt, cf_real *transition_cache,
+CF_INLINE void pass_back_by_modes(const cf_sticky *f, size_t width, cf_real dt, cf_real *transition_cache,
                                   const cf_real *v, cf_real *out, cf_real *scratch) {
-    const size_t classes = f->classes;
+    const size_t classes = f->classes, pairs = pairs_of(f);
     const cf_real *const modes = modes_of(f), *const along = transition_cache + 1, *const across = along + width;
     cf_real *const y = scratch, *const z = scratch + width;
     size_t k;
@@ -227,7 +231,7 @@ CF_INLINE void pass_back_by_modes(const cf_sticky *f, size_t width, size_t pairs
         matvec(classes, width, modes + CF_UNIT(classes, width), v, out);
         return;
     }
-    if (transition_cache[0] != dt) fill_factors(f, width, pairs, dt, transition_cache);
+    if (transition_cache[0] != dt) fill_factors(f, width, dt, transition_cache);
     matvec(classes, width, modes + CF_FROM_MODES(classes, width), v, y);
     for (k = 0; k < width; k++) z[k] = y[k] * along[k];
     for (k = 0; k < 2 * pairs; k++) z[k] -= y[k ^ 1] * across[k];
@@ -238,17 +242,20 @@ CF_INLINE void pass_back_by_modes(const cf_sticky *f, size_t width, size_t pairs
 /* out = p exp(rates dt); at `out` there are 2 K rows of memory. */
 CF_INLINE void pass_time(const cf_sticky *f, size_t width, cf_real dt, cf_real *transition_cache, const cf_real *p,
                          cf_real *out) {
-    cf_real *const scratch = out + width;
     if (modes_of(f) == NULL) {
         if (transition_cache[0] != dt) fill_transition_cache(f, dt, transition_cache, out);
         vecmat(f->classes, width, p, transition_cache + 1, out);
     } else if (dt == 1) {
         vecmat(f->classes, width, p, modes_of(f) + CF_UNIT(f->classes, width), out);
-    } else if (pairs_of(f) == 0) {
-        pass_by_modes(f, width, 0, dt, transition_cache, p, out, scratch);
     } else {
-        pass_by_modes(f, width, pairs_of(f), dt, transition_cache, p, out, scratch);
+        pass_by_modes(f, width, dt, transition_cache, p, out);
     }
+}
+
+/* The same for any width. */
+CF_KERNEL void pass_time_any(const cf_sticky *f, cf_real dt, cf_real *transition_cache, const cf_real *p,
+                             cf_real *out) {
+    pass_time(f, CF_STICKY_ROW(f->classes), dt, transition_cache, p, out);
 }
 
 #endif
