@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +38,62 @@ def test_no_update_is_lost_during_a_run(make: Any, busy_threads: Any) -> None:
             f.run(rows, 1e-3)
 
     def update() -> None:
-        for _ in range(200):
-            assert f.update(row, 1e-3).sum() == pytest.approx(1, abs=1e-6)
+        for _ in range(1000):
+            assert abs(f.update(row, 1e-3).sum() - 1) < 1e-6
 
     busy_threads(run, run, update, update)
     for _ in range(20):
         one.run(rows, 1e-3)
-    for _ in range(400):
+    for _ in range(2000):
         one.update(row, 1e-3)
     assert bits(f) == bits(one)
+
+
+def test_a_state_is_of_one_moment(busy_threads: Any) -> None:
+    """Its eta and its alpha belong to each other, whatever other threads do."""
+    f, one, row = cf.DirichletFilter(3, 1.0), cf.DirichletFilter(3, 1.0), [0.4, 0.3, 0.3]
+    alpha_of = {one.eta: one.alpha.tobytes()}
+    for _ in range(1000):
+        one.update(row)
+        alpha_of[one.eta] = one.alpha.tobytes()
+    states = []
+
+    def update() -> None:
+        for _ in range(500):
+            f.update(row)
+
+    def read() -> None:
+        for _ in range(1000):
+            states.append(f.state)
+
+    busy_threads(update, update, read)
+    assert all(alpha_of[state.eta] == state.alpha.tobytes() for state in states)
+
+
+def test_a_list_that_another_thread_changes(busy_threads: Any) -> None:
+    """A row or the numbers of streams in a list: as they were before a change, or after it."""
+    f, bank = cf.StickyFilter(3, 1.0), cf.Bank(cf.StickyFilter(3, 1.0), 8)
+    row, streams, probs = [0.5, 0.25, 0.25], [0, 1], np.full((2, 3), 1 / 3)
+
+    def change() -> None:
+        for n in range(3000):
+            row[:] = [0.25, 0.25, 0.5] if n % 2 else [0.5 + n * 1e-9, 0.25, 0.25]
+            row.extend([0.1] * 40)
+            del row[3:]
+            streams[:] = [2 + n % 6, n % 2]
+            streams.extend(range(1000, 1040))
+            del streams[2:]
+
+    def update() -> None:
+        for _ in range(1000):
+            with suppress(ValueError):  # it had more entries then
+                f.update(row)
+            with suppress(ValueError):
+                bank.update(probs, rows=streams)
+
+    busy_threads(change, update, update)
+    assert f.probs.sum() == pytest.approx(1)
+    assert all(bank.filter(n).probs.sum() == pytest.approx(1) for n in range(8))
 
 
 @every_filter

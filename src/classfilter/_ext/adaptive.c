@@ -61,12 +61,14 @@ static PyObject *adaptive_choose(PyObject *object, PyObject *args) {
     cf_status status;
     if (!ready(self) || !PyArg_ParseTuple(args, "Od:_choose", &probs, &since)) return NULL;
     if (take_estimate(self, probs, NULL, &estimate) < 0) return NULL;
+    LOCK(self)
     if (self->single)
         status = cf_adaptive_choose_f32(adaptive_settings(self), self->state, estimate.classes,
                                         PyArray_DATA(estimate.probs), (float)since, &strong);
     else
         status = cf_adaptive_choose_f64(adaptive_settings(self), self->state, estimate.classes,
                                         PyArray_DATA(estimate.probs), since, &strong);
+    UNLOCK
     release_estimate(&estimate);
     if (status != CF_OK) return raise_policy(status, probs, NULL, "since", since);
     return PyBool_FromLong(strong);
@@ -81,12 +83,14 @@ static PyObject *adaptive_called(PyObject *object, PyObject *args) {
     cf_status status;
     if (!ready(self) || !PyArg_ParseTuple(args, "pOOd:_called", &strong, &observation, &probs, &dt)) return NULL;
     if (take_estimate(self, probs, observation, &estimate) < 0) return NULL;
+    LOCK(self)
     if (self->single)
         status = cf_adaptive_called_f32(adaptive_settings(self), self->state, strong, estimate.classes,
                                         PyArray_DATA(estimate.observation), PyArray_DATA(estimate.probs), (float)dt);
     else
         status = cf_adaptive_called_f64(adaptive_settings(self), self->state, strong, estimate.classes,
                                         PyArray_DATA(estimate.observation), PyArray_DATA(estimate.probs), dt);
+    UNLOCK
     release_estimate(&estimate);
     if (status != CF_OK) return raise_policy(status, probs, observation, "dt", dt);
     Py_RETURN_NONE;
@@ -96,7 +100,9 @@ static PyObject *adaptive_reset(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
+    LOCK(self)
     CALL(self, cf_adaptive_start, (self->state));
+    UNLOCK
     Py_RETURN_NONE;
 }
 
@@ -107,17 +113,22 @@ static PyObject *adaptive_restore(PyObject *object, PyObject *args) {
     if (!ready(self) || !PyArg_ParseTuple(args, "dddddd:_restore", &values[0], &values[1], &values[2], &values[3],
                                           &values[4], &values[5]))
         return NULL;
+    LOCK(self)
     for (i = 0; i < CF_ADAPTIVE_STATE; i++) set_number(self, self->state, i, values[i]);
+    UNLOCK
     Py_RETURN_NONE;
 }
 
 static PyObject *adaptive_numbers(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
+    double values[CF_ADAPTIVE_STATE];
+    size_t i;
     (void)nothing;
     if (!ready(self)) return NULL;
-    return Py_BuildValue("dddddd", get_number(self, self->state, 0), get_number(self, self->state, 1),
-                         get_number(self, self->state, 2), get_number(self, self->state, 3),
-                         get_number(self, self->state, 4), get_number(self, self->state, 5));
+    LOCK(self)
+    for (i = 0; i < CF_ADAPTIVE_STATE; i++) values[i] = get_number(self, self->state, i);
+    UNLOCK
+    return Py_BuildValue("dddddd", values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 
 static PyObject *adaptive_prepared(PyObject *object, void *nothing) {
@@ -141,8 +152,8 @@ static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     double budget, weak, min_gap, max_gap, disagreement, floor, horizon;
     int timed;
     cf_status status;
-    memset(&fresh, 0, sizeof fresh);
     if (!is_new((Core *)object)) return -1;
+    memset(&fresh, 0, sizeof fresh);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "dddddddpp:Adaptive", names, &budget, &weak, &min_gap, &max_gap,
                                      &disagreement, &floor, &horizon, &timed, &fresh.core.single))
         return -1;
@@ -173,9 +184,7 @@ static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     }
     fresh.core.state = fresh.core.memory;
     CALL(&fresh.core, cf_adaptive_start, (fresh.core.state));
-    take_over((Core *)object, &fresh.core);
-    ((Adaptive *)object)->settings = fresh.settings;
-    return 0;
+    return take_over((Core *)object, &fresh.core, sizeof fresh);
 }
 
 static PyMethodDef adaptive_methods[] = {

@@ -9,13 +9,16 @@ static PyArrayObject *take_streams(PyObject *object) {
     if (PyList_CheckExact(object)) {
         size = PyList_Size(object);
         numbers = (PyArrayObject *)PyArray_SimpleNew(1, &size, NPY_INTP);
-        for (i = 0; numbers != NULL && i < PyList_Size(object); i++) {
+        if (numbers == NULL) return NULL;
+        LOCK(object)
+        for (i = 0; i < size && i < PyList_Size(object); i++) {
             PyObject *number = PyList_GetItem(object, i);
             if (!PyLong_CheckExact(number)) break;
             ((npy_intp *)PyArray_DATA(numbers))[i] = PyLong_AsSsize_t(number);
             if (PyErr_Occurred()) break;
         }
-        if (numbers == NULL || i == size) return numbers;
+        UNLOCK
+        if (i == size) return numbers;
         PyErr_Clear(); /* the general way has the words for it */
         Py_DECREF(numbers);
     }
@@ -150,14 +153,15 @@ PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
 }
 
 /* Whether these are states of streams, all in one block of memory that may change. */
-static int are_states(const Core *self, PyArrayObject *states, size_t state_size) {
+static int are_states(const Core *self, PyArrayObject *states) {
     return PyArray_NDIM(states) == 2 && PyArray_TYPE(states) == type_of(self) && PyArray_ISCARRAY(states) &&
-           (size_t)PyArray_DIM(states, 1) == state_size;
+           (size_t)PyArray_DIM(states, 1) == self->state_size;
 }
 
-int wrong_states(const Core *self, PyArrayObject *states, size_t state_size) {
-    if (are_states(self, states, state_size)) return 0;
-    PyErr_Format(PyExc_ValueError, "states must be a C array of the filter's precision, shape (N, %zu)", state_size);
+int wrong_states(const Core *self, PyArrayObject *states) {
+    if (are_states(self, states)) return 0;
+    PyErr_Format(PyExc_ValueError, "states must be a C array of the filter's precision, shape (N, %zu)",
+                 self->state_size);
     return -1;
 }
 
@@ -178,8 +182,7 @@ static int wrong_batch(const Core *self, PyObject *const *args, const Rows *rows
 
 /* _update_many(states, which, probs, beta, dt, out, start, stop): rows start to stop of an update of many streams, all
    of which check_batch has seen; `work` does it, with memory of its own. */
-PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, size_t memory_size,
-                         many_work *work) {
+PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t memory_size, many_work *work) {
     Rows rows;
     Batch batch;
     void *memory;
@@ -195,8 +198,7 @@ PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, si
     memory = NULL;
     if (!PyArray_Check(args[0]))
         PyErr_SetString(PyExc_TypeError, "states must be an array");
-    else if (wrong_states(self, (PyArrayObject *)args[0], state_size) == 0 &&
-             wrong_batch(self, args, &rows, start, stop) == 0 &&
+    else if (wrong_states(self, (PyArrayObject *)args[0]) == 0 && wrong_batch(self, args, &rows, start, stop) == 0 &&
              (memory = PyMem_Malloc(memory_size * size_of(self))) == NULL)
         PyErr_NoMemory();
     if (memory == NULL) {
@@ -205,7 +207,8 @@ PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, si
     }
     batch.count = stop - start;
     batch.which = args[1] == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)args[1]) + start;
-    batch.states = element(self, PyArray_DATA((PyArrayObject *)args[0]), batch.which == NULL ? start * state_size : 0);
+    batch.states =
+        element(self, PyArray_DATA((PyArrayObject *)args[0]), batch.which == NULL ? start * self->state_size : 0);
     batch.probs = probs_at(self, &rows, start);
     batch.beta = beta_at(self, &rows, start);
     batch.dt = dt_at(self, &rows, start);
@@ -226,22 +229,25 @@ PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, si
     Py_RETURN_NONE;
 }
 
-/* The arguments of _update_stream(states, stream, probs, beta, dt): returns the stream's state; its row is in its place. */
-void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, double *beta, double *dt) {
+/* The arguments of _update_stream(states, stream, probs, beta, dt): returns the stream's state; *row is as of take_update. */
+void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject **row, double *beta, double *dt) {
     PyArrayObject *states;
     size_t stream;
+    if (!ready(self)) return NULL;
     if (nargs != 5 || !PyArray_Check(args[0])) {
         PyErr_SetString(PyExc_TypeError, "_update_stream() takes states, stream, probs, beta and dt");
         return NULL;
     }
     states = (PyArrayObject *)args[0];
     stream = PyLong_AsSize_t(args[1]);
-    if (PyErr_Occurred() || take_number(args[3], "beta", beta) < 0 || take_number(args[4], "dt", dt) < 0 ||
-        take_row(self, args[2]) < 0)
-        return NULL;
-    if (!are_states(self, states, state_size) || stream >= (size_t)PyArray_DIM(states, 0)) {
-        PyErr_Format(PyExc_ValueError, "states have no stream %zu of %zu numbers", stream, state_size);
-        return NULL;
+    if (PyErr_Occurred() || take_number(args[3], "beta", beta) < 0 || take_number(args[4], "dt", dt) < 0) return NULL;
+    *row = new_row(self);
+    if (*row == NULL) return NULL;
+    if (take_row(self, args[2], PyArray_DATA((PyArrayObject *)*row)) == 0) {
+        if (are_states(self, states) && stream < (size_t)PyArray_DIM(states, 0))
+            return element(self, PyArray_DATA(states), stream * self->state_size);
+        PyErr_Format(PyExc_ValueError, "states have no stream %zu of %zu numbers", stream, self->state_size);
     }
-    return element(self, PyArray_DATA(states), stream * state_size);
+    Py_CLEAR(*row);
+    return NULL;
 }

@@ -80,15 +80,23 @@ PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const
 
 void raise_settings_error(cf_status status) { PyErr_SetString(PyExc_ValueError, cf_strerror(status)); }
 
-int ready(const Core *self) {
-    if (self->memory != NULL) return 1;
+int ready(Core *self) {
+    int initialised;
+    LOCK(self)
+    initialised = self->memory != NULL;
+    UNLOCK
+    if (initialised) return 1;
     PyErr_SetString(PyExc_RuntimeError, "the filter was not initialised: call __init__ first");
     return 0;
 }
 
 /* A filter keeps its memory for life: others may be using it, in another thread or around this very call. */
-int is_new(const Core *self) {
-    if (self->memory == NULL) return 1;
+int is_new(Core *self) {
+    int initialised;
+    LOCK(self)
+    initialised = self->memory != NULL;
+    UNLOCK
+    if (!initialised) return 1;
     PyErr_SetString(PyExc_RuntimeError, "the filter was initialised before: make a new one, or a copy()");
     return 0;
 }
@@ -143,23 +151,26 @@ PyObject *new_row(const Core *self) {
     return PyArray_SimpleNew(1, &size, type_of(self));
 }
 
-/* Copies one row of probabilities into self->observed. */
-int take_row(Core *self, PyObject *object) {
+/* Copies one row of probabilities. */
+int take_row(const Core *self, PyObject *object, void *row) {
     const Py_ssize_t classes = (Py_ssize_t)self->classes;
     PyArrayObject *array;
-    Py_ssize_t k;
     if (PyList_CheckExact(object)) {
-        if (PyList_Size(object) != classes) return wrong_length(self, PyList_Size(object));
-        for (k = 0; k < classes; k++) {
+        Py_ssize_t length, k;
+        LOCK(object)
+        length = PyList_Size(object);
+        for (k = 0; length == classes && k < classes; k++) {
             PyObject *const number = PyList_GetItem(object, k);
-            /* others may run Python code, which may use the filter; nested or odd contents need the general way's words */
+            /* others may run Python code, which may change the list; nested or odd contents need the general way's words */
             if (!PyFloat_Check(number) && !PyLong_CheckExact(number)) break;
-            set_number(self, self->observed, (size_t)k, PyFloat_AsDouble(number));
+            set_number(self, row, (size_t)k, PyFloat_AsDouble(number));
             if (PyErr_Occurred()) {
                 PyErr_Clear();
                 break;
             }
         }
+        UNLOCK
+        if (length != classes) return wrong_length(self, length);
         if (k == classes) return 0;
     }
     array = as_array(self, object, "probs", 1, 1);
@@ -169,7 +180,7 @@ int take_row(Core *self, PyObject *object) {
         Py_DECREF(array);
         return -1;
     }
-    memcpy(self->observed, PyArray_DATA(array), self->classes * size_of(self));
+    memcpy(row, PyArray_DATA(array), self->classes * size_of(self));
     Py_DECREF(array);
     return 0;
 }
@@ -217,13 +228,15 @@ int take_number(PyObject *object, const char *name, double *value) {
     return 0;
 }
 
-/* The arguments of `update`: the row into its place, the numbers to *beta and *dt. */
-int take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, double *beta, double *dt) {
-    PyObject *inputs[3];
-    if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return -1;
-    /* the row last: numbers may run Python code, which may use the filter and its memory for a row */
-    if (take_number(inputs[1], "beta", beta) < 0 || take_number(inputs[2], "dt", dt) < 0) return -1;
-    return take_row(self, inputs[0]);
+/* The arguments of `update`: returns the row as an array of the call's own, which then takes the result; the numbers go to
+   *beta and *dt. */
+PyObject *take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, double *beta, double *dt) {
+    PyObject *inputs[3], *row;
+    if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
+    if (take_number(inputs[1], "beta", beta) < 0 || take_number(inputs[2], "dt", dt) < 0) return NULL;
+    row = new_row(self);
+    if (row != NULL && take_row(self, inputs[0], PyArray_DATA((PyArrayObject *)row)) < 0) Py_CLEAR(row);
+    return row;
 }
 
 /* A number for all rows, or one per row, as an array. */
@@ -292,61 +305,95 @@ PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t
 
 /* ---- turns ---- */
 
+/* A thread that waits, in the order in which they came; it is on that thread's stack. */
+struct waiter {
+    PyThread_type_lock wake;
+    struct waiter *next;
+};
+
+/* Waits for the runs of other threads, and for those that wait already; then nobody else has the turn. */
 static void wait_for_turn(Core *self) {
-    const unsigned long ticket = self->tickets++;
-    while (self->served != ticket) {
+    struct waiter one = {PyThread_allocate_lock(), NULL};
+    if (one.wake != NULL) {
+        *(self->first == NULL ? &self->first : &self->last->next) = &one;
+        self->last = &one;
+        PyThread_acquire_lock(one.wake, WAIT_LOCK);
         Py_BEGIN_ALLOW_THREADS
-        PyThread_acquire_lock(self->running, WAIT_LOCK); /* free once the run is over */
-        PyThread_release_lock(self->running);
+        PyThread_acquire_lock(one.wake, WAIT_LOCK); /* pass_turn releases it */
+        Py_END_ALLOW_THREADS
+        PyThread_release_lock(one.wake);
+        PyThread_free_lock(one.wake);
+        return;
+    }
+    while (self->taken) { /* no memory to wait in */
+        Py_BEGIN_ALLOW_THREADS
         Py_END_ALLOW_THREADS
     }
+    self->taken = 1;
 }
 
-/* Waits for the runs of other threads; then the state may change until the GIL is let go. `room`, if not NULL, keeps the row
-   in self->observed meanwhile, since others use its place. */
-void take_turn(Core *self, void *room) {
-    const size_t size = self->classes * size_of(self);
-    if (self->tickets == self->served) return;
-    if (room != NULL) memcpy(room, self->observed, size);
+static void pass_turn(Core *self) {
+    struct waiter *const next = self->first;
+    self->taken = next != NULL;
+    if (next == NULL) return;
+    self->first = next->next;
+    PyThread_release_lock(next->wake);
+}
+
+/* The state may change after it, until the lock is free: whoever gets the turn needs the lock first. */
+void take_turn(Core *self) {
+    if (!self->taken) return;
     wait_for_turn(self);
-    if (room != NULL) memcpy(self->observed, room, size);
-    self->served++;
+    pass_turn(self);
 }
 
-int begin_run(Core *self) {
-    if (self->running == NULL) self->running = PyThread_allocate_lock();
-    if (self->running == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    wait_for_turn(self);
-    PyThread_acquire_lock(self->running, WAIT_LOCK);
-    return 0;
+/* Copies the state to where the run works on it. */
+void begin_run(Core *self, void *state) {
+    LOCK(self)
+    if (self->taken) wait_for_turn(self);
+    self->taken = 1;
+    memcpy(state, self->state, self->state_size * size_of(self));
+    UNLOCK
 }
 
-void end_run(Core *self) {
-    PyThread_release_lock(self->running);
-    self->served++;
+/* Writes the state back; NULL leaves it as it was. */
+void end_run(Core *self, const void *state) {
+    LOCK(self)
+    if (state != NULL) memcpy(self->state, state, self->state_size * size_of(self));
+    pass_turn(self);
+    UNLOCK
 }
 
 /* ---- what the types share ---- */
 
-/* Takes over the memory of a fresh object. */
-void take_over(Core *self, const Core *fresh) {
-    self->single = fresh->single;
-    self->classes = fresh->classes;
-    self->memory = fresh->memory;
-    self->state = fresh->state;
-    self->start = fresh->start;
-    self->observed = fresh->observed;
-    self->scratch = fresh->scratch;
+/* Takes over a fresh object of `size` bytes, unless another thread was first. */
+int take_over(Core *self, const Core *fresh, size_t size) {
+    const size_t head = offsetof(Core, single);
+    int first;
+    LOCK(self)
+    first = self->memory == NULL;
+    if (first) memcpy((char *)self + head, (const char *)fresh + head, size - head);
+    UNLOCK
+    if (first) return 0;
+    PyMem_Free(fresh->memory);
+    return is_new(self) - 1;
+}
+
+PyObject *reset(PyObject *object, PyObject *nothing) {
+    Core *self = (Core *)object;
+    (void)nothing;
+    if (!ready(self)) return NULL;
+    LOCK(self)
+    take_turn(self);
+    memcpy(self->state, self->start, self->state_size * size_of(self));
+    UNLOCK
+    Py_RETURN_NONE;
 }
 
 void dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     PyMem_Free(((Core *)object)->memory);
-    if (((Core *)object)->running != NULL) PyThread_free_lock(((Core *)object)->running);
     release(object);
     Py_DECREF(type);
 }

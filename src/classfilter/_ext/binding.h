@@ -11,9 +11,11 @@
 #define NO_IMPORT_ARRAY
 #endif
 #include <numpy/arrayobject.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "cf.h"
+#include "lock.h"
 
 /* A call of either precision: what points to numbers is void here, so one text serves both. */
 #define CALL(self, name, arguments) ((self)->single ? name##_f32 arguments : name##_f64 arguments)
@@ -22,11 +24,11 @@
 typedef struct {
     PyObject_HEAD
     int single; /* float, not double */
-    size_t classes;
+    size_t classes, state_size;
     void *memory; /* one block, for all the rest */
-    void *state, *start, *observed, *scratch;
-    unsigned long tickets, served; /* the turns of what changes the state; see take_turn */
-    PyThread_type_lock running;    /* held by a run; NULL before the first */
+    void *state, *start, *scratch;
+    int taken;                    /* a run has the turn to change the state; see take_turn */
+    struct waiter *first, *last; /* those that wait for it; last is nobody's where first is NULL */
 } Core;
 
 /* Numbers of the filter's precision: read one, write one, their size and NumPy's type, a pointer to the one at i. */
@@ -49,16 +51,16 @@ PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t
 void raise_settings_error(cf_status status);
 
 /* Arguments. An int is 1 or 0 from `ready` and `is_new`, 0 or -1 from the others; after a failure an exception is set. */
-int ready(const Core *self);
-int is_new(const Core *self);
+int ready(Core *self);
+int is_new(Core *self);
 PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most);
 int wrong_length(const Core *self, Py_ssize_t length);
 PyArrayObject *take_vector(const Core *self, PyObject *object, const char *name);
 PyObject *new_row(const Core *self);
-int take_row(Core *self, PyObject *object);
+int take_row(const Core *self, PyObject *object, void *row);
 int three_arguments(const char *method, PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *out[3]);
 int take_number(PyObject *object, const char *name, double *value);
-int take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, double *beta, double *dt);
+PyObject *take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, double *beta, double *dt);
 int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows);
 void release_rows(Rows *rows);
 
@@ -67,13 +69,14 @@ void *probs_at(const Core *self, const Rows *rows, size_t i);
 void *beta_at(const Core *self, const Rows *rows, size_t i);
 void *dt_at(const Core *self, const Rows *rows, size_t i);
 
-/* Turns: `run` lets the GIL go and writes the state at its end, so what would change the state meanwhile waits. */
-void take_turn(Core *self, void *room);
-int begin_run(Core *self);
-void end_run(Core *self);
+/* Turns: `run` works on a copy of the state and writes it back at its end, so what would change the state meanwhile waits. */
+void take_turn(Core *self);
+void begin_run(Core *self, void *state);
+void end_run(Core *self, const void *state);
 
-/* What the types share. */
-void take_over(Core *self, const Core *fresh);
+/* What the types share. `take_over` returns 0 or -1. */
+int take_over(Core *self, const Core *fresh, size_t size);
+PyObject *reset(PyObject *object, PyObject *nothing);
 void dealloc(PyObject *object);
 extern const char update_doc[], run_doc[];
 
@@ -89,10 +92,9 @@ typedef struct {
 
 typedef cf_status many_work(Core *self, const Batch *batch, void *memory, size_t *row);
 
-int wrong_states(const Core *self, PyArrayObject *states, size_t state_size);
-PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, size_t memory_size,
-                         many_work *work);
-void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t state_size, double *beta, double *dt);
+int wrong_states(const Core *self, PyArrayObject *states);
+PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t memory_size, many_work *work);
+void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject **row, double *beta, double *dt);
 PyObject *as_streams(PyObject *m, PyObject *rows);
 PyObject *check_streams(PyObject *m, PyObject *args);
 PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);

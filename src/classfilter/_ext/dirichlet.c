@@ -15,36 +15,36 @@ typedef struct {
 
 static void *settings_of(Core *self) { return &((Dirichlet *)self)->settings; }
 
-/* One observation, already in its place, of a state: the filter's own, or that of a stream. */
-static PyObject *observe(Core *self, void *state, double beta, double dt) {
-    PyObject *const out = new_row(self);
+/* Observes a row, for a state: the filter's own, or that of a stream. Returns the row, which has the result then. */
+static PyObject *observe(Core *self, void *state, PyObject *row, double beta, double dt) {
+    void *const probs = PyArray_DATA((PyArrayObject *)row);
     cf_status status;
-    if (out == NULL) return NULL;
-    if (state == self->state) take_turn(self, PyArray_DATA((PyArrayObject *)out));
+    LOCK(self)
+    if (state == self->state) take_turn(self);
     if (self->single)
-        status = cf_dirichlet_update_f32(settings_of(self), state, self->observed, (float)beta, (float)dt,
-                                         PyArray_DATA((PyArrayObject *)out), self->scratch);
+        status = cf_dirichlet_update_f32(settings_of(self), state, probs, (float)beta, (float)dt, probs, self->scratch);
     else
-        status = cf_dirichlet_update_f64(settings_of(self), state, self->observed, beta, dt,
-                                         PyArray_DATA((PyArrayObject *)out), self->scratch);
-    if (status == CF_OK) return out;
-    Py_DECREF(out);
-    return raise_status(self, status, -1, self->observed, beta, dt);
+        status = cf_dirichlet_update_f64(settings_of(self), state, probs, beta, dt, probs, self->scratch);
+    UNLOCK
+    if (status == CF_OK) return row;
+    raise_status(self, status, -1, probs, beta, dt);
+    Py_DECREF(row);
+    return NULL;
 }
 
 static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
     double beta = 1, dt = 1;
-    return take_update(self, args, nargs, names, &beta, &dt) < 0 ? NULL : observe(self, self->state, beta, dt);
+    PyObject *const row = take_update(self, args, nargs, names, &beta, &dt);
+    return row == NULL ? NULL : observe(self, self->state, row, beta, dt);
 }
 
 static PyObject *update_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     Core *self = (Core *)object;
     double beta = 1, dt = 1;
-    void *state;
-    if (!ready(self)) return NULL;
-    state = take_stream(self, args, nargs, CF_DIRICHLET_STATE(self->classes), &beta, &dt);
-    return state == NULL ? NULL : observe(self, state, beta, dt);
+    PyObject *row;
+    void *const state = take_stream(self, args, nargs, &row, &beta, &dt);
+    return state == NULL ? NULL : observe(self, state, row, beta, dt);
 }
 
 static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
@@ -58,22 +58,20 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
     if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
     out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
-    /* Its own memory: while the GIL is free, others may use the filter. */
-    scratch = PyMem_Malloc((CF_DIRICHLET_STATE(self->classes) + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
+    /* Its own memory: others may use the filter meanwhile. */
+    scratch = PyMem_Malloc((self->state_size + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
     if (out == NULL || scratch == NULL) {
         if (out != NULL) PyErr_NoMemory();
         goto done;
     }
     state = element(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
-    if (begin_run(self) < 0) goto done;
-    memcpy(state, self->state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
+    begin_run(self, state);
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_dirichlet_run,
                   (settings_of(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
                    rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), scratch, &row, NULL));
     Py_END_ALLOW_THREADS
-    if (status == CF_OK) memcpy(self->state, state, CF_DIRICHLET_STATE(self->classes) * size_of(self));
-    end_run(self);
+    end_run(self, status == CF_OK ? state : NULL);
     if (status == CF_OK) {
         result = (PyObject *)out;
         Py_INCREF(result);
@@ -99,7 +97,7 @@ static cf_status update_batch(Core *self, const Batch *b, void *memory, size_t *
                        b->dt_stride, b->out, memory, row));
     for (i = grouped; i < b->count && status == CF_OK; i++) {
         const size_t stream = b->which == NULL ? i : b->which[i], at = i * self->classes;
-        void *const state = element(self, b->states, stream * CF_DIRICHLET_STATE(self->classes));
+        void *const state = element(self, b->states, stream * self->state_size);
         *row = i;
         if (self->single)
             status = cf_dirichlet_update_f32(settings_of(self), state, (const float *)b->probs + at,
@@ -115,9 +113,11 @@ static cf_status update_batch(Core *self, const Batch *b, void *memory, size_t *
 
 static PyObject *update_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     Core *self = (Core *)object;
-    const size_t one = CF_DIRICHLET_SCRATCH(self->classes), many = CF_DIRICHLET_SCRATCH_MANY(self->classes);
+    size_t one, many;
     if (!ready(self)) return NULL;
-    return update_streams(self, args, nargs, CF_DIRICHLET_STATE(self->classes), one > many ? one : many, update_batch);
+    one = CF_DIRICHLET_SCRATCH(self->classes);
+    many = CF_DIRICHLET_SCRATCH_MANY(self->classes);
+    return update_streams(self, args, nargs, one > many ? one : many, update_batch);
 }
 
 /* A state as the filter itself may have reached it. Its eta grew by each weight, past the limit of one to start with, until
@@ -152,26 +152,19 @@ static PyObject *check_states(PyObject *object, PyObject *args) {
     size_t i, count;
     void *copy;
     if (!ready(self) || !PyArg_ParseTuple(args, "O!:_check_states", &PyArray_Type, &states)) return NULL;
-    if (wrong_states(self, states, CF_DIRICHLET_STATE(self->classes)) < 0) return NULL;
-    copy = PyMem_Malloc(CF_DIRICHLET_STATE(self->classes) * size_of(self));
+    if (wrong_states(self, states) < 0) return NULL;
+    copy = PyMem_Malloc(self->state_size * size_of(self));
     if (copy == NULL) return PyErr_NoMemory();
     count = (size_t)PyArray_DIM(states, 0);
+    LOCK(self)
     for (i = 0; i < count && status == CF_OK; i++) {
-        void *const state = element(self, PyArray_DATA(states), i * CF_DIRICHLET_STATE(self->classes));
+        void *const state = element(self, PyArray_DATA(states), i * self->state_size);
         status = start_from(self, element(self, state, 1), get_number(self, state, 0), copy);
     }
+    UNLOCK
     PyMem_Free(copy);
     if (status == CF_OK) Py_RETURN_NONE;
     return PyErr_Format(PyExc_ValueError, "the state of stream %zu: %s", i - 1, cf_strerror(status));
-}
-
-static PyObject *reset(PyObject *object, PyObject *nothing) {
-    Core *self = (Core *)object;
-    (void)nothing;
-    if (!ready(self)) return NULL;
-    take_turn(self, NULL);
-    memcpy(self->state, self->start, CF_DIRICHLET_STATE(self->classes) * size_of(self));
-    Py_RETURN_NONE;
 }
 
 static PyObject *restore(PyObject *object, PyObject *args) {
@@ -183,8 +176,10 @@ static PyObject *restore(PyObject *object, PyObject *args) {
     if (!ready(self) || !PyArg_ParseTuple(args, "dO:_restore", &eta, &alpha)) return NULL;
     array = take_vector(self, alpha, "alpha");
     if (array == NULL) return NULL;
-    take_turn(self, NULL);
+    LOCK(self)
+    take_turn(self);
     status = start_from(self, PyArray_DATA(array), eta, self->state);
+    UNLOCK
     Py_DECREF(array);
     if (status != CF_OK) {
         raise_settings_error(status);
@@ -197,8 +192,10 @@ static PyObject *get_probs(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
-    if (out != NULL)
-        CALL(self, cf_dirichlet_read, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
+    if (out == NULL) return NULL;
+    LOCK(self)
+    CALL(self, cf_dirichlet_read, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
+    UNLOCK
     return out;
 }
 
@@ -206,23 +203,47 @@ static PyObject *get_nu(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
-    if (out != NULL) CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
+    if (out == NULL) return NULL;
+    LOCK(self)
+    CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
+    UNLOCK
     return out;
 }
 
+/* The state, alpha as a new array. */
+static PyObject *read_state(Core *self, double *eta) {
+    PyObject *alpha = ready(self) ? new_row(self) : NULL;
+    if (alpha == NULL) return NULL;
+    LOCK(self)
+    *eta = get_number(self, self->state, 0);
+    memcpy(PyArray_DATA((PyArrayObject *)alpha), element(self, self->state, 1), self->classes * size_of(self));
+    UNLOCK
+    return alpha;
+}
+
 static PyObject *get_alpha(PyObject *object, void *nothing) {
-    Core *self = (Core *)object;
-    PyObject *out = ready(self) ? new_row(self) : NULL;
+    double eta;
     (void)nothing;
-    if (out != NULL)
-        memcpy(PyArray_DATA((PyArrayObject *)out), element(self, self->state, 1), self->classes * size_of(self));
-    return out;
+    return read_state((Core *)object, &eta);
 }
 
 static PyObject *get_eta(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
+    double eta;
     (void)nothing;
-    return ready(self) ? PyFloat_FromDouble(get_number(self, self->state, 0)) : NULL;
+    if (!ready(self)) return NULL;
+    LOCK(self)
+    eta = get_number(self, self->state, 0);
+    UNLOCK
+    return PyFloat_FromDouble(eta);
+}
+
+/* Both at once: between two calls another thread may change the state. */
+static PyObject *get_state(PyObject *object, void *nothing) {
+    double eta;
+    PyObject *const alpha = read_state((Core *)object, &eta);
+    (void)nothing;
+    return alpha == NULL ? NULL : Py_BuildValue("dN", eta, alpha);
 }
 
 static PyObject *get_bound(PyObject *object, void *nothing) {
@@ -234,7 +255,6 @@ static PyObject *get_bound(PyObject *object, void *nothing) {
 }
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
-    Dirichlet *filter = (Dirichlet *)object;
     static char *names[] = {"prior", "prior_weight", "gamma",   "floor",  "anchor", "max_concentration",
                             "mean",  "tolerance",    "bounded", "single", NULL};
     PyObject *prior;
@@ -249,14 +269,14 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdpp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
                                      &anchor, &max_concentration, &mean, &tolerance, &bounded, &single))
         return -1;
-    fresh = *filter;
+    memset(&fresh, 0, sizeof fresh);
     self->single = single;
     array = as_array(self, prior, "prior", 1, 1);
     if (array == NULL) return -1;
     self->classes = (size_t)PyArray_DIM(array, 0);
-    state = CF_DIRICHLET_STATE(self->classes);
+    state = self->state_size = CF_DIRICHLET_STATE(self->classes);
     scratch = CF_DIRICHLET_SCRATCH(self->classes);
-    self->memory = PyMem_Malloc((2 * state + 2 * self->classes + scratch) * size_of(self));
+    self->memory = PyMem_Malloc((2 * state + self->classes + scratch) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(array);
         PyErr_NoMemory();
@@ -265,10 +285,8 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->state = self->memory;
     self->start = element(self, self->state, state);
     fresh.prior_nu = element(self, self->start, state);
-    self->observed = element(self, fresh.prior_nu, self->classes);
-    self->scratch = element(self, self->observed, self->classes);
+    self->scratch = element(self, fresh.prior_nu, self->classes);
     /* The settings point into the memory, never into the object, so both may be moved together. */
-    memset(&fresh.settings, 0, sizeof fresh.settings);
     if (single) {
         cf_dirichlet_f32 *f = &fresh.settings.f32;
         f->classes = self->classes;
@@ -304,10 +322,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         return -1;
     }
     memcpy(self->state, self->start, state * size_of(self));
-    take_over(&filter->core, self);
-    filter->settings = fresh.settings;
-    filter->prior_nu = fresh.prior_nu;
-    return 0;
+    return take_over((Core *)object, self, sizeof fresh);
 }
 
 static PyMethodDef methods[] = {
@@ -330,6 +345,7 @@ static PyGetSetDef properties[] = {
     {"probs", get_probs, NULL, "The current class probabilities, shape (K,).", NULL},
     {"alpha", get_alpha, NULL, "Parameters of the current Dirichlet distribution, shape (K,).", NULL},
     {"eta", get_eta, NULL, "How many observations the memory is worth.", NULL},
+    {"_state", get_state, NULL, "eta and alpha, of one moment.", NULL},
     {"nu", get_nu, NULL, "nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), shape (K,).", NULL},
     {"_bound", get_bound, NULL, "Largest nu_i / eta, where bounded.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

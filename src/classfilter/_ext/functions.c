@@ -35,7 +35,7 @@ static PyObject *check_row(PyObject *m, PyObject *args) {
     Core of;
     Py_ssize_t classes;
     PyObject *probs, *beta_object, *dt_object, *out;
-    double beta, dt;
+    double beta, dt, *values;
     size_t row;
     cf_status status;
     (void)m;
@@ -45,11 +45,11 @@ static PyObject *check_row(PyObject *m, PyObject *args) {
     of.classes = (size_t)classes;
     out = new_row(&of);
     if (out == NULL) return NULL;
-    of.observed = PyArray_DATA((PyArrayObject *)out);
-    if (take_row(&of, probs) == 0) {
-        status = cf_check_f64(of.classes, 1, of.observed, &beta, 0, &dt, 0, &row);
+    values = PyArray_DATA((PyArrayObject *)out);
+    if (take_row(&of, probs, values) == 0) {
+        status = cf_check_f64(of.classes, 1, values, &beta, 0, &dt, 0, &row);
         if (status == CF_OK) return Py_BuildValue("Ndd", out, beta, dt);
-        raise_status(&of, status, -1, of.observed, beta, dt);
+        raise_status(&of, status, -1, values, beta, dt);
     }
     Py_DECREF(out);
     return NULL;

@@ -20,6 +20,9 @@ PyMODINIT_FUNC PyInit__core(void) {
     import_array();
     core = PyModule_Create(&module);
     if (core == NULL) return NULL;
+#ifdef Py_GIL_DISABLED
+    PyUnstable_Module_SetGIL(core, Py_MOD_GIL_NOT_USED); /* see lock.h */
+#endif
     if (add_type(core, &dirichlet_spec, "Dirichlet") < 0 || add_type(core, &sticky_spec, "Sticky") < 0 ||
         add_type(core, &adaptive_spec, "Adaptive") < 0) {
         Py_DECREF(core);

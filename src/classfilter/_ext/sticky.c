@@ -22,42 +22,41 @@ static size_t sticky_scratch_size(size_t classes, int rates) {
     return rates ? CF_STICKY_SCRATCH(classes) : CF_STICKY_SCRATCH_STAY(classes);
 }
 
-/* One observation, already in its place, of a state: the filter's own, or that of a stream. */
-static PyObject *sticky_observe(Core *self, void *state, double beta, double dt) {
-    PyObject *const out = new_row(self);
+/* Observes a row, for a state: the filter's own, or that of a stream. Returns the row, which has the result then. */
+static PyObject *sticky_observe(Core *self, void *state, PyObject *row, double beta, double dt) {
+    void *const probs = PyArray_DATA((PyArrayObject *)row);
     cf_status status;
-    if (out == NULL) return NULL;
-    if (state == self->state) take_turn(self, PyArray_DATA((PyArrayObject *)out));
+    LOCK(self)
+    if (state == self->state) take_turn(self);
     if (self->single)
-        status = cf_sticky_update_f32(sticky_settings(self), state, self->observed, (float)beta, (float)dt,
-                                      sticky_cache(self), self->scratch);
-    else
-        status = cf_sticky_update_f64(sticky_settings(self), state, self->observed, beta, dt, sticky_cache(self),
+        status = cf_sticky_update_f32(sticky_settings(self), state, probs, (float)beta, (float)dt, sticky_cache(self),
                                       self->scratch);
-    if (status == CF_OK) {
-        memcpy(PyArray_DATA((PyArrayObject *)out), state, self->classes * size_of(self));
-        return out;
-    }
-    Py_DECREF(out);
-    return raise_status(self, status, -1, self->observed, beta, dt);
+    else
+        status = cf_sticky_update_f64(sticky_settings(self), state, probs, beta, dt, sticky_cache(self), self->scratch);
+    if (status == CF_OK) memcpy(probs, state, self->classes * size_of(self));
+    UNLOCK
+    if (status == CF_OK) return row;
+    raise_status(self, status, -1, probs, beta, dt);
+    Py_DECREF(row);
+    return NULL;
 }
 
 static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     Core *self = (Core *)object;
     double beta = 1, dt = 1;
-    return take_update(self, args, nargs, names, &beta, &dt) < 0 ? NULL : sticky_observe(self, self->state, beta, dt);
+    PyObject *const row = take_update(self, args, nargs, names, &beta, &dt);
+    return row == NULL ? NULL : sticky_observe(self, self->state, row, beta, dt);
 }
 
 static PyObject *sticky_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     Core *self = (Core *)object;
     double beta = 1, dt = 1;
-    void *state;
-    if (!ready(self)) return NULL;
-    state = take_stream(self, args, nargs, self->classes, &beta, &dt);
-    return state == NULL ? NULL : sticky_observe(self, state, beta, dt);
+    PyObject *row;
+    void *const state = take_stream(self, args, nargs, &row, &beta, &dt);
+    return state == NULL ? NULL : sticky_observe(self, state, row, beta, dt);
 }
 
-/* What a call that takes rows works with, in its own memory: while the GIL is free, others may use the filter. */
+/* What a call that takes rows works with, in its own memory: others may use the filter meanwhile. */
 typedef struct {
     Rows rows;
     PyArrayObject *out;
@@ -69,13 +68,12 @@ static size_t memory_size(Core *self) {
     return sticky_scratch_size(self->classes, rates) + self->classes + sticky_cache_size(self->classes, rates);
 }
 
-/* The cache starts as the filter's own: often the next dt is the last one again. */
+/* The parts of the memory; the cache is empty. */
 static void place(Core *self, void *memory, Work *work) {
     work->scratch = memory;
     work->state = element(self, memory, sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL));
     work->cache = element(self, work->state, self->classes);
-    memcpy(work->cache, sticky_cache(self),
-           sticky_cache_size(self->classes, ((Sticky *)self)->rates != NULL) * size_of(self));
+    set_number(self, work->cache, 0, -1.0);
 }
 
 static void end_work(Work *work) {
@@ -91,7 +89,11 @@ static int begin_work(Core *self, PyObject *probs, PyObject *beta, PyObject *dt,
     work->out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(work->rows.probs), type_of(self));
     memory = work->out == NULL ? NULL : PyMem_Malloc(memory_size(self) * size_of(self));
     if (memory != NULL) {
+        const size_t cache_size = sticky_cache_size(self->classes, ((Sticky *)self)->rates != NULL);
         place(self, memory, work);
+        LOCK(self) /* often the next dt is the last one again */
+        memcpy(work->cache, sticky_cache(self), cache_size * size_of(self));
+        UNLOCK
         return 0;
     }
     if (work->out != NULL) PyErr_NoMemory();
@@ -121,19 +123,14 @@ static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t 
     cf_status status;
     if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (begin_work(self, inputs[0], inputs[1], inputs[2], &work) < 0) return NULL;
-    if (begin_run(self) < 0) {
-        end_work(&work);
-        return NULL;
-    }
-    memcpy(work.state, self->state, self->classes * size_of(self));
+    begin_run(self, work.state);
     Py_BEGIN_ALLOW_THREADS
     status = CALL(self, cf_sticky_run,
                   (sticky_settings(self), work.state, rows->count, PyArray_DATA(rows->probs), PyArray_DATA(rows->beta),
                    rows->beta_stride, PyArray_DATA(rows->dt), rows->dt_stride, PyArray_DATA(work.out), work.cache,
                    work.scratch, &row));
     Py_END_ALLOW_THREADS
-    if (status == CF_OK) memcpy(self->state, work.state, self->classes * size_of(self));
-    end_run(self);
+    end_run(self, status == CF_OK ? work.state : NULL);
     return finish_work(self, &work, status, row);
 }
 
@@ -165,7 +162,7 @@ static cf_status sticky_batch(Core *self, const Batch *b, void *memory, size_t *
 static PyObject *sticky_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     Core *self = (Core *)object;
     if (!ready(self)) return NULL;
-    return update_streams(self, args, nargs, self->classes, memory_size(self), sticky_batch);
+    return update_streams(self, args, nargs, memory_size(self), sticky_batch);
 }
 
 /* _check_states(states): whether each row is a state. */
@@ -176,7 +173,7 @@ static PyObject *sticky_check_states(PyObject *object, PyObject *args) {
     size_t i, count;
     void *copy;
     if (!ready(self) || !PyArg_ParseTuple(args, "O!:_check_states", &PyArray_Type, &states)) return NULL;
-    if (wrong_states(self, states, self->classes) < 0) return NULL;
+    if (wrong_states(self, states) < 0) return NULL;
     copy = PyMem_Malloc(self->classes * size_of(self));
     if (copy == NULL) return PyErr_NoMemory();
     count = (size_t)PyArray_DIM(states, 0);
@@ -188,15 +185,6 @@ static PyObject *sticky_check_states(PyObject *object, PyObject *args) {
     return PyErr_Format(PyExc_ValueError, "the state of stream %zu: %s", i - 1, cf_strerror(status));
 }
 
-static PyObject *sticky_reset(PyObject *object, PyObject *nothing) {
-    Core *self = (Core *)object;
-    (void)nothing;
-    if (!ready(self)) return NULL;
-    take_turn(self, NULL);
-    memcpy(self->state, self->start, self->classes * size_of(self));
-    Py_RETURN_NONE;
-}
-
 static PyObject *sticky_restore(PyObject *object, PyObject *probs) {
     Core *self = (Core *)object;
     PyArrayObject *array;
@@ -204,8 +192,10 @@ static PyObject *sticky_restore(PyObject *object, PyObject *probs) {
     if (!ready(self)) return NULL;
     array = take_vector(self, probs, "probs");
     if (array == NULL) return NULL;
-    take_turn(self, NULL);
+    LOCK(self)
+    take_turn(self);
     status = CALL(self, cf_sticky_start, (sticky_settings(self), PyArray_DATA(array), self->state));
+    UNLOCK
     Py_DECREF(array);
     if (status != CF_OK) {
         raise_settings_error(status);
@@ -226,25 +216,30 @@ static PyObject *sticky_transitions(PyObject *object, PyObject *dt_object) {
     out = PyArray_SimpleNew(2, shape, type_of(self));
     if (out == NULL) return NULL;
     matrix = PyArray_DATA((PyArrayObject *)out);
+    LOCK(self)
     if (self->single)
         status = cf_sticky_transitions_f32(sticky_settings(self), (float)dt, matrix, sticky_cache(self), self->scratch);
     else
         status = cf_sticky_transitions_f64(sticky_settings(self), dt, matrix, sticky_cache(self), self->scratch);
+    UNLOCK
     if (status == CF_OK) return out;
     Py_DECREF(out);
     return raise_status(self, status, -1, NULL, 1, dt);
 }
 
-/* _set_modes(numbers, pairs): numbers is (2 + 2 K, K), the rows of CF_STICKY_MODES but for those of one time unit. */
+/* _set_modes(numbers, pairs): numbers is (2 + 2 K, K), the rows of CF_STICKY_MODES but for those of one time unit. It is
+   for a filter that no other thread has yet: the settings do not change afterwards. */
 static PyObject *sticky_set_modes(PyObject *object, PyObject *args) {
     Core *self = (Core *)object;
     Sticky *of = (Sticky *)object;
-    const size_t classes = self->classes, width = CF_STICKY_ROW(classes), rows = 2 + 2 * classes;
     PyArrayObject *numbers;
     Py_ssize_t pairs;
     double *modes;
-    size_t i;
+    size_t classes, width, rows, i;
     if (!ready(self) || !PyArg_ParseTuple(args, "O!n:_set_modes", &PyArray_Type, &numbers, &pairs)) return NULL;
+    classes = self->classes;
+    width = CF_STICKY_ROW(classes);
+    rows = 2 + 2 * classes;
     if (of->modes == NULL || PyArray_TYPE(numbers) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(numbers) ||
         PyArray_SIZE(numbers) != (npy_intp)(rows * classes) || pairs < 0 || 2 * (size_t)pairs > classes) {
         PyErr_SetString(PyExc_ValueError, "modes are for rates in double precision, shape (2 + 2 K, K)");
@@ -269,7 +264,10 @@ static PyObject *sticky_set_modes(PyObject *object, PyObject *args) {
 
 static PyObject *sticky_row(Core *self, const void *numbers) {
     PyObject *out = new_row(self);
-    if (out != NULL) memcpy(PyArray_DATA((PyArrayObject *)out), numbers, self->classes * size_of(self));
+    if (out == NULL) return NULL;
+    LOCK(self)
+    memcpy(PyArray_DATA((PyArrayObject *)out), numbers, self->classes * size_of(self));
+    UNLOCK
     return out;
 }
 
@@ -332,7 +330,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->single = single;
     prior = as_array(self, prior_object, "prior", 1, 1);
     if (prior == NULL) return -1;
-    classes = self->classes = (size_t)PyArray_DIM(prior, 0);
+    classes = self->classes = self->state_size = (size_t)PyArray_DIM(prior, 0);
     if (rates_object != Py_None) {
         rates = as_array(self, rates_object, "rates", 2, 2);
         if (rates != NULL &&
@@ -351,7 +349,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     scratch = sticky_scratch_size(classes, rates != NULL);
     modes = rates != NULL && !single ? CF_STICKY_MODES(classes) : 0;
     self->memory = PyMem_Malloc(
-        (3 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) * size_of(self));
+        (2 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(prior);
         Py_XDECREF(rates);
@@ -360,8 +358,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     }
     self->state = self->memory;
     self->start = element(self, self->state, classes);
-    self->observed = element(self, self->start, classes);
-    fresh.table = element(self, self->observed, classes);
+    fresh.table = element(self, self->start, classes);
     fresh.cache = element(self, fresh.table, table);
     self->scratch = element(self, fresh.cache, cache);
     set_number(self, fresh.cache, 0, -1.0);
@@ -392,13 +389,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         return -1;
     }
     memcpy(self->state, self->start, classes * size_of(self));
-    take_over((Core *)object, self);
-    ((Sticky *)object)->settings = fresh.settings;
-    ((Sticky *)object)->table = fresh.table;
-    ((Sticky *)object)->rates = fresh.rates;
-    ((Sticky *)object)->cache = fresh.cache;
-    ((Sticky *)object)->modes = fresh.modes;
-    return 0;
+    return take_over((Core *)object, self, sizeof fresh);
 }
 
 static PyMethodDef sticky_methods[] = {
@@ -406,7 +397,7 @@ static PyMethodDef sticky_methods[] = {
     {"run", (PyCFunction)(void (*)(void))sticky_run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"_backward", sticky_backward, METH_VARARGS,
      "_backward($self, likelihood, dt, /)\n--\n\nWhat the later rows say of the class at each row, shape (T, K)."},
-    {"reset", sticky_reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
+    {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_transitions", sticky_transitions, METH_O,
      "_transitions($self, dt, /)\n--\n\nProbability of each class (column) dt after each class (row)."},
     {"_update_many", (PyCFunction)(void (*)(void))sticky_many, METH_FASTCALL,

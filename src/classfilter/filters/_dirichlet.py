@@ -186,7 +186,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     @property
     def state(self) -> DirichletState:
         """All that the filter remembers; assign it to restore."""
-        return DirichletState(self.eta, self.alpha)
+        return DirichletState(*self._state)
 
     @state.setter
     def state(self, state: tuple[float, ArrayLike]) -> None:
