@@ -90,8 +90,9 @@ def test_the_table_and_the_explanation() -> None:
         line = f"later is {np.exp(score):.2f} times as likely in its class as on average."
         assert line in str(tuned)
         for rival, gain, error in tuned.rivals:
-            clear = "a clear" if abs(gain) > 2 * error else "no clear"
-            text = f"Against {rival}: {np.exp(score - gain):.2f} times; {clear} difference."
+            clear = "clearly less" if gain > 0 else "clearly more"
+            verdict = clear if abs(gain) > 2 * error else "no clear difference"
+            text = f"With {rival}: {np.exp(score - gain):.2f} times; {verdict}."
             assert text in str(tuned)
         assert {"Raw", "Hold", "Ema"} <= {rival.name for rival in tuned.rivals}
     assert isinstance(tuned_short("dirichlet").filter(), cf.DirichletFilter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -121,6 +122,10 @@ def as_frame(df: Any) -> Any:
     try:
         return nw.from_native(df, eager_only=True)
     except TypeError:
+        if isinstance(df, (str, PathLike)):
+            raise TypeError(
+                f"the table is {str(df)!r}; read the file first: classfilter.read_table(...)"
+            ) from None
         raise TypeError(
             f"the table is a {type(df).__module__}.{type(df).__qualname__}; give a dataframe of "
             "pandas, Polars or PyArrow (a lazy one needs collect() first)"
