@@ -52,6 +52,19 @@ def test_every_public_name_has_its_place_in_the_reference(name: str) -> None:
         assert f"][{name}]" in PAGES["index.md"]
 
 
+@pytest.mark.parametrize("command", ["filter", "stream", "tune", "verify"])
+def test_the_page_of_the_command_line_has_what_help_prints(command: str) -> None:
+    ask = [sys.executable, "-m", "classfilter", command, "--help"]
+    printed = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+    section = PAGES["commands.md"].partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+    start, _, example = printed.partition("Example: ")
+    options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", start.partition("Options:")[2], re.MULTILINE)
+    assert len(options) > 1
+    rows = re.findall(r"^\| `(?:-\w, )?(--[\w-]+).*` \| \S.* \|$", section, re.MULTILINE)
+    assert rows == [name for name in options if name != "--help"]
+    assert f"```sh\n{' '.join(example.split())}\n```" in section
+
+
 def test_every_page_has_its_place_in_the_navigation() -> None:
     nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     files = re.findall(r" (\S+\.md)$", nav, re.MULTILINE)
