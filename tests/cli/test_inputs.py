@@ -109,7 +109,7 @@ def test_a_file_is_filtered_in_place_and_again(suffix: str, run: Run) -> None:
         ({"p_a": [1.0, 2.0, 1.0], "p_b": [-1.0] * 3}, ["filter"], "logits, give --scores logits"),
         ({"p_a": [40.0] * 3, "p_b": [60.0] * 3}, ["filter"], "percentages: give --scores percent"),
         ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "not all are, give --classes NAMES"),
-        ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "or say with --scores what the numbers"),
+        ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "need --scores logits, percentages --s"),
         (PAIR | {"f_a": [0.4] * 3}, ["plot"], "['f_a', 'f_b'], but not ['f_b']; filter it again"),
         (PAIR, ["tune", "--reference", "best"], "--reference is 'best'; the sources with pred"),
         (PAIR, ["policy"], "--strong is 'strong'; the sources with predictions are default"),
@@ -135,6 +135,22 @@ def test_classes_that_the_table_does_not_have(command: str, out: str, run: Run) 
     cf.write_table(pl.DataFrame({"time": [0.0, 5.0, 10.0]} | PAIR), "day.csv")
     message = rejected(run, command, "day.csv", "-o", out, "--classes", "a,c")
     assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give those of" in message
+
+
+def test_classes_that_a_line_does_not_have() -> None:
+    command = [sys.executable, "-m", "classfilter", "stream", "--classes", "a,c"]
+    line = '{"time": 0, "p_a": 0.4, "p_b": 0.6}\n'
+    done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give" in done.stderr
+
+
+def test_a_row_with_a_gap_has_no_hint_about_classes(run: Run) -> None:
+    cf.write_table(
+        pl.DataFrame({"time": [0.0, 5.0], "p_a": [0.4, None], "p_b": [0.6] * 2}), "x.csv"
+    )
+    message = rejected(run, "filter", "x.csv", "-o", "out.csv")
+    assert message.endswith("a missing observation is a row of NaN only\n")
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,8 @@ def test_the_table_and_the_explanation() -> None:
     for kind, name in (("dirichlet", "A Dirichlet filter, half-life"), ("sticky", "A sticky")):
         tuned = tuned_short(kind)
         assert str(tuned).startswith(name)
+        assert repr(tuned).startswith("Tuned(beta={'strong': ")
+        assert len(repr(tuned)) < 600
         for source, weight in tuned.beta.items():
             assert f"{source} {weight:.2g}" in str(tuned)
         through = [n for n in tuned.beta if f"{n} {tuned.beta[n]:.2g} through its" in str(tuned)]

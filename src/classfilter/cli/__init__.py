@@ -104,9 +104,9 @@ def filter_command(
         disable=quiet or not console.is_terminal,
     )
 
-    start = time.perf_counter()
     try:
         file = TableFile(table, settings.for_table(form))
+        start = time.perf_counter()  # after the import of Polars
         check_classes(form, file.classes)
         f = settings.make_filter(file.classes)
         with bar, Signals() as signals:

@@ -103,7 +103,8 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
             "--half-life",
             callback=duration,
             metavar="DURATION",
-            help="The half-life, instead of --gamma: 60s, 5m. Times are then in seconds.",
+            help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in "
+            "seconds; a number alone is in the unit of the times.",
         ),
         click.option(
             "--beta",
@@ -223,10 +224,10 @@ def printable(text: str) -> str:
 
 
 def check_classes(form: TableFormat, classes: tuple[str, ...]) -> None:
-    """Raise if a table has other classes than --classes names."""
+    """Raise if a table or a line has other classes than --classes names."""
     if form.classes and not matches(form.classes, classes):
         raise ValueError(
-            f"the table has the classes {list(classes)}, but --classes is {list(form.classes)}; "
+            f"the data has the classes {list(classes)}, but --classes is {list(form.classes)}; "
             "give those of the columns p_<class>"
         )
 
@@ -262,10 +263,8 @@ _OPTIONS = (
     (r'such as \{"time": "ts"\}', "such as time=ts"),
     (r'scores="(\w+)"', r"--scores \1"),
     (r"logits need classfilter\.softmax; if these are", "if these are"),
-    (
-        r" \(logits need classfilter\.softmax, percentages a division by 100\)",
-        ", or say with --scores what the numbers are",
-    ),
+    (r"need classfilter\.softmax, percentages a", "need --scores logits, percentages a"),
+    (r"percentages a division by 100", "percentages --scores percent"),
     (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
     (r"classes=\[\.\.\.\]", "--classes NAMES"),
 )

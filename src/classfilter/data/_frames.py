@@ -160,6 +160,8 @@ def _from_scores(
 def _hint(row: Floats, format: TableFormat, layout: Layout) -> str:  # noqa: A002
     """Return what may be behind an invalid row."""
     total = row.sum()
+    if np.isnan(total):
+        return ""
     if format.scores == "probabilities" and row.min() < 0:
         return '; if these are logits, give scores="logits"'
     if format.scores == "probabilities" and abs(total - 100) <= 5:
