@@ -18,6 +18,7 @@ import pytest
 from website.docstrings import in_markdown
 from website.gallery import draw
 from website.reference import pages
+from website.sessions import with_copies
 
 import classfilter as cf
 
@@ -51,6 +52,19 @@ def test_every_public_name_has_its_place_in_the_reference(name: str) -> None:
         assert f"][{name}]" in PAGES["index.md"]
 
 
+@pytest.mark.parametrize("command", ["filter", "stream", "tune", "verify"])
+def test_the_page_of_the_command_line_has_what_help_prints(command: str) -> None:
+    ask = [sys.executable, "-m", "classfilter", command, "--help"]
+    printed = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+    section = PAGES["commands.md"].partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+    start, _, example = printed.partition("Example: ")
+    options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", start.partition("Options:")[2], re.MULTILINE)
+    assert len(options) > 1
+    rows = re.findall(r"^\| `(?:-\w, )?(--[\w-]+).*` \| \S.* \|$", section, re.MULTILINE)
+    assert rows == [name for name in options if name != "--help"]
+    assert f"```sh\n{' '.join(example.split())}\n```" in section
+
+
 def test_every_page_has_its_place_in_the_navigation() -> None:
     nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     files = re.findall(r" (\S+\.md)$", nav, re.MULTILINE)
@@ -79,6 +93,23 @@ def test_a_block_of_the_gallery_gets_its_picture(tmp_path: Path) -> None:
     assert (tmp_path / "a-title.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_button_of_a_session_copies_its_commands() -> None:
+    block = '<div class="highlight"><pre><span></span><code>{}</code></pre></div>'
+    python = '<span class="gp">&gt;&gt;&gt; </span>if 1 &lt; 2:\n... <b>  print("a")</b>\na\n'
+    shell = "$ cat &lt;&lt; END\n&gt; a\n&gt; END\na\n$ ls\n"
+    plain = block.format("ls\n&gt;&gt;&gt; 1\n")
+    page = with_copies(block.format(python) + block.format(shell) + plain)
+    copies = re.findall(r'<div class="highlight" data-copy="(.*?)"><pre>', page)
+    assert [unescape(text) for text in copies] == [
+        'if 1 < 2:\n  print("a")',
+        "cat << END\na\nEND\nls",
+    ]
+    assert page.endswith(plain)
+    assert (
+        re.sub(' data-copy=".*?"', "", page) == block.format(python) + block.format(shell) + plain
+    )
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
     if find_spec("mkdocs") is None:
@@ -102,6 +133,7 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path)
         assert [url for url in loaded if "//" in url] == [], name
         assert ":math:" not in text, name
         assert "arithmatex" not in text, name
+        assert text.count('<span class="gp">$ </span>') == 0 or 'data-copy="' in text, name
 
 
 def broken_links(site: Path, html: dict[str, str], name: str) -> list[str]:

@@ -23,6 +23,7 @@ FILES = [
     "examples/*.py",
     "experiments/results/*",
 ]
+RARELY_FOUND = "---\nsearch:\n  boost: 0.1\n---\n\n"
 EXAMPLE = """
 <iframe class="example" src="example.html" title="The example page"></iframe>
 
@@ -38,7 +39,10 @@ def lay_out(target: Path) -> None:
             copy = target / file.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             if file.suffix == ".md":
-                copy.write_text(as_sessions(file.read_text("utf-8")), "utf-8")
+                text = as_sessions(file.read_text("utf-8"))
+                if file.parent.name == "results":  # long tables: other pages explain
+                    text = RARELY_FOUND + text
+                copy.write_text(text, "utf-8")
             else:
                 shutil.copyfile(file, copy)
     for asset in ("style.css", "iframe-worker.js"):

@@ -1,4 +1,4 @@
-"""What MkDocs does to the pages: formulas as MathML, and links to the names in docstrings."""
+"""What MkDocs does to the pages: formulas as MathML, links to names, commands to copy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from latex2mathml.converter import convert
 
 import classfilter as cf
+from website.sessions import with_copies
 
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
@@ -21,7 +22,7 @@ def on_page_content(content: str, /, page: Any, **_: Any) -> str:
     content = INLINE.sub(lambda formula: _mathml(formula[1], "inline"), content)
     if page.file.src_path.startswith("reference/"):
         content = NAME.sub(_linked, content)
-    return content
+    return with_copies(content)
 
 
 def _mathml(latex: str, display: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import classfilter as cf
+from website import commands
 
 TOPICS = {
     "Filters": (
@@ -60,12 +61,14 @@ def pages() -> Iterator[tuple[str, str]]:
         heading = f"{path} {{ #{path} }}"
         bodies.append((f"{module}.md", _page(heading, [path + DOCSTRING_ONLY, *identifiers])))
     yield "index.md", _index(sections)
+    yield "commands.md", commands.page()
     yield from bodies
 
 
 def _index(sections: list[str]) -> str:
     start = f"# Reference\n\nEvery public name of `classfilter` {cf.__version__}. "
-    start += "`import classfilter as cf` gives those of the first six tables.\n\n"
+    start += "`import classfilter as cf` gives those of the first six tables. "
+    start += "The command line has [a page of its own](commands.md).\n\n"
     return start + "\n".join(sections)
 
 

@@ -92,6 +92,8 @@ def source_names(source: ArrayLike, rows: int) -> Names:
     """Return the source of each row as text."""
     if isinstance(source, str):
         return np.full(rows, source)
+    if source is None:
+        raise ValueError("source is None; give a name for all rows, or one per row")
     column = np.asarray(source, dtype=np.object_)
     require_1d("source", column)
     codes, names = factorize_sources(factorize(column.tolist()))

@@ -21,6 +21,7 @@ DAY = {
     "sit %": [10.0, 60.0, 40.0],
     "p_value": ["?"] * 3,
 }
+PAIR = {"p_a": [0.4] * 3, "p_b": [0.6] * 3}
 LABELS = {"time": [0.0, 5.0, 10.0], "prediction": ["walk", "sit", ""]}
 
 
@@ -108,6 +109,12 @@ def test_a_file_is_filtered_in_place_and_again(suffix: str, run: Run) -> None:
         ({"p_a": [1.0, 2.0, 1.0], "p_b": [-1.0] * 3}, ["filter"], "logits, give --scores logits"),
         ({"p_a": [40.0] * 3, "p_b": [60.0] * 3}, ["filter"], "percentages: give --scores percent"),
         ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "not all are, give --classes NAMES"),
+        ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "need --scores logits, percentages --s"),
+        (PAIR | {"f_a": [0.4] * 3}, ["plot"], "['f_a', 'f_b'], but not ['f_b']; filter it again"),
+        (PAIR, ["tune", "--reference", "best"], "--reference is 'best'; the sources with pred"),
+        (PAIR, ["policy"], "--strong is 'strong'; the sources with predictions are default"),
+        (PAIR, ["filter", "--beta", "2"], "--beta is 2.0; it must be a number in [0, 1]"),
+        (PAIR, ["filter", "--beta", "default=2"], "--beta default is 2.0; it must be a number"),
         ({}, ["filter", "--columns", "time=ts"], "columns has 'ts' for time, which the table does"),
         ({}, ["plot", "--from", "noon"], "--from is 'noon'; give a number, a datetime"),
         ({}, ["plot", "--to", "noon"], "--to is 'noon'; give a number, a datetime"),
@@ -123,10 +130,38 @@ def test_errors_are_in_words_of_the_command_line(
     assert message in rejected(run, command, "day.csv", "-o", out, *options)
 
 
+@pytest.mark.parametrize(("command", "out"), [("filter", "out.csv"), ("tune", "out.toml")])
+def test_classes_that_the_table_does_not_have(command: str, out: str, run: Run) -> None:
+    cf.write_table(pl.DataFrame({"time": [0.0, 5.0, 10.0]} | PAIR), "day.csv")
+    message = rejected(run, command, "day.csv", "-o", out, "--classes", "a,c")
+    assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give those of" in message
+
+
+def test_classes_that_a_line_does_not_have() -> None:
+    command = [sys.executable, "-m", "classfilter", "stream", "--classes", "a,c"]
+    line = '{"time": 0, "p_a": 0.4, "p_b": 0.6}\n'
+    done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give" in done.stderr
+
+
+def test_a_row_with_a_gap_has_no_hint_about_classes(run: Run) -> None:
+    cf.write_table(
+        pl.DataFrame({"time": [0.0, 5.0], "p_a": [0.4, None], "p_b": [0.6] * 2}), "x.csv"
+    )
+    message = rejected(run, "filter", "x.csv", "-o", "out.csv")
+    assert message.endswith("a missing observation is a row of NaN only\n")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--columns", "ts"], "'ts' is not NAME=COLUMN, such as time=ts"),
+        (["--columns", "p_a=x", "--columns", "p_a=y"], "'p_a=y' is the second column for p_a"),
+        (["--beta", "weak=1", "--beta", "weak=0"], "'weak=0' is the second weight of weak"),
+        (["--beta", "0.5", "--beta", "1"], "'1' is the second weight of all"),
+        (["--beta", "weak=0.1,strong=1"], "has several weights; repeat --beta, one for each"),
+        (["--gamma", "0.9", "--half-life", "5m"], "--gamma and --half-life are both given"),
         (["--scores", "odds"], "'odds' is not one of 'probabilities', 'logits', 'percent'"),
         (["--classes", "walk"], "'walk' is not a list of names, such as walk,sit"),
         (["--classes", "a,b", "--config", "walk.toml"], "--classes and --config name different"),

@@ -113,6 +113,21 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
         ),
         (lambda: recordings([1, 2]), TypeError, r"the table is a builtins\.list"),
         (
+            lambda: recordings("day.csv"),
+            TypeError,
+            r"the table is 'day\.csv'; read the file first: classfilter\.read_table",
+        ),
+        (
+            lambda: filter_table(pl.DataFrame(columns()), "walk.toml"),  # type: ignore[arg-type]
+            TypeError,
+            r"filter is 'walk\.toml'; read the file first: classfilter\.load",
+        ),
+        (
+            lambda: Recording([0], None, [[0.5, 0.5]], 2),  # type: ignore[arg-type]
+            ValueError,
+            "source is None; give a name for all rows, or one per row",
+        ),
+        (
             lambda: recordings(pd.DataFrame([[0] * 3], columns=["time", "p_a", "p_a"])),
             ValueError,
             "unique column names",

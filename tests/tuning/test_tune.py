@@ -77,6 +77,8 @@ def test_the_table_and_the_explanation() -> None:
     for kind, name in (("dirichlet", "A Dirichlet filter, half-life"), ("sticky", "A sticky")):
         tuned = tuned_short(kind)
         assert str(tuned).startswith(name)
+        assert repr(tuned).startswith("Tuned(beta={'strong': ")
+        assert len(repr(tuned)) < 600
         for source, weight in tuned.beta.items():
             assert f"{source} {weight:.2g}" in str(tuned)
         through = [n for n in tuned.beta if f"{n} {tuned.beta[n]:.2g} through its" in str(tuned)]
@@ -90,8 +92,9 @@ def test_the_table_and_the_explanation() -> None:
         line = f"later is {np.exp(score):.2f} times as likely in its class as on average."
         assert line in str(tuned)
         for rival, gain, error in tuned.rivals:
-            clear = "a clear" if abs(gain) > 2 * error else "no clear"
-            text = f"Against {rival}: {np.exp(score - gain):.2f} times; {clear} difference."
+            clear = "clearly less" if gain > 0 else "clearly more"
+            verdict = clear if abs(gain) > 2 * error else "no clear difference"
+            text = f"With {rival}: {np.exp(score - gain):.2f} times; {verdict}."
             assert text in str(tuned)
         assert {"Raw", "Hold", "Ema"} <= {rival.name for rival in tuned.rivals}
     assert isinstance(tuned_short("dirichlet").filter(), cf.DirichletFilter)

@@ -22,7 +22,17 @@ from ..data._files import file_suffix
 from ..data._format import TableFormat
 from ..data._table_file import TableFile
 from ._embedded import export, verify
-from ._options import FILE, TABLE, Settings, about, end, filter_options, table_options
+from ._options import (
+    FILE,
+    TABLE,
+    Settings,
+    about,
+    check_classes,
+    check_folder,
+    end,
+    filter_options,
+    table_options,
+)
 from ._plot import plot
 from ._stream import stream
 from ._tuning import compare, policy, report, tune
@@ -81,6 +91,7 @@ def filter_command(
     too.
     """
     file_suffix(out)
+    check_folder(out)
     console = Console(stderr=True, quiet=quiet)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -93,9 +104,10 @@ def filter_command(
         disable=quiet or not console.is_terminal,
     )
 
-    start = time.perf_counter()
     try:
         file = TableFile(table, settings.for_table(form))
+        start = time.perf_counter()  # after the import of Polars
+        check_classes(form, file.classes)
         f = settings.make_filter(file.classes)
         with bar, Signals() as signals:
             total = file.rows if file.suffix == ".parquet" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def verify(table: Path, config: Path) -> None:
     try:
         verdict = run(read_table(table), settings)
     except ValueError as error:
-        raise ValueError(about(table, error)) from error
+        # It has no --columns: the log is written for it.
+        text = re.sub(r": name (it|them), columns=.*", r": rename \1 in the log", str(error))
+        raise ValueError(about(table, ValueError(text))) from error
     click.echo(printable(f"{table}: {verdict}"))
     sys.exit(0 if verdict.row is None else 1)

@@ -17,7 +17,7 @@ from .._scores import KINDS
 from .._typing import Weights
 from .._validation import class_order, text_names
 from ..config import read
-from ..data._format import TableFormat
+from ..data._format import TableFormat, matches
 from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
 
@@ -64,6 +64,12 @@ def _weights(
     weights: dict[str, float] = {}
     for text in texts:
         source, _, weight = text.rpartition("=")
+        if re.search(r"=[0-9.]+,", source):
+            raise click.BadParameter(f"{text!r} has several weights; repeat --beta, one for each")
+        if source in weights:
+            raise click.BadParameter(
+                f"{text!r} is the second weight of {source or 'all'}; give one"
+            )
         try:
             weights[source] = float(weight)
         except ValueError:
@@ -97,7 +103,8 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
             "--half-life",
             callback=duration,
             metavar="DURATION",
-            help="The half-life, instead of --gamma: 60s, 5m. Times are then in seconds.",
+            help="The half-life, instead of --gamma: 60s or 5m, where times are dates or in "
+            "seconds; a number alone is in the unit of the times.",
         ),
         click.option(
             "--beta",
@@ -114,6 +121,8 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
+    if "gamma" in options and "half_life" in options:
+        raise click.UsageError("--gamma and --half-life are both given; give one of them")
     if config is None:
         weights = 1.0 if beta is None else beta
         default = beta is None and not options
@@ -154,6 +163,8 @@ def _columns(
         name, equals, column = text.partition("=")
         if not (name and equals and column):
             raise click.BadParameter(f"{text!r} is not NAME=COLUMN, such as time=ts")
+        if name in columns:
+            raise click.BadParameter(f"{text!r} is the second column for {name}; give one")
         columns[name] = column
     return columns
 
@@ -212,6 +223,21 @@ def printable(text: str) -> str:
     return text
 
 
+def check_classes(form: TableFormat, classes: tuple[str, ...]) -> None:
+    """Raise if a table or a line has other classes than --classes names."""
+    if form.classes and not matches(form.classes, classes):
+        raise ValueError(
+            f"the data has the classes {list(classes)}, but --classes is {list(form.classes)}; "
+            "give those of the columns p_<class>"
+        )
+
+
+def check_folder(out: Path) -> None:
+    """Raise, before the work, if there is no folder to write to."""
+    if not out.resolve().parent.is_dir():
+        raise ValueError(f"{out} cannot be written; make its folder first")
+
+
 def end(message: str, code: int = 1) -> NoReturn:
     """Print the reason in one line, and exit."""
     sys.stderr.write(f"classfilter: {printable(' '.join(message.split()))}\n")
@@ -229,11 +255,16 @@ def about(path: Path | None, error: Exception) -> str:
 
 _OPTIONS = (
     (r"sort=True", "--sort"),
-    (r"^(gamma|floor|zone) is", r"--\1 is"),
+    (r"^(beta|gamma|floor|reference|strong|zone) is", r"--\1 is"),
+    (r"^beta\['(.*)'\] is", r"--beta \1 is"),
+    (r"but classes is \((.*)\); give", r"but --classes is [\1]; give"),
     (r"^half_life is", "--half-life is"),
     (r"^columns (names|has)", r"--columns \1"),
     (r'such as \{"time": "ts"\}', "such as time=ts"),
     (r'scores="(\w+)"', r"--scores \1"),
+    (r"logits need classfilter\.softmax; if these are", "if these are"),
+    (r"need classfilter\.softmax, percentages a", "need --scores logits, percentages a"),
+    (r"percentages a division by 100", "percentages --scores percent"),
     (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
     (r"classes=\[\.\.\.\]", "--classes NAMES"),
 )

@@ -15,7 +15,7 @@ from ..data._files import file_suffix
 from ..data._format import TableFormat
 from ..data._recording import Recording
 from ..data._timestamps import REMEDY, parse_timestamp
-from ._options import FILE, PICTURES, Settings, about, filter_options, table_options
+from ._options import FILE, PICTURES, Settings, about, check_folder, filter_options, table_options
 from ._tuning import read_streams
 
 
@@ -49,11 +49,12 @@ def plot(
     from ..plot import overview
 
     suffix = file_suffix(out, PICTURES)
+    check_folder(out)
     try:
         df, streams = read_streams(table, settings.for_table(form))
         key, rec = _one_stream(streams, name)
         column = form.columns.get("stream", "stream")
-        P = _filtered(df, column, key, rec) if f"f_{rec.classes[0]}" in df.columns else None
+        P = _filtered(df, column, key, rec)
         if P is None:
             P = rec.run(settings.make_filter(rec.classes), settings.beta, settings.channel)
         rows = _between(rec, start, stop)
@@ -80,10 +81,18 @@ def _one_stream(streams: dict[Any, Recording], name: str | None) -> tuple[Any, R
 
 
 def _filtered(df: Any, column: str, key: Any, rec: Recording) -> Any:
-    """Return the columns f_<class> of one stream, as `filter` wrote them."""
+    """Return the columns f_<class> of one stream, as `filter` wrote them; None without any."""
+    names = [f"f_{name}" for name in rec.classes]
+    missing = [name for name in names if name not in df.columns]
+    if len(missing) == len(names):
+        return None
+    if missing:
+        raise ValueError(
+            f"the table has some of the columns {names}, but not {missing}; filter it again"
+        )
     if key is not None:
         df = df.filter(df[column] == key)
-    return df.select([f"f_{name}" for name in rec.classes]).to_numpy()
+    return df.select(names).to_numpy()
 
 
 def _between(rec: Recording, start: str | None, stop: str | None) -> slice:

@@ -9,7 +9,17 @@ from pathlib import Path
 import click
 
 from ..data._format import TableFormat
-from ._options import FILE, Settings, about, duration, end, filter_options, table_options
+from ..filters._base import Filter
+from ._options import (
+    FILE,
+    Settings,
+    about,
+    check_classes,
+    duration,
+    end,
+    filter_options,
+    table_options,
+)
 
 REJECTED = 3
 
@@ -64,10 +74,15 @@ def stream(
     from ..streaming._ndjson import serve
     from ..streaming._pipes import ReaderBlocked
 
-    form = settings.for_table(form)
+    named, form = form, settings.for_table(form)
+
+    def make_filter(classes: tuple[str, ...]) -> Filter:
+        check_classes(named, classes)
+        return settings.make_filter(classes)
+
     try:
         served = serve(
-            settings.make_filter,
+            make_filter,
             settings.beta,
             settings.channel,
             state=state,

@@ -17,7 +17,7 @@ from .._atomic import atomic_write
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording, recordings
-from ._options import FILE, PICTURES, TABLE, about, printable, table_options
+from ._options import FILE, PICTURES, TABLE, about, check_folder, printable, table_options
 
 REFERENCE = click.option(
     "--reference", help="The best source; by default the one observed least often."
@@ -216,8 +216,7 @@ def _write(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) 
 def _check_out(table: Path, out: Path, suffixes: tuple[str, ...]) -> None:
     """Raise, before the work, if the result could not be written, or would replace the data."""
     file_suffix(out, suffixes)
-    if not out.resolve().parent.is_dir():
-        raise ValueError(f"{out} cannot be written; make its folder first")
+    check_folder(out)
     if out.exists() and table.exists() and out.samefile(table):
         raise ValueError(f"{out} is the input too; write to another file")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -121,6 +122,10 @@ def as_frame(df: Any) -> Any:
     try:
         return nw.from_native(df, eager_only=True)
     except TypeError:
+        if isinstance(df, (str, PathLike)):
+            raise TypeError(
+                f"the table is {str(df)!r}; read the file first: classfilter.read_table(...)"
+            ) from None
         raise TypeError(
             f"the table is a {type(df).__module__}.{type(df).__qualname__}; give a dataframe of "
             "pandas, Polars or PyArrow (a lazy one needs collect() first)"
@@ -155,6 +160,8 @@ def _from_scores(
 def _hint(row: Floats, format: TableFormat, layout: Layout) -> str:  # noqa: A002
     """Return what may be behind an invalid row."""
     total = row.sum()
+    if np.isnan(total):
+        return ""
     if format.scores == "probabilities" and row.min() < 0:
         return '; if these are logits, give scores="logits"'
     if format.scores == "probabilities" and abs(total - 100) <= 5:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ class Comparison:
         Changes per hour of the labels; NaN without labels.
     """
 
-    rows: list[Row]
+    rows: list[Row] = field(repr=False)
     streams: int
     steps: int
     reference: str

@@ -188,7 +188,7 @@ def policy_curve(
     [True, True]
     """
     several = [rec for rec in as_list(recordings) if len(rec)]
-    find_reference(several, strong)
+    find_reference(several, strong, "strong")
     for gap in gaps:
         if isinstance(gap, bool) or not isinstance(gap, (int, np.integer)) or gap < 2:
             raise ValueError(f"gaps has {gap!r}; it counts steps and must be 2 or more")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Protocol, TypeGuard, cast
 
 import numpy as np
@@ -54,6 +55,8 @@ def unpack(
         chain = filter.smoother if smoothing else filter
         beta = (chain.beta or 1.0) if beta is None else beta
         return chain.filter(), beta, chain.channel if channel is None else channel
+    if isinstance(filter, (str, PathLike)):
+        raise TypeError(f"filter is {str(filter)!r}; read the file first: classfilter.load(...)")
     return cast(Filter, filter), 1.0 if beta is None else beta, channel or {}
 
 

@@ -67,7 +67,7 @@ class Assumptions(NamedTuple):
 
 def describe(candidate: Candidate, reference: str) -> str:
     """Return the settings as a sentence or two."""
-    half_life = f", half-life {candidate.half_life:.3g}" if candidate.half_life else ""
+    half_life = f", half-life {_digits(candidate.half_life)}" if candidate.half_life else ""
     name = _NAMES[candidate.family].format(reference=reference)
     if candidate.family in ("raw", "mean", "vote", "ema", "hold"):
         return f"{name}{half_life}."
@@ -124,8 +124,9 @@ def explain(
         )
     for name, gain, its_error in rivals:
         other = f"{mean - gain:.1%}" if labels else f"{_times(mean - gain)} times"
-        clear = "a clear" if abs(gain) > 2 * its_error else "no clear"
-        lines.append(f"Against {name}: {other}; {clear} difference.")
+        clearly = "clearly less" if gain > 0 else "clearly more"
+        verdict = clearly if abs(gain) > 2 * its_error else "no clear difference"
+        lines.append(f"With {name}: {other}; {verdict}.")
     lines += _advice(rows, assumptions, assumed, labels)
     streams = f"{rows.streams} stream" + "s" * (rows.streams > 1)
     count = int(rows.of_reference.sum())
@@ -156,6 +157,11 @@ def _advice(rows: Rows, assumptions: Assumptions, assumed: bool, labels: bool) -
     if rows.streams < FEW_STREAMS and not labels:
         lines.append("More streams would make the choice more certain.")
     return lines
+
+
+def _digits(value: float) -> str:
+    """Return three digits, and no exponent where the number is large."""
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def _times(score: float) -> str:

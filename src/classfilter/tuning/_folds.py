@@ -24,7 +24,9 @@ def as_list(
     return list(recordings.values() if isinstance(recordings, Mapping) else recordings)
 
 
-def find_reference(recordings: Sequence[Recording], reference: str | None) -> str:
+def find_reference(
+    recordings: Sequence[Recording], reference: str | None, argument: str = "reference"
+) -> str:
     """Return the reference: the one that is named, or the source that is observed least often."""
     for rec in recordings:
         if not isinstance(rec, Recording):
@@ -54,7 +56,7 @@ def find_reference(recordings: Sequence[Recording], reference: str | None) -> st
         return str(rarest[0])
     if reference not in counts:
         known = ", ".join(sorted(counts))
-        raise ValueError(f"reference is {reference!r}; the sources with predictions are {known}")
+        raise ValueError(f"{argument} is {reference!r}; the sources with predictions are {known}")
     return reference
 
 

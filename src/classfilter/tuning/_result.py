@@ -55,11 +55,11 @@ class Tuned:
     reference: str
     candidate: Candidate | None
     criterion: str
-    table: list[Trial]
-    explanation: str
+    table: list[Trial] = field(repr=False)
+    explanation: str = field(repr=False)
     _fresh: Filter = field(repr=False)
-    rivals: list[Rival] = field(default_factory=list)
-    assumptions: Assumptions | None = None
+    rivals: list[Rival] = field(default_factory=list, repr=False)
+    assumptions: Assumptions | None = field(default=None, repr=False)
     policy: Policy | None = None
     _smoother: Tuned | None = field(default=None, repr=False)
 
