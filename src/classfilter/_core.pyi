@@ -34,6 +34,18 @@ class Dirichlet:
         stop: int,
         /,
     ) -> None: ...
+    def _update_chain(
+        self,
+        states: NDArray[Any],
+        which: NDArray[np.intp],
+        probs: NDArray[Any],
+        beta: NDArray[Any],
+        dt: NDArray[Any],
+        out: NDArray[Any],
+        start: int,
+        stop: int,
+        /,
+    ) -> None: ...
     def _update_stream(
         self, states: NDArray[Any], stream: int, probs: ArrayLike, beta: float, dt: float, /
     ) -> NDArray[Any]: ...

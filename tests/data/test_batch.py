@@ -15,6 +15,7 @@ import classfilter as cf
 from classfilter.data import _table_file
 from classfilter.data._batch import filter_file
 from classfilter.data._table_file import TableFile
+from classfilter.filters import _stream_runner
 from classfilter.filters._stream_runner import MIN_STREAMS_AT_ONCE
 from example_tables import FILES
 
@@ -92,10 +93,16 @@ def test_parts_equal_each_stream_alone(
     ],
 )
 @pytest.mark.parametrize("at_once", [300, 10_000])
+@pytest.mark.parametrize("gathered", [100, 1_000_000])
 @pytest.mark.parametrize("by", [["time"], ["stream", "time"]])
 @pytest.mark.usefixtures("short_parts")
 def test_many_streams_of_unequal_length(
-    by: list[str], at_once: int, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    by: list[str],
+    gathered: int,
+    at_once: int,
+    fresh: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Enough streams for several at once, with the rest of the longest ones by themselves."""
     df = day(3000, 400).sort(by, maintain_order=True)
@@ -104,6 +111,7 @@ def test_many_streams_of_unequal_length(
     path, out = tmp_path / "day.parquet", tmp_path / "out.parquet"
     cf.write_table(df, path)
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(_stream_runner, "ROWS_AT_ONCE", gathered)
     filter_file(path, out, fresh, BETA, threads=2)
     P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
     columns = [CLASSES.index(name) for name in fresh.classes]
@@ -249,6 +257,22 @@ def test_a_file_is_scanned_once(
     assert len(scans) == 1
     filter_file(path, out, new_filter(), BETA)
     assert len(scans) == 2
+
+
+@pytest.mark.parametrize(
+    ("group", "lengths"),
+    [(40, [80, 80, 80, 60]), (100, [100, 100, 100]), (150, [150, 150]), (300, [100, 100, 100])],
+)
+def test_parts_are_whole_row_groups(
+    group: int, lengths: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless a row group has more than twice the rows that a part should have."""
+    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 100)
+    df = day(300)
+    df.write_parquet(tmp_path / "day.parquet", row_group_size=group)
+    parts = list(TableFile(tmp_path / "day.parquet").parts())
+    assert [len(part) for part in parts] == lengths
+    assert pl.concat(parts).equals(df)
 
 
 @pytest.mark.parametrize("suffix", FILES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,23 @@ def test_tables_are_held_no_longer_than_the_lag(by: list[str]) -> None:
         assert i - 1 <= complete <= i
     assert complete == 10
     assert not smoother._streams
+
+
+@pytest.mark.parametrize("f", SMOOTHERS)
+def test_streams_that_ended_take_no_room(f: Any) -> None:
+    """Streams one after the other, in tables of 13 rows: no more than two are in a table."""
+    df = day(400).with_columns(stream=pl.format("s{}", pl.arange(0, 400) // 10))
+    P, tables = expected(df, f, 3), list(df.iter_slices(13))
+    smoother = BatchSmoother(f, BETA, CHANNEL, 3, {})
+    smoothed: list[np.ndarray] = []
+    for table, later in zip_longest(tables, tables[1:]):
+        unfinished = [] if later is None else [later["stream"][0]]
+        smoothed += smoother.push(read_rows(table), unfinished)
+        assert len(smoother) <= 3
+        if smoother._many is not None:
+            assert len(smoother._many) <= 3
+        assert len(smoother._streams) <= 1
+    np.testing.assert_array_equal(np.concatenate(smoothed), P)
 
 
 def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.data._batch import filter_table
+from classfilter.data._frames import _factorize_polars
 from classfilter.data._recording import Recording, recordings
 from example_tables import BETA, KINDS, NAN, column, columns, names_of, tables, walk_sit
 from streams import options
@@ -45,6 +46,21 @@ def test_a_table_without_labels_or_sources(kind: str) -> None:
     assert rec.label is None
     assert rec.sources == ("default",)
     assert "label" not in names_of(rec.to_table(kind))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", "ä", "", "a much longer name"]), st.integers(1, 9))
+    )
+)
+def test_text_as_codes_in_order_of_appearance(runs: list[tuple[str, int]]) -> None:
+    """In short runs and in long ones, in one chunk and in two."""
+    cells = [cell for cell, count in runs for _ in range(count)]
+    half = len(cells) // 2
+    series = pl.concat([pl.Series(part, dtype=pl.String) for part in (cells[:half], cells[half:])])
+    codes, categories = _factorize_polars(series)
+    assert categories == list(dict.fromkeys(cells))
+    assert [categories[code] for code in codes] == cells
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -85,6 +85,19 @@ done:
     return result;
 }
 
+/* Row i of a batch, for the state of a stream. */
+static cf_status update_row(Core *self, const Batch *b, size_t i, size_t stream, void *memory) {
+    const size_t at = i * self->classes;
+    void *const state = element(self, b->states, stream * self->state_size);
+    if (self->single)
+        return cf_dirichlet_update_f32(settings_of(self), state, (const float *)b->probs + at,
+                                       ((const float *)b->beta)[i * b->beta_stride],
+                                       ((const float *)b->dt)[i * b->dt_stride], (float *)b->out + at, memory);
+    return cf_dirichlet_update_f64(settings_of(self), state, (const double *)b->probs + at,
+                                   ((const double *)b->beta)[i * b->beta_stride],
+                                   ((const double *)b->dt)[i * b->dt_stride], (double *)b->out + at, memory);
+}
+
 /* Whole groups of streams go through the vector registers; for the rest, if few, one by one takes less, with the same
    bits. */
 static cf_status update_batch(Core *self, const Batch *b, void *memory, size_t *row) {
@@ -96,17 +109,23 @@ static cf_status update_batch(Core *self, const Batch *b, void *memory, size_t *
                       (settings_of(self), b->states, b->which, grouped, b->probs, b->beta, b->beta_stride, b->dt,
                        b->dt_stride, b->out, memory, row));
     for (i = grouped; i < b->count && status == CF_OK; i++) {
-        const size_t stream = b->which == NULL ? i : b->which[i], at = i * self->classes;
-        void *const state = element(self, b->states, stream * self->state_size);
         *row = i;
-        if (self->single)
-            status = cf_dirichlet_update_f32(settings_of(self), state, (const float *)b->probs + at,
-                                             ((const float *)b->beta)[i * b->beta_stride],
-                                             ((const float *)b->dt)[i * b->dt_stride], (float *)b->out + at, memory);
-        else
-            status = cf_dirichlet_update_f64(settings_of(self), state, (const double *)b->probs + at,
-                                             ((const double *)b->beta)[i * b->beta_stride],
-                                             ((const double *)b->dt)[i * b->dt_stride], (double *)b->out + at, memory);
+        status = update_row(self, b, i, b->which == NULL ? i : b->which[i], memory);
+    }
+    return status;
+}
+
+/* Row after row: the state of row i is that of row which[i], updated; of row i itself, where that is i. */
+static cf_status update_chain(Core *self, const Batch *b, void *memory, size_t *row) {
+    const size_t size = self->state_size;
+    cf_status status = CF_OK;
+    size_t i;
+    for (i = 0; i < b->count && status == CF_OK; i++) {
+        *row = i;
+        if (b->which != NULL && b->which[i] != i)
+            memcpy(element(self, b->states, i * size), element(self, b->states, b->which[i] * size),
+                   size * size_of(self));
+        status = update_row(self, b, i, i, memory);
     }
     return status;
 }
@@ -118,6 +137,12 @@ static PyObject *update_many(PyObject *object, PyObject *const *args, Py_ssize_t
     one = CF_DIRICHLET_SCRATCH(self->classes);
     many = CF_DIRICHLET_SCRATCH_MANY(self->classes);
     return update_streams(self, args, nargs, one > many ? one : many, update_batch);
+}
+
+static PyObject *run_chain(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    Core *self = (Core *)object;
+    if (!ready(self)) return NULL;
+    return update_streams(self, args, nargs, CF_DIRICHLET_SCRATCH(self->classes), update_chain);
 }
 
 /* A state as the filter itself may have reached it. Its eta grew by each weight, past the limit of one to start with, until
@@ -332,6 +357,10 @@ static PyMethodDef methods[] = {
     {"_update_many", (PyCFunction)(void (*)(void))update_many, METH_FASTCALL,
      "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
      "filters/_bank.py."},
+    {"_update_chain", (PyCFunction)(void (*)(void))run_chain, METH_FASTCALL,
+     "_update_chain($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate the state after an "
+     "earlier "
+     "row, for each row; see filters/_dirichlet_smoothing.py."},
     {"_update_stream", (PyCFunction)(void (*)(void))update_stream, METH_FASTCALL,
      "_update_stream($self, states, stream, probs, beta, dt, /)\n--\n\nUpdate one of many streams; see "
      "streaming/_tracker.py."},

@@ -65,6 +65,7 @@ class BatchSmoother:
         self._left = dict(counts)
         self._many = StickyLagSmoother(filter, lag) if isinstance(filter, StickyFilter) else None
         self._number: dict[Any, int] = {}
+        self._free: list[int] = []  # numbers of streams that ended
         self._time = np.empty(0)
         self._streams: dict[int, LagSmoother] = {}
         self._held: dict[int, Ints] = {}
@@ -72,45 +73,61 @@ class BatchSmoother:
         self._tables: deque[_Table] = deque()
         self._rows = 0
 
+    def __len__(self) -> int:
+        """Return for how many streams there is room: as many as there were at once."""
+        return len(self._time)
+
     def push(self, rows: Rows, unfinished: Container[Any] | None = None) -> list[Array]:
         """Take a table; return the results of the tables that are complete now, in order.
 
         `unfinished` are the streams with rows in later tables, if there are no `counts`.
         """
         names = rows.stream.categories
-        streams = np.array(
-            [self._number.setdefault(name, len(self._number)) for name in names], int
-        )
-        new = np.full(len(self._number) - len(self._time), np.nan)
-        self._time = np.concatenate([self._time, new])
+        streams = self._numbers(names)
         codes = rows.stream.codes
         order, dt = group_and_sort(rows.time, codes, last=self._time[streams])
         probs, weights = observations(self._fresh, rows, self._beta, self._channel)
         self._tables.append(_Table(self._rows, np.empty(probs.shape, self._fresh.dtype)))
         counts = np.bincount(codes, minlength=len(names))
-        ended = self._ended(dict(zip(names, counts, strict=True)), unfinished)
+        over = self._ended(dict(zip(names, counts, strict=True)), unfinished)
+        ended = [self._number[name] for name in over]
         self._time[streams[codes[order]]] = rows.time[order]  # of each stream, the last one stays
         block = Block(streams[codes[order]], self._rows + order, probs[order], weights[order], dt)
         push = self._push_each if self._many is None else self._many.push
         self._rows += len(rows.time)
         if names or ended:
             self._store(*push(block, np.array(ended, int)))
+        for name in over:
+            self._free.append(self._number.pop(name))
+        self._time[ended] = np.nan
         complete = []
         while self._tables and not self._tables[0].missing:
             P = self._tables.popleft().results
             complete.append(in_table_order(self._fresh, rows.classes, P))
         return complete
 
-    def _ended(self, counts: dict[Any, int], unfinished: Container[Any] | None) -> list[int]:
-        """Return the numbers of the streams without later rows."""
+    def _numbers(self, names: list[Any]) -> Ints:
+        """Return the numbers of streams; a new one takes that of one that ended, if there is any.
+
+        Otherwise each table would cost as much as there were streams before it.
+        """
+        new = [name for name in names if name not in self._number]
+        more = max(len(new) - len(self._free), 0)
+        self._free += range(len(self), len(self) + more)
+        self._time = np.append(self._time, np.full(more, np.nan))
+        self._number |= {name: self._free.pop() for name in new}
+        return np.array([self._number[name] for name in names], int)
+
+    def _ended(self, counts: dict[Any, int], unfinished: Container[Any] | None) -> list[Any]:
+        """Return the streams without later rows."""
         if unfinished is None:
             for name, count in counts.items():
                 self._left[name] -= count
-            return [self._number[name] for name in counts if not self._left[name]]
+            return [name for name in counts if not self._left[name]]
         self._going_on |= counts.keys()
         ended = [name for name in self._going_on if name not in unfinished]
         self._going_on.difference_update(ended)
-        return [self._number[name] for name in ended]
+        return ended
 
     def _push_each(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Push the rows of each stream to its own smoother."""

@@ -245,15 +245,30 @@ def _factorize(series: Any) -> Factorized:
     native, kind = series.to_native(), series.implementation
     if series.dtype == nw.String and not series.null_count():
         if kind.is_polars():
-            polars = import_optional("polars")
-            cells = native.unique(maintain_order=True).to_list()
-            codes = native.cast(polars.Enum(cells)).to_physical().to_numpy()
-            return Factorized(codes.astype(np.intp), cells)
+            return _factorize_polars(native)
         if kind.is_pyarrow() and len(native):
             encoded = native.combine_chunks().dictionary_encode()
             codes = encoded.indices.to_numpy(zero_copy_only=False)
             return Factorized(codes.astype(np.intp), encoded.dictionary.to_pylist())
     return factorize(_cells(series))
+
+
+def _factorize_polars(text: pl.Series) -> Factorized:
+    """Return a column of text as codes; by its runs, where these are long."""
+    polars = import_optional("polars")
+    starts = text.ne_missing(text.shift()).arg_true().to_numpy()
+    if 4 * len(starts) < len(text):
+        codes, cells = _factorize_polars(text.gather(starts))
+        return Factorized(np.repeat(codes, np.diff(starts, append=len(text))), cells)
+    # Numbers of its own for each category: a single hash of each cell.
+    coded = text.cast(polars.Categorical(polars.Categories.random())).to_physical()
+    numbers = coded.to_numpy().astype(np.intp)
+    first = np.empty(numbers.max(initial=-1) + 1, np.intp)
+    first[numbers[::-1]] = np.arange(len(text))[::-1]  # of equal numbers, the last one counts
+    appeared = np.argsort(first)
+    place = np.empty_like(first)
+    place[appeared] = np.arange(len(first))
+    return Factorized(place[numbers], text.gather(first[appeared]).to_list())
 
 
 def _check_streams(stream: Factorized) -> Factorized:

@@ -89,8 +89,9 @@ class TableFile:
             yield self._scan.collect()
         elif self.suffix == ".parquet":
             # Batches would read several row groups ahead; a slice decodes no more than it needs.
-            for start in range(0, max(self.rows, 1), ROWS_AT_ONCE):
-                yield self._scan.slice(start, ROWS_AT_ONCE).collect()
+            at_once = self._rows_at_once()
+            for start in range(0, max(self.rows, 1), at_once):
+                yield self._scan.slice(start, at_once).collect()
         else:
             # Cells of text take more memory than numbers.
             at_once = max(ROWS_AT_ONCE // 2, 1)
@@ -98,6 +99,18 @@ class TableFile:
             first = next(batches, None)
             yield self._scan.head(0).collect() if first is None else first
             yield from batches
+
+    def _rows_at_once(self) -> int:
+        """Return how many rows a part has: whole row groups, or each would be decoded twice.
+
+        All row groups are taken to be as long as the first; else, parts only take longer to read.
+        """
+        by_group = self._scan.select(self.columns[:1]).collect_batches(maintain_order=True)
+        first = next(by_group, None)
+        group = 1 if first is None else max(len(first), 1)
+        if group > 2 * ROWS_AT_ONCE:
+            return ROWS_AT_ONCE
+        return max(ROWS_AT_ONCE // group, 1) * group
 
     def place(self, row: int) -> str:
         """Return the line of a row of a text file, in brackets, for an error message."""

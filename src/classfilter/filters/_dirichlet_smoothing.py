@@ -5,24 +5,35 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from .._typing import Floats
+from .._typing import Bools, Floats, Ints
 from ._dirichlet import DirichletFilter
+from ._stream_runner import pack_state, unpack_state
 
 MIN_ALPHA = 1e-6  # as in the Dirichlet filter
 MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
+MAX_NEWTON = 12
 MAX_ITERATIONS = 100
 
 
 def dirichlet_rows(
-    f: DirichletFilter, count: int, s: Floats, beta: Floats, dt: Floats, ahead: int | None
+    f: DirichletFilter,
+    count: int,
+    s: Floats,
+    beta: Floats,
+    dt: Floats,
+    ahead: int | None,
+    counts: Ints | None = None,
 ) -> Floats:
     """Return the first `count` rows, smoothed, and let the filter observe them.
 
     The states before and after each row are added, then the row is observed. Rows whose `ahead`
-    rows are all in `s` have the same bits, wherever `s` ends.
+    rows are all in `s` have the same bits, wherever `s` ends. With `counts`, the rows are those of
+    several streams, each from the filter's state, which stays.
     """
-    states = _states_before(f, s[:count], beta, dt)
-    eta, nu = (after[:count] for after in _states_after(f, s, beta, dt, ahead))
+    ends = np.array([len(s)]) if counts is None else np.cumsum(counts)
+    starts = np.append(0, ends[:-1])
+    states, last = _states_before(f, s[:count], beta[:count], dt[:count], starts)
+    eta, nu = (after[:count] for after in _states_after(f, s, beta, dt, ahead, starts, ends))
     eta += states[:, 0]
     nu += states[:, :1] * _average_neg_log(f, states[:, 1:])
     informed = np.flatnonzero((eta > states[:, 0]) & (eta > MIN_WEIGHT))
@@ -30,60 +41,84 @@ def dirichlet_rows(
     states[:, 0] = eta
     out = np.empty((count, s.shape[1]))
     f._update_many(states, None, s[:count], beta[:count], np.zeros(count), out, 0, count)
+    if counts is None:
+        f.state = unpack_state(f, last)
     return out
 
 
-def _states_before(f: DirichletFilter, s: Floats, beta: Floats, dt: Floats) -> Floats:
+def _states_before(
+    f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, starts: Ints
+) -> tuple[Floats, Floats]:
     """Return eta and alpha, (T, K + 1), at the time of each row but before its observation.
 
-    The filter then has observed all rows.
+    And the state after the last one.
     """
     T, K = s.shape
-    states, missing = np.empty((T, K + 1)), np.full(K, np.nan)
-    for t in range(T):
-        f.update(missing, 1.0, dt[t])
-        states[t, 0], states[t, 1:] = f.eta, f.alpha
-        f.update(s[t], beta[t], 0.0)
-    return states
+    states = np.empty((2 * T, K + 1))
+    states[2 * starts] = pack_state(f.state, f.dtype)
+    # Before each observation, time passes by itself.
+    rows, weights, times = np.full((2 * T, K), np.nan), np.ones(2 * T), np.zeros(2 * T)
+    rows[1::2], weights[1::2], times[::2] = s, beta, dt
+    _run_chain(f, states, 2 * starts, rows, weights, times)
+    return np.ascontiguousarray(states[::2]), states[-1]
+
+
+def _run_chain(
+    f: DirichletFilter, states: Floats, starts: Ints, s: Floats, beta: Floats, dt: Floats
+) -> None:
+    """Let each state follow from the one before it; those at `starts`, from themselves."""
+    before = np.arange(len(s)) - 1
+    before[starts] = starts
+    f._update_chain(states, before, s, beta, dt, np.empty(s.shape), 0, len(s))
 
 
 def _states_after(
-    f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, ahead: int | None
+    f: DirichletFilter,
+    s: Floats,
+    beta: Floats,
+    dt: Floats,
+    ahead: int | None,
+    starts: Ints,
+    ends: Ints,
 ) -> tuple[Floats, Floats]:
     """Return eta and nu of the `ahead` rows after each row, without the prior.
 
     The backward filter starts from the prior. How much of it remains does not depend on the data,
     so it can be subtracted.
     """
-    T, K = s.shape
+    T = len(s)
     start = f.copy()
     start.reset()
     anchor, prior_mean = f._options["anchor"], start.nu / start.eta
     decays = f.gamma**dt
-    states = np.tile([start.eta, *start.alpha], (T, 1))
+    states = np.tile(pack_state(start.state, f.dtype), (T, 1))
     data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
+    left = np.repeat(ends, ends - starts) - np.arange(T) - 1  # how many rows of its stream follow
     if ahead is None:
-        for t in range(T - 2, -1, -1):
-            pause = dt[t + 2] if t + 2 < T else 0.0
-            decay = decays[t + 2] if t + 2 < T else 1.0
-            start.update(s[t + 1], beta[t + 1], pause)
-            states[t, 0], states[t, 1:] = start.eta, start.alpha
-            data[t] = decay * data[t + 1] + beta[t + 1]
-            prior[t] = decay * prior[t + 1] + (1 - decay) * anchor
+        later = np.delete(np.arange(T), starts)[::-1]
+        first = np.flatnonzero(left[later] == 0)  # the last row of each stream comes first
+        pauses, decay = (np.append(x, 0.0)[later + 1] for x in (dt, decays))
+        pauses[first], decay[first] = 0.0, 1.0
+        chain = states[later]
+        _run_chain(f, chain, first, s[later], beta[later], pauses)
+        states[later - 1] = chain
+        for t, g, b in zip(*(x.tolist() for x in (later - 1, decay, beta[later])), strict=True):
+            data[t] = g * data[t + 1] + b
+            prior[t] = g * prior[t + 1] + (1 - g) * anchor
     else:
-        out = np.empty((T, K))
-        for j in range(min(ahead, T - 1), 0, -1):  # all rows t observe row t + j at once
-            pauses, decay = np.zeros(T - j), np.ones(T - j)
-            if j < ahead:
-                pauses[:-1], decay[:-1] = dt[j + 1 :], decays[j + 1 :]
-            n = T - j
-            f._update_many(states[:n], None, s[j:], beta[j:], pauses, out[:n], 0, n)
-            data[:n] = decay * data[:n] + beta[j:]
-            prior[:n] = decay * prior[:n] + (1 - decay) * anchor
+        out = np.empty(s.shape)
+        for j in range(min(ahead, int(left.max(initial=0))), 0, -1):
+            rows = np.flatnonzero(left >= j)  # all of them observe row t + j at once
+            at = rows + j
+            more = (left[rows] > j) & (j < ahead)
+            pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decays))
+            pauses[~more], decay[~more] = 0.0, 1.0
+            f._update_many(states, rows, s[at], beta[at], pauses, out, 0, len(rows))
+            data[rows] = decay * data[rows] + beta[at]
+            prior[rows] = decay * prior[rows] + (1 - decay) * anchor
     nu = states[:, :1] * _average_neg_log(f, states[:, 1:]) - prior[:, None] * prior_mean
-    nu[:-1] *= decays[1:, None]
-    data[:-1] *= decays[1:]
-    return data, nu
+    decays = np.append(decays[1:], 1.0)  # of a stream's last row there is nothing to decay
+    return data * decays, nu * decays[:, None]
 
 
 def _average_neg_log(f: DirichletFilter, alpha: Floats) -> Floats:
@@ -95,16 +130,59 @@ def _average_neg_log(f: DirichletFilter, alpha: Floats) -> Floats:
 def _mode(mean: Floats, largest: float) -> Floats:
     """Return the alpha, (T, K), with digamma(sum alpha) - digamma(alpha_i) = mean_i.
 
-    Given the sum, each alpha_i follows by itself. Newton's method, within a bracket, solves for the
-    logarithm of the sum. Where the sum would exceed the largest, it is the largest.
+    Newton's method; where it does not settle, the slower one within a bracket. Where the sum would
+    exceed the largest, it is the largest.
     """
-    T, K = mean.shape
-    alpha = _at_sum(np.full(T, largest), mean)
-    rows = np.flatnonzero(alpha.sum(axis=1) < largest)
-    space = 1 - np.exp(-mean[rows]).sum(axis=1)
-    guess = (K - 1) / (2 * np.maximum(space, K / largest))  # correct for large sums
-    low, high = np.full(len(rows), np.log(MIN_ALPHA**2)), np.full(len(rows), np.log(largest))
-    total, x = np.full(T, largest), np.clip(np.log(guess), low, high)
+    K = mean.shape[1]
+    # (K - 1) / (2 space) is correct for large sums, and the sum is hardly larger for any.
+    space = 1 - np.exp(-mean).sum(axis=1)
+    guess = (K - 1) / (2 * np.maximum(space, K / largest))
+    total = np.where(space * largest < 2 * K, largest, np.minimum(guess, largest))
+    alpha = _at_sum(total, mean)
+    rows = np.flatnonzero((total < largest) | (alpha.sum(axis=1) < largest))
+    alpha[rows], settled = _newton(alpha[rows], mean[rows])
+    rest = rows[~settled]
+    alpha[rest] = _bracketed(guess[rest], mean[rest], largest)
+    sums = alpha.sum(axis=1)
+    alpha *= (np.minimum(sums, largest) / sums)[:, None]
+    return np.maximum(alpha, MIN_ALPHA)
+
+
+def _newton(alpha: Floats, mean: Floats) -> tuple[Floats, Bools]:
+    """Return better alpha, and which of them have settled.
+
+    The Jacobian is a diagonal matrix and one of rank one. A step down takes the reciprocal of alpha
+    up instead, so that it stays positive.
+    """
+    rows = np.arange(len(alpha))
+    for _ in range(MAX_NEWTON):
+        a = alpha[rows]
+        total = a.sum(axis=1)
+        inverse, slope = 1 / _core.trigamma(a), _core.trigamma(total)
+        alone = (_core.digamma(total)[:, None] - mean[rows] - _core.digamma(a)) * inverse
+        with np.errstate(all="ignore"):
+            more = slope * alone.sum(axis=1) / (1 - slope * inverse.sum(axis=1))
+            step = alone + inverse * more[:, None]
+            alpha[rows] = np.where(step > 0, a + step, a * a / (a - step))
+        # The error is squared; the larger the sum, the less the mean depends on it.
+        done = np.abs(step / a).max(axis=1) <= 1e-9 + 1e-14 * total
+        rows = rows[~done]
+        if not len(rows):
+            break
+    settled = np.ones(len(alpha), bool)
+    settled[rows] = False
+    return alpha, settled
+
+
+def _bracketed(guess: Floats, mean: Floats, largest: float) -> Floats:
+    """Return the alpha of `_mode`: given the sum, each alpha_i follows by itself.
+
+    Newton's method, within a bracket, solves for the logarithm of the sum.
+    """
+    T = len(mean)
+    rows, alpha, total = np.arange(T), np.empty_like(mean), np.empty(T)
+    low, high = np.full(T, np.log(MIN_ALPHA**2)), np.full(T, np.log(largest))
+    x = np.clip(np.log(guess), low, high)
     for _ in range(MAX_ITERATIONS):
         total[rows] = np.exp(x)
         alpha[rows] = at_total = _at_sum(total[rows], mean[rows])
@@ -114,14 +192,13 @@ def _mode(mean: Floats, largest: float) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = x - excess / slope
         new = np.where((newton > low) & (newton < high), newton, (low + high) / 2)
-        # the larger the sum, the less the mean depends on it, and the less it matters
         active = np.abs(new - x) > 1e-13 + 1e-14 * total[rows]
         total[rows] = np.exp(new)
         rows, low, high, x = rows[active], low[active], high[active], new[active]
         if not len(rows):
             break
     alpha *= (total / alpha.sum(axis=1))[:, None]
-    return np.maximum(alpha, MIN_ALPHA)
+    return alpha
 
 
 def _at_sum(total: Floats, mean: Floats) -> Floats:

@@ -98,11 +98,6 @@ def smooth_streams(
 
     `counts` says how many rows each stream has.
     """
-    if not isinstance(f, StickyFilter):
-        ends = np.cumsum(counts).tolist()
-        parts = [slice(end - n, end) for n, end in zip(counts.tolist(), ends, strict=True)]
-        smoothed = [smooth(f, probs[i], beta[i], dt[i], lag=lag) for i in parts]
-        return np.concatenate([np.empty((0, probs.shape[1]), f.dtype), *smoothed])
     s, w, t = (x.astype(f.dtype, copy=False) for x in (probs, beta, dt))
     out = np.empty(probs.shape, f.dtype)
     states = np.tile(pack_state(f.state, f.dtype), (len(counts), 1))
@@ -113,9 +108,12 @@ def smooth_streams(
         chosen = streams & (counts > 1) & (lag != 0)
         rows = np.flatnonzero(np.repeat(chosen, counts))
         if rows.size:
-            ends = np.repeat(np.cumsum(counts[chosen]), counts[chosen])
-            columns = probs[rows], weights[rows], dt[rows]
-            out[rows] = sticky_rows(in_double(f), out[rows], *columns, ahead, ends)
+            columns, sizes = (probs[rows], weights[rows], dt[rows]), counts[chosen]
+            if isinstance(f, StickyFilter):
+                ends = np.repeat(np.cumsum(sizes), sizes)
+                out[rows] = sticky_rows(in_double(f), out[rows], *columns, ahead, ends)
+            else:
+                out[rows] = dirichlet_rows(in_double(f), len(rows), *columns, ahead, sizes)
     return out
 
 

@@ -51,10 +51,15 @@ class StickyLagSmoother:
         self._held = Block(none, none, np.empty((0, K)), np.empty(0), np.empty(0))
         self._forward = np.empty((0, K), filter.dtype)  # of the rows held
 
+    def __len__(self) -> int:
+        """Return for how many streams there is room."""
+        return len(self._states)
+
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, grouped by stream; return the numbers of complete ones, and results.
 
-        After its rows here, if any, each stream of `ended` has no more.
+        After its rows here, if any, each stream of `ended` has no more: its number is free for
+        another stream.
         """
         forward = self._filtered(block)
         present = np.union1d(block.stream, ended)
@@ -70,6 +75,7 @@ class StickyLagSmoother:
         for_later = zip(self._held, whole, strict=True)
         self._held = Block(*(np.concatenate([a[~mine], b[~done]]) for a, b in for_later))
         self._forward = np.concatenate([self._forward[~mine], forward[~done]])
+        self._states[ended], self._begun[ended] = self._start, False
         return whole.number[done], results
 
     def _filtered(self, block: Block) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ MIN_ROWS_PER_THREAD = 2048
 """With fewer rows, starting a thread costs more than it saves."""
 MIN_STREAMS_AT_ONCE = 64
 """With fewer streams, each by itself costs less than the calls for one row of each."""
+ROWS_AT_ONCE = 16_384
+"""So few that their numbers stay in a processor's cache, and their memory with the process."""
 
 
 def thread_count(threads: int | None, rows: int) -> int:
@@ -108,11 +111,16 @@ class StreamRunner:
         ends = np.cumsum(np.bincount(rank, minlength=rounds)[:rounds])
         by_rank = by_rank[: ends[-1]]
         at, which = rows.order[by_rank], stream[by_rank]
-        probs, beta, dt = rows.probs[at], rows.beta[at], rows.dt[at]
-        filtered = np.empty_like(probs)
-        for start, stop in pairwise([0, *ends.tolist()]):
-            self._filter._update_many(states, which, probs, beta, dt, filtered, start, stop)
-        out[at] = filtered
+        ends = np.append(0, ends)
+        for first, last in _spans(ends, ROWS_AT_ONCE):
+            start = ends[first]
+            here = at[start : ends[last]]
+            # Of whole rows, take is three times as fast as an index.
+            probs, beta, dt = (x.take(here, axis=0) for x in (rows.probs, rows.beta, rows.dt))
+            streams, filtered = which[start : ends[last]], np.empty_like(probs)
+            for i, j in pairwise((ends[first : last + 1] - start).tolist()):
+                self._filter._update_many(states, streams, probs, beta, dt, filtered, i, j)
+            out[here] = filtered
 
     def _run_each(self, done: int, rows: StreamRows, states: Array, out: Array) -> None:
         """Run the filter over each stream's rows from row `done` on."""
@@ -123,6 +131,15 @@ class StreamRunner:
             f.state = unpack_state(f, states[i])
             out[at] = f.run(rows.probs[at], beta=rows.beta[at], dt=rows.dt[at])
             states[i] = pack_state(f.state, states.dtype)
+
+
+def _spans(ends: Ints, size: int) -> Iterator[tuple[int, int]]:
+    """Yield from which to which entry of `ends` it grows by `size`, or by a single step."""
+    first = 0
+    while first < len(ends) - 1:
+        last = max(int(np.searchsorted(ends, ends[first] + size, "right")) - 1, first + 1)
+        yield first, last
+        first = last
 
 
 def pack_state(state: Any, dtype: np.dtype[Any]) -> Array:

@@ -174,14 +174,21 @@ def whole_streams(tables: Iterator[pa.Table], stream: str | None) -> Iterator[pa
     pa = import_optional("pyarrow", extra="spark")
     held: list[Any] = []
     for table, unfinished in with_unfinished(tables, stream):
-        if not unfinished:
-            yield pa.concat_tables([*held, table])
-            held = []
-            continue
-        last, start = unfinished[0], len(table)
-        while start and _stream_at(table, stream, start - 1) == last:
-            start -= 1
+        start = last_stream_start(table, stream) if unfinished else len(table)
         if start:
             yield pa.concat_tables([*held, table.slice(0, start)])
             held = []
-        held.append(table.slice(start))
+        if start < len(table):
+            held.append(table.slice(start))
+
+
+def last_stream_start(table: pa.Table, stream: str | None) -> int:
+    """Return the row where the last stream of a table starts."""
+    compute = import_optional("pyarrow.compute", extra="spark")
+    if stream is None:
+        return 0
+    cells = table[stream]
+    last = cells[-1]
+    same = compute.equal(cells, last) if last.is_valid else compute.is_null(cells)
+    others = compute.indices_nonzero(compute.invert(compute.fill_null(same, False)))
+    return others[-1].as_py() + 1 if len(others) else 0
