@@ -81,6 +81,7 @@ class Formula:
         self.steps = 1 if strong else self.steps + (self.steps > 0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -247,6 +248,7 @@ def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement:
     assert more - T / every == pytest.approx(beyond, abs=1e-6)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("budget", "step"), [(1.0, 5.0), (2.0, 5.0), (0.1, 60.0)])
 @pytest.mark.parametrize("kind", ["calm", "frantic", "by turns"])
 def test_budget_of_cost_is_kept(budget: float, step: float, kind: str) -> None:
@@ -293,6 +295,7 @@ STREAMS: dict[str, Callable[[], list[Simulation]]] = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("every", [6, 12, 24])
 @pytest.mark.parametrize("kind", STREAMS)
 def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:

@@ -60,6 +60,7 @@ def expected(
     return P
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("at_once", [1, 10, 64, 10_000])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("suffix", FILES)

@@ -57,6 +57,7 @@ def make(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 @needs_make
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("kind", list(configs()))
 def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_bank, "MIN_ROWS_PER_THREAD", 100)
 
 
+@pytest.mark.covering(1)
 @every_filter
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.usefixtures("short_parts")

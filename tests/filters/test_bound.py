@@ -29,6 +29,7 @@ def conflict(K: int, T: int, seed: int) -> tuple[Any, Any, Any]:
     return probs, beta, rng.choice([1.0, 0.0, 40.0], T, p=[0.8, 0.1, 0.1])
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize("K", [2, 3, 6, pytest.param(20, marks=pytest.mark.slow)])
 def test_bounded_steps_to_fifty_digits(K: int, dtype: DTypeLike, limit: float) -> None:

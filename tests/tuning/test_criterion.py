@@ -53,6 +53,7 @@ def by_enumeration(rec: cf.Recording, shares: Floats, after_next: bool = False) 
     target = np.ones((T, 3))
     s = np.maximum(rec.probs, 1e-3)
     s /= s.sum(axis=1, keepdims=True)
+    steps = [np.eye(3), *(expm(RATES * grid(dt)) for dt in np.diff(rec.time))]
     for t in range(T):
         later = list(range(t + 1, T))
         calls = [u for u in later if rec.source[u] == "strong"]
@@ -63,7 +64,7 @@ def by_enumeration(rec: cf.Recording, shares: Floats, after_next: bool = False) 
             for path in product(range(3), repeat=len(later)):
                 p, now = 1.0, k
                 for u, c in zip(later, path, strict=True):
-                    p *= expm(RATES * grid(rec.time[u] - rec.time[u - 1]))[now, c]
+                    p *= steps[u][now, c]
                     p *= s[u, c] / shares[c] ** 0.5 if u in calls else 1.0
                     now = c
                 total += p
