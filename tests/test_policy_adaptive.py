@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.policy import Adaptive, AdaptiveState, Periodic, Policy
 from classfilter.simulation._simulate import Simulation
 from policy_steps import BETA, SURE, TORN, drive, random_steps, strong_gaps
+from streams import at_most
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -212,7 +213,7 @@ def test_uncertainty_brings_the_call_forward() -> None:
     st.integers(0, 30),
     st.sampled_from([2.0, 30.0, 300.0]),
 )
-@settings(max_examples=60)
+@at_most(60)
 def test_limits_are_never_broken(
     seed: int, budget: float, min_gap: int, more: int, horizon: float
 ) -> None:
@@ -227,7 +228,7 @@ def test_limits_are_never_broken(
 
 
 @given(SEEDS, st.integers(2, 40), st.sampled_from([0.0, 0.05, 1.0]))
-@settings(max_examples=40)
+@at_most(40)
 def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement: float) -> None:
     """Above the highest score no gap is below 1 / budget, below the lowest none is above it."""
     T, horizon = 1500, 4.0

@@ -32,6 +32,7 @@ from classfilter.sklearn import FilteredClassifier
 from sklearn_streams import CLASSES, Data, by_hand
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("with_groups", [False, True])
 @pytest.mark.parametrize("with_times", [False, True])
 @pytest.mark.parametrize("lag", [0, 2, None])
@@ -93,6 +94,7 @@ def out_of_fold(data: Data, splits: Any) -> NDArray[np.float64]:
     return probs
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("cv", [3, 5, GroupKFold(2)], ids=str)
 def test_the_filter_is_tuned_on_streams_that_its_model_has_not_seen(labels: bool, cv: Any) -> None:

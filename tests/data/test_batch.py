@@ -92,6 +92,7 @@ def test_parts_equal_each_stream_alone(
     ],
 )
 @pytest.mark.parametrize("at_once", [300, 10_000])
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("by", [["time"], ["stream", "time"]])
 def test_many_streams_of_unequal_length(
     by: list[str], at_once: int, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.lock import accuracy, predictions_until_change
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 
 import classfilter as cf
 from classfilter import reference
 from oracle import Oracle, mp
-from streams import Stream, options, streams
+from streams import Stream, at_most, options, streams
 
 FLOOR = float(np.float32(1e-3))
 
@@ -78,7 +78,7 @@ def test_bank_and_run_and_update_give_the_same_bits(K: int, dtype: DTypeLike) ->
 
 
 @given(streams(), options(), st.integers(0, 99))
-@settings(max_examples=60)
+@at_most(60)
 def test_nu_never_exceeds_the_bound(stream: Stream, settings: dict[str, Any], seed: int) -> None:
     K = stream.probs.shape[1]
     floor = settings["floor"]

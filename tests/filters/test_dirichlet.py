@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 from scipy.special import digamma
@@ -15,7 +15,7 @@ import classfilter as cf
 import oracle
 from classfilter import reference
 from oracle import Oracle
-from streams import Stream, options, random_stream, streams
+from streams import Stream, at_most, options, random_stream, streams
 
 SINGLE_FLOOR = float(np.float32(1e-3))
 
@@ -89,7 +89,7 @@ def test_equal_rows_up_to_the_largest_concentration(K: int, beta: float, row: st
 
 
 @given(streams(), options())
-@settings(max_examples=60)
+@at_most(60)
 def test_the_gradient_vanishes(stream: Stream, settings: dict[str, Any]) -> None:
     """In mpmath, from the filter's own state, so that errors of earlier steps do not count."""
     settings |= {"dtype": np.float64, "anchor": 0.0, "bounded": False}
@@ -141,7 +141,7 @@ def test_algorithm_1_converges_to_the_same(beta: float) -> None:
 
 
 @given(streams(5, 6))
-@settings(max_examples=25)
+@at_most(25)
 def test_no_point_of_algorithm_1_is_higher(stream: Stream) -> None:
     K = stream.probs.shape[1]
     f = cf.DirichletFilter(K, 0.8)

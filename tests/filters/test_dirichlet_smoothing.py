@@ -93,14 +93,14 @@ def test_weights_below_one(K: int, seed: int, gamma: float, anchor: float) -> No
         return Oracle(K, gamma, anchor=anchor, prior=prior.tolist())
 
     rows = list(zip(stream.probs.tolist(), stream.beta, stream.dt, strict=True))
-    befores, past = [], exact_filter()
+    pasts, past = [], exact_filter()
     for s, beta, dt in rows:
-        befores.append(copy(past))
-        befores[-1].update(missing, dt=dt)
+        pasts.append(copy(past))
+        pasts[-1].update(missing, dt=dt)
         past.update(s, beta, dt)
     after, without = exact_filter(), exact_filter()
     for t in reversed(range(T)):
-        (s, beta, dt), before, both = rows[t], befores[t], exact_filter()
+        (s, beta, dt), before, both = rows[t], pasts[t], exact_filter()
         both.eta = before.eta + after.eta - without.eta
         nu = [a + b - without.eta * c for a, b, c in zip(before.nu, after.nu, at_rest, strict=True)]
         mean = [n / both.eta for n in nu]

@@ -5,14 +5,14 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.linalg import expm, logm
 
 import classfilter as cf
 from classfilter.filters._ctmc import generator, stationary, stochastic
 from markov import random_prior, random_rates
-from streams import random_stream
+from streams import at_most, random_stream
 
 
 def test_a_short_time_is_not_lost_to_rounding() -> None:
@@ -162,7 +162,7 @@ def test_steps_of_any_length_in_fifty_digits(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(GENERATORS))
 @given(a=st.floats(1e-6, 1e3), b=st.floats(1e-6, 1e3), seed=st.integers(0, 99))
-@settings(max_examples=10)
+@at_most(10)
 def test_a_step_splits(name: str, a: float, b: float, seed: int) -> None:
     f, interval = of_generator(name), GENERATORS[name][1]
     missing, start = np.full(len(f.classes), np.nan), (random_prior(len(f.classes), seed),)

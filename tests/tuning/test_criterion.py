@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.linalg import expm
@@ -21,6 +21,7 @@ from classfilter.tuning._model import EstimatedModel, Transitions
 from classfilter.tuning._objective import Gain, Objective
 from classfilter.tuning._passes import Passes, decayed_sums
 from classfilter.tuning._rows import concatenate
+from streams import at_most
 
 Floats = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -172,7 +173,7 @@ def test_through_a_channel_as_the_recording_runs_it(way: str) -> None:
         np.testing.assert_allclose(P[t], p, rtol=0, atol=1e-9)
 
 
-@settings(max_examples=20)
+@at_most(20)
 @given(SEEDS, st.integers(1, 700))
 def test_decayed_sums_in_a_plain_loop(seed: int, T: int) -> None:
     rng = np.random.default_rng(seed)
