@@ -32,8 +32,9 @@ screenshot: report js/node_modules
 	echo '[["size", 1000, 1040], ["drag", "#lanes", [0.34, 0.4]], ["screenshot", "report.png"]]' | node tests/js/use_report.mjs report.html docs > /dev/null
 
 # What needs no more than pip: minutes. It leaves out the slow, trained and emulated tests.
+# Each process imports and collects all, so that more than four cost more than they save.
 test: .venv/test
-	$(PYTEST)
+	$(PYTEST) --maxprocesses 4
 
 # All of it: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
 test-all: .venv/all toolchain js js/node_modules

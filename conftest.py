@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from covering import covering
 
 ROOT = Path(__file__).parent
 HEAVY = (
@@ -21,8 +24,12 @@ HEAVY = (
 )
 """What needs PyTorch, ONNX, cross compilers, Node, emulators or Spark."""
 
+# Before NumPy is imported: on small matrices, more threads only wait for each other, at full load.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # No test may depend on the clock: machines are slow, shared and noisy.
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100)
 
 
@@ -41,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
         if Path(classfilter.__file__).is_relative_to(ROOT):
             raise pytest.UsageError(f"{classfilter.__file__} is not an installed package")
     config.addinivalue_line("markers", "slow: seconds for one more proof; run with --all")
+    config.addinivalue_line(
+        "markers",
+        "covering(strength): a grid of cases; without --all only so many that each value of each "
+        "parameter is there (1), or each pair of values (2)",
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -53,10 +65,23 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--all"):
         return
-    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    quick = [item for item in items if not item.get_closest_marker("slow")]
+    grids: dict[tuple[object, str], list[pytest.Function]] = {}
+    for item in quick:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("covering"):
+            grids.setdefault((item.parent, item.originalname), []).append(item)
+    left_out: set[pytest.Item] = set()
+    for cases in grids.values():
+        marker = cases[0].get_closest_marker("covering")
+        values = [{name: id(v) for name, v in case.callspec.params.items()} for case in cases]
+        kept = covering(values, *marker.args)
+        left_out.update(case for i, case in enumerate(cases) if i not in kept)
+    items[:] = [item for item in quick if item not in left_out]
 
 
 def pytest_report_header(config: pytest.Config) -> str:
     if config.getoption("--all"):
         return "all tests"
-    return "left out: slow tests, experiments, examples, emulators, Spark; make test-all runs them"
+    return (
+        "left out: slow tests, most cases of grids, experiments, examples, Spark: see make test-all"
+    )

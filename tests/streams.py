@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from numpy.typing import NDArray
@@ -60,3 +61,8 @@ def options() -> SearchStrategy[dict[str, Any]]:
             "dtype": st.sampled_from([np.float64, np.float32]),
         }
     )
+
+
+def at_most(examples: int) -> settings:
+    """So many examples of a costly test with --all; in the quick suite no more than of others."""
+    return settings(max_examples=min(examples, settings().max_examples))

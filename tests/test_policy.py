@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from classfilter.policy import Adaptive, Periodic, Policy
 from policy_steps import SURE, TORN, drive, random_steps, strong_gaps
+from streams import at_most
 
 COST = {"weak": 1.0, "strong": 40.0}
 SEEDS = st.integers(0, 2**32 - 1)
@@ -59,7 +60,7 @@ def test_a_strong_call_that_was_not_made_is_chosen_again(make_policy: Callable[[
 
 @pytest.mark.parametrize("make_policy", POLICIES)
 @given(SEEDS, st.integers(0, 60))
-@settings(max_examples=20)
+@at_most(20)
 def test_a_restored_policy_continues(
     make_policy: Callable[[], Policy], seed: int, cut: int
 ) -> None:
@@ -117,7 +118,7 @@ def test_copy_keeps_every_setting() -> None:
 
 @pytest.mark.parametrize("make_policy", POLICIES)
 @given(SEEDS, st.permutations(range(4)))
-@settings(max_examples=20)
+@at_most(20)
 def test_order_of_classes_does_not_matter(
     make_policy: Callable[[], Policy], seed: int, order: list[int]
 ) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.policy import Adaptive, AdaptiveState, Periodic, Policy
 from classfilter.simulation._simulate import Simulation
 from policy_steps import BETA, SURE, TORN, drive, random_steps, strong_gaps
+from streams import at_most
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -81,6 +82,7 @@ class Formula:
         self.steps = 1 if strong else self.steps + (self.steps > 0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -211,7 +213,7 @@ def test_uncertainty_brings_the_call_forward() -> None:
     st.integers(0, 30),
     st.sampled_from([2.0, 30.0, 300.0]),
 )
-@settings(max_examples=60)
+@at_most(60)
 def test_limits_are_never_broken(
     seed: int, budget: float, min_gap: int, more: int, horizon: float
 ) -> None:
@@ -226,7 +228,7 @@ def test_limits_are_never_broken(
 
 
 @given(SEEDS, st.integers(2, 40), st.sampled_from([0.0, 0.05, 1.0]))
-@settings(max_examples=40)
+@at_most(40)
 def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement: float) -> None:
     """Above the highest score no gap is below 1 / budget, below the lowest none is above it."""
     T, horizon = 1500, 4.0
@@ -247,6 +249,7 @@ def test_budget_is_bounded_by_the_threshold(seed: int, every: int, disagreement:
     assert more - T / every == pytest.approx(beyond, abs=1e-6)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("budget", "step"), [(1.0, 5.0), (2.0, 5.0), (0.1, 60.0)])
 @pytest.mark.parametrize("kind", ["calm", "frantic", "by turns"])
 def test_budget_of_cost_is_kept(budget: float, step: float, kind: str) -> None:
@@ -293,6 +296,7 @@ STREAMS: dict[str, Callable[[], list[Simulation]]] = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("every", [6, 12, 24])
 @pytest.mark.parametrize("kind", STREAMS)
 def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:

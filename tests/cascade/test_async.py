@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
@@ -44,6 +44,7 @@ from live_loop import (
     snapshot,
     step_bits,
 )
+from streams import at_most
 
 # --- in time: the same as a `Cascade` --------------------------------------------------------
 
@@ -120,7 +121,7 @@ def test_the_deadline_is_kept(deadline: float) -> None:
 # --- late outputs -----------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@at_most(60)
 @given(
     f=st.sampled_from(FILTERS),
     delays=st.lists(st.integers(0, 9), min_size=1, max_size=25),

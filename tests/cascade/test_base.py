@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
@@ -42,6 +42,7 @@ from live_loop import (
     step_bits,
     weak,
 )
+from streams import at_most
 
 MakeFilter = Callable[[], cf.Filter]
 SLOW, OTHER = Adaptive(budget=1 / 5, horizon=20), Adaptive(budget=1 / 5, horizon=21)
@@ -49,7 +50,7 @@ SLOW, OTHER = Adaptive(budget=1 / 5, horizon=20), Adaptive(budget=1 / 5, horizon
 # --- state ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@at_most(40)
 @given(
     f=st.sampled_from(FILTERS),
     policy=st.sampled_from(POLICIES),

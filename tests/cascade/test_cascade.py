@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
@@ -37,6 +37,7 @@ from live_loop import (
     strong,
     weak,
 )
+from streams import at_most
 
 either_policy = pytest.mark.parametrize("policy", POLICIES)
 
@@ -162,7 +163,7 @@ def test_a_source_may_change_its_window() -> None:
     assert [step_bits(step) for step in cascade.run([x], RATE, STEP)] == tidy
 
 
-@settings(max_examples=60)
+@at_most(60)
 @given(
     sizes=st.lists(st.integers(0, 400), max_size=30),
     rate=st.sampled_from([10.0, 7.3, 33.3, 4.0]),

@@ -42,7 +42,10 @@ def week(
 # --- tune -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["auto", "dirichlet", "sticky"])
+@pytest.mark.parametrize(
+    "kind",
+    ["auto", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("dirichlet", "sticky"))],
+)
 def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> None:
     recs = week("week.parquet")
     tuned = cf.tune(recs, kind, "strong")  # type: ignore[arg-type]

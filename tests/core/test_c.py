@@ -70,9 +70,10 @@ def test_compiles_without_a_warning(compiler: str, precision: str, tmp_path: Pat
         compile_c(compiler, None, tmp_path / "core", *ways, *PRECISIONS[precision])
 
 
-def test_needs_no_library(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", [["-DCF_SMALL"], pytest.param([], marks=pytest.mark.slow)])
+def test_needs_no_library(way: list[str], tmp_path: Path) -> None:
     """No malloc, no stdio, no libm: the object files need memory functions at most."""
-    compile_c(COMPILERS[0], None, tmp_path / "core", "-O1", "-DCF_ONE_TARGET", "-DSINGLE")
+    compile_c(COMPILERS[0], None, tmp_path / "core", "-O1", "-DCF_ONE_TARGET", "-DSINGLE", *way)
     objects = [str(o) for o in tmp_path.glob("*.o")]
     table = subprocess.run(["nm", *objects], capture_output=True, text=True, check=True).stdout
     symbols = [line.split()[-2:] for line in table.splitlines() if len(line.split()) > 1]

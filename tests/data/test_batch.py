@@ -61,6 +61,7 @@ def expected(
     return P
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("at_once", [1, 10, 64, 10_000])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("suffix", FILES)
@@ -94,6 +95,7 @@ def test_parts_equal_each_stream_alone(
 )
 @pytest.mark.parametrize("at_once", [300, 10_000])
 @pytest.mark.parametrize("gathered", [100, 1_000_000])
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("by", [["time"], ["stream", "time"]])
 @pytest.mark.usefixtures("short_parts")
 def test_many_streams_of_unequal_length(

@@ -68,6 +68,7 @@ def results(df: Any) -> np.ndarray:
     return np.array([column(df, f"f_{name}") for name in CLASSES]).T
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("f", SMOOTHERS)
 @pytest.mark.parametrize("lag", [None, 0, 1, 6, 1000])
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,6 +91,7 @@ def test_rows_in_any_order_of_time() -> None:
         cf.smooth_table(shuffled, f, BETA)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("f", SMOOTHERS)
 @pytest.mark.parametrize("by", ORDERS)
 @pytest.mark.parametrize("at_once", [1, 13, 10_000])

@@ -137,7 +137,7 @@ def test_one_recording_is_cut_in_two() -> None:
     assert measures(got, "Mine")["accuracy"].value == 1.0
 
 
-@pytest.mark.parametrize("place", [0, 2])
+@pytest.mark.parametrize("place", [2, pytest.param(0, marks=pytest.mark.slow)])
 def test_one_of_several_recordings_has_the_reference(place: int) -> None:
     """The others may have its times; they are not measured."""
     rec = clean(3, 2.0)

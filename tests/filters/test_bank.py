@@ -4,20 +4,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
 from bank_filters import every_filter, same, same_states
-from streams import options, random_stream
+from streams import at_most, options, random_stream
 
-some = settings(max_examples=10)
+some = at_most(10)
 
 
 @given(
     st.integers(2, 12), st.integers(1, 40), options(), st.integers(0, 2**32 - 1), st.integers(1, 4)
 )
-@settings(max_examples=60)
+@at_most(60)
 def test_a_bank_is_n_filters(
     K: int, N: int, settings: dict[str, Any], seed: int, threads: int
 ) -> None:

@@ -13,6 +13,7 @@ from classfilter.filters import _bank
 from streams import random_stream
 
 
+@pytest.mark.covering(1)
 @every_filter
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.usefixtures("short_parts")

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.lock import accuracy, predictions_until_change
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 
 import classfilter as cf
 from classfilter import reference
 from oracle import Oracle, mp
-from streams import Stream, options, streams
+from streams import Stream, at_most, options, streams
 
 FLOOR = float(np.float32(1e-3))
 
@@ -29,6 +29,7 @@ def conflict(K: int, T: int, seed: int) -> tuple[Any, Any, Any]:
     return probs, beta, rng.choice([1.0, 0.0, 40.0], T, p=[0.8, 0.1, 0.1])
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize("K", [2, 3, 6, pytest.param(20, marks=pytest.mark.slow)])
 def test_bounded_steps_to_fifty_digits(K: int, dtype: DTypeLike, limit: float) -> None:
@@ -77,7 +78,7 @@ def test_bank_and_run_and_update_give_the_same_bits(K: int, dtype: DTypeLike) ->
 
 
 @given(streams(), options(), st.integers(0, 99))
-@settings(max_examples=60)
+@at_most(60)
 def test_nu_never_exceeds_the_bound(stream: Stream, settings: dict[str, Any], seed: int) -> None:
     K = stream.probs.shape[1]
     floor = settings["floor"]

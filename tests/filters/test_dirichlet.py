@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike
 from scipy.special import digamma
@@ -15,7 +15,7 @@ import classfilter as cf
 import oracle
 from classfilter import reference
 from oracle import Oracle
-from streams import Stream, options, random_stream, streams
+from streams import Stream, at_most, options, random_stream, streams
 
 SINGLE_FLOOR = float(np.float32(1e-3))
 
@@ -35,6 +35,7 @@ def same_state(f: cf.DirichletFilter, g: cf.DirichletFilter) -> bool:
 # Whole streams in double precision; in single precision step by step, each from the filter's own
 # state, since the smallest entries of alpha can amplify a rounding error tenfold in two steps. The
 # scale of alpha, which no decision depends on, is lost to rounding in proportion to itself.
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 1e-9), (np.float32, 1e-4)])
 @pytest.mark.parametrize("K", [2, 3, 6, 20, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("gamma", [0.5, 0.9, 0.999])
@@ -67,6 +68,7 @@ def test_alpha_to_fifty_digits(
             np.testing.assert_allclose(g.probs, p, rtol=0, atol=limit)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("row", ["uniform", "one-hot", "usual"])
 @pytest.mark.parametrize("beta", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("K", [2, 6])
@@ -87,7 +89,7 @@ def test_equal_rows_up_to_the_largest_concentration(K: int, beta: float, row: st
 
 
 @given(streams(), options())
-@settings(max_examples=60)
+@at_most(60)
 def test_the_gradient_vanishes(stream: Stream, settings: dict[str, Any]) -> None:
     """In mpmath, from the filter's own state, so that errors of earlier steps do not count."""
     settings |= {"dtype": np.float64, "anchor": 0.0, "bounded": False}
@@ -139,7 +141,7 @@ def test_algorithm_1_converges_to_the_same(beta: float) -> None:
 
 
 @given(streams(5, 6))
-@settings(max_examples=25)
+@at_most(25)
 def test_no_point_of_algorithm_1_is_higher(stream: Stream) -> None:
     K = stream.probs.shape[1]
     f = cf.DirichletFilter(K, 0.8)

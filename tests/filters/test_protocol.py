@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg import expm
@@ -17,7 +17,7 @@ import classfilter as cf
 from classfilter.config import KINDS
 from classfilter.streaming._streams import LiveStreams, resume
 from invalid_input import INVALID_NUMBERS, INVALID_ROWS, VALID_ROW
-from streams import Stream, random_stream, streams
+from streams import Stream, at_most, random_stream, streams
 
 Order = NDArray[np.intp]
 Make = Callable[[Order], Any]
@@ -68,7 +68,7 @@ FILTERS: dict[str, Make] = {
     "hold": lambda order: cf.HoldFilter(len(order)),
 }
 every_filter = pytest.mark.parametrize("make", FILTERS.values(), ids=list(FILTERS))
-some = settings(max_examples=25)
+some = at_most(25)
 
 
 def fresh(make: Make, K: int) -> Any:

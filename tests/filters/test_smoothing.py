@@ -210,6 +210,7 @@ def test_other_filters_cannot_smooth(other: Any) -> None:
         cf.smooth(other, [[0.5, 0.5]])
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("which", range(6))
 @pytest.mark.parametrize("lag", [1, 2, 7, 18, 19, 20, 50])
 @pytest.mark.parametrize("K", [2, 6])

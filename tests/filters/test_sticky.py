@@ -7,13 +7,13 @@ import mpmath
 import numpy as np
 import pytest
 from hmmlearn import _hmmc
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm, fractional_matrix_power
 
 import classfilter as cf
 from markov import FLOOR, likelihood, random_prior, random_rates, sticky_and_steps
-from streams import Stream, random_stream, streams
+from streams import Stream, at_most, random_stream, streams
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -73,7 +73,7 @@ def test_fifty_digits(stream: Stream, stay: float, seed: int) -> None:
 
 
 @given(streams(6, 12), st.integers(0, 99))
-@settings(max_examples=30)
+@at_most(30)
 def test_transitions_over_irregular_times(stream: Stream, seed: int) -> None:
     K = stream.probs.shape[1]
     rates = random_rates(K, seed)

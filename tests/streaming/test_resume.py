@@ -149,6 +149,21 @@ def test_a_jump_that_the_next_line_confirms(tmp_path: Path, cut: int) -> None:
     assert parts[0] + parts[1] == whole
     others = at("ann", 1, 1e9, 5e8, 1e9 + 5)  # two that do not agree
     assert len(serve_here(others, max_jump=100.0)) == 1
+    between = at("ann", 1, 1e9, 2, 1e9 + 5)  # a good row is there between them
+    assert serve_here(between, max_jump=100.0) == serve_here(at("ann", 1, 2))
+
+
+def test_a_jump_alone_is_saved(tmp_path: Path) -> None:
+    lines = at("ann", 1, 1e9, 1e9 + 5)
+    options: dict[str, Any] = {"state": tmp_path / "state", "max_jump": 100.0}
+    results = [result for line in lines for result in serve_here([line], **options)]
+    assert results == serve_here([lines[0], lines[2]])
+
+
+def test_a_jump_of_a_stream_that_is_dropped(tmp_path: Path) -> None:
+    state, lines = tmp_path / "state", [*at("ann", 1, 1e9), *at("bob", 2)]
+    assert len(serve_here(lines, state=state, max_jump=100.0, max_streams=1)) == 2
+    assert [stream.id for stream in saved_streams(state)] == ["bob"]
 
 
 def numbered(*numbers: int) -> list[bytes]:
@@ -169,6 +184,13 @@ def test_numbered_lines_are_skipped_by_their_numbers(tmp_path: Path) -> None:
     assert results == whole
 
 
+def test_the_number_of_a_rejected_line_is_saved(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"state": tmp_path / "state", "line_number": "n"}
+    serve_here(numbered(1), **options)
+    assert serve_here([as_line(VALID | {"n": 2, "p_walk": 9.0})], **options) == []
+    assert len(serve_here(numbered(2, 3), **options)) == 1
+
+
 def test_a_gap_after_a_restart_is_an_error(tmp_path: Path) -> None:
     """As where a producer goes on after the last result, and not after what was saved."""
     state = tmp_path / "state"
@@ -178,7 +200,8 @@ def test_a_gap_after_a_restart_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"up to number 2, but the first new one has number 4"):
         serve_here(numbered(4, 5), **options)
     assert state.read_bytes() == before
-    assert len(serve_here([b"no JSON\n", *numbered(4, 6)], **options)) == 2  # it may be number 3
+    later = [b"no JSON\n", *numbered(4, 9)]  # it may be number 3; a gap between new lines is none
+    assert len(serve_here(later, **options)) == 2
     for wrong in ("1", None, 1.5, -1, True):
         assert serve_here([as_line(VALID | {"time": 9, "n": wrong})], **options) == []
     assert "n is True; it must be the number of the line, a whole number" in (

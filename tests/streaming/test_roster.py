@@ -34,6 +34,7 @@ class Plain:
         return list(self.seen)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("start", [0.0, 1.7e9, -1e12])
 @pytest.mark.parametrize("span", [1e-4, 3.3, 1e5])
 def test_streams_expire_as_by_the_plain_rule(span: float, start: float) -> None:

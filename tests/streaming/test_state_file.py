@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from classfilter import DirichletFilter, Tracker
-from classfilter._atomic import atomic_write
+from classfilter._atomic import atomic_write, try_lock
 from classfilter._checkpoint import SHARE
-from classfilter.streaming import Served, _streams, serve
+from classfilter.streaming import Served, _state_file, _streams, serve
 from ndjson_lines import (
     VALID,
     as_line,
@@ -241,6 +241,28 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         process.wait()
         serve_here([as_line(VALID)], state=state)
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_lock_that_its_last_user_just_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps nobody out: there must be another one."""
+    removed: list[int] = []
+
+    def lock_late(fd: int) -> bool | None:
+        if not removed:
+            (tmp_path / ".state.lock").unlink()
+        removed.append(fd)
+        return try_lock(fd)
+
+    monkeypatch.setattr(_state_file, "try_lock", lock_late)
+    with _state_file.locked(tmp_path / "state"):
+        assert len(removed) == 2
+        with (
+            pytest.raises(ValueError, match="in use by another process"),
+            _state_file.locked(tmp_path / "state"),
+        ):
+            pass
 
 
 def test_drafts_of_killed_processes_are_removed(tmp_path: Path) -> None:

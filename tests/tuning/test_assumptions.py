@@ -37,7 +37,15 @@ def correlation_by_labels(recs: list[cf.Recording], lag: int) -> float:
     return product / sum(float((rest[lag:] ** 2).sum()) for rest in rests)
 
 
-@pytest.mark.parametrize(("r", "every"), [(0.0, 4), (0.5, 4), (0.9, 12), (0.97, 4)])
+@pytest.mark.parametrize(
+    ("r", "every"),
+    [
+        (0.0, 4),
+        (0.97, 4),
+        pytest.param(0.5, 4, marks=pytest.mark.slow),
+        pytest.param(0.9, 12, marks=pytest.mark.slow),
+    ],
+)
 def test_how_far_errors_last_from_call_to_call(r: float, every: int) -> None:
     recs = dense(r)
     with warnings.catch_warnings(record=True) as caught:
@@ -52,14 +60,14 @@ def test_how_far_errors_last_from_call_to_call(r: float, every: int) -> None:
 
 
 def test_the_order_of_the_streams_is_of_no_account() -> None:
-    days = [cf.simulate("capture24", hours=3.0, seed=seed).recording() for seed in range(5)]
+    days = [cf.simulate("capture24", hours=1.5, seed=seed).recording() for seed in range(5)]
     one, other = cf.tune(days, reference="strong"), cf.tune(days[::-1], reference="strong")
     assert one.candidate == other.candidate
     np.testing.assert_allclose(one.run(days[0]), other.run(days[0]), rtol=0, atol=1e-9)
 
 
 def test_permuted_classes_permute_the_choice() -> None:
-    days = [cf.simulate("capture24", hours=3.0, seed=seed).recording() for seed in range(4)]
+    days = [cf.simulate("capture24", hours=1.5, seed=seed).recording() for seed in range(4)]
     order = np.random.default_rng(0).permutation(len(days[0].classes))
     names = [days[0].classes[i] for i in order]
     permuted = [cf.Recording(d.time, d.source, d.probs[:, order], names) for d in days]

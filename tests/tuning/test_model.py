@@ -92,7 +92,9 @@ def counted(rows: Rows) -> tuple[Floats, float, Floats]:
     return counts, pairs.interval, class_shares(rows)
 
 
-@pytest.mark.parametrize("apart", [0.5, 5.0, 12.0])
+@pytest.mark.parametrize(
+    "apart", [5.0, *(pytest.param(dt, marks=pytest.mark.slow) for dt in (0.5, 12.0))]
+)
 def test_a_known_chain_is_recovered(apart: float) -> None:
     """Of many short streams, within 4 standard errors of the counts and of the pseudo-stream."""
     dt = np.full(200, apart)

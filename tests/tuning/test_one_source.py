@@ -40,7 +40,15 @@ def raw(rec: cf.Recording) -> Floats:
 
 @pytest.mark.parametrize(
     ("r", "dwell", "K"),
-    [(0.0, 150, 5), (0.5, 150, 5), (0.8, 150, 5), (0.6, 60, 3), (0.9, 300, 10), (0.3, 30, 4)],
+    [
+        (0.0, 150, 5),
+        (0.8, 150, 5),
+        (0.6, 60, 3),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((0.5, 150, 5), (0.9, 300, 10), (0.3, 30, 4))
+        ),
+    ],
 )
 def test_near_the_best_by_labels_and_well_above_raw(r: float, dwell: float, K: int) -> None:
     recs = [video(seed, r, dwell, K) for seed in range(4)]
@@ -50,6 +58,7 @@ def test_near_the_best_by_labels_and_well_above_raw(r: float, dwell: float, K: i
     assert accuracy(tuned.run, fresh) > accuracy(raw, fresh) + 0.1
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("name", "hours"), [("capture24", 12.0), ("plain", 4.0)])
 @pytest.mark.parametrize("source", ["weak", "strong"])
 def test_short_and_long_classes_are_not_taken_for_errors(

@@ -1,0 +1,97 @@
+"""The weight of a confusion matrix: mutual information, as scikit-learn computes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.metrics import mutual_info_score
+
+from classfilter import beta_from_confusion
+
+NAN = float("nan")
+SEEDS = st.integers(0, 2**32 - 1)
+CLASSES = st.integers(2, 12)
+
+
+def counts(K: int, seed: int) -> NDArray[np.intp]:
+    """Some of them 0; two true classes or more."""
+    rng = np.random.default_rng(seed)
+    matrix = rng.poisson(rng.choice([0.5, 20.0]), (K, K)) + np.diag(rng.integers(0, 50, K))
+    matrix[0, 0] += 1
+    matrix[-1, 0] += 1
+    return matrix
+
+
+@given(CLASSES, SEEDS, st.floats(1, 100))
+def test_the_weight_is_the_mutual_information_of_scikit_learn(
+    K: int, seed: int, repeats: float
+) -> None:
+    matrix = counts(K, seed)
+    truth, predicted = (
+        np.repeat(index, matrix.ravel()) for index in np.indices((K, K)).reshape(2, -1)
+    )
+    share = mutual_info_score(truth, predicted) / mutual_info_score(truth, truth)
+    beta = beta_from_confusion(matrix, repeats=repeats)
+    assert beta * repeats * (1 - share) == pytest.approx((1 - beta) * share, abs=1e-10)
+    assert 0 <= beta <= 1
+
+
+@given(CLASSES, SEEDS, st.floats(1e-6, 1e6))
+def test_the_weight_does_not_depend_on_scale_or_order(K: int, seed: int, scale: float) -> None:
+    matrix, rng = counts(K, seed), np.random.default_rng(seed)
+    expected = pytest.approx(beta_from_confusion(matrix), rel=1e-9, abs=1e-11)
+    assert beta_from_confusion(matrix * scale) == expected
+    to, names = rng.permutation(K), rng.permutation(K)
+    assert beta_from_confusion(matrix[to][:, to]) == expected
+    assert beta_from_confusion(matrix[to][:, names]) == expected  # predictions may have any names
+
+
+@pytest.mark.parametrize("K", [2, 3, 6])
+def test_the_more_accurate_the_more_weight(K: int) -> None:
+    others = (1 - np.eye(K)) / (K - 1)
+    weights = [
+        beta_from_confusion(a * np.eye(K) + (1 - a) * others) for a in np.linspace(1 / K, 1, 40)
+    ]
+    assert weights[0] == 0.0
+    assert weights[-1] == 1.0
+    assert np.diff(weights).min() > 0
+
+
+@given(CLASSES, SEEDS)
+def test_without_error_1_by_chance_0(K: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    often, predicted = rng.integers(1, 1000, K), rng.integers(0, 1000, K) + np.eye(K)[0]
+    assert beta_from_confusion(np.diag(often)) == pytest.approx(1.0, abs=1e-12)
+    assert beta_from_confusion(np.outer(often, predicted)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_fewer_repeats_more_weight() -> None:
+    weights = [beta_from_confusion([[8, 2], [1, 9]], repeats=n) for n in (1, 2, 8, 100)]
+    assert weights == sorted(weights, reverse=True)
+    assert len(set(weights)) == 4
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: beta_from_confusion([[1, 2, 3]]), r"matrix has shape \(1, 3\); it must be square"),
+        (lambda: beta_from_confusion([[1, 2], [-1, 3]]), r"matrix, row 1, column 0: it is -1\.0; "),
+        (
+            lambda: beta_from_confusion([[1.0, NAN], [1.0, 3.0]]),
+            "matrix, row 0, column 1: it is nan; ",
+        ),
+        (lambda: beta_from_confusion([[0, 0], [0, 0]]), "matrix is all 0; give counts of pred"),
+        (lambda: beta_from_confusion([[0, 0], [3, 1]]), "matrix has one row of counts only; it"),
+        (lambda: beta_from_confusion(np.eye(2), repeats=0.5), "repeats is 0.5; it must be 1 or"),
+        (lambda: beta_from_confusion(np.eye(2), repeats=NAN), "repeats is nan; it must be 1 or"),
+        (lambda: beta_from_confusion(np.eye(2), repeats=np.inf), "repeats is inf; .* and finite"),
+    ],
+)
+def test_errors_name_the_argument_and_the_remedy(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
