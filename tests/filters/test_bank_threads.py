@@ -75,7 +75,7 @@ def test_few_rows_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started == []
     stream = random_stream(3, 5000, 7)
     bank.run(*stream, rows=np.arange(5000) % 1000, threads=2)
-    assert len(started) == 2
+    assert started  # one, if it ended before the next was needed
 
 
 @pytest.mark.parametrize("make", [cf.DirichletFilter, cf.StickyFilter, cf.EmaFilter])
