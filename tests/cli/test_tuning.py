@@ -50,7 +50,8 @@ def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> Non
     recs = week("week.parquet")
     tuned = cf.tune(recs, kind, "strong")  # type: ignore[arg-type]
     arguments = ["--reference", "strong", "--filter", kind]
-    assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, f"{tuned}\n", "")
+    expected_text = f"{tuned}\nwalk.toml: for --config of the other commands\n"
+    assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, expected_text, "")
     read = config.read("walk.toml")
     assert read.beta == tuned.beta
     assert read.channel == {name: c for name, c in tuned.channel.items() if c is not None}
@@ -93,7 +94,7 @@ def test_tune_by_labels_with_rows_in_any_order(run: Run) -> None:
 def test_tune_with_too_few_rows(run: Run) -> None:
     week("week.csv", streams=1, rows=100)
     code, out, err = run("tune", "week.csv", "-o", "walk.toml")
-    assert (code, out) == (0, "")
+    assert (code, out) == (0, "walk.toml: for --config of the other commands\n")
     assert err.startswith(
         "classfilter: there are 9 predictions of 'strong'; tuning needs at least 40"
     )
@@ -146,8 +147,8 @@ def test_invalid_files(run: Run, command: str) -> None:
         ("week.txt", "week.txt ends in '.txt'; it must be one of .csv"),
     ]:
         assert message in rejected(run, command, name, "-o", out)
-    message = "week.csv: reference is 'best'; the sources with predictions are strong, weak\n"
-    assert rejected(run, command, "week.csv", "-o", out, "--reference", "best").endswith(message)
+    message = "classfilter: --reference is 'best'; the sources with predictions are strong, weak\n"
+    assert rejected(run, command, "week.csv", "-o", out, "--reference", "best") == message
 
 
 def test_tune_by_labels_without_any(run: Run) -> None:

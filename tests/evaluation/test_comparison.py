@@ -82,6 +82,7 @@ Far back *  75.0 ± 10.0  [0.06 ± 0.10]          6.0 ± 0.1        nan
 * smoothed: uses later rows too.
 The true class switches 7.2 times per hour."""
     assert str(TABLE) == expected[1:]
+    assert repr(TABLE).startswith("Comparison(streams=3, steps=120, ")
     styled = TABLE.text(lambda cell: f"\x1b[1m{cell}\x1b[0m")
     plain = styled.replace("\x1b[1m", "").replace("\x1b[0m", "")
     lines = zip(plain.splitlines(), expected[1:].splitlines(), strict=True)

@@ -131,7 +131,7 @@ def test_ahead_at_equal_calls() -> None:
     [
         ([12, 1], "strong", "gaps has 1; it counts steps and must be 2 or more"),
         ([2.5], "strong", "gaps has 2.5; "),
-        ([12], "big", "reference is 'big'; the sources with predictions are strong, weak"),
+        ([12], "big", "strong is 'big'; the sources with predictions are strong, weak"),
     ],
 )
 def test_bad_arguments(gaps: list[int], strong: str, message: str) -> None:
@@ -198,7 +198,7 @@ def test_command_rejects(run: Run) -> None:
         run, "policy", "mixed.csv"
     )
     assert "no-such" in rejected(run, "policy", "both.csv", "-o", "no-such/a.png")
-    assert "reference is 'other'" in rejected(run, "policy", "both.csv", "--strong", "other")
+    assert "--strong is 'other'" in rejected(run, "policy", "both.csv", "--strong", "other")
 
 
 def test_figure() -> None:

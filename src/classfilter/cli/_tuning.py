@@ -80,9 +80,11 @@ def tune(
             labels=labels,
             progress=progress,
         )
-    if tuned.criterion != "nothing":  # then the warning says it all
-        click.echo(printable(tuned.explanation))
     tuned.save(out)
+    text = f"{out}: for --config of the other commands"
+    if tuned.criterion != "nothing":  # then the warning says it all
+        text = f"{tuned.explanation}\n{text}"
+    click.echo(printable(text))  # at once, since the reader may be `head -n 1`
 
 
 @click.command(
