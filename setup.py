@@ -24,8 +24,7 @@ FLAGS = (
     ]
 )
 
-# A free-threaded Python has no limited API. The extension does not say that it can do without the
-# GIL, so that Python switches it on at the import, with a warning.
+# A free-threaded Python has no limited API; see _ext/lock.h.
 LIMITED = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 PACKAGE = Path("src/classfilter")
