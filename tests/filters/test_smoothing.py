@@ -231,6 +231,7 @@ def test_a_stream_in_blocks(K: int, lag: int, which: int) -> None:
             known = end - lag if end > lag + 1 else 0
             assert sum(map(len, rows)) == max(known, 0)
             start = end
-        rows.append(smoother.push(Block(*(a[:0] for a in block)), np.zeros(1, int))[1])
+        nothing = Block(np.zeros(0, int), np.zeros(0, int), *(a[:0] for a in stream))
+        rows.append(smoother.push(nothing, np.zeros(1, int))[1])
         assert rows[-1].dtype == f.dtype
         np.testing.assert_array_equal(np.concatenate(rows), whole)

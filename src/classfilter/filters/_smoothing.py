@@ -87,9 +87,9 @@ def smooth(
     if isinstance(f, StickyFilter):
         smoothed = sticky_rows(in_double(f), forward, s, weights, times, ahead)
     else:
-        one, double = np.array([T]), in_double(f)
+        count, double = np.array([T]), in_double(f)
         state = pack_state(double.state, double.dtype)[None]
-        smoothed = dirichlet_rows(double, state, s, weights, times, ahead, one, one)
+        smoothed = dirichlet_rows(double, state, s, weights, times, ahead, count, count)
     return smoothed.astype(f.dtype)
 
 
