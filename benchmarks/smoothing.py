@@ -1,7 +1,7 @@
 """Smoothing of tables and files: ``python -m benchmarks.smoothing [ROWS]``.
 
-Rows of several streams in turn, K = 6, weight 0.5; the sticky filter, smoothed by all later rows or
-by the next twelve. Processor time, the least of three runs.
+Rows of several streams in turn, K = 6, weight 0.5; the sticky filter and the Dirichlet filter,
+smoothed by all later rows or by the next twelve. Processor time, the least of three runs.
 """
 
 import sys
@@ -41,9 +41,10 @@ def least(work: Callable[[], Any]) -> float:
 
 def main(rows: int = 200_000) -> None:
     matrix = np.full((CLASSES, CLASSES), 0.02) + np.eye(CLASSES) * 0.88
-    filters = {
+    filters: dict[str, cf.Filter] = {
         "stay": cf.StickyFilter(CLASSES, half_life=60.0),
         "transitions": cf.StickyFilter(CLASSES, transitions=matrix),
+        "dirichlet": cf.DirichletFilter(CLASSES, half_life=60.0),
     }
     print(f"{rows:,} rows, K = {CLASSES}; rows per second of processor time; goal: 200,000")
     for streams in (10, 1000, 20_000):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.filters._lag_smoother import LagSmoother
+from classfilter.filters._lag_smoother import Block, LagSmoother
 from markov import random_prior, random_rates
 from streams import Stream, options, random_stream, streams
 
@@ -225,10 +225,14 @@ def test_a_stream_in_blocks(K: int, lag: int, which: int) -> None:
         ends = [*np.sort(rng.integers(0, T, 6)), T] if seed else range(1, T + 1)
         smoother, rows, start = LagSmoother(f, lag), [], 0
         for end in ends:
-            rows.append(smoother.push(*(a[start:end] for a in stream)))
+            block = Block(
+                np.zeros(end - start, int), np.arange(start, end), *(a[start:end] for a in stream)
+            )
+            rows.append(smoother.push(block, np.zeros(0, int))[1])
             known = end - lag if end > lag + 1 else 0
             assert sum(map(len, rows)) == max(known, 0)
             start = end
-        rows.append(smoother.flush())
+        nothing = Block(np.zeros(0, int), np.zeros(0, int), *(a[:0] for a in stream))
+        rows.append(smoother.push(nothing, np.zeros(1, int))[1])
         assert rows[-1].dtype == f.dtype
         np.testing.assert_array_equal(np.concatenate(rows), whole)

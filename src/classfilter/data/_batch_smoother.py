@@ -11,10 +11,8 @@ import numpy as np
 
 from .._channel import Channels
 from .._typing import Array, Ints, Weights
-from ..filters._lag_smoother import LagSmoother
+from ..filters._lag_smoother import Block, LagSmoother
 from ..filters._smoothing import Smoother, smooth_streams
-from ..filters._sticky import StickyFilter
-from ..filters._sticky_lag_smoother import Block, StickyLagSmoother
 from ._batch_filter import in_table_order, observations
 from ._frames import Rows
 from ._timestamps import group_and_sort
@@ -61,14 +59,12 @@ class BatchSmoother:
         lag: int,
         counts: Mapping[Any, int],
     ) -> None:
-        self._fresh, self._beta, self._channel, self._lag = filter, beta, channel, lag
+        self._fresh, self._beta, self._channel = filter, beta, channel
         self._left = dict(counts)
-        self._many = StickyLagSmoother(filter, lag) if isinstance(filter, StickyFilter) else None
+        self._smoother = LagSmoother(filter, lag)
         self._number: dict[Any, int] = {}
         self._free: list[int] = []  # numbers of streams that ended
         self._time = np.empty(0)
-        self._streams: dict[int, LagSmoother] = {}
-        self._held: dict[int, Ints] = {}
         self._going_on: set[Any] = set()
         self._tables: deque[_Table] = deque()
         self._rows = 0
@@ -93,10 +89,9 @@ class BatchSmoother:
         ended = [self._number[name] for name in over]
         self._time[streams[codes[order]]] = rows.time[order]  # of each stream, the last one stays
         block = Block(streams[codes[order]], self._rows + order, probs[order], weights[order], dt)
-        push = self._push_each if self._many is None else self._many.push
         self._rows += len(rows.time)
         if names or ended:
-            self._store(*push(block, np.array(ended, int)))
+            self._store(*self._smoother.push(block, np.array(ended, int)))
         for name in over:
             self._free.append(self._number.pop(name))
         self._time[ended] = np.nan
@@ -128,32 +123,6 @@ class BatchSmoother:
         ended = [name for name in self._going_on if name not in unfinished]
         self._going_on.difference_update(ended)
         return ended
-
-    def _push_each(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
-        """Push the rows of each stream to its own smoother."""
-        numbers: list[Ints] = []
-        results: list[Array] = []
-        starts, last = np.flatnonzero(np.diff(block.stream, prepend=-1)), set(ended.tolist())
-        for i in np.split(np.arange(len(block.stream)), starts[1:]) if len(starts) else []:
-            stream = int(block.stream[i[0]])
-            if stream not in self._streams:
-                self._streams[stream] = LagSmoother(self._fresh, self._lag)
-                self._held[stream] = np.empty(0, np.intp)
-            smoother = self._streams[stream]
-            smoothed = [smoother.push(block.probs[i], block.weight[i], block.dt[i])]
-            if stream in last:
-                smoothed.append(smoother.flush())
-                del self._streams[stream]
-                last.remove(stream)
-            held = np.concatenate([self._held[stream], block.number[i]])
-            count = sum(map(len, smoothed))
-            self._held[stream] = held[count:]
-            numbers.append(held[:count])
-            results += smoothed
-        for stream in last & self._streams.keys():  # without rows here
-            numbers.append(self._held.pop(stream))
-            results.append(self._streams.pop(stream).flush())
-        return np.concatenate(numbers), np.concatenate(results)
 
     def _store(self, numbers: Ints, results: Array) -> None:
         """Put results into the tables of their rows."""

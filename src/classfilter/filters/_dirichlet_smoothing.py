@@ -7,7 +7,7 @@ import numpy as np
 from .. import _core
 from .._typing import Bools, Floats, Ints
 from ._dirichlet import DirichletFilter
-from ._stream_runner import pack_state, unpack_state
+from ._stream_runner import pack_state
 
 MIN_ALPHA = 1e-6  # as in the Dirichlet filter
 MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
@@ -17,50 +17,54 @@ MAX_ITERATIONS = 100
 
 def dirichlet_rows(
     f: DirichletFilter,
-    count: int,
+    states: Floats,
     s: Floats,
     beta: Floats,
     dt: Floats,
     ahead: int | None,
-    counts: Ints | None = None,
+    counts: Ints,
+    complete: Ints,
 ) -> Floats:
-    """Return the first `count` rows, smoothed, and let the filter observe them.
+    """Return the first rows of each of several streams, smoothed; `states` (N, S) observe them.
 
-    The states before and after each row are added, then the row is observed. Rows whose `ahead`
-    rows are all in `s` have the same bits, wherever `s` ends. With `counts`, the rows are those of
-    several streams, each from the filter's state, which stays.
+    `counts` says how many rows each stream has in `s`, `complete` how many of them are smoothed, at
+    least one. The states before and after each row are added, then the row is observed. Rows whose
+    `ahead` rows are all in `s` have the same bits, wherever their stream ends.
     """
-    ends = np.array([len(s)]) if counts is None else np.cumsum(counts)
-    starts = np.append(0, ends[:-1])
-    states, last = _states_before(f, s[:count], beta[:count], dt[:count], starts)
-    eta, nu = (after[:count] for after in _states_after(f, s, beta, dt, ahead, starts, ends))
-    eta += states[:, 0]
-    nu += states[:, :1] * _average_neg_log(f, states[:, 1:])
-    informed = np.flatnonzero((eta > states[:, 0]) & (eta > MIN_WEIGHT))
-    states[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
-    states[:, 0] = eta
-    out = np.empty((count, s.shape[1]))
-    f._update_many(states, None, s[:count], beta[:count], np.zeros(count), out, 0, count)
-    if counts is None:
-        f.state = unpack_state(f, last)
+    ends = np.cumsum(counts)
+    left = np.repeat(ends, counts) - np.arange(len(s)) - 1  # how many rows of its stream follow
+    rows = np.flatnonzero(left >= np.repeat(counts - complete, counts))
+    eta, nu = _states_after(f, s, beta, dt, ahead, left, rows)
+    s, beta, dt = s[rows], beta[rows], dt[rows]
+    before = _states_before(f, states, s, beta, dt, complete)
+    eta += before[:, 0]
+    nu += before[:, :1] * _average_neg_log(f, before[:, 1:])
+    informed = np.flatnonzero((eta > before[:, 0]) & (eta > MIN_WEIGHT))
+    before[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
+    before[:, 0] = eta
+    out = np.empty(s.shape)
+    f._update_many(before, None, s, beta, np.zeros(len(s)), out, 0, len(s))
     return out
 
 
 def _states_before(
-    f: DirichletFilter, s: Floats, beta: Floats, dt: Floats, starts: Ints
-) -> tuple[Floats, Floats]:
+    f: DirichletFilter, states: Floats, s: Floats, beta: Floats, dt: Floats, counts: Ints
+) -> Floats:
     """Return eta and alpha, (T, K + 1), at the time of each row but before its observation.
 
-    And the state after the last one.
+    `states` are those of the streams before their first rows; then, after their last ones.
     """
     T, K = s.shape
-    states = np.empty((2 * T, K + 1))
-    states[2 * starts] = pack_state(f.state, f.dtype)
+    ends = 2 * np.cumsum(counts)
+    starts = ends - 2 * counts
+    chain = np.empty((2 * T, K + 1))
+    chain[starts] = states
     # Before each observation, time passes by itself.
     rows, weights, times = np.full((2 * T, K), np.nan), np.ones(2 * T), np.zeros(2 * T)
     rows[1::2], weights[1::2], times[::2] = s, beta, dt
-    _run_chain(f, states, 2 * starts, rows, weights, times)
-    return np.ascontiguousarray(states[::2]), states[-1]
+    _run_chain(f, chain, starts, rows, weights, times)
+    states[:] = chain[ends - 1]
+    return np.ascontiguousarray(chain[::2])
 
 
 def _run_chain(
@@ -78,13 +82,13 @@ def _states_after(
     beta: Floats,
     dt: Floats,
     ahead: int | None,
-    starts: Ints,
-    ends: Ints,
+    left: Ints,
+    rows: Ints,
 ) -> tuple[Floats, Floats]:
-    """Return eta and nu of the `ahead` rows after each row, without the prior.
+    """Return eta and nu of the `ahead` rows after some rows, without the prior.
 
-    The backward filter starts from the prior. How much of it remains does not depend on the data,
-    so it can be subtracted.
+    `left` says how many rows of its stream follow each row. The backward filter starts from the
+    prior. How much of it remains does not depend on the data, so it can be subtracted.
     """
     T = len(s)
     start = f.copy()
@@ -93,9 +97,8 @@ def _states_after(
     decays = f.gamma**dt
     states = np.tile(pack_state(start.state, f.dtype), (T, 1))
     data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
-    left = np.repeat(ends, ends - starts) - np.arange(T) - 1  # how many rows of its stream follow
     if ahead is None:
-        later = np.delete(np.arange(T), starts)[::-1]
+        later = np.flatnonzero(left)[::-1] + 1
         first = np.flatnonzero(left[later] == 0)  # the last row of each stream comes first
         pauses, decay = (np.append(x, 0.0)[later + 1] for x in (dt, decays))
         pauses[first], decay[first] = 0.0, 1.0
@@ -108,17 +111,17 @@ def _states_after(
     else:
         out = np.empty(s.shape)
         for j in range(min(ahead, int(left.max(initial=0))), 0, -1):
-            rows = np.flatnonzero(left >= j)  # all of them observe row t + j at once
-            at = rows + j
-            more = (left[rows] > j) & (j < ahead)
+            some = rows[left[rows] >= j]  # all of them observe row t + j at once
+            at = some + j
+            more = (left[some] > j) & (j < ahead)
             pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decays))
             pauses[~more], decay[~more] = 0.0, 1.0
-            f._update_many(states, rows, s[at], beta[at], pauses, out, 0, len(rows))
-            data[rows] = decay * data[rows] + beta[at]
-            prior[rows] = decay * prior[rows] + (1 - decay) * anchor
+            f._update_many(states, some, s[at], beta[at], pauses, out, 0, len(some))
+            data[some] = decay * data[some] + beta[at]
+            prior[some] = decay * prior[some] + (1 - decay) * anchor
     nu = states[:, :1] * _average_neg_log(f, states[:, 1:]) - prior[:, None] * prior_mean
     decays = np.append(decays[1:], 1.0)  # of a stream's last row there is nothing to decay
-    return data * decays, nu * decays[:, None]
+    return (data * decays)[rows], (nu * decays[:, None])[rows]
 
 
 def _average_neg_log(f: DirichletFilter, alpha: Floats) -> Floats:

@@ -87,7 +87,9 @@ def smooth(
     if isinstance(f, StickyFilter):
         smoothed = sticky_rows(in_double(f), forward, s, weights, times, ahead)
     else:
-        smoothed = dirichlet_rows(in_double(f).copy(), T, s, weights, times, ahead)
+        count, double = np.array([T]), in_double(f)
+        state = pack_state(double.state, double.dtype)[None]
+        smoothed = dirichlet_rows(double, state, s, weights, times, ahead, count, count)
     return smoothed.astype(f.dtype)
 
 
@@ -113,7 +115,8 @@ def smooth_streams(
                 ends = np.repeat(np.cumsum(sizes), sizes)
                 out[rows] = sticky_rows(in_double(f), out[rows], *columns, ahead, ends)
             else:
-                out[rows] = dirichlet_rows(in_double(f), len(rows), *columns, ahead, sizes)
+                start = np.tile(pack_state(f.state, np.dtype(np.float64)), (len(sizes), 1))
+                out[rows] = dirichlet_rows(in_double(f), start, *columns, ahead, sizes, sizes)
     return out
 
 

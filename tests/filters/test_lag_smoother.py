@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.filters._sticky_lag_smoother import Block, StickyLagSmoother
+from classfilter.filters._lag_smoother import Block, LagSmoother
 
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 12, 30]
 
@@ -21,6 +21,8 @@ LENGTHS = [1, 2, 3, 4, 5, 6, 7, 12, 30]
         cf.StickyFilter(3, 0.9),
         cf.StickyFilter(3, 0.9, dtype=np.float32),
         cf.StickyFilter(3, transitions=np.eye(3) * 0.7 + 0.1),
+        cf.DirichletFilter(3, 0.9, anchor=0.4, prior=[2.0, 1.0, 1.5]),
+        cf.DirichletFilter(3, 0.9, estimate="mean", dtype=np.float32),
     ],
 )
 def test_any_length_of_stream_and_of_block(f: Any, lag: int, at_once: int) -> None:
@@ -31,7 +33,7 @@ def test_any_length_of_stream_and_of_block(f: Any, lag: int, at_once: int) -> No
     probs = rng.dirichlet(np.ones(3), T)
     probs[rng.random(T) < 0.1] = np.nan
     weight, dt = rng.choice([0.3, 1.0], T), rng.choice([0.0, 1.0, 2.5], T)
-    smoother, got = StickyLagSmoother(f.copy(), lag), np.full((T, 3), -1.0, f.dtype)
+    smoother, got = LagSmoother(f.copy(), lag), np.full((T, 3), -1.0, f.dtype)
     for start in range(0, T, at_once):
         rows = np.arange(start, min(start + at_once, T))
         rows = rows[np.argsort(stream[rows], kind="stable")]
