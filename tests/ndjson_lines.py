@@ -1,5 +1,6 @@
 """NDJSON lines, processes that filter them, and the expected results."""
 
+import io
 import json
 import math
 import os
@@ -57,10 +58,32 @@ def command(every: float = 1000.0, **arguments: Any) -> list[str]:
     return [sys.executable, "-c", DRIVER, json.dumps(arguments | {"every": every})]
 
 
-def run(lines: bytes, **arguments: Any) -> tuple[list[bytes], str]:
-    """Return the results and the messages of a process that gets all lines at once."""
-    done = subprocess.run(command(**arguments), input=lines, capture_output=True, timeout=60)
-    return done.stdout.splitlines(keepends=True), done.stderr.decode()
+def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[bytes], str]:
+    """Return the results and the messages for all lines at once: `child` without a process."""
+    messages = io.StringIO()
+
+    def make_filter(names: Any) -> DirichletFilter:
+        return DirichletFilter(arguments.get("classes", names), **arguments.get("options", {}))
+
+    with TemporaryFile() as source, TemporaryFile() as sink:
+        source.write(lines)
+        source.seek(0)
+        try:
+            served = serve(
+                make_filter,
+                arguments.get("beta", 1.0),
+                source=source.fileno(),
+                sink=sink.fileno(),
+                errors=messages,
+                state=Path(state) if state else None,
+                every=1000.0,
+                **arguments.get("more", {}),
+            )
+            print(json.dumps(served), file=messages)
+        except ValueError as error:
+            print(f"ValueError: {error}", file=messages)
+        sink.seek(0)
+        return sink.readlines(), messages.getvalue()
 
 
 @contextmanager

@@ -61,8 +61,18 @@ def test_broken_links_are_detected(tmp_path: Path) -> None:
     assert broken_links(page) == ["other.md", "#no-heading", "page.md#none"]
 
 
+# These run the commands of README.md on more data; tests/cli has tests of each of them.
+MORE_OF_THE_SAME = ("report.md", "tuning.md")
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow) if page.name in MORE_OF_THE_SAME else page
+        for page in PAGES
+        if blocks(page)
+    ],
+    ids=lambda page: page.name,
 )
 def test_console(page: Path, tmp_path: Path) -> None:
     """The blocks of a page run in turn, in one folder and one shell; `examples` is there."""

@@ -54,6 +54,7 @@ async def awaited(window: Any, call: Callable[[Any], Any]) -> Any:
     return call(window)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("f", FILTERS)
 @pytest.mark.parametrize("kind", ["threads", "async", "returns an awaitable"])
 def test_in_time_it_is_a_cascade(f: Callable[[], cf.Filter], kind: str) -> None:

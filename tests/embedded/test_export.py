@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
 PLAIN = ("sleep", "sit", "walk", "ride", "run", "mixed")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
+LIKE_OTHERS = ("dirichlet-whole", "dirichlet-loose", "sticky", "sticky-whole", "sticky-periodic")
+"""Kinds whose code others in the quick suite have, too."""
 needs_make = pytest.mark.skipif(
     not COMPILERS or shutil.which("make") is None, reason="no make, or no gcc and no clang"
 )
@@ -59,7 +61,13 @@ def make(folder: Path, *arguments: str) -> tuple[int, str]:
 @needs_make
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("kind", list(configs()))
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=pytest.mark.slow) if kind in LIKE_OTHERS else kind
+        for kind in configs()
+    ],
+)
 def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
     export(configs()[kind], tmp_path)
     code, output = make(tmp_path, "all", "test", f"CC={compiler}", f"CFLAGS={STRICT}")

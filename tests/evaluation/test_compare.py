@@ -205,6 +205,7 @@ def test_without_labels() -> None:
     assert fits["Tuned"] > fits["Raw"] + 0.1
 
 
+@pytest.mark.slow
 def ar1(seed: int, T: int = 4000, r: float = 0.8) -> Recording:
     """A class lasts 150 rows; errors of the logits are correlated from row to row by r."""
     rng = np.random.default_rng(seed)

@@ -18,14 +18,14 @@ from streams import random_stream
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.usefixtures("short_parts")
 def test_threads_share_the_rows(threads: int, make: Any) -> None:
-    N, K = 500, 5
+    N, K = 330, 5
     bank, single = cf.Bank(make(K), N), cf.Bank(make(K), N)
     probs, beta, dt = random_stream(K, N, 7)
-    rows = np.random.default_rng(0).permutation(N)[:450]
+    rows = np.random.default_rng(0).permutation(N)[:310]
     for _ in range(2):
         P = bank.update(probs, beta, dt, threads=threads)
         assert same(P, single.update(probs, beta, dt, threads=1))
-        part = (probs[:450], beta[:450], dt[:450])
+        part = (probs[:310], beta[:310], dt[:310])
         P = bank.update(*part, rows=rows, threads=threads)
         assert same(P, single.update(*part, rows=rows, threads=1))
     assert same_states(bank, [single.filter(n) for n in range(N)])

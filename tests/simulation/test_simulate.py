@@ -243,6 +243,7 @@ def test_a_window_lags_behind_a_change() -> None:
     assert after[60.0] > 0.7
 
 
+@pytest.mark.slow
 def test_gaps_are_missing_rows() -> None:
     sim = simulate(hours=500, gaps=0.25, gap_length=900.0)
     whole = round(500 * 3600 / 5)

@@ -8,6 +8,7 @@ import pytest
 from endless import ALLOWED, memory
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_memory_does_not_grow_with_the_lines(tmp_path: Path) -> None:
     held = memory(60_000, tmp_path)
