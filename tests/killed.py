@@ -52,8 +52,12 @@ class Kills(NamedTuple):
 
 
 def kill(process: Any, state: Path, rng: random.Random, output: bytearray) -> None:
-    """Kill a process after some output, or while a file is written, or once one is replaced."""
-    kind, before = rng.randrange(3), state.stat().st_ino if state.exists() else None
+    """Kill a process after some output, or while a file is written, or once one is replaced.
+
+    Where there is no file yet, wait for one, or every kill on a slow machine might come too early.
+    """
+    before = state.stat().st_ino if state.exists() else None
+    kind = rng.randrange(3) if before else 2
     amount = rng.randrange(40_000)
 
     def reached() -> bool:
@@ -64,7 +68,7 @@ def kill(process: Any, state: Path, rng: random.Random, output: bytearray) -> No
         return state.exists() and state.stat().st_ino != before
 
     wait_for(lambda: output or reached(), 60.0)
-    end = time.monotonic() + (20.0 if kind == 2 else rng.uniform(0.0, 0.3))
+    end = time.monotonic() + (60.0 if kind == 2 else rng.uniform(0.0, 0.3))
     while not reached() and time.monotonic() < end:
         time.sleep(1e-4)
     process.kill()
