@@ -74,7 +74,7 @@ cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *ob
     else
         for (k = 0; k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
     if (rates_of(f) == NULL) decay = make_decay(f, dt);
-    advance(f, classes, 0, dt, decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
+    advance(f, classes, 1, dt, decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
     return CF_OK;
 }
 #else

@@ -75,7 +75,12 @@ CF_INLINE void vecmat(size_t classes, size_t width, const cf_real *v, const cf_r
 }
 
 /* Where the compiler does not know the width, there is nothing to gain by straight code. */
-CF_KERNEL void vecmat_any(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
+#ifdef CF_SMALL
+CF_INLINE
+#else
+CF_KERNEL
+#endif
+void vecmat_any(size_t classes, size_t width, const cf_real *v, const cf_real *matrix, cf_real *out) {
     vecmat(classes, width, v, matrix, out);
 }
 
@@ -101,8 +106,8 @@ CF_INLINE void normalize_row(size_t width, cf_real *row) {
 
 /* What dt does with rates: exp(rates dt), K rows. No sum has a negative term, so nothing cancels: with q the fastest rate
    of leaving and J = I + rates / q, the probabilities of a jump, exp(rates h) = exp(q h J) / exp(q h). */
-CF_STRAIGHT CF_KERNEL void exponentiate(const cf_sticky *f, cf_real dt, cf_real *restrict result, cf_real *scratch) {
-    const size_t classes = f->classes, width = CF_STICKY_ROW(classes), size = classes * width;
+CF_INLINE void exponentiate(const cf_sticky *f, size_t width, cf_real dt, cf_real *result, cf_real *scratch) {
+    const size_t classes = f->classes, size = classes * width;
     cf_real *restrict jump = scratch, *restrict next = scratch + size;
     cf_real jumps = dt * f->fastest;
     size_t i, j, squares = 0;
@@ -133,9 +138,11 @@ CF_STRAIGHT CF_KERNEL void exponentiate(const cf_sticky *f, cf_real dt, cf_real 
     }
 }
 
-static void fill_transition_cache(const cf_sticky *f, cf_real dt, cf_real *transition_cache, cf_real *scratch) {
+CF_STRAIGHT CF_KERNEL void fill_transition_cache(const cf_sticky *f, cf_real dt, cf_real *transition_cache,
+                                                 cf_real *scratch) {
+    const size_t width = CF_STICKY_ROW(f->classes);
     transition_cache[0] = dt;
-    exponentiate(f, dt, transition_cache + 1, scratch);
+    exponentiate(f, width, dt, transition_cache + 1, scratch);
 }
 
 /* exp(x) - 1 for x <= 0. Near 0 the difference would cancel, but the series of exp does not. */
