@@ -75,6 +75,25 @@ def test_random_states(K: int) -> None:
         np.testing.assert_allclose(x[i], exact_mode(states[i], s[i], beta[i]), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("state", "s", "beta"),
+    [
+        ([0.03940313189290075, 3.428162509819262, 10.660361668472616], [6e-13, 1], 0.416224030983),
+        ([0.015583246164220257, 0.006590229639632457, 0.15203258605167164], [0.93, 0.07], 0.571),
+        (
+            [0.010735199968961209, 3.408320917095792, 2.9230700839532817e-05, 3.457817532791587],
+            [0.042594915937113, 0.5231032102080442, 0.4343018738548428],
+            0.05160076018578139,
+        ),
+    ],
+)
+def test_a_class_and_the_sum_cancel(state: list[float], s: list[float], beta: float) -> None:
+    """A class's way and the sum's add up to a short step, ten times off the mode: it must go on."""
+    f = cf.DirichletFilter(len(s), GAMMA, floor=FLOOR, bounded=False)
+    new = update_all(f, np.array([state]), np.array([s]), np.array([beta]))[0, 1:]
+    np.testing.assert_allclose(new, exact_mode(np.array(state), np.array(s), beta), rtol=1e-9)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("K", [2, 3, 6, 7, 8, 20])
 def test_random_states_one_by_one_have_the_same_bits(K: int, dtype: type) -> None:

@@ -98,7 +98,7 @@ typedef struct {
 #define CF_DIRICHLET_STATE(classes) ((classes) + 1)
 /* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
 #define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
-#define CF_DIRICHLET_SCRATCH(classes) (20 * CF_DIRICHLET_ROWS(classes) + CF_DIRICHLET_STATE(classes))
+#define CF_DIRICHLET_SCRATCH(classes) (21 * CF_DIRICHLET_ROWS(classes))
 #define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_LANES + 1) * CF_DIRICHLET_STATE(classes))
 
 /* Checks the settings and the prior (K numbers), computes log_gamma, bound and, if anchor > 0, prior_nu into the K numbers

@@ -13,6 +13,19 @@ typedef struct {
     cf_real *state, beta, dt;
 } cf_update;
 
+/* What a pause leaves of the memory. */
+CF_INLINE cf_real kept_share(const cf_dirichlet *f, cf_real dt) {
+    return dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
+}
+
+/* The streams that cf_dirichlet_many takes at a time. */
+#ifdef CF_FLOAT
+enum { CF_GROUP = CF_LANES };
+#else
+#include "dirichlet_quick.h"
+enum { CF_GROUP = CF_PACK };
+#endif
+
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
 CF_PART void load_lanes(const cf_workspace *w, size_t given_lanes, cf_real floor, const cf_update *updates,
                         const int *seen) {
@@ -45,8 +58,7 @@ CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, size_
     size_t iterations[CF_LANES], k, l;
     int moves[CF_LANES], fractional_beta = 0, silent = 1, searching = 0;
     for (l = 0; l < lanes; l++) {
-        const cf_real dt = updates[l].dt;
-        const cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
+        const cf_real keep = kept_share(f, updates[l].dt);
         weight[l] = seen[l] ? updates[l].beta : 0;
         pull[l] = (1 - keep) * f->anchor;
         c[l] = keep * updates[l].state[0];
@@ -180,6 +192,42 @@ void cf_dirichlet_nu(const cf_dirichlet *f, const cf_real *state, cf_real *nu) {
     }
 }
 
+#ifndef CF_FLOAT
+/* Whether one stream could be updated quickly. */
+CF_KERNEL int update_one(const cf_dirichlet *f, cf_real *scratch, const cf_update *update, const int *seen,
+                         size_t *max_iterations) {
+    const size_t classes = f->classes, packs = (classes + CF_PACK) / CF_PACK;
+    /* A number of packs that the compiler knows makes straight code of the common case. */
+    if (CF_PACK > 1 && packs == 2)
+        return update_one_quickly(f, make_quick(classes, 2, scratch), update, *seen, max_iterations);
+    return update_one_quickly(f, make_quick(classes, packs, scratch), update, *seen, max_iterations);
+}
+
+/* The streams of a pack that could be updated quickly, a bit each. */
+CF_KERNEL unsigned update_pack(const cf_dirichlet *f, cf_real *scratch, size_t count, const cf_update *updates,
+                               const int *seen) {
+    size_t iterations = 0;
+    if (CF_PACK == 1) return (unsigned)update_one(f, scratch, updates, seen, &iterations);
+    return update_pack_quickly(f, make_quick(f->classes, f->classes + 1, scratch), count, updates, seen);
+}
+
+CF_KERNEL cf_status update_slowly(const cf_dirichlet *f, const cf_workspace *w, const cf_update *update,
+                                  const int *seen, size_t *max_iterations) {
+    return step_lanes(f, w, 1, update, seen, max_iterations);
+}
+#endif
+
+/* Updates one stream, which was checked. */
+CF_INLINE cf_status step_one(const cf_dirichlet *f, const cf_workspace *w, const cf_update *update, const int *seen,
+                             size_t *max_iterations) {
+#ifdef CF_FLOAT
+    return step_lanes(f, w, 1, update, seen, max_iterations);
+#else
+    if (update_one(f, w->x, update, seen, max_iterations)) return CF_OK;
+    return update_slowly(f, w, update, seen, max_iterations);
+#endif
+}
+
 #ifdef CF_SMALL
 cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
                               cf_real *probs, cf_real *scratch) {
@@ -189,7 +237,7 @@ cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_re
     size_t max_iterations = 0;
     int seen = 0;
     cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
-    if (status == CF_OK) status = step_lanes(f, &w, 1, &update, &seen, &max_iterations);
+    if (status == CF_OK) status = step_one(f, &w, &update, &seen, &max_iterations);
     if (status == CF_OK && probs != NULL) read_alpha(f, state + 1, probs);
     return status;
 }
@@ -205,7 +253,7 @@ CF_INLINE cf_status run_steps(const cf_dirichlet *f, cf_real *state, size_t step
         int seen = 0;
         cf_status status = check_update(classes, update.observed, is_valid_row(classes, update.observed), update.beta,
                                         update.dt, &seen);
-        if (status == CF_OK) status = step_lanes(f, &w, 1, &update, &seen, &max_iterations);
+        if (status == CF_OK) status = step_one(f, &w, &update, &seen, &max_iterations);
         if (status != CF_OK) {
             *row = i;
             return status;
@@ -225,12 +273,20 @@ CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, cf_real *state, siz
                      make_workspace(f->classes, rows, 1, scratch), row, iterations);
 }
 
-/* Updates `count` <= lanes streams that were checked. */
-CF_INLINE cf_status update_group(const cf_dirichlet *f, const cf_workspace *w, size_t given_lanes, size_t count,
-                                 const cf_update *updates, const int *seen, cf_real *const *probs) {
-    const size_t lanes = known_lanes(given_lanes);
+/* Updates `count` <= CF_GROUP streams that were checked. */
+CF_INLINE cf_status update_group(const cf_dirichlet *f, cf_real *scratch, size_t count, const cf_update *updates,
+                                 const int *seen, cf_real *const *probs) {
     size_t max_iterations = 0, l;
-    cf_status status = step_lanes(f, w, lanes, updates, seen, &max_iterations);
+    cf_status status = CF_OK;
+#ifdef CF_FLOAT
+    const cf_workspace w = make_workspace(f->classes, f->classes + 1, CF_LANES, scratch);
+    status = step_lanes(f, &w, CF_LANES, updates, seen, &max_iterations);
+#else
+    const cf_workspace w = make_workspace(f->classes, CF_DIRICHLET_ROWS(f->classes), 1, scratch);
+    const unsigned done = update_pack(f, scratch, count, updates, seen);
+    for (l = 0; l < count && status == CF_OK; l++)
+        if (!(done >> l & 1)) status = update_slowly(f, &w, updates + l, seen + l, &max_iterations);
+#endif
     for (l = 0; l < count && status == CF_OK; l++)
         if (probs[l] != NULL) read_alpha(f, updates[l].state + 1, probs[l]);
     return status;
@@ -241,23 +297,23 @@ CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, c
                                        const cf_real *dt, size_t dt_stride, cf_real *probs, cf_real *scratch,
                                        size_t *row) {
     const size_t classes = f->classes, size = CF_DIRICHLET_STATE(classes);
-    const cf_workspace w = make_workspace(classes, classes + 1, CF_LANES, scratch);
+    cf_real *const spare = make_workspace(classes, classes + 1, CF_LANES, scratch).state;
     size_t i, l;
-    int seen[CF_LANES] = {0};
+    int seen[CF_GROUP] = {0};
     cf_status status = cf_check(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
     if (status != CF_OK) return status;
-    for (i = 0; i < streams; i += CF_LANES) {
-        const size_t count = streams - i < CF_LANES ? streams - i : CF_LANES;
-        cf_update updates[CF_LANES];
-        cf_real *results[CF_LANES];
-        for (l = 0; l < CF_LANES; l++) {
+    for (i = 0; i < streams; i += CF_GROUP) {
+        const size_t count = streams - i < CF_GROUP ? streams - i : CF_GROUP;
+        cf_update updates[CF_GROUP];
+        cf_real *results[CF_GROUP];
+        for (l = 0; l < CF_GROUP; l++) {
             /* lanes to spare repeat the last stream on a copy of its state */
             const size_t j = i + (l < count ? l : count - 1);
             cf_real *state = states + (which == NULL ? j : which[j]) * size;
             size_t k;
             if (l >= count) {
-                for (k = 0; k < size; k++) w.state[k] = state[k];
-                state = w.state;
+                for (k = 0; k < size; k++) spare[k] = state[k];
+                state = spare;
             }
             updates[l].observed = observed + j * classes;
             updates[l].state = state;
@@ -267,7 +323,7 @@ CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, c
             (void)check_update(classes, updates[l].observed, is_valid_row(classes, updates[l].observed),
                                updates[l].beta, updates[l].dt, seen + l);
         }
-        status = update_group(f, &w, CF_LANES, count, updates, seen, results);
+        status = update_group(f, scratch, count, updates, seen, results);
         if (status != CF_OK) {
             *row = i;
             return status;

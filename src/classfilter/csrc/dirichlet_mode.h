@@ -8,7 +8,7 @@
    it becomes a step of third order. Where beta is 1, b = x: the root is that of nu <- c m - log s, eta <- c + 1, and
    half of the special functions are saved.
 
-   dirichlet_rows.h says where the numbers lie. */
+   In double precision dirichlet_quick.h goes first. dirichlet_rows.h says where the numbers lie. */
 #ifndef CF_DIRICHLET_MODE_H
 #define CF_DIRICHLET_MODE_H
 

@@ -47,18 +47,19 @@ CF_INLINE cf_real cf_from_bits(cf_bits b) {
     return u.real;
 }
 
-/* c[0] + c[1] x + ...: the even and the odd powers by Horner's rule, side by side. */
-#define CF_POLYNOMIAL(result, x, ...)                                                                                  \
+/* c[0] + c[1] x + ...: the even and the odd powers by Horner's rule, side by side. The type is that of x. */
+#define CF_POLYNOMIAL_OF(type, result, x, ...)                                                                         \
     do {                                                                                                               \
         static const cf_real c_[] = __VA_ARGS__;                                                                       \
         enum { last_ = (int)(sizeof c_ / sizeof c_[0]) - 1 };                                                          \
-        cf_real even_ = c_[last_ - last_ % 2], odd_ = c_[last_ - 1 + last_ % 2];                                       \
-        cf_real x2_ = (x) * (x);                                                                                       \
+        type even_ = (type){0} + c_[last_ - last_ % 2], odd_ = (type){0} + c_[last_ - 1 + last_ % 2];                  \
+        type x2_ = (x) * (x);                                                                                          \
         int i_;                                                                                                        \
         for (i_ = last_ - last_ % 2 - 2; i_ >= 0; i_ -= 2) even_ = even_ * x2_ + c_[i_];                               \
         for (i_ = last_ - 3 + last_ % 2; i_ >= 1; i_ -= 2) odd_ = odd_ * x2_ + c_[i_];                                 \
         (result) = even_ + (x) * odd_;                                                                                 \
     } while (0)
+#define CF_POLYNOMIAL(result, x, ...) CF_POLYNOMIAL_OF(cf_real, result, x, __VA_ARGS__)
 
 /* log(a / b) for normal a, b > 0 below half of the largest. The bits of a number, read as an integer, are about its
    logarithm, so their difference tells which n = 2^k b is nearest to a, within a factor of 1.51. With

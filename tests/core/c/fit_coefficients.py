@@ -8,7 +8,7 @@ range in which the core uses it, with as many terms as the precision deserves.
 
 from collections.abc import Callable
 
-from mpmath import atanh, chebyfit, exp, log, mp, mpf, nstr, psi, sqrt
+from mpmath import atanh, chebyfit, exp, factorial, log, mp, mpf, nstr, psi, sqrt
 
 mp.dps = 60
 TINY = mpf(10) ** -12  # the functions below are 0/0 at the left end
@@ -20,6 +20,8 @@ HEADER = """\
      digamma(x + CF_SHIFT)   = log h + w CF_PSI0(w)
      trigamma(x + CF_SHIFT)  = (1 + w CF_PSI1(w)) / h
      tetragamma(x + CF_SHIFT) = -(1 + w CF_PSI2(w)) / h^2
+     pentagamma(x + CF_SHIFT) = 2 (1 + w CF_STEP3(w)) / h^3
+   CF_STEP1 and CF_STEP2 are CF_PSI1 and CF_PSI2 with fewer terms, enough for a step that is short.
    log((1 + s) / (1 - s)) = 2 s (1 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r). */
 /* clang-format off */
 """
@@ -32,8 +34,9 @@ def polygamma(order: int) -> Callable[[mpf], mpf]:
         w = max(mpf(w), TINY)
         h = 1 / sqrt(w)
         z = h + mpf(1) / 2
-        leading = (psi(0, z) - log(h), psi(1, z) * h - 1, -psi(2, z) * h * h - 1)[order]
-        return leading / w
+        if order == 0:
+            return (psi(0, z) - log(h)) / w
+        return ((-h) ** order / -factorial(order - 1) * psi(order, z) - 1) / w
 
     return rest
 
@@ -75,6 +78,8 @@ if __name__ == "__main__":
         print(f"#define CF_SHIFT {shift}")
         for order in range(3):
             print(define(f"CF_PSI{order}", polygamma(order), mpf(0), wide, terms[order], single))
+        for order in range(1, 1 if single else 4):
+            print(define(f"CF_STEP{order}", polygamma(order), mpf(0), wide, 5 - order, single))
         print(define("CF_LOG", log_rest, mpf(0), log_end, terms[3], single))
         print(define("CF_EXP", exp_rest, -exp_end, exp_end, terms[4], single))
     print("#endif")
