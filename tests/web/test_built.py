@@ -39,7 +39,7 @@ def test_built_in_one_go(name: str) -> None:
 
 
 def test_there_is_one_core() -> None:
-    assert (WEB / "classfilter.wasm").stat().st_size < 68_000
+    assert (WEB / "classfilter.wasm").stat().st_size < 66_000
     copy = ROOT / "js/dist/classfilter.wasm"
     same = not copy.exists() or copy.read_bytes() == (WEB / "classfilter.wasm").read_bytes()
     assert same, "js/dist is older than the core: run make js"
