@@ -361,7 +361,7 @@ def test_rows_of_any_kind(kind: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("tolerance", [0.001, 0.01, 0.1])
 def test_a_tolerance_stays_near_the_mode(tolerance: float, dtype: DTypeLike) -> None:
-    """A last step of third order is off by no more than the square of its size."""
+    """A last step of third or fourth order is off by no more than the square of its size."""
     rng = np.random.default_rng(5)
     exact, loose = (cf.DirichletFilter(6, 0.9, tolerance=t, dtype=dtype) for t in (0.0, tolerance))
     worst, same = 0.0, 0
