@@ -7,7 +7,7 @@ import pytest
 from killed import kill_savers, kill_streams
 
 
-@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("numbered", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_killed_stream_loses_nothing_and_filters_nothing_twice(
     tmp_path: Path, numbered: bool
 ) -> None:
