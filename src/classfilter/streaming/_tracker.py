@@ -242,9 +242,7 @@ class Tracker:
         number: dict[Hashable, int] = {}
         codes = np.array([number.setdefault(name, len(number)) for name in names], np.intp)
         with self._lock:
-            slots = np.fromiter(
-                (self._slots.get(name, -1) for name in number), np.intp, len(number)
-            )
+            slots = np.array([self._slots.get(name, -1) for name in number], np.intp)
             known = slots >= 0
             last = np.full(len(slots), np.nan)
             last[known] = np.asarray(self._times)[slots[known]]
