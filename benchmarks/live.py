@@ -19,7 +19,7 @@ from .harness import machine, report
 
 OURS = """
 from classfilter import DirichletFilter
-from classfilter.streaming import serve
+from classfilter.live import serve
 serve(lambda names: DirichletFilter(names, half_life=60), {"weak": 0.1, "strong": 1.0})
 """
 PEER = """

@@ -18,8 +18,8 @@ SERVE = """
 import os, sys, time
 from pathlib import Path
 from classfilter import DirichletFilter
-from classfilter.streaming import serve
-from classfilter.streaming._streams import LiveStreams
+from classfilter.live import serve
+from classfilter.live._streams import LiveStreams
 from benchmarks.streams import resident
 
 make, state, limits = DirichletFilter, Path(sys.argv[1]), eval(sys.argv[2])

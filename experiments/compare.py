@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from classfilter import Recording, compare, metrics, tune
-from classfilter._typing import Floats
+from classfilter._support.types import Floats
 from classfilter.evaluation._comparison import TITLES, Comparison
 
 from . import rates

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from classfilter import plot
-from classfilter._typing import Floats
+from classfilter._support.types import Floats
 
 from .measure import SeedResult
 from .methods import EVERY, ORDER

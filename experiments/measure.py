@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from classfilter import metrics
-from classfilter._typing import Floats
+from classfilter._support.types import Floats
 
 from .methods import CEILING, ORDER, MethodInfo, MethodRun
 from .people import Predictions

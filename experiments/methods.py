@@ -26,7 +26,7 @@ from classfilter import (
     policy,
     replay,
 )
-from classfilter._typing import Floats
+from classfilter._support.types import Floats
 from classfilter.tuning._folds import median_step
 from classfilter.tuning._search import best_half_life
 from classfilter.tuning._tune import choose, prepare

@@ -16,7 +16,7 @@ import numpy as np
 
 import classfilter as cf
 from classfilter import Recording
-from classfilter._typing import Floats
+from classfilter._support.types import Floats
 
 from .parallel import map_in_processes
 from .streams import Person, splits

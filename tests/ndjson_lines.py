@@ -17,15 +17,15 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from classfilter import Channel, DirichletFilter, Recording
-from classfilter.streaming import _state_file
-from classfilter.streaming._ndjson import serve
+from classfilter.live import _state_file
+from classfilter.live._ndjson import serve
 from streams import random_stream
 
 DRIVER = """
 import json, signal, sys
 from pathlib import Path
 from classfilter import DirichletFilter
-from classfilter.streaming import _pipes, serve
+from classfilter.live import _pipes, serve
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, signal.SIG_DFL)
 arguments = json.loads(sys.argv[1])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter import _html
+from classfilter._support import html as _html
 from classfilter.evaluation._comparison import Measure, Row
 from classfilter.evaluation._policy_curve import Point
 

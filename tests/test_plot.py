@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from classfilter import Comparison, PolicyCurve, Recording, demo, plot
-from classfilter._plot_style import band
+from classfilter._support.plot_style import band
 from classfilter.evaluation._comparison import Measure, Row
 from classfilter.evaluation._policy_curve import Point
 from classfilter.simulation._simulate import simulate

@@ -22,14 +22,15 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from ._public import public
-from ._typing import Array, Floats, Ints
+from ._support.imports import public
+from ._support.types import Array, Floats, Ints
+from ._timestamps import seconds
 from ._validation import RowError, factorize, probabilities, text_names
 from .data._frames import group_starts
 from .data._recording import Recording
-from .data._timestamps import group_and_sort, seconds
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
+from .streams._grouping import group_and_sort
 from .tuning._result import Tuned
 from .tuning._tune import tune
 

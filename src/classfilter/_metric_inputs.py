@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._typing import Array, Floats, Ints
+from ._support.types import Array, Floats, Ints
 from ._validation import RowError, text_names
 
 Names = Iterable[Any] | None

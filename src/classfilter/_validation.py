@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._typing import NUMBER, Array, Classes, Floats, Ints, Names, Weights
+from ._support.types import NUMBER, Array, Classes, Floats, Ints, Names, Weights
 
 
 class RowError(ValueError):

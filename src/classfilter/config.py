@@ -33,13 +33,13 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any, NamedTuple, cast
 
-from ._channel import Channel
-from ._settings import save
-from ._typing import NUMBER
+from ._support.types import NUMBER
 from ._validation import check_weight
+from .chain._chain import FilterChain, is_chain
+from .chain._channel import Channel
+from .chain._settings import save
 from .filters._base import Filter
 from .filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
-from .filters._chain import FilterChain, is_chain
 from .filters._dirichlet import DirichletFilter
 from .filters._sticky import StickyFilter
 from .policy import Adaptive, Periodic, Policy

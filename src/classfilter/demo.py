@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from classfilter import metrics, plot
-from classfilter.evaluation._replay import replay
-from classfilter.filters._baselines import HoldFilter, MeanFilter
-from classfilter.filters._dirichlet import DirichletFilter
-from classfilter.policy import Adaptive
-from classfilter.simulation._simulate import Simulation, simulate
-from classfilter.tuning._objective import Progress
-from classfilter.tuning._result import Tuned
-from classfilter.tuning._tune import tune
-
-from ._typing import Array
+from . import metrics, plot
+from ._support.types import Array
+from .evaluation._replay import replay
+from .filters._baselines import HoldFilter, MeanFilter
+from .filters._dirichlet import DirichletFilter
+from .policy import Adaptive
+from .simulation._simulate import Simulation, simulate
+from .tuning._objective import Progress
+from .tuning._result import Tuned
+from .tuning._tune import tune
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,7 @@ from ._metric_inputs import (
     true_classes,
     without_names,
 )
-from ._typing import Floats, Ints
+from ._support.types import Floats, Ints
 
 
 def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._colours import COLOURS as COLOURS
-from ._plot_style import LEGEND_LINE, TimeAxis, Zone, band, find_zone, legend_above, time_axis
-from ._plot_style import LINES as LINES
-from ._typing import Floats, Ints
-from .data._timestamps import seconds
+from ._support.html import COLOURS as COLOURS
+from ._support.plot_style import (
+    LEGEND_LINE,
+    TimeAxis,
+    Zone,
+    band,
+    find_zone,
+    legend_above,
+    time_axis,
+)
+from ._support.plot_style import LINES as LINES
+from ._support.types import Floats, Ints
+from ._timestamps import seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

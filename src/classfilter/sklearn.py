@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._optional import import_optional
+from ._support.imports import import_optional
 
 if TYPE_CHECKING:
     from ._filtered_classifier import FilteredClassifier

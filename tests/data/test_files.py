@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from classfilter import RawFilter, filter_file
-from classfilter._atomic import atomic_write
+from classfilter._support.atomic import atomic_write
 from classfilter._validation import class_order
 from classfilter.data._files import read_table, write_table
 from classfilter.data._format import TableFormat

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classfilter.data._timestamps import seconds
+from classfilter._timestamps import seconds
 
 MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))
 

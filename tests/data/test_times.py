@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.data._timestamps import seconds
+from classfilter._timestamps import seconds
 from example_tables import columns, walk_sit
 
 DAY = 86400.0

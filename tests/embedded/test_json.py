@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter._settings import save
+from classfilter.chain._settings import save
 from classfilter.config import Config, _toml
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive, Periodic

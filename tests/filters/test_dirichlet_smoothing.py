@@ -8,7 +8,7 @@ import pytest
 from scipy.special import digamma
 
 import classfilter as cf
-from classfilter._typing import Floats
+from classfilter._support.types import Floats
 from classfilter.filters._dirichlet_smoothing import _mode
 from markov import FLOOR, random_prior
 from oracle import Oracle, mp, posterior_mode

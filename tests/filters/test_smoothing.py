@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.filters._lag_smoother import Block, LagSmoother
+from classfilter.streams._lag import Block, LagSmoother
 from markov import random_prior, random_rates
 from streams import Stream, options, random_stream, streams
 

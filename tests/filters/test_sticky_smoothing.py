@@ -9,7 +9,7 @@ from hmmlearn import _hmmc
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter._typing import Floats
+from classfilter._support.types import Floats
 from markov import FLOOR, likelihood, random_prior, random_rates, sticky_and_steps
 from streams import random_stream
 

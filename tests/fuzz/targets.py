@@ -17,8 +17,8 @@ import numpy as np
 
 import classfilter as cf
 from classfilter import config
-from classfilter._settings import to_toml
-from classfilter.streaming import serve
+from classfilter.chain._settings import to_toml
+from classfilter.live import serve
 
 warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
 CLASSES = ("a", "b", "c")

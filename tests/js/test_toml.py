@@ -9,7 +9,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter._settings import options, to_toml
+from classfilter.chain._settings import options, to_toml
 from classfilter.config import Config, parse
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .._signals import Signals, Terminated
+from .._support.signals import Signals, Terminated
 from .._version import __version__
 from ..data._batch import filter_file
 from ..data._files import file_suffix

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .._atomic import atomic_write
+from .._support.atomic import atomic_write
 from ..config import read
 from ..data._files import read_table
 from ._options import FILE, about, printable

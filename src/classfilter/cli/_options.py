@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from .._channel import Channels
-from .._scores import KINDS
-from .._typing import Weights
+from .._support.types import Weights
 from .._validation import class_order, text_names
+from ..chain._channel import Channels
+from ..chain._scores import KINDS
 from ..config import read
 from ..data._format import TableFormat, matches
 from ..filters._base import Filter

@@ -9,12 +9,12 @@ from typing import Any
 import click
 import numpy as np
 
-from .._atomic import atomic_write
-from .._typing import Weights
+from .._support.atomic import atomic_write
+from .._support.types import Weights
+from .._timestamps import REMEDY, parse_timestamp
 from ..data._files import file_suffix
 from ..data._format import TableFormat
 from ..data._recording import Recording
-from ..data._timestamps import REMEDY, parse_timestamp
 from ._options import FILE, PICTURES, Settings, about, check_folder, filter_options, table_options
 from ._tuning import read_streams
 

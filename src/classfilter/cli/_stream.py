@@ -71,8 +71,8 @@ def stream(
     lines after those, or replay from any earlier point; lines that it has are skipped and counted.
     Results may be ahead of the state: do not go on after the last result.
     """
-    from ..streaming._ndjson import serve
-    from ..streaming._pipes import ReaderBlocked
+    from ..live._ndjson import serve
+    from ..live._pipes import ReaderBlocked
 
     named, form = form, settings.for_table(form)
 

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .._atomic import atomic_write
+from .._support.atomic import atomic_write
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording, recordings

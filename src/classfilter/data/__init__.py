@@ -11,7 +11,7 @@ then it is a name. Results add ``f_<class>`` and ``class``.
 Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 """
 
-from .._public import public
+from .._support.imports import public
 from ._batch import Filtered, filter_file, filter_table, smooth_table
 from ._files import read_table, write_table
 from ._recording import Recording, recordings

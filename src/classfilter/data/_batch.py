@@ -9,13 +9,13 @@ from itertools import chain, compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._atomic import atomic_write
-from .._channel import Channels
-from .._optional import import_optional
-from .._typing import Array, Weights
+from .._support.atomic import atomic_write
+from .._support.imports import import_optional
+from .._support.types import Array, Weights
 from .._validation import RowError
+from ..chain._chain import FilterChain, unpack
+from ..chain._channel import Channels
 from ..filters._base import Filter
-from ..filters._chain import FilterChain, unpack
 from ..filters._smoothing import Smoother, check_lag, check_smoother
 from ._batch_filter import BatchFilter
 from ._batch_smoother import BatchSmoother, smooth_rows

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._channel import Channels, correct
-from .._typing import Array, Floats, Ints, Weights
+from .._support.types import Array, Floats, Ints, Weights
 from .._validation import class_order, row_weights
+from ..chain._channel import Channels, correct
 from ..filters._base import Filter
 from ..filters._stream_runner import StreamRows, StreamRunner, pack_state
+from ..streams._grouping import group_and_sort
 from ._frames import Rows
-from ._timestamps import group_and_sort
 
 
 class BatchFilter:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._channel import Channels
-from .._typing import Array, Ints, Weights
-from ..filters._lag_smoother import Block, LagSmoother
+from .._support.types import Array, Ints, Weights
+from ..chain._channel import Channels
 from ..filters._smoothing import Smoother, smooth_streams
+from ..streams._grouping import group_and_sort
+from ..streams._lag import Block, LagSmoother
 from ._batch_filter import in_table_order, observations
 from ._frames import Rows
-from ._timestamps import group_and_sort
 
 
 def smooth_rows(

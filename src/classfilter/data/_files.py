@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from .._atomic import atomic_write
-from .._optional import import_optional
+from .._support.atomic import atomic_write
+from .._support.imports import import_optional
 from ._frames import to_polars
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._scores import check_scores
-from .._typing import Classes
+from .._support.types import Classes
 from .._validation import is_missing, text_names
+from ..chain._chain import FilterChain, unpack
+from ..chain._scores import check_scores
 from ..filters._base import Filter
-from ..filters._chain import FilterChain, unpack
 
 COLUMNS = ("time", "stream", "source", "label", "prediction", "confidence")
 """The columns besides ``p_<class>``."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._optional import import_optional
-from .._scores import softmax
-from .._typing import NUMBER, Array, Floats, Ints
+from .._support.imports import import_optional
+from .._support.types import NUMBER, Array, Floats, Ints
+from .._timestamps import seconds
 from .._validation import (
     Factorized,
     RowError,
@@ -24,8 +24,8 @@ from .._validation import (
     one_hot,
     table_label_indices,
 )
+from ..chain._scores import softmax
 from ._format import Layout, TableFormat, label_classes
-from ._timestamps import seconds
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._channel import Channels, correct
-from .._html import recording
-from .._typing import Array, Bools, Classes, Floats, Ints, Names, Weights
+from .._support.html import recording
+from .._support.types import Array, Bools, Classes, Floats, Ints, Names, Weights
+from .._timestamps import seconds
 from .._validation import (
     Factorized,
     class_indices,
@@ -23,12 +23,13 @@ from .._validation import (
     source_names,
     text_names,
 )
+from ..chain._chain import FilterChain, unpack
+from ..chain._channel import Channels, correct
+from ..chain._smoothing import smooth
 from ..filters._base import Filter
-from ..filters._chain import FilterChain, unpack
-from ..filters._smoothing import smooth
+from ..streams._grouping import group_and_sort
 from ._format import TableFormat, matches
 from ._frames import group_starts, new_table, read_rows, table_labels
-from ._timestamps import group_and_sort, seconds
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._optional import import_optional
+from .._support.imports import import_optional
 from ._files import csv_names, file_suffix, reading
 from ._format import Layout, TableFormat
 from ._frames import as_frame, named_classes

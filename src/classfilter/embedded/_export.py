@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._atomic import atomic_write
-from .._settings import options
+from .._support.atomic import atomic_write
 from .._version import __version__
+from ..chain._chain import FilterChain
+from ..chain._settings import options
 from ..config import Config
 from ..filters._base import Filter
-from ..filters._chain import FilterChain
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic, Policy

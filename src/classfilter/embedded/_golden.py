@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._channel import correct_source
+from ..chain._channel import correct_source
 from ..config import Config
 
 Singles = NDArray[np.float32]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .._settings import options
+from ..chain._chain import FilterChain
+from ..chain._settings import options
 from ..config import Config
 from ..filters._base import Filter
-from ..filters._chain import FilterChain
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..chain._chain import FilterChain
 from ..config import Config
 from ..data._recording import Recording
 from ..filters._base import Filter
-from ..filters._chain import FilterChain
 from ._export import in_float32
 from ._golden import Singles
 

@@ -1,6 +1,6 @@
 """Evaluation: filters compared on recordings, and policies replayed on them."""
 
-from .._public import public
+from .._support.imports import public
 from ._compare import compare
 from ._comparison import Comparison, Measure, Row
 from ._policy_curve import Point, PolicyCurve, policy_curve

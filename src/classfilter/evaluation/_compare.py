@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
-from .._typing import Array, Floats, Ints, Weights
+from .._support.types import Array, Floats, Ints, Weights
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._html import Markup, block, bold, interval, table
+from .._support.html import Markup, block, bold, interval, table
 from ..data._frames import new_table
 
 LOW_IS_GOOD = ("log_loss", "brier")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._html import block, curves, table
+from .._support.html import block, curves, table
 from ..data._frames import new_table
 from ..data._recording import Recording
 from ..policy import Adaptive, Periodic, Policy

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._channel import Channels, correct
-from .._typing import Array, Ints, Weights
+from .._support.types import Array, Ints, Weights
 from .._validation import class_order
+from ..chain._chain import FilterChain, is_chain, unpack
+from ..chain._channel import Channels, correct
 from ..data._recording import Recording
 from ..filters._base import Filter
-from ..filters._chain import FilterChain, is_chain, unpack
 from ..policy import Adaptive, Policy
 
 

@@ -1,7 +1,6 @@
 """Filters: what turns a stream of class probabilities into a steady one."""
 
-from .._public import public
-from ._bank import Bank
+from .._support.imports import public
 from ._base import Filter
 from ._baselines import (
     EmaFilter,
@@ -15,11 +14,9 @@ from ._baselines import (
     WindowState,
 )
 from ._dirichlet import DirichletFilter, DirichletState
-from ._smoothing import smooth
 from ._sticky import StickyFilter, StickyState
 
 __all__ = [
-    "Bank",
     "DirichletFilter",
     "DirichletState",
     "EmaFilter",
@@ -34,9 +31,8 @@ __all__ = [
     "StickyState",
     "VoteFilter",
     "WindowState",
-    "smooth",
 ]
 
-public(DirichletFilter, DirichletState, StickyFilter, StickyState, Bank, Filter)
+public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter)
 public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
 public(EmaState, HoldState, RawState, WindowState, module=__name__)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from os import PathLike, fspath
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from .._settings import save
-from .._typing import NUMBER, Array
+from .._support.types import NUMBER, Array
 
 FilterType = TypeVar("FilterType", bound="Filter")
 BaseFilterType = TypeVar("BaseFilterType", bound="BaseFilter")
@@ -83,7 +83,7 @@ class BaseFilter:
 
         `load` reads it.
         """
-        save(self, fspath(path), beta, policy=policy)
+        import_module("classfilter.config").save(self, fspath(path), beta, policy=policy)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), self._classes, **self._options), (), tuple(self.state)  # type: ignore[call-arg]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._typing import NUMBER, Array, Bools, Classes
+from .._support.types import NUMBER, Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import Floats
+from .._support.types import Floats
 
 MIN_EIGENVALUE = 1e-9
 """Eigenvalues below it are 0: the class is forgotten within the time unit."""

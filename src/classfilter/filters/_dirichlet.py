@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _core
-from .._typing import Array, Classes
+from .._support.types import Array, Classes
 from .._validation import class_names
 from ._base import BaseFilter, check_dtype, decay, settings_error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from .._typing import Bools, Floats, Ints
+from .._support.types import Bools, Floats, Ints
 from ._dirichlet import DirichletFilter
 from ._stream_runner import pack_state
 

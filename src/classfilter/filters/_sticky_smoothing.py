@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._typing import Array, Floats, Ints
+from .._support.types import Array, Floats, Ints
 from ._sticky import StickyFilter
 
 MIN_PROB = 1e-30  # as in the sticky filter: no class becomes impossible

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._typing import Array, Ints
+from .._support.types import Array, Ints
 
 MIN_ROWS_PER_THREAD = 2048
 """With fewer rows, starting a thread costs more than it saves."""

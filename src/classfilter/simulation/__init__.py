@@ -1,6 +1,6 @@
 """Simulation: labelled streams of a weak and a strong classifier."""
 
-from .._public import public
+from .._support.imports import public
 from ._presets import Classifier
 from ._simulate import Simulation, simulate
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import Floats, Ints
+from .._support.types import Floats, Ints
 from ..data._recording import Recording
 from ._presets import PRESETS, Classifier
 

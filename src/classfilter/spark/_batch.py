@@ -6,13 +6,13 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._channel import Channels
-from .._optional import import_optional
-from .._typing import Array, Weights
+from .._support.imports import import_optional
+from .._support.types import Array, Weights
+from ..chain._chain import FilterChain, unpack
+from ..chain._channel import Channels
 from ..data._batch_filter import BatchFilter
 from ..data._batch_smoother import BatchSmoother, smooth_rows
 from ..filters._base import Filter
-from ..filters._chain import FilterChain, unpack
 from ..filters._smoothing import check_lag, check_smoother
 from ._rows import CheckedRows, check_rows, with_results
 from ._schema import FrameFormat, frame_format, partition_and_sort, result_schema

@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from .._validation import class_order
 from ..filters._stream_runner import pack_state
-from ..streaming._tracker_rows import update_stream_of
+from ..streams._rows import update_stream_of
 from ._schema import ERROR, OBSERVATION, STATUS, TIE, TIME, WEIGHT, FrameFormat
 from ._state import StreamState, pack, settings_digest, unpack
 

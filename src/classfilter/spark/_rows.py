@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._optional import import_optional
-from .._typing import Array, Bools
+from .._support.imports import import_optional
+from .._support.types import Array, Bools
 from .._validation import RowError, row_weights
 from ..data._frames import Rows, most_probable, read_rows, result_columns
 from ._schema import STATUS, FrameFormat

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._channel import Channels
-from .._optional import import_optional
-from .._typing import Weights
+from .._support.imports import import_optional
+from .._support.types import Weights
 from .._validation import check_weight, class_order
+from ..chain._channel import Channels
 from ..data._format import Layout, TableFormat
 from ..data._frames import result_columns
 from ..filters._base import Filter

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._channel import Channels
-from .._checkpoint import filter_settings
-from .._typing import Array, Weights
+from .._support.types import Array, Weights
+from ..chain._channel import Channels
 from ..filters._base import Filter
+from ..live._checkpoint import filter_settings
 
 VERSION = 1
 MAX_TIES = 1000

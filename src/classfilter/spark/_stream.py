@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._channel import Channels
-from .._optional import import_optional
-from .._typing import Weights
+from .._support.imports import import_optional
+from .._support.types import Weights
+from ..chain._chain import FilterChain, unpack
+from ..chain._channel import Channels
 from ..data._batch_filter import observations
 from ..filters._base import Filter
-from ..filters._chain import FilterChain, unpack
 from ._rows import check_rows, with_columns
 from ._schema import (
     ERROR,

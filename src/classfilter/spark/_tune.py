@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._optional import import_optional
-from .._typing import Classes
+from .._support.imports import import_optional
+from .._support.types import Classes
 from ..data._format import TableFormat
 from ..data._recording import recordings
 from ..tuning import Tuned, tune

@@ -1,6 +1,6 @@
 """Tuning: settings without labels."""
 
-from .._public import public
+from .._support.imports import public
 from ._candidates import Candidate
 from ._explanation import Assumptions, Rival
 from ._objective import Trial

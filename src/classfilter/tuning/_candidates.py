@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._channel import Channel
-from .._typing import Floats, Ints
+from .._support.types import Floats, Ints
+from ..chain._channel import Channel
 from ..filters._base import Filter
 from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from ..filters._dirichlet import DirichletFilter

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Bools, Floats, Ints
+from .._support.types import Bools, Floats, Ints
 from ..filters._sticky import StickyFilter
 from ._memory import Memory
 from ._model import EstimatedModel, sticky, tempered

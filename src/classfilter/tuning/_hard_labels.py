@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._channel import Channel
-from .._typing import Floats
+from .._support.types import Floats
+from ..chain._channel import Channel
 from ._model import (
     PRIOR_POWER,
     EstimatedModel,

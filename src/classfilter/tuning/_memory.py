@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats
+from .._support.types import Floats
 from ._rows import Rows
 
 LAGS = 40

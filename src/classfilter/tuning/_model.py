@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._channel import Channel
-from .._typing import Floats, Ints
+from .._support.types import Floats, Ints
+from ..chain._channel import Channel
 from ..filters._ctmc import exponential, generator
 from ..filters._sticky import StickyFilter
 from ._passes import LOW_FLOOR, Passes

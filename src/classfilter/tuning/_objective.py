@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats
+from .._support.types import Floats
 from ._candidates import Candidate, Runner
 from ._criterion import Criterion
 from ._passes import Passes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Floats
+from .._support.types import Floats
 from ..filters._sticky import StickyFilter
 from ._rows import Rows, floored
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any
 
-from .._channel import Channel
-from .._html import block, table
-from .._public import public_name
-from .._settings import save
-from .._typing import Array
+from .._support.html import block, table
+from .._support.imports import public_name
+from .._support.types import Array
+from ..chain._channel import Channel
+from ..chain._settings import save
 from ..config import Config, read
 from ..data._recording import Recording
 from ..filters._base import Filter

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Bools, Floats, Ints
+from .._support.types import Bools, Floats, Ints
 from ..data._recording import Recording
 
 FLOOR = 1e-3

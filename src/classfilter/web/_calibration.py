@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._colours import COLOURS
-from .._html import Markup, svg, words
-from .._typing import Array, Floats, Ints
+from .._support.html import COLOURS, Markup, svg, words
+from .._support.types import Array, Floats, Ints
 from ..data._recording import Recording
 
 BINS = 10

@@ -11,8 +11,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from .._atomic import atomic_write
-from .._html import lines_of
+from .._support.atomic import atomic_write
+from .._support.html import lines_of
 from ..data._recording import Recording
 from ..evaluation._compare import compare
 from ..evaluation._comparison import Comparison

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import metrics
-from .._html import Markup, curves, lines_of, markup, table
-from .._typing import Array
+from .._support.html import Markup, curves, lines_of, markup, table
+from .._support.types import Array
 from ..data._recording import Recording
 from ..evaluation._policy_curve import policy_curve
 from ..evaluation._replay import steps

@@ -1,0 +1,1 @@
+"""What every room may use: files, imports, text for notebooks, signals, types."""

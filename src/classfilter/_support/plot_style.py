@@ -1,0 +1,148 @@
+"""How figures look: colours, hatching, dashes, legends beside the data, and the axis of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone, tzinfo
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .html import COLOURS
+from .types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Each class has its own, so that prints in grey tell it from others.
+HATCHES = (
+    "", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "oo",
+    "++++", "//..", "\\\\..", "--..", "||..", "xx..", "**", "++oo",
+)  # fmt: skip
+LINES: tuple[dict[str, Any], ...] = (
+    {"color": "#E69F00", "linestyle": (0, (5, 2)), "linewidth": 1.6},
+    {"color": "#009E73", "linestyle": (0, (6, 1.5, 1, 1.5)), "linewidth": 1.6},
+    {"color": "#0072B2", "linestyle": "-", "linewidth": 2.2},
+    {"color": "#CC79A7", "linestyle": (0, (1, 1)), "linewidth": 1.8},
+    {"color": "#D55E00", "linestyle": (0, (8, 2, 1, 2, 1, 2)), "linewidth": 1.6},
+)
+DARK = ("#0072B2", "#009E73", "#D55E00")
+"""Colours on which white hatching is seen; on the others it is black."""
+LEGEND_KEY = 54
+"""The width of a legend's key and the space around it, in points."""
+LEGEND_LINE = 0.22
+"""The height of a line of a legend, in inches."""
+
+Zone = str | tzinfo | None
+
+
+def band(c: int) -> dict[str, Any]:
+    """Return colour and hatching of class c.
+
+    The hatching alone tells the first 16 classes apart, both together the first 128.
+    """
+    colour = COLOURS[c % len(COLOURS)]
+    hatch = HATCHES[(c + c // len(HATCHES)) % len(HATCHES)]
+    edge = (1.0, 1.0, 1.0, 0.6) if colour in DARK else (0.0, 0.0, 0.0, 0.45)
+    return {"facecolor": colour, "hatch": hatch, "edgecolor": edge, "linewidth": 0.0}
+
+
+def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> int:
+    """Put the legend above the data, in as many columns as fit the width; return its lines."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(size=rcParams["legend.fontsize"])
+    widths = [TextPath((0, 0), name, prop=font).get_extents().width for name in names]
+    points = axes.bbox.width / axes.figure.dpi * 72
+    columns = min(len(names), 6)
+    while columns > 1 and _width(widths, columns) > points:
+        columns -= 1
+    axes.legend(
+        handles,
+        names,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.01),
+        ncols=columns,
+        frameon=False,
+        borderaxespad=0.0,
+        handlelength=2.4,
+    )
+    return -(-len(names) // max(columns, 1))
+
+
+def _width(widths: Sequence[float], columns: int) -> float:
+    """Return the width of a legend of names in columns, in points."""
+    parts = np.array_split(np.array(widths), columns)
+    return float(sum(part.max() + LEGEND_KEY for part in parts))
+
+
+class TimeAxis(NamedTuple):
+    """The axis of time: minutes or hours, or dates.
+
+    Attributes
+    ----------
+    unit : float
+        Seconds in one unit of the axis.
+    zone : tzinfo or None
+        Of the dates; None where the axis counts minutes or hours.
+    """
+
+    unit: float
+    zone: tzinfo | None
+
+    def x(self, t: Floats) -> Floats:
+        """Return the places of times in seconds."""
+        if self.zone is None:
+            return t / self.unit
+        from matplotlib.dates import date2num
+
+        epoch = float(date2num(np.datetime64(0, "s")))  # type: ignore[no-untyped-call]
+        return t / self.unit + epoch
+
+    def draw(self, axes: Axes) -> None:
+        """Label the axis."""
+        if self.zone is None:
+            axes.set_xlabel("Time (min)" if self.unit == 60 else "Time (h)")
+            return
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        locator = AutoDateLocator(tz=self.zone)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        formatter = ConciseDateFormatter(locator, tz=self.zone)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(formatter)
+        axes.set_xlabel(f"Time ({self.zone})")
+
+
+def time_axis(t: Floats, zone: tzinfo | None) -> TimeAxis:
+    """Return the axis of times in seconds: dates in a zone, or minutes, or hours of long streams.
+
+    Examples
+    --------
+    >>> time_axis(np.array([0.0, 600.0]), None)
+    TimeAxis(unit=60.0, zone=None)
+    """
+    if zone is not None:
+        return TimeAxis(86400.0, zone)
+    return TimeAxis(60.0 if t[-1] - t[0] <= 2 * 3600 else 3600.0, None)
+
+
+def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
+    """Return the zone that is given, or else that of the dates in `time`; None of numbers."""
+    if isinstance(zone, str):
+        try:
+            return timezone.utc if zone == "UTC" else ZoneInfo(zone)
+        except (KeyError, ValueError, OSError):
+            pass
+    elif isinstance(zone, tzinfo):
+        return zone
+    if zone is not None:
+        raise ValueError(f'zone is {zone!r}; it must be a time zone such as "Europe/Berlin"')
+    column = np.asarray(time)
+    if column.dtype.kind in "iuf" or not column.size:
+        return None
+    first = column.reshape(-1)[0]
+    return (isinstance(first, datetime) and first.tzinfo) or timezone.utc

@@ -1,0 +1,62 @@
+"""Scores that are not yet probabilities: logits, and percentages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._support.types import NUMBER, Floats
+from .._validation import RowError
+
+KINDS = ("probabilities", "logits", "percent")
+"""How the numbers of a table may be meant."""
+
+
+def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
+    r"""Return logits as class probabilities.
+
+    .. math:: p_k = \frac{\exp(s_k / T)}{\sum_j \exp(s_j / T)}
+
+    Parameters
+    ----------
+    scores : array_like (K,) or (T, K)
+        The logits, one per class. A row of NaN, a missing observation, stays NaN.
+    temperature : float, default 1
+        More than 1 makes the probabilities more even: many networks are too sure of themselves.
+
+    Returns
+    -------
+    ndarray of the same shape
+        Each row sums to 1.
+
+    Examples
+    --------
+    >>> softmax([2.0, 0.0, 1.0]).round(3)
+    array([0.665, 0.09 , 0.245])
+    >>> softmax([2.0, 0.0, 1.0], temperature=3.0).round(3)
+    array([0.448, 0.23 , 0.321])
+    """
+    if not isinstance(temperature, NUMBER) or not 0 < temperature < np.inf:
+        raise ValueError(f"temperature is {temperature!r}; it must be positive and finite")
+    s = np.array(scores, np.float64)
+    if s.ndim not in (1, 2) or s.shape[-1] < 2:
+        raise ValueError(f"scores has shape {s.shape}; it must be (K,) or (T, K), one per class")
+    highest = s.max(axis=-1, keepdims=True)
+    missing = np.isnan(s).all(axis=-1, keepdims=True)
+    invalid = ~(np.isfinite(highest) | missing)
+    if invalid.any():
+        row = int(invalid.argmax())
+        rest = f" is {s.reshape(-1, s.shape[-1])[row].tolist()}; it must hold finite numbers, or "
+        raise RowError("scores", row, f"{rest}only NaN where nothing was observed")
+    e: Floats = np.exp((s - highest) / temperature)
+    e /= e.sum(axis=-1, keepdims=True)
+    return e
+
+
+def check_scores(scores: Any) -> str:
+    """Return how the numbers of a table are meant, checked."""
+    if scores not in KINDS:
+        raise ValueError(f"scores is {scores!r}; it must be one of {', '.join(KINDS)}")
+    return str(scores)

@@ -1,0 +1,381 @@
+"""What the live loops share: settings, the choice of a source, the filter's update, the state."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Collection, Mapping
+from os import PathLike
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._support.types import NUMBER, Array, Floats, Weights
+from .._validation import factorize, row_weights
+from ..chain._chain import FilterChain, is_chain, unpack
+from ..chain._channel import Channel, correct_source
+from ..chain._settings import from_builtin, to_builtin
+from ..filters._base import Filter
+from ..policy import Policy
+from . import _checkpoint as checkpoint
+from ._source import OnlySource, Source, describe_error, parse_output
+
+LOG = logging.getLogger("classfilter")
+LOGGED = 3
+"""So many errors of a source are logged; after these, those whose count is a power of two."""
+
+
+class Step(NamedTuple):
+    """The result of one step.
+
+    Attributes
+    ----------
+    time : float
+        The time of the step.
+    source : str or None
+        The source whose output the filter took; None if there was none, and only time passed.
+    probs : ndarray (K,)
+        The filter's estimate: the class probabilities after the step.
+    label : object
+        The most probable class.
+    called : tuple of str
+        The sources that were called.
+    cost : float
+        The cost of those calls.
+    """
+
+    time: float
+    source: str | None
+    probs: Array
+    label: Any
+    called: tuple[str, ...]
+    cost: float
+
+
+class CascadeState(NamedTuple):
+    """The state of a live loop.
+
+    Attributes
+    ----------
+    filter, policy : tuple
+        The state of the filter, and that of the policy.
+    time : float or None
+        The time of the last step; None before the first.
+    last : dict of str to float
+        The time of each source's last call; sources that were never called are left out.
+    """
+
+    filter: Any
+    policy: Any
+    time: float | None
+    last: dict[str, float]
+
+
+class BaseCascade:
+    """The common part of `Cascade` and `AsyncCascade`; see there."""
+
+    def __init__(
+        self,
+        filter: Filter | FilterChain,  # noqa: A002
+        sources: Mapping[str, Source],
+        policy: Policy | None = None,
+        beta: Weights | None = None,
+        *,
+        channel: Mapping[str, Channel | None] | None = None,
+        window: Mapping[str, int] | None = None,
+        cost: Mapping[str, float] | None = None,
+    ) -> None:
+        if not sources:
+            raise ValueError("sources is empty; give a callable for each source")
+        for name, call in sources.items():
+            if not callable(call):
+                raise TypeError(f"sources[{name!r}] is {short(call)}; give a callable")
+        names = list(sources)
+        if policy is None and is_chain(filter):
+            policy = filter.policy
+        fresh, beta, channel = unpack(filter, beta, channel)
+        if policy is None:
+            if len(names) > 1:
+                raise ValueError(
+                    f"policy is missing, but sources has {names}; give one, such as "
+                    "policy.Periodic(every=12)"
+                )
+            policy = OnlySource(names[0])
+        self._sources = dict(sources)
+        weights = row_weights(factorize(names), beta).tolist()
+        self._weights = dict(zip(names, weights, strict=True))
+        self._window = _sizes(window or {}, names)
+        if cost is None:
+            cost = getattr(policy, "cost", None)
+            prices = dict(cost) if isinstance(cost, Mapping) else {}
+        else:
+            prices = dict(cost)
+            _require_known("cost", prices, names)
+        self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
+        self._classes = tuple(str(name) for name in fresh.classes)
+        self._missing: Floats = np.full(len(fresh.classes), np.nan)
+        self._missing.flags.writeable = False
+        self._channel = {
+            name: c for name, c in channel.items() if c is not None and name in sources
+        }
+        for name in self._channel:
+            correct_source(self._channel, name, self._missing[None])
+        self.filter, self.policy = fresh.copy(), policy.copy()
+        """Copies that belong to the loop."""
+        self.reset()
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How often each source was called."""
+        return dict(self._calls)
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """How often each source raised, or gave an invalid output."""
+        return dict(self._errors)
+
+    @property
+    def total_cost(self) -> float:
+        """The cost of all calls."""
+        return self._total_cost
+
+    def reset(self) -> None:
+        """Return to the start: no data, no calls, no errors."""
+        self._forget()
+        self.filter.reset()
+        self.policy.reset()
+        self._time: float | None = None
+        self._last: dict[str, float] = {}
+        self._calls, self._errors = (dict.fromkeys(self._sources, 0) for _ in range(2))
+        self._total_cost = 0.0
+        self._shape: tuple[int, ...] | None = None
+
+    @property
+    def state(self) -> CascadeState:
+        """All that the next step depends on; assign it to restore. Counts are not part of it."""
+        return CascadeState(self.filter.state, self.policy.state, self._time, dict(self._last))
+
+    @state.setter
+    def state(self, state: tuple[Any, Any, float | None, Mapping[str, float]]) -> None:
+        filter_state, policy_state, time, last = state
+        times = {} if time is None else {"time": time}
+        for what, at in (times | {f"last[{name!r}]": at for name, at in last.items()}).items():
+            if not _is_number(at) or not math.isfinite(at):
+                raise ValueError(f"{what} is {at!r}; it must be a finite number")
+        _require_known("last", last, list(self._sources))
+        self._forget()
+        before = self.filter.state
+        self.filter.state = filter_state
+        try:
+            self.policy.state = policy_state
+        except BaseException:
+            self.filter.state = before
+            raise
+        self._time = None if time is None else float(time)
+        self._last = {name: float(at) for name, at in last.items()}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the state to a file, which appears complete or not at all; see `restore`."""
+        filter_state, policy_state, time, last = self.state
+        settings = checkpoint.policy_settings(self.policy)
+        policy = {"settings": settings, "state": to_builtin(policy_state), "last": last}
+        at = math.nan if time is None else time
+        stream = checkpoint.SavedStream(None, at, [], to_builtin(filter_state), policy)
+        columns = tuple(str(name) for name in self.filter.classes)
+        settings = checkpoint.filter_settings(self.filter)
+        checkpoint.write(Path(path), checkpoint.Checkpoint(settings, columns, [stream]))
+
+    def restore(self, path: str | PathLike[str]) -> None:
+        """Take the state from a file written by `save`, or raise and say why that is impossible.
+
+        The filter and the policy must have the settings of those that the file was written with.
+        """
+        try:
+            self.state = self._saved_state(Path(path))
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} is damaged ({why}); {checkpoint.REMEDY}") from None
+
+    def _saved_state(self, path: Path) -> CascadeState:
+        saved = checkpoint.read(path)
+        settings = checkpoint.filter_settings(self.filter)
+        checkpoint.require_same(path, saved.filter, settings, "filter")
+        if len(saved.streams) != 1:
+            raise ValueError(f"{path} has {len(saved.streams)} streams; give a file of one stream")
+        (stream,) = saved.streams
+        fresh = self.policy.copy()
+        fresh.reset()
+        policy_state, last = fresh.state, {}
+        if stream.policy is not None:
+            settings = checkpoint.policy_settings(self.policy)
+            checkpoint.require_same(path, stream.policy["settings"], settings, "policy")
+            policy_state = from_builtin(stream.policy["state"], policy_state)
+            last = stream.policy["last"]
+        filter_state = from_builtin(stream.state, self.filter.state)
+        time = None if math.isnan(stream.time) else stream.time
+        return CascadeState(filter_state, policy_state, time, last)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.filter!r}, {list(self._sources)}, {self.policy!r})"
+
+    def _forget(self) -> None:
+        """Let go of what is kept besides the state; or raise, if it may not change now."""
+
+    def _times(self, dt: float, time: float | None) -> tuple[float, float]:
+        """Return the time of a step and the time since the step before it, validated."""
+        if time is None:
+            if not _is_number(dt) or not 0 <= dt < math.inf:
+                raise ValueError(f"dt is {dt!r}; it must be a number, 0 or more, and finite")
+            return (self._time or 0.0) + float(dt), float(dt)
+        if not _is_number(time) or not math.isfinite(time):
+            raise ValueError(f"time is {time!r}; it must be a finite number")
+        now = float(time)
+        before = now if self._time is None else self._time
+        if now < before:
+            raise ValueError(
+                f"time is {now!r}, before {before!r}, that of the step before; give the steps in "
+                "order of time"
+            )
+        return now, now - before
+
+    def _samples(self, window: ArrayLike) -> Array:
+        """Return the samples of a step as an array (n, ...), validated."""
+        try:
+            samples = np.asarray(window)
+        except ValueError as error:
+            raise ValueError(f"window is no array: {error}; give samples of one shape") from None
+        if samples.ndim == 0 or samples.dtype.kind not in "biufc":
+            raise ValueError(
+                f"window is {short(window)}; give the newest samples, numbers of shape (n, ...)"
+            )
+        if len(samples) and self._shape not in (None, samples.shape[1:]):
+            raise ValueError(
+                f"window has samples of shape {samples.shape[1:]}, but in the step before they had "
+                f"{self._shape}; give the same channels in each step"
+            )
+        return samples
+
+    def _choose(self, now: float, rows: int, busy: Collection[str] = ()) -> str | None:
+        """Return the policy's choice, or the source that replaces it; None if there is none."""
+        since = {name: now - self._last.get(name, -math.inf) for name in self._sources}
+        choice = self.policy.choose(self.filter.probs, since)
+        if choice not in self._sources:
+            raise ValueError(
+                f"policy chose {choice!r} at time {now}; sources has {list(self._sources)}: name "
+                "the policy's sources as there"
+            )
+        length = {name: size or rows for name, size in self._window.items()}
+        able = [
+            name
+            for name, size in self._window.items()
+            if name not in busy and (size or 1) <= rows and length[name] <= length[choice]
+        ]
+        # Of several with the same length, the first one named.
+        return choice if choice in able else max(able, key=length.__getitem__, default=None)
+
+    def _window_of(self, source: str, samples: Array) -> Array:
+        """Return a source's window as a copy, which it may change or keep."""
+        size = self._window[source]
+        return np.array(samples if size is None else samples[-size:])
+
+    def _observation(self, source: str, output: Any, now: float) -> Floats:
+        """Return a source's output as a row for the filter, its channel applied; or all NaN.
+
+        Without a channel its values are not checked here: the filter does that.
+        """
+        try:
+            row = parse_output(output, self._classes)
+            if source in self._channel:
+                row = self._channel[source].apply(row.astype(self.filter.probs.dtype))
+            return row
+        except Exception as error:
+            return self._invalid(source, error, now)
+
+    def _invalid(self, source: str, error: Exception, now: float) -> Floats:
+        """Log an invalid output, and return what the filter takes instead."""
+        reason = describe_error(error)
+        return self._log_error(source, now, "gave an invalid output: %s", reason)
+
+    def _raised(self, source: str, error: BaseException, now: float) -> Floats:
+        """Log what a source raised, and return what the filter takes instead."""
+        message = "raised %s: %s", type(error).__name__, error
+        return self._log_error(source, now, *message, cause=error)
+
+    def _log_error(
+        self, source: str, now: float, what: str, *args: object, cause: BaseException | None = None
+    ) -> Floats:
+        self._errors[source] += 1
+        count = self._errors[source]
+        if count <= LOGGED or count & (count - 1) == 0:
+            message = f"source %r at time %s {what}; treated as missing (error no. %d)"
+            LOG.warning(message, source, now, *args, count, exc_info=cause)
+        return self._missing
+
+    def _update(
+        self, filter_: Filter, source: str | None, row: Floats, now: float, dt: float
+    ) -> Floats:
+        """Update a filter with a row; return it, or all NaN where the filter rejected it."""
+        beta = 1.0 if source is None else self._weights[source]
+        try:
+            filter_.update(row, beta, dt)
+            return row
+        except ValueError as error:
+            filter_.update(self._missing, beta, dt)  # it raises if not the row is to blame
+            assert source is not None
+            return self._invalid(source, error, now)
+
+    def _advance(
+        self, source: str | None, row: Floats, now: float, dt: float, samples: Array
+    ) -> Step:
+        """Update the filter with the row of the source that was called, then the policy."""
+        state, probs = self.filter.state, self.filter.probs
+        row = self._update(self.filter, source, row, now, dt)
+        called: tuple[str, ...] = ()
+        cost = 0.0
+        if source is not None:
+            try:
+                self.policy.called(source, row, probs, dt)
+            except BaseException:
+                self.filter.state = state
+                raise
+            called, cost = (source,), self._cost[source]
+            self._last[source] = now
+            self._calls[source] += 1
+            self._total_cost += cost
+        self._time = now
+        if len(samples):
+            self._shape = samples.shape[1:]
+        observed = None if np.isnan(row[0]) else source
+        return Step(now, observed, self.filter.probs, self.filter.label, called, cost)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, NUMBER) and not isinstance(value, bool)
+
+
+def _require_known(argument: str, names: Mapping[str, Any], sources: list[str]) -> None:
+    for name in names:
+        if name not in sources:
+            raise ValueError(
+                f"{argument} names {name!r}, but sources has {sources}; name it as there"
+            )
+
+
+def _sizes(window: Mapping[str, Any], sources: list[str]) -> dict[str, int | None]:
+    _require_known("window", window, sources)
+    for name, size in window.items():
+        whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+        if size is not None and not (whole and size >= 1):
+            raise ValueError(
+                f"window[{name!r}] is {size!r}; it counts samples and must be 1 or more"
+            )
+    return {name: None if window.get(name) is None else int(window[name]) for name in sources}
+
+
+def _price(name: str, cost: Any) -> float:
+    if not _is_number(cost) or not 0 <= cost < math.inf:
+        raise ValueError(f"cost[{name!r}] is {cost!r}; it must be 0 or more, and finite")
+    return float(cost)

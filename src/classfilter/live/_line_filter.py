@@ -1,0 +1,277 @@
+"""Turns a line of NDJSON into its result: the same text, with the estimate of its stream."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+
+from .._support.types import Weights
+from .._validation import class_order
+from ..chain._channel import Channels, correct_source
+from ..chain._scores import softmax
+from ..data._format import COLUMNS, TableFormat
+from ..filters._base import Filter
+from ..streams._sources import Sources
+from ._line_values import (
+    NUMBERS,
+    LineError,
+    check_name,
+    check_probs,
+    check_scores,
+    label_probs,
+    line_number,
+    parse,
+    seconds,
+)
+from ._pipes import MAX_LINE
+from ._streams import LiveStreams, resume
+
+_BLANK = b" \t\r"
+MAX_LAYOUTS = 1000
+MAX_EXACT = 1 << 53
+
+
+class LineFilter:
+    """Filters lines, one after the other.
+
+    Parameters
+    ----------
+    make_filter, beta, channel, line_number
+        As in `serve`.
+    form : TableFormat
+        How lines are written.
+
+    Attributes
+    ----------
+    streams : LiveStreams or None
+        None until the classes are known.
+    """
+
+    def __init__(
+        self,
+        make_filter: Callable[[tuple[str, ...]], Filter],
+        beta: Weights,
+        channel: Channels,
+        form: TableFormat,
+        line_number: str | None = None,
+    ) -> None:
+        self._sources, self._form, self._number_key = Sources(beta, channel), form, line_number
+        self._make_filter = make_filter
+        key = {name: form.columns.get(name, name) for name in COLUMNS}
+        self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
+        self._label_keys = key["prediction"], key["confidence"]
+        # By the keys of valid lines: whether they have a label, and whether earlier results.
+        self._layouts: dict[tuple[str, ...], tuple[bool, bool]] = {}
+        self._unnumbered = 0
+        self.streams: LiveStreams | None = None
+
+    def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
+        """Use a file of states, and go on from it if it exists."""
+        self._state, self._every, self._limits = state, every, limits
+        if state and state.exists():
+            self._use(resume(self._make_filter, state, every, **limits))
+
+    def wait(self) -> float | None:
+        """Return the seconds until the file is due; None if there is nothing to save."""
+        return self.streams.wait() if self.streams else None
+
+    def save(self) -> None:
+        """Write the file, if there is anything new."""
+        if self.streams:
+            self.streams.save()
+
+    def filter_line(self, line: bytes) -> bytes | None:
+        """Return the result, with its newline; None for a blank line or one that is skipped."""
+        if len(line) > MAX_LINE:
+            self._unnumbered += 1
+            raise LineError(f"is longer than {MAX_LINE:,} bytes; end each object with a newline")
+        body = line.strip(_BLANK)
+        if not body:
+            return None
+        try:
+            row = parse(body, self._time)
+        except LineError:
+            self._unnumbered += 1
+            raise
+        if self._number_key is not None and not self._take_number(row):
+            return None
+        layout = self._layouts.get(tuple(row))
+        labelled, has_results = layout or self._check_keys(row)
+        at, name, source = row[self._time], row.get(self._stream), row.get(self._source, "default")
+        if type(at) is not float:
+            short_int = type(at) is int and -MAX_EXACT < at < MAX_EXACT
+            at = float(at) if short_int else seconds(self._time, at)
+        if type(name) is not str:
+            check_name(self._stream, row)
+        weight = self._sources.weights.get(source) if type(source) is str else None
+        if weight is None:
+            weight = self._weight(row)
+        scores = self._label(row) if labelled else self._take(row)
+        probs = list(scores)
+        if not NUMBERS.issuperset(map(type, scores)):
+            check_scores(self._keys, scores)
+            probs = [math.nan] * len(scores)
+        elif self._form.scores != "probabilities" and not labelled:
+            probs = self._converted(scores)
+        try:
+            if str(source) in self._sources.channel:
+                rows = np.array([probs], self._dtype)
+                probs = correct_source(self._sources.channel, str(source), rows)[0].tolist()
+            estimate = self._update(name, at, body, probs, weight, self._number_key is not None)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            if self._form.scores == "probabilities":
+                check_probs(self._keys, scores)  # it names the key
+            raise LineError(str(error)) from None
+        if estimate is None:
+            return None
+        f = self._arrange(estimate.tolist())
+        added = self._added[f.index(max(f))] % f
+        if has_results:
+            line = self._without_results(row)
+        brace = line.rindex(b"}")
+        return b"%b%b%b\n" % (line[:brace], added.encode(), line[brace:])
+
+    def _take_number(self, row: dict[str, Any]) -> bool:
+        """Return whether the line is new by its number."""
+        assert self._number_key is not None
+        try:
+            number = line_number(self._number_key, row)
+        except LineError:
+            self._unnumbered += 1
+            raise
+        return self.streams is None or self.streams.take_line(number, self._unnumbered)
+
+    def _use(self, streams: LiveStreams) -> None:
+        """Prepare all that depends on the classes."""
+        columns = streams.columns
+        order = class_order(streams.fresh, columns).tolist()
+        self._keys = [self._key(columns[k]) for k in order]
+        self._take = itemgetter(*self._keys)
+        self._arrange = itemgetter(*(order.index(k) for k in range(len(columns))))
+        quoted = [json.dumps(name).replace("%", "%%") for name in columns]
+        numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
+        self._added = [f'{numbers},"class":{name}' for name in quoted]
+        self._results = [*(f"f_{name}" for name in columns), "class"]
+        self._update = streams.update
+        self._dtype = streams.fresh.probs.dtype
+        self.streams = streams
+
+    def _key(self, name: str) -> str:
+        return self._form.columns.get(f"p_{name}", f"p_{name}")
+
+    def _classes_of(self, row: dict[str, Any]) -> tuple[str, ...]:
+        """Return the classes that the keys of a line name, in their order."""
+        here = {name: key for key, name in self._form.columns.items()}
+        names = [here.get(key, key) for key in row]
+        classes = tuple(dict.fromkeys(name[2:] for name in names if name.startswith("p_")))
+        if self._form.classes and set(self._form.classes) <= set(classes):
+            return tuple(name for name in classes if name in self._form.classes)
+        return classes
+
+    def _check_keys(self, row: dict[str, Any]) -> tuple[bool, bool]:
+        """Check the keys of a line; a later line with the same keys needs no check."""
+        columns = self._classes_of(row)
+        if self._time not in row:
+            raise LineError(f"{self._time} is missing; give a number, or ISO 8601 text")
+        known = self.streams.columns if self.streams else self._form.classes
+        complete = len(columns) > 1 if known is None else set(known) <= set(columns)
+        labelled = self._label_keys[0] in row and not complete
+        if labelled:
+            columns = self._known_classes()
+        if len(columns) < 2:
+            hint = "give two or more, one per class, or prediction"
+            raise LineError(f"has {len(columns)} keys p_<class>; {hint}")
+        new = [*(f"f_{name}" for name in columns), "class"]
+        results = [key for key in new if key in row]
+        if results and len(results) < len(new):
+            raise LineError(f"already has {short(results)}; drop or rename them first")
+        if not self._layouts:
+            self._begin(row, columns, labelled)
+        known = self.streams.columns if self.streams else columns
+        wrong = sorted(set(columns) ^ set(known))
+        if wrong:
+            what = "is missing" if wrong[0] in known else "is none of the classes"
+            hint = f"give p_<class> for each of {list(known)}, and no others"
+            raise LineError(f"{short('p_' + wrong[0])} {what}; {hint}")
+        if len(self._layouts) == MAX_LAYOUTS:
+            self._layouts.clear()
+        layout = self._layouts[tuple(row)] = labelled, bool(results)
+        return layout
+
+    def _begin(self, row: dict[str, Any], columns: tuple[str, ...], labelled: bool) -> None:
+        """Take the classes of the first valid line."""
+        seconds(self._time, row[self._time])
+        check_name(self._stream, row)
+        self._weight(row)
+        keys = [self._key(name) for name in columns]
+        if labelled:
+            label_probs(row, self._label_keys, columns, self._form.scores == "percent")
+        elif self._form.scores == "probabilities":
+            check_probs(keys, tuple(row[key] for key in keys))
+        else:
+            scores = tuple(row[key] for key in keys)
+            if check_scores(keys, scores):
+                self._converted(scores)
+        if self.streams is None:
+            fresh = self._make_filter(columns)
+            self._use(LiveStreams(fresh, columns, self._state, self._every, **self._limits))
+            if self._number_key is not None:
+                self._take_number(row)
+        elif set(columns) != set(self.streams.columns):
+            raise ValueError(
+                f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
+                f"first line has {list(columns)}; give lines of the same classes, or another file"
+            )
+
+    def _known_classes(self) -> tuple[str, ...]:
+        """Return the classes that a label may name."""
+        known = self.streams.columns if self.streams else self._form.classes
+        if known is None:
+            hint = "give p_<class> in the first line, or a filter with names (--config, --classes)"
+            raise LineError(f"has prediction, but the classes are not known; {hint}")
+        return known
+
+    def _label(self, row: dict[str, Any]) -> tuple[float, ...]:
+        """Return the row of a label, in the filter's order of classes."""
+        assert self.streams is not None
+        columns = self.streams.columns
+        values = label_probs(row, self._label_keys, columns, self._form.scores == "percent")
+        probs = {self._key(name): p for name, p in zip(columns, values, strict=True)}
+        return tuple(probs[key] for key in self._keys)
+
+    def _converted(self, scores: tuple[Any, ...]) -> list[float]:
+        """Return logits or percentages as probabilities."""
+        try:
+            if self._form.scores == "logits":
+                logits: list[float] = softmax(scores).tolist()
+                return logits
+        except (ValueError, OverflowError):
+            raise LineError(f"the p_<class> are {short(scores)}; they must be finite") from None
+        total = sum(scores)
+        if min(scores) < 0 or not abs(total - 100) <= 5:
+            hint = "percentages are not negative, and sum to 100"
+            raise LineError(f"the p_<class> are {short(scores)}; {hint}")
+        return [p / 100 for p in scores]
+
+    def _without_results(self, row: dict[str, Any]) -> bytes:
+        """Return a line, written anew without the results that it had."""
+        kept = {key: value for key, value in row.items() if key not in self._results}
+        return json.dumps(kept).encode()
+
+    def _weight(self, row: dict[str, Any]) -> float:
+        source = row.get(self._source, "default")
+        if type(source) not in (str, int):
+            raise LineError(f"{self._source} is {short(source)}; it must be a name: fill it in")
+        beta = self._sources.beta
+        if isinstance(beta, Mapping) and str(source) not in beta:
+            what = "is" if self._source in row else "is missing, which means"
+            hint = f"beta names {list(beta)}: add it there"
+            raise LineError(f"{self._source} {what} {short(source)}, which has no weight; {hint}")
+        return self._sources.resolve(source)[1]

@@ -1,0 +1,145 @@
+"""The values of one line of NDJSON, checked; an error says what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from reprlib import repr as short
+from typing import Any, NoReturn
+
+from .. import _core
+from .._timestamps import parse_timestamp
+from .._validation import table_label_indices
+
+NUMBERS = frozenset((int, float))
+
+
+class LineError(Exception):
+    """A line is invalid."""
+
+
+def parse(body: bytes, time_key: str = "time") -> dict[str, Any]:
+    """Return the object of a line; none of its keys is there twice."""
+    try:
+        text = body.decode()
+        try:
+            row, end = _scan(text, 0)
+        except StopIteration:
+            end = -1
+        if end != len(text):
+            row = _DECODER.decode(text)  # it says what is wrong
+        # Each key has a colon: where there are no more of them, no key is there twice.
+        more = text.count(":") - len(row) if type(row) is dict else 0
+        if more and ("\\u" in text or more != str(row.get(time_key)).count(":")):
+            _STRICT.decode(text)
+    except (ValueError, RecursionError) as error:
+        why = f"is not JSON: {error}; write one object per line, in UTF-8"
+        raise LineError(f"{short(body)} {why}") from None
+    if type(row) is not dict:
+        raise LineError(f"is {short(row)}; it must be an object, {{...}}")
+    return row
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number, write null")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in row:
+            raise ValueError(f"the key {short(key)} is there twice")
+        row[key] = value
+    return row
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_STRICT = json.JSONDecoder(object_pairs_hook=_no_duplicates)
+_scan = _DECODER.scan_once  # type: ignore[attr-defined]
+
+
+def seconds(key: str, value: Any) -> float:
+    """Return the time of a line as a number."""
+    try:
+        at = parse_timestamp(value)
+    except OverflowError:
+        at = None
+    if at is None or not math.isfinite(at):
+        hint = "give a finite number, or ISO 8601 text such as 2024-05-01T08:00:00Z"
+        raise LineError(f"{key} is {short(value)}; {hint}")
+    return at
+
+
+def line_number(key: str, row: dict[str, Any]) -> int:
+    """Return the number of a line."""
+    number = row.get(key)
+    if type(number) is not int or not 0 <= number < 1 << 62:
+        what = f"is {short(number)}" if key in row else "is missing"
+        raise LineError(f"{key} {what}; it must be the number of the line, a whole number")
+    return number
+
+
+def check_name(key: str, row: dict[str, Any]) -> None:
+    """Raise if the name of the stream is none."""
+    if key in row and type(row[key]) not in (str, int):
+        raise LineError(f"{key} is {short(row[key])}; it must be text or a whole number")
+
+
+def label_probs(
+    row: dict[str, Any], keys: tuple[str, str], classes: tuple[str, ...], percent: bool
+) -> tuple[float, ...]:
+    """Return the probabilities of a line's label and its confidence; NaN where it is missing.
+
+    `keys` are those of the label and of the confidence.
+    """
+    label, known, K = row[keys[0]], table_label_indices(classes), len(classes)
+    if label is None or label == "" or known.get(label if type(label) is int else None) == -1:
+        return (math.nan,) * K
+    if type(label) not in (str, int) or label not in known:
+        hint = f"the classes are {list(classes)}: give a name, or null where there is none"
+        raise LineError(f"{keys[0]} is {short(label)}; {hint}")
+    largest = 100 if percent else 1
+    confidence = row.get(keys[1], largest)
+    if type(confidence) not in NUMBERS or not 0 <= confidence <= largest:
+        raise LineError(f"{keys[1]} is {short(confidence)}; it must lie in [0, {largest}]")
+    top = confidence / largest
+    return tuple(float(top) if k == known[label] else (1 - top) / (K - 1) for k in range(K))
+
+
+def check_scores(keys: list[str], scores: tuple[Any, ...]) -> bool:
+    """Raise unless all are numbers; return False if all are null."""
+    if all(p is None or p != p for p in scores):
+        return False
+    for key, p in zip(map(short, keys), scores, strict=True):
+        if p is None:
+            raise LineError(
+                f"{key} is null, but others are not; a missing observation has only null"
+            )
+        if type(p) not in NUMBERS:
+            raise LineError(f"{key} is {short(p)}; it must be a number")
+        if not abs(p) <= sys.float_info.max:  # the core takes no integer beyond it
+            raise LineError(f"{key} is {short(p)}; a probability must be finite and not negative")
+    return True
+
+
+def check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
+    """Raise unless a filter would take the probabilities; the message names the key."""
+    if not check_scores(keys, probs):
+        return
+    try:
+        _core.check_row(len(probs), list(probs), 1.0, 0.0)
+    except ValueError as error:
+        text = re.sub(r"^probs\[(\d+)\]", lambda m: short(keys[int(m[1])]), str(error))
+        text = text.replace("probs sums", "the p_<class> sum", 1)
+        text = text.replace("normalise it", "normalise them", 1)
+        for in_python, option in _SCORES.items():
+            text = text.replace(in_python, option)
+        raise LineError(text) from None
+
+
+_SCORES = {
+    "logits need classfilter.softmax": "logits need --scores logits",
+    "percentages a division by 100": "percentages --scores percent",
+}

@@ -1,0 +1,182 @@
+"""Filter lines as they come: NDJSON in, NDJSON out, a result for each line at once.
+
+A line is a JSON object with ``time``, one ``p_<class>`` per class and, where there are any,
+``stream`` and ``source``, as in tables; other keys are left alone. Its result is the same text with
+``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. Instead of
+them there may be a label, ``prediction``, and its ``confidence``, where the classes are known. An
+invalid line is rejected by its number and changes nothing; the rest goes on.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Literal, NamedTuple, TextIO
+
+from .._support.signals import Signals
+from .._support.types import Weights
+from ..chain._channel import Channels
+from ..data._format import TableFormat
+from ..filters._base import Filter
+from ._line_filter import LineFilter
+from ._line_values import LineError
+from ._pipes import Sink, lines
+from ._state_file import locked
+
+MakeFilter = Callable[[tuple[str, ...]], Filter]
+
+
+class Served(NamedTuple):
+    """The counts of `serve`.
+
+    Attributes
+    ----------
+    lines : int
+        All lines, blank ones too.
+    filtered, rejected, skipped : int
+        Lines with a result, invalid lines, and lines that the file of states has already.
+    ended : {"end", "signal"}
+        What ended it: the input, or SIGTERM or SIGINT.
+    """
+
+    lines: int
+    filtered: int
+    rejected: int
+    skipped: int
+    ended: Literal["end", "signal"]
+
+
+def serve(
+    make_filter: MakeFilter,
+    beta: Weights = 1.0,
+    channel: Channels | None = None,
+    *,
+    source: int = 0,
+    sink: int = 1,
+    errors: TextIO | None = None,
+    state: Path | None = None,
+    every: float = 1.0,
+    expire_after: float | None = None,
+    max_streams: int | None = None,
+    max_jump: float = math.inf,
+    classes: tuple[str, ...] | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    line_number: str | None = None,
+) -> Served:
+    """Filter lines until the input ends, or SIGTERM or SIGINT comes.
+
+    Parameters
+    ----------
+    make_filter : callable
+        Returns a filter for the classes of the first valid line, in their order there. What it
+        raises ends `serve`.
+    beta : mapping of str to float, or float, default 1
+        The weight of each source, or one for all. A line without a source is of ``"default"``.
+    channel : mapping of str to Channel, optional
+        Corrects the predictions of a source before the filter takes them; in the filter's order of
+        classes.
+    source, sink : int
+        File descriptors to read from and to write to; one write per line.
+    errors : text file, optional
+        Where messages about rejected lines go; standard error by default.
+    state : Path, optional
+        A file of all states: read at the start if it exists, replaced as time goes on, at the end,
+        and at a signal. It is never ahead of the results. The input may be replayed from any
+        earlier line, or go on after the lines that the file has: in each stream, those are skipped.
+        One process at a time can use it.
+    every : float, default 1
+        Minimum of seconds between two saves. Where these take long, they are further apart.
+    expire_after, max_streams : float, int, optional
+        When streams are dropped, as in `Tracker`. One that comes again begins anew; in a replay
+        too, where its lines from before are filtered again.
+    max_jump : float, optional
+        A line whose time is more than that after the last one of its stream is rejected, unless the
+        next line of the stream confirms it: one wrong time would make all later ones invalid.
+    classes : tuple of str, optional
+        The classes; other keys ``p_<...>`` are none then. Needed for lines that have
+        ``prediction``, unless a line before them, or the file, has named all.
+    columns, scores
+        As in `filter_table`: the keys of lines, where they differ, and what their numbers are.
+    line_number : str, optional
+        The key of a number that grows from line to line. The file then knows the last one, lines up
+        to it are skipped, and a resumed input that leaves some out is an error.
+
+    Raises
+    ------
+    ValueError
+        The file of states is damaged, in use, or was written with another filter; or the input goes
+        on behind lines that it lacks.
+    BrokenPipeError, ReaderBlocked
+        The reader of the results is gone; or, after a signal, it does not read. Nothing is saved
+        then.
+
+    Examples
+    --------
+    >>> import os
+    >>> from classfilter import DirichletFilter
+    >>> (source, feed), (results, sink) = os.pipe(), os.pipe()
+    >>> _ = os.write(feed, b'{"time": 0, "p_rest": 0.75, "p_move": 0.25}')
+    >>> os.close(feed)
+    >>> serve(DirichletFilter, source=source, sink=sink)
+    Served(lines=1, filtered=1, rejected=0, skipped=0, ended='end')
+    >>> os.read(results, 999)[:58]
+    b'{"time": 0, "p_rest": 0.75, "p_move": 0.25,"f_rest":0.7808'
+    >>> for fd in (source, results, sink):
+    ...     os.close(fd)
+    """
+    log = errors or sys.stderr
+    if not every >= 0:
+        raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
+    limits = {"expire_after": expire_after, "max_streams": max_streams, "max_jump": max_jump}
+    form = TableFormat.of(classes, columns, scores)
+    if state and not state.resolve().parent.is_dir():
+        raise ValueError(f"{state} cannot be written; make its folder first")
+    number = filtered = rejected = 0
+    with locked(state) if state else nullcontext(), Signals() as signals:
+        live = LineFilter(make_filter, beta, channel or {}, form, line_number)
+        live.open(state, every, limits)
+        if live.streams is not None:
+            print(f"{state}: {live.streams.summary()}", file=log, flush=True)
+        out = Sink(sink, signals)
+        for batch in lines(source, signals, live.wait):
+            for line in batch:
+                number += 1
+                try:
+                    result = live.filter_line(line)
+                except LineError as error:
+                    rejected += 1
+                    print(f"line {number}: {error}", file=log, flush=True)
+                    continue
+                if result is not None:
+                    out.write(result)
+                    filtered += 1
+            if live.wait() == 0:
+                try:
+                    live.save()
+                except OSError as error:
+                    print(f"{state} was not saved, going on: {error}", file=log, flush=True)
+        live.save()
+        _report(live, state, log)
+    skipped = live.streams.skipped if live.streams else 0
+    return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
+
+
+def _report(live: LineFilter, state: Path | None, log: TextIO) -> None:
+    """Say how many lines were skipped, and of which streams no other came."""
+    streams = live.streams
+    if streams is None or not streams.skipped:
+        return
+    text = f"{state} had {streams.skipped:,} lines already; they were skipped"
+    behind = streams.behind() if streams.line < 0 else []
+    if behind:
+        times = [f"{name!r} ({streams.tracker.time(name)!r})" for name in behind[:3]]
+        text += (
+            f"; no line came after the time there of {len(behind):,} of its streams: "
+            f"{', '.join(times)}{', ...' * (len(behind) > 3)}; where that time is wrong, move the "
+            "file away"
+        )
+    print(text, file=log, flush=True)

@@ -1,0 +1,84 @@
+"""A source: any callable from samples to class probabilities or a class; its output as a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._support.types import Floats
+from .._validation import label_row
+
+Source = Callable[[Any], Any]
+
+
+def parse_output(output: Any, classes: tuple[str, ...]) -> Floats:
+    """Return a source's output as K floats in memory of their own, whatever their values.
+
+    A label, the name of a class or its index, becomes a one-hot row.
+
+    Examples
+    --------
+    >>> parse_output([[0.25, 0.75]], ("walk", "sit"))
+    array([0.25, 0.75])
+    >>> parse_output("sit", ("walk", "sit"))
+    array([0., 1.])
+    """
+    for method in ("detach", "cpu"):  # a torch tensor: its gradient, its device
+        if hasattr(output, method):
+            output = getattr(output, method)()
+    K, row = len(classes), np.asarray(output)
+    if row.size == 1 and row.ndim < 2 and row.dtype.kind in "iuU":
+        return label_row(row.reshape(()).item(), classes)
+    if row.shape == (1, K):
+        row = row[0]
+    wanted = f"give {K} numbers, one probability per class, or a class"
+    if row.ndim != 1 or row.dtype.kind not in "biufO":
+        raise ValueError(f"it is {short(output)}; {wanted}")
+    if row.size != K:
+        raise ValueError(f"it has {row.size} entries, but the filter has {K} classes; {wanted}")
+    try:
+        return np.array(row, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"it is {short(output)}; {wanted}") from None
+
+
+def describe_error(error: Exception) -> str:
+    """Return the core's message about a row, or about the only row of several, with `it` for it.
+
+    Examples
+    --------
+    >>> describe_error(ValueError("probs[0, 1] is -0.2; a probability must not be negative"))
+    'it[1] is -0.2; a probability must not be negative'
+    """
+    return re.sub(
+        r"^probs(?: in row 0)?(\[(?:0, )?)?", lambda m: f"it{'[' * bool(m[1])}", str(error)
+    )
+
+
+class OnlySource:
+    """The policy of a single source."""
+
+    state = ()
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
+        return self.source
+
+    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
+        pass
+
+    def reset(self) -> None:
+        pass
+
+    def copy(self) -> OnlySource:
+        return OnlySource(self.source)
+
+    def __repr__(self) -> str:
+        return f"only {self.source!r}"

@@ -1,0 +1,383 @@
+"""A bank: many streams with the settings of one filter, updated at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import pairwise
+from threading import RLock, Thread
+from typing import Any, Generic
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from .._support.types import Array
+from ..chain._chain import FilterChain, chain_rows, is_chain
+from ..chain._settings import differing, options
+from ..filters._base import FilterType
+from ..filters._dirichlet import DirichletFilter
+from ..filters._stream_runner import (
+    StreamRows,
+    StreamRunner,
+    pack_state,
+    stable_argsort,
+    thread_count,
+    unpack_state,
+    update_state,
+)
+from ._file import read_npz
+
+FORMAT = 1
+
+
+class Bank(Generic[FilterType]):
+    """N streams with the settings of one filter, each with its own state.
+
+    It equals N filters to the bit. The Dirichlet and the sticky filter compute many streams in one
+    call into C. Several threads may use one bank: each call waits for the one before.
+
+    Parameters
+    ----------
+    filter : Filter or Tuned
+        Its settings, and its state as the initial state of every stream. A `Tuned` brings the
+        weights and the channels of its sources: see `update`.
+    streams : int
+        The number of streams, N.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> bank = cf.Bank(cf.DirichletFilter(["walk", "sit"]), streams=3)
+    >>> bank.update([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]).argmax(axis=1)
+    array([0, 0, 1])
+    >>> bank.update([[0.1, 0.9]], rows=[2]).round(2)  # only the last stream
+    array([[0., 1.]])
+    """
+
+    def __init__(self, filter: FilterType | FilterChain, streams: int) -> None:  # noqa: A002
+        if hasattr(self, "_lock"):  # others may be using it, in another thread
+            raise RuntimeError("the bank was initialised before: make a new one")
+        if streams < 0:
+            raise ValueError(f"streams is {streams}; it must not be negative")
+        chain = filter if is_chain(filter) else None
+        fresh: Any = filter.copy() if chain is None else chain.filter()  # type: ignore[union-attr]
+        start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
+        self.__setstate__((fresh, start, np.tile(start, (streams, 1)), chain))
+
+    def __getstate__(self) -> tuple[FilterType, Array, Array, FilterChain | None]:
+        with self._lock:
+            return self._filter, self._start, self._states.copy(), self._chain
+
+    def __setstate__(self, state: tuple[FilterType, Array, Array, FilterChain | None]) -> None:
+        self._filter, self._start, self._states, self._chain = state
+        self._classes = len(self._filter.classes)
+        self._single = bool(self._start.dtype == np.float32)
+        self._compiled = hasattr(self._filter, "_update_many")
+        # One that the same thread can take again: a signal's handler may use the bank, too.
+        self._lock = RLock()
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._filter.classes
+
+    @property
+    def eta(self) -> NDArray[Any]:
+        """Of Dirichlet filters: how many observations each state is worth, shape (N,)."""
+        return self._column("eta", 0)
+
+    @property
+    def alpha(self) -> NDArray[Any]:
+        """Of Dirichlet filters: parameters of the distributions, shape (N, K)."""
+        return self._column("alpha", slice(1, None))
+
+    def _column(self, name: str, columns: Any) -> Array:
+        if not isinstance(self._filter, DirichletFilter):
+            raise AttributeError(f"a bank of {type(self._filter).__name__} has no {name}")
+        with self._lock:
+            return self._states[:, columns].copy()
+
+    def update(
+        self,
+        probs: ArrayLike,
+        beta: ArrayLike | None = None,
+        dt: ArrayLike = 1.0,
+        *,
+        rows: ArrayLike | None = None,
+        source: ArrayLike | None = None,
+        threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Update each stream, or some of them, with one observation.
+
+        Parameters
+        ----------
+        probs : array_like, shape (N, K), or (M, K) with `rows`
+            One observation per stream; a row of NaN only lets time pass.
+        beta, dt : float or array_like, shape (N,) or (M,)
+            As in the filter's `update`. By default `beta` is 1, or the weight of the source.
+        rows : array_like of int, shape (M,), optional
+            The streams that the observations belong to, none twice; by default all.
+        source : str or array_like of str, shape (N,) or (M,), optional
+            Of a bank of a `Tuned`: the source of all observations, or of each one, whose weight and
+            channel are used. Needed where it has several.
+        threads : int, optional
+            The number of threads that share the rows; by default that of processors. The results
+            are the same to the bit. Filters in Python take one.
+
+        Returns
+        -------
+        ndarray, shape (N, K) or (M, K)
+            The filtered class probabilities. An invalid row raises ValueError, and nothing changes.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        # Arguments may run anyone's code while they become arrays: that comes before the lock.
+        probs, beta = self._observations(probs, beta, source)
+        s, weights, times, which = _core.as_batch(
+            self._classes, self._single, probs, beta, dt, rows
+        )
+        with self._lock:
+            states = self._states
+            out = _core.check_batch(len(states), self._single, s, weights, times, which)
+            count = len(out)
+            if not self._compiled:
+                self._update_one_by_one(states, which, s, weights, times, out)
+            elif (parts := thread_count(threads, count)) == 1:
+                self._filter._update_many(states, which, s, weights, times, out, 0, count)  # type: ignore[attr-defined]
+            else:
+                cuts = [count * i // parts for i in range(parts + 1)]
+                self._share((states, which, s, weights, times, out), cuts)
+        return out
+
+    def _observations(
+        self, probs: ArrayLike, beta: ArrayLike | None, source: ArrayLike | None
+    ) -> tuple[ArrayLike, ArrayLike]:
+        """Return rows and weights, by their sources."""
+        if self._chain is not None:
+            return chain_rows(self._chain, source, probs, beta, self._filter.probs)
+        if source is not None:
+            raise ValueError(
+                f"source is {source!r}, but the bank has no weights of sources; make it of a "
+                "Tuned, or give beta"
+            )
+        return probs, 1.0 if beta is None else beta
+
+    def _share(self, batch: tuple[Any, ...], cuts: list[int]) -> None:
+        """Update the rows between cuts, each part in a thread; the first one in this."""
+        errors: list[BaseException] = []
+
+        def update(start: int, stop: int) -> None:
+            try:
+                self._filter._update_many(*batch, start, stop)  # type: ignore[attr-defined]
+            except BaseException as error:
+                errors.append(error)
+
+        first, *others = pairwise(cuts)
+        threads = [Thread(target=update, args=part) for part in others]
+        started = 0
+        try:
+            for thread in threads:
+                thread.start()
+                started += 1
+        except RuntimeError:  # the system has no more threads
+            for part in others[started:]:
+                update(*part)
+        finally:
+            update(*first)
+            for thread in threads[:started]:
+                thread.join()
+        if errors:
+            raise errors[0]
+
+    def _update_one_by_one(
+        self,
+        states: Array,
+        which: NDArray[np.intp] | None,
+        probs: Array,
+        beta: Array,
+        dt: Array,
+        out: Array,
+    ) -> None:
+        weights, times = (np.broadcast_to(x, len(probs)).tolist() for x in (beta, dt))
+        streams = range(len(probs)) if which is None else which.tolist()
+        after = states[streams]
+        for i, stream in enumerate(streams):
+            row = probs[i], weights[i], times[i]
+            out[i], after[i] = update_state(self._filter, states[stream], *row)
+        states[streams] = after
+
+    def run(
+        self,
+        probs: ArrayLike,
+        beta: ArrayLike | None = None,
+        dt: ArrayLike = 1.0,
+        *,
+        rows: ArrayLike,
+        source: ArrayLike | None = None,
+        threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Update streams with many observations, in their order.
+
+        Parameters
+        ----------
+        probs : array_like, shape (M, K)
+            The observations; a row of NaN only lets time pass.
+        beta, dt : float or array_like, shape (M,)
+            As in the filter's `run`; `dt` is the time since the observation of the same stream
+            before.
+        rows : array_like of int, shape (M,)
+            The stream that each observation belongs to; any of them many times.
+        source, threads
+            As in `update`.
+
+        Returns
+        -------
+        ndarray, shape (M, K)
+            The filtered class probabilities, to the bit as by `update` for each observation in
+            turn. An invalid row raises ValueError, and nothing changes.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads is {threads}; it must be at least 1")
+        probs, beta = self._observations(probs, beta, source)
+        s, weights, times, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
+        streams = np.atleast_1d(np.asarray(rows))
+        if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows has shape {streams.shape} and type {streams.dtype}; it must be the stream "
+                f"number of each of the {len(s)} observations"
+            )
+        with self._lock:
+            out = _core.check_batch(len(s), self._single, s, weights, times, None)
+            outside = (streams < 0) | (streams >= len(self))
+            if outside.any():
+                raise ValueError(
+                    f"rows names stream {streams[outside][0]}; the bank has streams 0 to "
+                    f"{len(self) - 1}"
+                )
+            used, codes = np.unique(streams, return_inverse=True)
+            states = self._states[used]
+            weights, times = (np.broadcast_to(x, len(s)) for x in (weights, times))
+            order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
+            stream_rows = StreamRows(s, weights, times, order, counts)
+            StreamRunner(self._filter).run(states, stream_rows, out, threads)
+            self._states[used] = states
+        return out
+
+    def filter(self, stream: int) -> FilterType:
+        """Return a new filter in the state of one stream."""
+        with self._lock:
+            filter_, state = (
+                self._filter.copy(),
+                unpack_state(self._filter, self._states[stream].copy()),
+            )
+        filter_.state = state
+        return filter_
+
+    def reset(self, rows: ArrayLike | None = None) -> None:
+        """Return all streams, or some, to the state before any data."""
+        which = None if rows is None else _core.as_streams(rows)
+        with self._lock:
+            if which is not None:
+                _core.check_streams(which, len(self))
+            self._states[slice(None) if which is None else which] = self._start
+
+    def add(self, streams: int) -> range:
+        """Add new streams at the end; return their numbers."""
+        if streams < 0:
+            raise ValueError(f"streams is {streams}; it must not be negative")
+        with self._lock:
+            first = len(self)
+            self._states = np.concatenate([self._states, np.tile(self._start, (streams, 1))])
+            return range(first, len(self))
+
+    def drop(self, rows: ArrayLike) -> None:
+        """Remove streams; the numbers of those after them decrease."""
+        which = _core.as_streams(rows)
+        with self._lock:
+            _core.check_streams(which, len(self))
+            self._states = np.delete(self._states, which, axis=0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all states to one `.npz` file, complete or not at all."""
+        from .._support.atomic import atomic_write
+
+        with self._lock:
+            states = self._states.copy()
+        with atomic_write(os.fspath(path)) as file:
+            np.savez(
+                file,
+                format=FORMAT,
+                filter=self._kind(),
+                classes=self._names(),
+                options=json.dumps(self._options()),
+                states=states,
+            )
+
+    def restore(self, path: str | os.PathLike[str]) -> None:
+        """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
+        saved = read_npz(path, "not a saved bank; give a file that save wrote")
+        missing = {"format", "filter", "classes", "options", "states"} - set(saved)
+        if missing:
+            raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")
+        if saved["format"].tolist() != FORMAT:
+            raise ValueError(f"{path} has format {saved['format']}; this version reads {FORMAT}")
+        if str(saved["filter"]) != self._kind():
+            raise ValueError(f"{path} is of {saved['filter']}, the bank of {self._kind()}")
+        if saved["classes"].tolist() != self._names():
+            raise ValueError(
+                f"{path} has the classes {saved['classes'].tolist()}, the bank {self._names()}"
+            )
+        self._require_options(path, str(saved["options"]))
+        try:
+            self._replace_states(np.array(saved["states"], order="C"))
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    def _require_options(self, path: str | os.PathLike[str], saved: str) -> None:
+        """Raise where a file is of other settings: its states mean something else with these."""
+        try:
+            theirs = dict(json.loads(saved))
+        except (RecursionError, TypeError, ValueError):
+            raise ValueError(f"{path} is damaged: its options are no JSON object") from None
+        ours = self._options()
+        name = differing(theirs, ours)
+        if name is not None:
+            raise ValueError(
+                f"{path} is of a filter with {name}={theirs.get(name)!r}, the bank of one with "
+                f"{name}={ours.get(name)!r}; make the bank with the settings of the file"
+            )
+
+    def _replace_states(self, states: Array) -> None:
+        if states.dtype != self._start.dtype:
+            raise ValueError(f"it holds {states.dtype}, the bank {self._start.dtype}")
+        if states.ndim != 2 or states.shape[1:] != self._start.shape:
+            raise ValueError(
+                f"it has states of shape {states.shape}; a stream of the bank has "
+                f"{len(self._start)} numbers, shape (N, {len(self._start)})"
+            )
+        with self._lock:
+            self._check_states(states)
+            self._states = states
+
+    def _check_states(self, states: Array) -> None:
+        if self._compiled:
+            self._filter._check_states(states)  # type: ignore[attr-defined]
+            return
+        for stream, row in enumerate(states):
+            try:
+                self._filter.state = unpack_state(self._filter, row)
+            except ValueError as error:
+                raise ValueError(f"the state of stream {stream}: {error}") from None
+
+    def _kind(self) -> str:
+        return type(self._filter).__name__
+
+    def _options(self) -> dict[str, Any]:
+        return options(self._filter)
+
+    def _names(self) -> list[str]:
+        return [str(name) for name in self.classes]

@@ -1,0 +1,60 @@
+"""What a policy knows of one stream of a tracker."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from .._support.types import Array
+from ..policy import Policy
+
+
+class Calls:
+    """The policy of one stream, the last estimate, and when each source was called last.
+
+    Parameters
+    ----------
+    policy : Policy
+        Copied; its state counts.
+    estimate : ndarray (K,)
+        That of the filter before any call.
+    """
+
+    __slots__ = ("estimate", "last", "policy")
+
+    def __init__(self, policy: Policy, estimate: Array) -> None:
+        self.policy, self.estimate = policy.copy(), estimate
+        self.last: dict[str, float] = {}
+
+    def copy(self) -> Calls:
+        """Return an independent copy."""
+        new = copy(self)
+        new.policy, new.last = self.policy.copy(), dict(self.last)
+        return new
+
+    def note(self, source: str, at: float, observation: Any, estimate: Array, dt: float) -> None:
+        """Take note of a call, and of the estimate after it."""
+        self.policy.called(source, np.asarray(observation), self.estimate, dt)
+        self.estimate = estimate.copy()  # the caller may change its own, or have it in a batch
+        self.last[source] = at
+
+    def next_source(self, at: float) -> str:
+        """Return the source that the policy chooses."""
+        since = {name: at - last for name, last in self.last.items()}
+        return self.policy.choose(self.estimate, since)
+
+    def saved(self) -> tuple[Any, list[float], dict[str, float]]:
+        """Return all of it, for a file."""
+        return self.policy.state, self.estimate.tolist(), dict(self.last)
+
+    @classmethod
+    def restored(
+        cls, policy: Policy, estimate: Array, saved: tuple[Any, list[float], dict[str, float]]
+    ) -> Calls:
+        """Return what `saved` returned; `estimate` is one of the same type."""
+        state, values, last = saved
+        calls = cls(policy, np.array(values, estimate.dtype))
+        calls.policy.state, calls.last = state, last
+        return calls

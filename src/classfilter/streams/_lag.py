@@ -1,0 +1,146 @@
+"""Fixed-lag smoothing of many streams at once, whose rows come in blocks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._support.types import Array, Bools, Floats, Ints
+from ..filters._dirichlet_smoothing import dirichlet_rows
+from ..filters._smoothing import Smoother, in_double
+from ..filters._sticky import StickyFilter
+from ..filters._sticky_smoothing import sticky_rows
+from ..filters._stream_runner import StreamRows, StreamRunner, pack_state, stable_argsort
+
+
+class Block(NamedTuple):
+    """Rows of several streams.
+
+    Attributes
+    ----------
+    stream, number : ndarray of int (T,)
+        The number of each row's stream, and of the row itself.
+    probs, weight, dt : ndarray (T, K), (T,), (T,)
+        The observations, their weights, and the time since the row of the same stream before.
+    """
+
+    stream: Ints
+    number: Ints
+    probs: Floats
+    weight: Floats
+    dt: Floats
+
+
+class LagSmoother:
+    """Smooth many streams block by block: each as by ``smooth(..., lag=lag)``, to the bit.
+
+    Of each stream it holds the last `lag` rows or, at the beginning, one more.
+
+    Parameters
+    ----------
+    filter : DirichletFilter or StickyFilter
+        Its settings, and the state of each stream before its first row.
+    lag : int
+        How many later rows each result uses; 1 or more.
+    """
+
+    def __init__(self, filter: Smoother, lag: int) -> None:  # noqa: A002
+        self._filter, self._double, self._lag = filter, in_double(filter), lag
+        self._start = pack_state(filter.state, filter.dtype)
+        self._states = np.tile(self._start, (0, 1))  # after the last row of each stream
+        self._held_from = self._states.astype(np.float64)  # before the first row held
+        self._begun = np.zeros(0, bool)
+        none, K = np.empty(0, np.intp), len(filter.classes)
+        self._held = Block(none, none, np.empty((0, K)), np.empty(0), np.empty(0))
+        self._forward = np.empty((0, K), filter.dtype)  # of the rows held
+
+    def __len__(self) -> int:
+        """Return for how many streams there is room."""
+        return len(self._states)
+
+    def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
+        """Take more rows, grouped by stream; return the numbers of complete ones, and results.
+
+        After its rows here, if any, each stream of `ended` has no more: its number is free for
+        another stream.
+        """
+        forward = self._filtered(block)
+        present = np.union1d(block.stream, ended)
+        code = np.full(len(self._states), -1)
+        code[present] = np.arange(len(present))
+        mine = code[self._held.stream] >= 0
+        rows = [np.concatenate([a[mine], b]) for a, b in zip(self._held, block, strict=True)]
+        order = stable_argsort(code[rows[0]])
+        whole = Block(*(column[order] for column in rows))
+        forward = np.concatenate([self._forward[mine], forward])[order]
+        done, lagged = self._complete(present, code[whole.stream], np.isin(present, ended))
+        results = self._smoothed(whole, forward, present, done, lagged)
+        for_later = zip(self._held, whole, strict=True)
+        self._held = Block(*(np.concatenate([a[~mine], b[~done]]) for a, b in for_later))
+        self._forward = np.concatenate([self._forward[~mine], forward[~done]])
+        self._states[ended] = self._held_from[ended] = self._start
+        self._begun[ended] = False
+        return whole.number[done], results
+
+    def _filtered(self, block: Block) -> Array:
+        """Run the filter over the rows of each stream."""
+        if not len(block.stream):
+            return np.empty(block.probs.shape, self._filter.dtype)
+        known, count = len(self._states), int(block.stream.max(initial=-1)) + 1
+        if count > known:
+            new = np.tile(self._start, (count - known, 1))
+            self._states = np.concatenate([self._states, new])
+            self._held_from = np.concatenate([self._held_from, new])
+            self._begun = np.concatenate([self._begun, np.zeros(count - known, bool)])
+        streams, first = np.unique(block.stream, return_index=True)
+        streams = block.stream[np.sort(first)]  # in the order of the block
+        counts = np.diff(np.append(np.sort(first), len(block.stream)))
+        states = self._states[streams]
+        dtype = self._filter.dtype
+        s, w, t = (x.astype(dtype, copy=False) for x in (block.probs, block.weight, block.dt))
+        out = np.empty(s.shape, dtype)
+        rows = StreamRows(s, w, t, np.arange(len(s)), counts)
+        StreamRunner(self._filter).run(states, rows, out, threads=1)
+        self._states[streams] = states
+        return out
+
+    def _complete(self, present: Ints, codes: Ints, ended: Bools) -> tuple[Bools, Bools]:
+        """Return which rows are complete, and which streams are longer than the lag."""
+        totals = np.bincount(codes, minlength=len(present))
+        begun = self._begun[present] | (totals > self._lag + 1)
+        self._begun[present] = begun
+        counts = np.where(ended, totals, np.where(begun, np.maximum(totals - self._lag, 0), 0))
+        rank = np.arange(len(codes)) - np.repeat(np.cumsum(totals) - totals, totals)
+        return rank < counts[codes], begun
+
+    def _smoothed(
+        self, block: Block, forward: Array, present: Ints, done: Bools, lagged: Bools
+    ) -> Array:
+        """Return the results of the rows that are done; a short stream is smoothed as a whole."""
+        results = forward[done]
+        codes = np.searchsorted(present, block.stream)
+        totals, complete = (np.bincount(c, minlength=len(present)) for c in (codes, codes[done]))
+        place = np.cumsum(done) - 1
+        for streams, ahead in ((lagged, self._lag), (~lagged & (totals > 1), None)):
+            chosen = streams & (complete > 0)
+            rows = np.flatnonzero(chosen[codes])
+            if not rows.size:
+                continue
+            s, dt, counts = block.probs[rows], block.dt[rows], totals[chosen]
+            weight = np.where(np.isnan(s[:, 0]), 0.0, block.weight[rows])
+            targets = np.flatnonzero(done[rows])
+            at = rows[targets]
+            if isinstance(self._filter, StickyFilter):
+                ends = np.repeat(np.cumsum(counts), counts)
+                smoothed = sticky_rows(
+                    self._double, forward[at], s, weight, dt, ahead, ends, targets
+                )
+            else:
+                states = self._held_from[present[chosen]]
+                smoothed = dirichlet_rows(
+                    self._double, states, s, weight, dt, ahead, counts, complete[chosen]
+                )
+                self._held_from[present[chosen]] = states
+            results[place[at]] = smoothed
+        return results

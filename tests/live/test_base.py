@@ -1,0 +1,395 @@
+"""Live loops save and restore their state, count costs, and reject invalid calls."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import tempfile
+import tracemalloc
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter import Cascade
+from classfilter.chain._settings import to_builtin
+from classfilter.live import _checkpoint as checkpoint
+from classfilter.policy import Adaptive, Periodic, Policy
+from live_loop import (
+    BETA,
+    CHANNEL,
+    CLASSES,
+    FILTERS,
+    NAN,
+    PER_STEP,
+    POLICIES,
+    RATE,
+    SOURCES,
+    STEP,
+    WINDOW,
+    Floats,
+    make_cascade,
+    run_steps,
+    signal,
+    snapshot,
+    step_bits,
+    weak,
+)
+from streams import at_most
+
+MakeFilter = Callable[[], cf.Filter]
+SLOW, OTHER = Adaptive(budget=1 / 5, horizon=20), Adaptive(budget=1 / 5, horizon=21)
+
+# --- state ------------------------------------------------------------------------------------
+
+
+@at_most(40)
+@given(
+    f=st.sampled_from(FILTERS),
+    policy=st.sampled_from(POLICIES),
+    stop=st.integers(0, 60),
+    by_file=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_a_restored_cascade_continues_to_the_bit(
+    f: MakeFilter, policy: Callable[[], Policy], stop: int, by_file: bool, seed: int
+) -> None:
+    x = signal(60, seed)
+    whole = [step_bits(step) for step in run_steps(make_cascade(f(), policy()), x)]
+    first, second = make_cascade(f(), policy()), make_cascade(f(), policy())
+    first_part = [step_bits(step) for step in run_steps(first, x[: stop * PER_STEP])]
+    run_steps(second, signal(7, seed + 1))  # another stream, which has to be forgotten
+    if by_file:
+        with tempfile.TemporaryDirectory() as folder:
+            first.save(Path(folder, "state.json"))
+            second.restore(str(Path(folder, "state.json")))
+    else:
+        second.state = first.state
+    assert snapshot(second)[0] == snapshot(first)[0]
+    assert first_part + [step_bits(step) for step in run_steps(second, x, stop + 1)] == whole
+
+
+def test_state_is_a_snapshot() -> None:
+    cascade, x = make_cascade(), signal(30)
+    steps = run_steps(cascade, x[: 20 * PER_STEP])
+    state = cascade.state
+    before = repr(state)
+    later = [step_bits(step) for step in run_steps(cascade, x, 21)]
+    assert repr(state) == before
+    cascade.state = state
+    assert [step_bits(step) for step in run_steps(cascade, x, 21)] == later
+    assert state.time == steps[-1].time == 100.0
+    assert state.last == {step.called[0]: step.time for step in steps}
+
+
+def test_reset() -> None:
+    cascade, x = make_cascade(cost={"weak": 1}), signal(20)
+    first = [step_bits(step) for step in run_steps(cascade, x)]
+    cascade.step(x[:, 0][:, None][:0], time=1e6)
+    cascade.reset()
+    assert snapshot(cascade) == snapshot(make_cascade())
+    assert [step_bits(step) for step in run_steps(cascade, x)] == first
+    cascade.reset()
+    cascade.step(x[:, 0])  # samples of another shape
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"time": NAN}, "time is nan; it must be a finite number"),
+        ({"time": "5"}, "time is '5'; it must be a finite number"),
+        ({"last": {"weak": None}}, "last['weak'] is None; it must be a finite number"),
+        ({"last": {"other": 1.0}}, "last names 'other', but sources has ['weak', 'strong']"),
+        ({"filter": (1.0, [1.0, -1.0, 1.0])}, "alpha"),
+        ({"policy": (0.0, -1.0, 0, 0.0, 0.0, 0.0)}, "step is -1.0; it must lie in 0 to 1e+30"),
+    ],
+)
+def test_invalid_states_change_nothing(state: dict[str, Any], why: str) -> None:
+    cascade = make_cascade()
+    run_steps(cascade, signal(9))
+    before = snapshot(cascade)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        cascade.state = cf.Cascade(FILTERS[0](), SOURCES, SLOW).state._replace(**state)
+    assert snapshot(cascade) == before
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("f", "policy", "why"),
+    [
+        (
+            cf.DirichletFilter(CLASSES, gamma=0.5),
+            SLOW,
+            "was written with gamma 0.9771599684342459, but the filter has 0.5; give the filter "
+            "the same, or move the file away to start from the beginning",
+        ),
+        (cf.StickyFilter(CLASSES), SLOW, "was written with kind 'DirichletFilter', but the filter"),
+        (
+            FILTERS[0](),
+            OTHER,
+            "was written with horizon 20.0, but the policy has 21.0; give the policy the same, or "
+            "move the file away to start from the beginning",
+        ),
+        (
+            FILTERS[0](),
+            Periodic(),
+            "was written with kind 'Adaptive', but the policy has 'Periodic'",
+        ),
+    ],
+)
+def test_a_file_of_other_settings_is_rejected(
+    f: cf.Filter, policy: Policy, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "state.json"
+    first, second = make_cascade(policy=SLOW), make_cascade(f, policy)
+    for cascade in first, second:
+        run_steps(cascade, signal(9))
+    first.save(path)
+    before = snapshot(second)
+    with pytest.raises(ValueError, match=re.escape(f"{path} {why}")):
+        second.restore(path)
+    assert snapshot(second) == before
+
+
+def test_a_damaged_file_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    cascade = make_cascade()
+    cascade.save(path)
+    path.write_bytes(path.read_bytes().replace(b'"horizon": 20', b'"horizon": 30'))
+    with pytest.raises(ValueError, match="is damaged: its checksum is wrong; move the file away"):
+        cascade.restore(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        (b'"settings"', b'"s#ttings"'),
+        (b'"last": {', b'"last": 3, "x": {'),
+        (b'"streams": [[', b'"streams": [7, ['),
+        (b'"streams": [[null', b'"streams": [["a", null, null, null, null, null, null'),
+        (b'"streams"', b'"stream"'),
+        (b'"filter": {', b'"filter": 3, "x": {'),
+    ],
+)
+def test_a_crafted_file_is_rejected_in_one_line(part: bytes, other: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    cascade = make_cascade(policy=SLOW)
+    run_steps(cascade, signal(9))
+    before = snapshot(cascade)
+    cascade.save(path)
+    body = path.read_bytes().rpartition(b', "crc32"')[0].replace(part, other, 1)
+    path.write_bytes(body + b', "crc32": %d}\n' % zlib.crc32(body))
+    with pytest.raises(ValueError, match=r"state.json is damaged \(.*\); move the file away"):
+        cascade.restore(path)
+    assert snapshot(cascade) == before
+
+
+def test_a_file_of_the_stream_command(tmp_path: Path) -> None:
+    """It has four entries per stream, no policy; only a file of one stream fits."""
+    f, row = FILTERS[0](), [0.7, 0.2, 0.1]
+    f.update(row)
+    path = tmp_path / "state.json"
+    for streams in 1, 2:
+        saved = [None, 40.0, [7], to_builtin(f.state)]
+        settings = checkpoint.filter_settings(f)
+        content = {"filter": settings, "columns": CLASSES, "streams": [saved] * streams}
+        body = json.dumps({"version": 1, **content})[:-1].encode()
+        path.write_bytes(body + b', "crc32": %d}\n' % zlib.crc32(body))
+        cascade = Cascade(FILTERS[0](), {"net": lambda x: row})
+        if streams == 2:
+            with pytest.raises(ValueError, match="has 2 streams; give a file of one stream"):
+                cascade.restore(path)
+        else:
+            cascade.restore(path)
+            assert cascade.step([1.0], time=45).probs.tobytes() == f.update(row, dt=5.0).tobytes()
+            f = FILTERS[0]()
+            f.update(row)
+
+
+# --- memory -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [STEP, 120 * STEP])
+def test_memory_does_not_grow(step: float) -> None:
+    def blocks() -> Iterator[Floats]:
+        block = np.zeros((400, 3))
+        for n in range(1500):
+            sizes[n] = tracemalloc.get_traced_memory()[0]
+            block[:, 0] = np.arange(400) * (1 + n % 7)
+            yield block[: 1 + n % 400]
+
+    sizes = np.zeros(1500)
+    cascade = make_cascade(sources=SOURCES | {"weak": lambda x: None})
+    logging.disable(logging.WARNING)
+    tracemalloc.start()
+    try:
+        for _ in cascade.run(blocks(), RATE, step):
+            pass
+    finally:
+        tracemalloc.stop()
+        logging.disable(logging.NOTSET)
+    assert np.ptp(sizes[300:]) < 40_000  # a block has up to 10 kB, all samples 7 MB
+
+
+def test_a_large_block_is_freed() -> None:
+    def blocks() -> Iterator[Floats]:
+        yield np.ones((100_000, 3))
+        yield np.ones((1, 3))
+        sizes.append(tracemalloc.get_traced_memory()[0])
+
+    sizes: list[int] = []
+    cascade = Cascade(FILTERS[0](), {"net": lambda x: [0.5, 0.3, 0.2]}, window={"net": 50})
+    tracemalloc.start()
+    try:
+        assert len(list(cascade.run(blocks(), rate=10, step=5001.0))) == 1
+    finally:
+        tracemalloc.stop()
+    assert sizes[0] < 100_000  # the block has 2.4 MB
+
+
+# --- costs ------------------------------------------------------------------------------------
+
+
+class Priced(Periodic):
+    cost = {"strong": 8.0, "weak": 0.5, "other": 1.0}  # noqa: RUF012
+
+
+@pytest.mark.parametrize(
+    ("policy", "cost", "each"),
+    [
+        (Periodic(every=5), None, {"strong": 0.0, "weak": 0.0}),
+        (Periodic(every=5), {"strong": 3}, {"strong": 3.0, "weak": 0.0}),
+        (Priced(every=5), None, {"strong": 8.0, "weak": 0.5}),
+        (Priced(every=5), {"weak": 1.0}, {"strong": 0.0, "weak": 1.0}),
+    ],
+)
+def test_costs(policy: Policy, cost: Any, each: dict[str, float]) -> None:
+    def raising(x: Floats) -> Any:
+        raise OSError("a failed call has its cost too")
+
+    cascade = make_cascade(policy=policy, cost=cost, sources=SOURCES | {"strong": raising})
+    steps = run_steps(cascade, signal(20))
+    assert [step.cost for step in steps] == [each[step.called[0]] for step in steps]
+    assert cascade.calls["strong"] == cascade.errors["strong"] >= 3
+    assert cascade.total_cost == sum(cascade.calls[name] * each[name] for name in each)
+
+
+def test_repr() -> None:
+    f = cf.MeanFilter(["rest", "walk"])
+    expected = (
+        "Cascade(MeanFilter(['rest', 'walk'], window=5), ['weak', 'strong'], Periodic(every=12))"
+    )
+    assert repr(Cascade(f, SOURCES, Periodic())) == expected
+    assert repr(Cascade(f, {"weak": weak})).endswith("['weak'], only 'weak')")
+
+
+# --- invalid calls ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"sources": {}}, "sources is empty; give a callable for each source"),
+        ({"policy": None}, "policy is missing, but sources has ['weak', 'strong']; give one"),
+        ({"beta": {"weak": 0.5}}, "'strong', which has no weight; beta names ['weak']"),
+        ({"beta": 2.0}, "beta is 2.0; it must be a number in [0, 1]"),
+        ({"window": {"week": 5}}, "window names 'week', but sources has ['weak', 'strong']"),
+        ({"window": {"weak": 0}}, "window['weak'] is 0; it counts samples and must be 1 or more"),
+        ({"window": {"weak": 2.5}}, "window['weak'] is 2.5; it counts samples"),
+        ({"cost": {"week": 5}}, "cost names 'week', but sources has ['weak', 'strong']"),
+        ({"cost": {"weak": -1}}, "cost['weak'] is -1; it must be 0 or more, and finite"),
+        ({"channel": {"weak": cf.Channel(np.eye(2))}}, "channel['weak'] does not fit the filter"),
+    ],
+)
+def test_invalid_arguments(arguments: dict[str, Any], why: str) -> None:
+    usual: dict[str, Any] = {"filter": FILTERS[0](), "sources": SOURCES, "policy": Periodic()}
+    with pytest.raises(ValueError, match=re.escape(why)):
+        Cascade(**usual | arguments)
+
+
+def test_a_source_must_be_callable() -> None:
+    with pytest.raises(TypeError, match=re.escape("sources['net'] is 5; give a callable")):
+        Cascade(FILTERS[0](), {"net": 5})  # type: ignore[dict-item]
+
+
+def test_settings_of_more_sources_are_fine() -> None:
+    """What `tune` estimates for three sources serves two of them."""
+    beta, channel = BETA | {"other": 0.5}, CHANNEL | {"strong": None, "other": CHANNEL["weak"]}
+    x = signal(9)
+    more = run_steps(make_cascade(beta=beta, channel=channel), x)
+    assert [step_bits(step) for step in more] == [
+        step_bits(step) for step in run_steps(make_cascade(), x)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"dt": -1}, "dt is -1; it must be a number, 0 or more, and finite"),
+        ({"dt": NAN}, "dt is nan; it must be"),
+        ({"dt": "5"}, "dt is '5'; it must be"),
+        ({"time": NAN}, "time is nan; it must be a finite number"),
+        ({"time": True}, "time is True; it must be a finite number"),
+        ({"time": 44}, "time is 44.0, before 45.0, that of the step before; give the steps in"),
+        ({"window": 5.0}, "window is 5.0; give the newest samples, numbers of shape (n, ...)"),
+        ({"window": ["a"]}, "window is ['a']; give the newest samples"),
+        ({"window": [[1.0], [2.0, 3.0]]}, "window is no array: setting an array element"),
+        (
+            {"window": np.zeros((400, 2))},
+            "window has samples of shape (2,), but in the step before",
+        ),
+        ({"name": "wrong"}, "policy chose 'wrong' at time 50.0; sources has ['weak', 'strong']"),
+        ({"short": True}, "observation has 2 entries, but probs 3; give one per class"),
+    ],
+)
+def test_invalid_steps_change_nothing(arguments: dict[str, Any], why: str) -> None:
+    class Clumsy(Adaptive):
+        name, short = arguments.pop("name", None), arguments.pop("short", None)
+
+        def choose(self, probs: Any, since: Any) -> str:
+            late = since["weak"] < 100 and cascade.calls["weak"] + cascade.calls["strong"] == 9
+            return self.name if self.name and late else super().choose(probs, since)
+
+        def called(self, source: str, observation: Any, probs: Any, dt: float) -> None:
+            late = self.short and cascade.calls["weak"] + cascade.calls["strong"] == 9
+            super().called(source, observation[:2] if late else observation, probs, dt)
+
+    cascade = make_cascade(policy=Clumsy(budget=1 / 5))
+    x = signal(10)
+    run_steps(cascade, x[: 9 * PER_STEP])
+    before = snapshot(cascade)
+    with pytest.raises(ValueError, match=re.escape(why)):
+        cascade.step(**{"window": x, "dt": STEP, **arguments})
+    assert snapshot(cascade) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"rate": 0}, "rate is 0; it must be positive and finite"),
+        ({"step": -5.0}, "step is -5.0; it must be positive and finite"),
+        ({"step": 0.05}, "step is 0.05, less than a sample at rate 10; make it longer"),
+        ({"start": -9.0}, "time is -4.0, before 45.0, that of the step before"),
+    ],
+)
+def test_invalid_runs(arguments: dict[str, Any], why: str) -> None:
+    cascade = make_cascade()
+    run_steps(cascade, signal(9))
+    with pytest.raises(ValueError, match=re.escape(why)):
+        cascade.run([], **({"rate": 10, "step": STEP, "start": 45.0} | arguments))
+
+
+def test_blocks_of_different_shapes() -> None:
+    cascade = Cascade(FILTERS[0](), {"weak": weak}, window={"weak": WINDOW["weak"]})
+    blocks: list[Any] = [np.zeros((9, 3)), [], np.zeros((9, 2))]
+    with pytest.raises(ValueError, match=re.escape("samples of shape (2,) after those of shape")):
+        list(cascade.run(blocks, 10, STEP))

@@ -1,0 +1,329 @@
+"""Filtering NDJSON lines, in a process of its own and through pipes."""
+
+import io
+import json
+import os
+import re
+import sys
+import threading
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+import pytest
+
+from classfilter import Channel, DirichletFilter
+from classfilter._support.signals import Signals
+from classfilter.live import serve
+from classfilter.live._pipes import CHUNK, MAX_LINE, lines
+from ndjson_lines import (
+    BETA,
+    CLASSES,
+    VALID,
+    as_line,
+    child,
+    expected,
+    many_rows,
+    read_line,
+    run,
+    serve_here,
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"gamma": 0.9}, {"half_life": 7.0, "estimate": "mean", "anchor": 0.3, "dtype": "float32"}],
+)
+@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
+def test_results_are_those_of_a_recording_of_each_stream(options: Any, classes: Any) -> None:
+    rows = many_rows(600, seed=1)
+    results, messages = run(
+        b"".join(map(as_line, rows)), beta=BETA, options=options, classes=list(classes)
+    )
+    assert json.loads(messages) == [600, 600, 0, 0, "end"]
+    filtered = expected(rows, DirichletFilter(classes, **options))
+    for row, p, result in zip(rows, filtered, results, strict=True):
+        named = {f"f_{name}": p[k] for k, name in enumerate(CLASSES)}
+        line = json.loads(result)
+        assert line == {**row, **named, "class": CLASSES[int(np.argmax(p))]}
+        assert list(line)[-4:] == [*named, "class"]
+        assert result.startswith(as_line(row)[:-2])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
+def test_a_channel_corrects_a_source(classes: Any, dtype: Any) -> None:
+    """To the bit as in a recording; the source has a name, a number or neither."""
+    channel = {
+        "weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1]),
+        "default": Channel([[4, 3, 3], [2, 7, 1], [3, 3, 4]]),
+    }
+    rows, fresh = many_rows(300, seed=2), DirichletFilter(classes, gamma=0.9, dtype=dtype)
+    results = serve_here(
+        [*map(as_line, rows)], make_filter=lambda _: fresh, beta=BETA, channel=channel
+    )
+    filtered = [[json.loads(line)[f"f_{name}"] for name in CLASSES] for line in results]
+    assert filtered == expected(rows, fresh, channel)
+    assert filtered != expected(rows, fresh)
+    numbers, names = (
+        serve_here(
+            [as_line(VALID | {"source": source})],
+            beta={"7": 1.0},
+            channel={"7": Channel([[1, 9], [9, 1]])},
+        )
+        for source in (7, "7")
+    )
+    assert numbers[0].replace(b": 7,", b': "7",') == names[0]
+    assert json.loads(numbers[0])["class"] == "sit"  # it predicts walk where the class is sit
+
+
+def test_a_channel_that_does_not_fit() -> None:
+    messages = io.StringIO()
+    channel = {"default": Channel(np.eye(3))}
+    assert serve_here([as_line(VALID)] * 2, channel=channel, errors=messages) == []
+    for number, line in enumerate(messages.getvalue().splitlines(), 1):
+        assert re.match(rf"line {number}: channel\['default'\] does not fit .* 3 classes", line)
+    assert messages.getvalue().count("\n") == 2
+    lines = [as_line(VALID | {"p_walk": p}) for p in (0.7, -0.3, 0.1)]
+    fits = {"default": Channel(np.eye(2))}
+    assert len(serve_here(lines, channel=fits, errors=messages)) == 1
+    assert "line 2: 'p_walk' is -0.3; a probability must not be negative" in messages.getvalue()
+    assert "line 3: the p_<class> sum to 0.4" in messages.getvalue()
+
+
+def test_a_result_comes_before_the_next_line_goes_in() -> None:
+    with child() as process:
+        for n in range(30):
+            line = as_line(VALID | {"time": n})
+            half = n % len(line)
+            process.stdin.write(line[:half])
+            process.stdin.write(line[half:])
+            assert json.loads(read_line(process.stdout.fileno()))["time"] == n
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pipes of packets are Linux's")
+def test_each_result_is_one_write() -> None:
+    """A pipe of packets keeps writes apart."""
+    results, sink = os.pipe2(os.O_DIRECT)
+    source, feed = os.pipe()
+    os.write(feed, b"".join(as_line(VALID | {"time": n}) for n in range(12)))
+    os.close(feed)
+    assert serve(DirichletFilter, source=source, sink=sink).filtered == 12
+    for n in range(12):
+        packet = os.read(results, CHUNK)
+        assert packet.count(b"\n") == 1
+        assert json.loads(packet)["time"] == n
+    for fd in (source, sink, results):
+        os.close(fd)
+
+
+def test_the_text_of_a_line_does_not_change() -> None:
+    heads = [
+        '{"time": 0, "p_5%": 0.50, "p_\\u00e9\\"": 5e-1, "note": "é } %s {"',
+        ' \t{"p_é\\"":1, "p_5%" :0.0 ,"time":"1970-01-01T01:00:05+01:00"',
+        '{"time":6,"deep":{"time":[1,{}]},"p_5%":null,"p_é\\"":null ',
+        f'{{"time":7,"long":"{"x" * 300_000}","p_5%":1,"p_é\\"":0',
+        '{"time":8,"p_5%":0.3,"p_é\\"":0.7',
+    ]
+    tails = ["}", "}\r", "} \t ", "}", "}"]
+    text = "\n".join(head + tail for head, tail in zip(heads, tails, strict=True))
+    results, messages = run(text.encode())
+    assert json.loads(messages)[:3] == [5, 5, 0]
+    for head, tail, result in zip(heads, tails, results, strict=True):
+        added = result.decode().removeprefix(head)
+        end = tail + "\n"
+        assert re.fullmatch(r',"f_5%":\S+,"f_\\u00e9\\"":\S+,"class":"\S+"', added[: -len(end)])
+        assert added.endswith(end)
+        assert {"f_5%", 'f_é"', "class"} < set(json.loads(result))
+
+
+def test_a_sink_that_takes_only_part_of_a_line_gets_all_of_it() -> None:
+    (source, feed), (results, sink) = os.pipe(), os.pipe()
+    os.set_blocking(sink, False)
+    written = bytearray()
+
+    def collect() -> None:
+        while chunk := os.read(results, 5000):
+            written.extend(chunk)
+
+    def write() -> None:
+        for n in range(3):
+            for part in (b'{"x": "', b"x" * 300_000, b'", ', as_line(VALID | {"n": n})[1:]):
+                assert os.write(feed, part) == len(part)
+        os.close(feed)
+
+    threads = [threading.Thread(target=work) for work in (collect, write)]
+    for thread in threads:
+        thread.start()
+    serve(DirichletFilter, source=source, sink=sink)
+    os.close(sink)
+    for thread in threads:
+        thread.join()
+    assert [json.loads(line)["n"] for line in written.splitlines()] == [0, 1, 2]
+    os.close(source)
+    os.close(results)
+
+
+def test_a_line_without_end_takes_little_memory() -> None:
+    with TemporaryFile() as file, Signals() as signals:
+        file.write(b"x" * (5 * MAX_LINE) + b"\nnext\n")
+        file.seek(0)
+        read = [line for part in lines(file.fileno(), signals, lambda: None) for line in part]
+    assert MAX_LINE < len(read[0]) <= MAX_LINE + 1 + CHUNK
+    assert read[1:] == [b"next"]
+
+
+INVALID: list[tuple[Any, str]] = [
+    (b'{"time": 1, "p_walk": 0.7', "is not JSON: Expecting ',' delimiter"),
+    (b"hello", "b'hello' is not JSON: Expecting value"),
+    (b'{"time": 1} {"time": 2}', "is not JSON: Extra data"),
+    (b'{"time": 1, "p_walk": NaN, "p_sit": NaN}', "NaN is not a JSON number, write null"),
+    (b'{"time": -Infinity, "p_walk": 0.5, "p_sit": 0.5}', "-Infinity is not a JSON number"),
+    (b'{"time": 1, "time": 2, "p_walk": 0.5, "p_sit": 0.5}', "the key 'time' is there twice"),
+    (b'{"time": 1, "\xff": 1}', "is not JSON: 'utf-8' codec can't decode"),
+    (b"[" * 100_000, "is not JSON: maximum recursion depth"),
+    (b'{"time": ' + b"9" * 5000 + b"}", "is not JSON: Exceeds the limit"),
+    (b"x" * (MAX_LINE + 1), "is longer than 1,048,576 bytes"),
+    (b'{"x": "' + b"x" * (3 * MAX_LINE) + b'"}', "is longer than 1,048,576 bytes"),
+    (b"[1, 2]", "is [1, 2]; it must be an object"),
+    (b"null", "is None; it must be an object"),
+    ({"p_walk": 0.7, "p_sit": 0.3}, "time is missing"),
+    (VALID | {"time": None}, "time is None; give a finite number"),
+    (VALID | {"time": True}, "time is True; give a finite number"),
+    (VALID | {"time": "2024-05-01T25:00:00"}, "ISO 8601 text such as 2024-05-01T08:00:00Z"),
+    (VALID | {"time": 10**400}, "give a finite number"),
+    (b'{"time": 1e999, "p_walk": 0.5, "p_sit": 0.5}', "time is inf; it must be finite"),
+    (VALID | {"time": -0.5}, "time is -0.5, before "),
+    ({"time": 1, "p_walk": 1.0}, "has 1 keys p_<class>"),
+    ({"time": 1, "p_walk": 0.5, "p_run": 0.5}, "'p_run' is none of the classes; give p_<class>"),
+    ({"time": 1, "p_walk": 0.5, "p_sit": 0.5, "p_run": 0}, "'p_run' is none of the classes"),
+    (
+        {"time": 1, "p_sit": 0.5, "p_walk": -0.1},
+        "'p_walk' is -0.1; a probability must not be negative",
+    ),
+    (VALID | {"p_walk": "0.7"}, "'p_walk' is '0.7'; it must be a number"),
+    (VALID | {"p_walk": True, "p_sit": False}, "'p_walk' is True; it must be a number"),
+    (VALID | {"p_walk": [0.7]}, "'p_walk' is [0.7]; it must be a number"),
+    (VALID | {"p_walk": 10**400}, "a probability must be finite"),
+    (VALID | {"p_walk": 1e308, "p_sit": 1e308}, "'p_walk' is 1e+308; a probability must be finite"),
+    (VALID | {"p_walk": 10**308, "p_sit": 0}, "'p_walk' is 1e+308; a probability must be finite"),
+    (VALID | {"p_sit": None}, "'p_sit' is null, but others are not"),
+    (VALID | {"p_sit": 0.4}, "sum to 1.1; it must be within 0.05 of 1: normalise them"),
+    (
+        VALID | {"source": "odd"},
+        "source is 'odd', which has no weight; beta names ['default', '7']",
+    ),
+    (VALID | {"source": None}, "source is None; it must be a name"),
+    (VALID | {"source": ["weak"]}, "source is ['weak']; it must be a name"),
+    (VALID | {"stream": None}, "stream is None; it must be text or a whole number"),
+    (VALID | {"stream": 1.0}, "stream is 1.0; it must be text or a whole number"),
+    (VALID | {"stream": True}, "stream is True; it must be text or a whole number"),
+    (VALID | {"stream": {}}, "stream is {}; it must be text or a whole number"),
+    (VALID | {"class": "walk"}, "already has ['class']; drop or rename"),
+    (VALID | {"f_sit": 0.5}, "already has ['f_sit']; drop or rename"),
+]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_invalid_lines_are_rejected_by_number_and_the_rest_goes_on(first: bool) -> None:
+    """Each comes between two valid ones; or all before the first valid one."""
+    beta = {"default": 0.5, "7": 1.0}
+    valid = [
+        as_line(VALID | {"time": n / 4, "source": 7} | {"n": n}) for n in range(len(INVALID) + 1)
+    ]
+    invalid = [
+        (line if isinstance(line, bytes) else as_line(line)[:-1], why) for line, why in INVALID
+    ]
+    if first:  # what is wrong only next to other lines is left out
+        invalid = [(line, why) for line, why in invalid if not re.search("before|none of", why)]
+        lines = [line + b"\n" for line, _ in invalid] + [b"\n", b" \r\n", *valid]
+        places = list(range(1, len(invalid) + 1))
+    else:
+        late = [line.replace(b'"time": 0,', b'"time": 99,') for line, _ in invalid]
+        pairs = [valid[i] + late[i] + b"\n" for i in range(len(invalid))]
+        lines = b"".join([*pairs, valid[-1]]).splitlines(keepends=True)
+        places = list(range(2, 2 * len(invalid) + 1, 2))
+    results, messages = run(b"".join(lines), beta=beta)
+    alone, _ = run(b"".join(valid), beta=beta)
+    assert results == alone
+    assert len(results) == len(valid)
+    *errors, served = messages.splitlines()
+    assert json.loads(served) == [len(lines), len(valid), len(invalid), 0, "end"]
+    for error, place, (_, why) in zip(errors, places, invalid, strict=True):
+        if "time is inf" in why and first:
+            why = "time is inf; give a finite number"
+        assert error.startswith(f"line {place}: ")
+        assert why in error
+        assert len(error) < 250
+
+
+def test_a_source_that_is_missing_needs_a_weight_too() -> None:
+    results, messages = run(as_line(VALID), beta={"weak": 1.0})
+    assert not results
+    assert "source is missing, which means 'default', which has no weight" in messages
+
+
+LABELS = ["sit", 0, None, "", "sleep", "1", -1]
+NOTHING = [None] * 3
+LABEL_ROWS: list[Any] = [[0, 1, 0], [1, 0, 0], NOTHING, NOTHING, [0, 0, 1], [0, 1, 0], NOTHING]
+
+
+@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
+def test_labels_give_the_results_of_one_hot_rows(classes: Any) -> None:
+    """The filter may have the classes in another order than the lines."""
+    channel = {"weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])}
+    fresh = DirichletFilter(classes, half_life=9.0)
+    rows = [{"time": 5 * t, "source": "weak", "prediction": x} for t, x in enumerate(LABELS)]
+    one_hot = [
+        {"time": 5 * t, "source": "weak"} | {f"p_{c}": p for c, p in zip(CLASSES, x, strict=True)}
+        for t, x in enumerate(LABEL_ROWS)
+    ]
+    results = []
+    for lines_in in (rows, one_hot):
+        out = serve_here(
+            list(map(as_line, lines_in)), lambda _: fresh, channel=channel, classes=CLASSES
+        )
+        results.append([json.loads(line) for line in out])
+    for a, b in zip(*results, strict=True):
+        assert [a[f"f_{c}"] for c in CLASSES] == [b[f"f_{c}"] for c in CLASSES]
+        assert a["class"] == b["class"]
+
+
+def test_labels_after_a_line_that_names_the_classes() -> None:
+    out = serve_here([as_line(VALID), as_line({"time": 1, "prediction": "walk"})])
+    assert json.loads(out[1])["class"] == "walk"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"time": 1, "prediction": "fly"}, "prediction is 'fly'; the classes are ['walk', 'sit',"),
+        ({"time": 1, "prediction": 7}, "prediction is 7; the classes are ['walk', 'sit', 'sleep']"),
+        ({"time": 1, "prediction": True}, "prediction is True; the classes are"),
+        ({"time": 1, "prediction": [1]}, "prediction is [1]; the classes are"),
+        ({"time": 1, "prediction": 0, "confidence": 70}, "confidence is 70; it must lie in [0, 1]"),
+        ({"time": 1, "prediction": 0, "confidence": None}, "confidence is None; it must lie in"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_an_unknown_label_is_rejected(row: Any, why: str, first: bool) -> None:
+    before = [] if first else [as_line({"time": 0, "prediction": "sit"})]
+    messages = io.StringIO()
+    out = serve_here([*before, as_line(row)], classes=CLASSES, errors=messages)
+    assert messages.getvalue().startswith(f"line {1 if first else 2}: {why}")
+    assert len(out) == len(before)
+
+
+def test_labels_without_known_classes_are_rejected() -> None:
+    messages = io.StringIO()
+    serve_here([as_line({"time": 1, "prediction": "sit"})], errors=messages)
+    expected_start = "line 1: has prediction, but the classes are not known; give p_<class>"
+    assert messages.getvalue().startswith(expected_start)
+
+
+def test_the_confidence_of_a_label() -> None:
+    lines_in = [{"time": 0, "prediction": "sit", "confidence": 0.75}]
+    out = serve_here([as_line(row) for row in lines_in], classes=CLASSES)
+    p = DirichletFilter(CLASSES).update([0.125, 0.75, 0.125], dt=0.0)
+    result = json.loads(out[0])
+    assert [result[f"f_{name}"] for name in CLASSES] == p.tolist()

@@ -1,0 +1,49 @@
+"""Many streams smoothed in blocks equal each one smoothed by itself, to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.streams._lag import Block, LagSmoother
+
+LENGTHS = [1, 2, 3, 4, 5, 6, 7, 12, 30]
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 23, 1000])
+@pytest.mark.parametrize("lag", [1, 3, 5])
+@pytest.mark.parametrize(
+    "f",
+    [
+        cf.StickyFilter(3, 0.9),
+        cf.StickyFilter(3, 0.9, dtype=np.float32),
+        cf.StickyFilter(3, transitions=np.eye(3) * 0.7 + 0.1),
+        cf.DirichletFilter(3, 0.9, anchor=0.4, prior=[2.0, 1.0, 1.5]),
+        cf.DirichletFilter(3, 0.9, estimate="mean", dtype=np.float32),
+    ],
+)
+def test_any_length_of_stream_and_of_block(f: Any, lag: int, at_once: int) -> None:
+    """Streams of the lag, one row more and one less; some blocks end in the middle of a stream."""
+    rng = np.random.default_rng(lag)
+    T = sum(LENGTHS)
+    stream = rng.permutation(np.repeat(np.arange(len(LENGTHS)), LENGTHS))
+    probs = rng.dirichlet(np.ones(3), T)
+    probs[rng.random(T) < 0.1] = np.nan
+    weight, dt = rng.choice([0.3, 1.0], T), rng.choice([0.0, 1.0, 2.5], T)
+    smoother, got = LagSmoother(f.copy(), lag), np.full((T, 3), -1.0, f.dtype)
+    for start in range(0, T, at_once):
+        rows = np.arange(start, min(start + at_once, T))
+        rows = rows[np.argsort(stream[rows], kind="stable")]
+        left = stream[rows[-1] + 1 :] if len(rows) == 1 else stream[start + at_once :]
+        ended = np.setdiff1d(stream[rows], left)
+        block = Block(stream[rows], rows, probs[rows], weight[rows], dt[rows])
+        numbers, results = smoother.push(block, ended)
+        assert np.all(got[numbers] == -1), "returned twice"
+        got[numbers] = results
+    for k in range(len(LENGTHS)):
+        rows = np.flatnonzero(stream == k)
+        alone = cf.smooth(f, probs[rows], weight[rows], dt[rows], lag=lag)
+        np.testing.assert_array_equal(got[rows], alone)
