@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from expected_rows import one_hot
 from hostile_rows import MISSING, Case, Expire, Restart, Row, Step
 
 
@@ -137,13 +136,13 @@ NO_EXPIRY = Difference(
 )
 FILLED = Difference(
     TABLES + ", " + FRAME + ", " + QUERY,
-    "A source that is null is refused; without a column `source`, all rows are of \"default\".",
+    'A source that is null is refused; without a column `source`, all rows are of "default".',
     "A hole in a column is more likely a mistake than a name.",
     filled_in,
 )
 TEXT = Difference(
     "`filter_file`, `classfilter stream`",
-    "The streams 1 and \"1\" are one.",
+    'The streams 1 and "1" are one.',
     "Names in files and lines are text, whatever the writer's types were.",
     text_names,
 )
@@ -185,7 +184,7 @@ BATCHES = Difference(
 STATUS = Difference(
     FRAME + ", " + QUERY,
     "Refused rows come out with a `status` and an `error`; an invalid one fails the query, unless "
-    "`invalid=\"quarantine\"`.",
+    '`invalid="quarantine"`.',
     "A row that vanishes from a pipeline is missed too late.",
 )
 WATERMARK = Difference(
@@ -196,14 +195,14 @@ WATERMARK = Difference(
 )
 AHEAD = Difference(
     QUERY,
-    "A row further ahead of the wall clock than `max_ahead` is refused, with status \"ahead\".",
+    'A row further ahead of the wall clock than `max_ahead` is refused, with status "ahead".',
     "One such row would move the watermark for all streams, for good.",
     none_ahead,
 )
 DUPLICATES = Difference(
     QUERY,
     "A row with the time, source and prediction of one that its stream has is refused, with "
-    "status \"duplicate\".",
+    'status "duplicate".',
     "Message queues deliver twice.",
     no_duplicates,
 )

@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -66,9 +66,10 @@ def tracker_update_many(case: Case, folder: Path) -> Result:
     waiting: list[Row] = []
 
     def call(rows: list[Row]) -> Iterable[Taken]:
-        columns = [[row.stream for row in rows], [row.time for row in rows]]
+        streams, times = [row.stream for row in rows], [row.time for row in rows]
+        sources: Any = [row.source for row in rows]
         probs = [one_hot(row.probs) for row in rows]
-        estimates = tracker.update_many(*columns, [row.source for row in rows], probs)
+        estimates = tracker.update_many(streams, times, sources, probs)
         return [Taken(estimate.tobytes()) for estimate in estimates]
 
     def end_call() -> None:
@@ -126,7 +127,7 @@ def table_columns(case: Case, rows: Sequence[Row]) -> dict[str, list[Any]]:
     return columns
 
 
-def table_results(case: Case, table: Iterable[dict[str, Any]]) -> list[Taken]:
+def table_results(case: Case, table: Iterable[Mapping[Any, Any]]) -> list[Taken]:
     """Return the results of rows by the names of their columns."""
     dtype = case.fresh().probs.dtype
     return [
@@ -181,7 +182,9 @@ def read(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".parquet":
         return pl.read_parquet(path).to_dicts()
     with path.open(newline="") as file:
-        return [json.loads(x) for x in file] if path.suffix == ".ndjson" else [*csv.DictReader(file)]
+        return (
+            [json.loads(x) for x in file] if path.suffix == ".ndjson" else [*csv.DictReader(file)]
+        )
 
 
 def as_line(case: Case, number: int, row: Row) -> dict[str, Any]:

@@ -87,9 +87,14 @@ class Case:
         return [step for step in self.steps if isinstance(step, Row)]
 
 
-def case(name: str, *steps: Step, filter: str = "dirichlet", **limits: Any) -> Case:  # noqa: A002
+def case(
+    name: str,
+    *steps: Step,
+    filter: str = "dirichlet",  # noqa: A002
+    columns: tuple[str, ...] = CLASSES,
+    **limits: Any,
+) -> Case:
     """Return a case whose times count from `NOW`, if they are less than a thousand days."""
-    columns = limits.pop("columns", CLASSES)
     whole: list[Step] = []
     for i, step in enumerate(steps):
         if isinstance(step, Row):
@@ -114,8 +119,8 @@ def turns(streams: str, *times: float) -> list[Row]:
 
 
 A, B, C = "a", "b", "c"
-JUMPS = {"max_jump": DAY}
-OVER = {"expire_after": SPAN}
+JUMPS: dict[str, Any] = {"max_jump": DAY}
+OVER: dict[str, Any] = {"expire_after": SPAN}
 CASES = [
     case("in order", *turns("ab", 0, 5, 7.5), *of(A, 10), *of(B, 30)),
     case("late rows", *of(A, 0, 3600, 3590, 0, 3605), *of(B, 3), *of(A, 3604.9, 3610)),
