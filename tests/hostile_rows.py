@@ -174,7 +174,7 @@ CASES = [
          *of(C, DAY + 6), *of("d", DAY + 8), *of(A, DAY + 9), **OVER),
     case("a night", *turns("ab", 0, 5), *turns("ab", DAY, DAY + 5), *of("d", DAY + 6), **OVER),
     case("a clock that goes back", *turns("abc", 500), Row("d", 0), Row("e", 1), *of("d", 5),
-         Row("f", 2), *turns("def", 10), *of(A, 501), *of(A, 505), **OVER),
+         Row("f", 2), *turns("def", 10, 40, 80), *of(A, 501, 505), *of("d", 81), **OVER),
     case("strays of many streams",
          *of(A, 0), *[Row(f"s{i}", 1000.0 * i) for i in range(1, 13)], *of(A, 5),
          *[Row(f"s{i}", 1000.0 * i + 1) for i in (12, 11, 1)], Row("t", 12002), Row("u", 12003),
