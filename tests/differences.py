@@ -5,13 +5,12 @@ docs/differences.md has the same table. Apart from these, all entry points agree
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from hostile_rows import MISSING, Case, Expire, Restart, Row, Step
+from hostile_rows import CLASSES, MISSING, Case, Expire, Restart, Row, Step
 
 
 def unchanged(case: Case) -> Case:
@@ -80,18 +79,16 @@ def missing_if_invalid(case: Case) -> Case:
     return changed(case, row)
 
 
-def _place(row: Row) -> tuple[Any, ...]:
-    """Return what Spark sorts by: null comes first."""
-    cells: list[Any] = [row.time, row.source or "default"]
-    if isinstance(row.probs, str):
-        cells += [np.nan] * 3 + [row.probs]
-    else:
-        cells += row.probs
-    return (str(row.stream), *((cell == cell, cell if cell == cell else 0) for cell in cells))
-
-
 def sorted_rows(case: Case) -> Case:
-    rows: list[Step] = [*sorted(case.rows, key=_place)]
+    """Sort the rows as Spark does: null comes first."""
+
+    def place(row: Row) -> tuple[Any, ...]:
+        p = (math.nan,) * len(CLASSES) if isinstance(row.probs, str) else row.probs
+        cells = row.time, row.source, *(p[CLASSES.index(name)] for name in case.columns)
+        comparable = ((False, 0) if cell != cell else (True, cell) for cell in cells)
+        return (row.stream, *comparable, str(row.probs))
+
+    rows: list[Step] = [*sorted(case.rows, key=place)]
     return replace(case, steps=tuple(rows))
 
 

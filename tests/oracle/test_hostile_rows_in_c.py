@@ -22,15 +22,15 @@ MAIN = r"""
 #include <stdio.h>
 #include "classfilter.h"
 
-/* A device with many streams, which checks the times itself. Each line: stream, time, source and prediction; its result:
-   the bits of the estimate and the class. */
+/* A device with many streams, which checks the times itself. Each line: stream, time, source and
+   prediction; its result: the bits of the estimate and the class. */
 int main(void) {
     static cf_stream_f32 streams[100];
     static double last[100];
     static int begun[100];
     int stream, source, k;
     double time;
-    float observed[CF_CLASSES];
+    float dt, observed[CF_CLASSES];
     union { float real; unsigned bits; } probs[CF_CLASSES];
     while (scanf("%d %la %d", &stream, &time, &source) == 3) {
         for (k = 0; k < CF_CLASSES; k++)
@@ -39,8 +39,9 @@ int main(void) {
             cf_start_f32(&streams[stream]);
             last[stream] = time;
         }
+        dt = (float)(time - last[stream]);
         if (!(time >= last[stream]) ||
-            cf_update_f32(&streams[stream], source, observed, (float)(time - last[stream]), &probs[0].real) != CF_OK) {
+            cf_update_f32(&streams[stream], source, observed, dt, &probs[0].real) != CF_OK) {
             puts("refused");
             continue;
         }
@@ -85,7 +86,9 @@ def parse(line: str) -> Taken | None:
     if line == "refused":
         return None
     bits, label = line.split()
-    return Taken(np.frombuffer(bytes.fromhex(bits), ">u4").astype("u4").tobytes(), CLASSES[int(label)])
+    return Taken(
+        np.frombuffer(bytes.fromhex(bits), ">u4").astype("u4").tobytes(), CLASSES[int(label)]
+    )
 
 
 @pytest.mark.slow
