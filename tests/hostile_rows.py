@@ -26,9 +26,10 @@ MS = 1000 * NOW
 SPAN = 60.0
 MISSING = (math.nan,) * 3
 PREDICTIONS = (
-    (0.7, 0.2, 0.1), (0.1, 0.3, 0.6), (0.6, 0.3, 0.1), (0.25, 0.5, 0.25), (1.0, 0.0, 0.0),
-    (0.05, 0.9, 0.05), (0.34, 0.33, 0.33),
+    (0.5, 0.3, 0.2), (0.25, 0.35, 0.4), (0.45, 0.35, 0.2), (0.25, 0.5, 0.25), (0.4, 0.25, 0.35),
+    (0.3, 0.45, 0.25), (0.34, 0.33, 0.33),
 )  # fmt: skip
+"""So doubtful that no estimate rounds to 0 or 1, which would hide what came before."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ def turns(streams: str, *times: float) -> list[Row]:
 A, B, C = "a", "b", "c"
 JUMPS: dict[str, Any] = {"max_jump": DAY}
 OVER: dict[str, Any] = {"expire_after": SPAN}
+FAR = [Row(f"far{i}", 1000.0 * i) for i in range(2, 8)]
 CASES = [
     case("in order", *turns("ab", 0, 5, 7.5), *of(A, 10), *of(B, 30)),
     case("late rows", *of(A, 0, 3600, 3590, 0, 3605), *of(B, 3), *of(A, 3604.9, 3610)),
@@ -131,6 +133,8 @@ CASES = [
         Row(A, 0, "weak"), Row(A, 0, "strong"), Row(A, 0, None), Row(A, 5, "weak"), Row(A, 5, None),
     ),
     case("the same row again", *[Row(A, t, "strong", PREDICTIONS[0]) for t in (0, 5, 5, 5, 10)]),
+    case("certain predictions", *[Row(A, 5 * i, "strong", p) for i, p in enumerate(
+        [(1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.9, 0.1)])]),
     case("gaps", *of(A, 0, 1e-3, 7200, 90 * DAY), *of(B, 90 * DAY)),
     case("milliseconds", *[Row(A, MS + 5000 * i) for i in range(4)]),
     case("before 1970", *[Row(A, t) for t in (-3e9, -2.5e9, -2.5e9, -2.6e9)]),
@@ -179,6 +183,21 @@ CASES = [
          *of(A, 0), *[Row(f"s{i}", 1000.0 * i) for i in range(1, 13)], *of(A, 5),
          *[Row(f"s{i}", 1000.0 * i + 1) for i in (12, 11, 1)], Row("t", 12002), Row("u", 12003),
          *of(A, 10), Row("s11", 11010), **OVER),
+    case("the ninth stray", *of(A, 0), Row("s", 1000), Row("t", 1001), *FAR, Row("u", 1002),
+         *of(A, 5), **OVER),
+    case("a stray comes again", *of(A, 0), Row("s", 1000), Row("t", 1001), *FAR, Row("s", 1003),
+         Row("u", 1004), Row("v", 1005), *of(A, 5), **OVER),
+    case("strays of two times", *of(A, 0), Row("p", 5000), *[Row(n, 1000) for n in "stu"],
+         Row("q", 5001), Row("r", 5002), Row("s", 1003), **OVER),
+    case("strays exactly so far apart", *turns("abc", 0), Row("s", 1000), Row("t", 1030),
+         Row("u", 1060), *of(A, 5), **OVER),
+    case("strays, the last first", *turns("abc", 0), Row("s", 1030), Row("t", 1020), Row("u", 1000),
+         Row("v", 1061), Row("v", 1091), Row("s", 1040), **OVER),
+    case("exactly so far on", *turns("abc", 0), *of(A, 60, 61), *of(B, 1), **OVER),
+    case("a clock behind", Row("o", 0), *of(A, 50), *of(B, -5), *of(A, 61), Row("o", 1), **OVER),
+    case("a single stream, then two", *of(A, 0, DAY), *of(B, DAY + 5, DAY + 50, DAY + 70),
+         *of(A, DAY + 1),
+         **OVER),
     case("expire", *turns("ab", 0), *of(B, 40), Expire(70), *of(A, 5), *of(B, 71), Expire(200),
          *of(A, 6), **OVER),
     case("expire, back", *turns("ab", 500), Expire(0), *of(C, 1), *of(A, 501), Expire(61.5),
