@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hostile_rows import CLASSES, MISSING, Case, Expire, Restart, Row, Step
+from hostile_rows import CLASSES, DAY, MISSING, Case, Expire, Restart, Row, Step
 
 
 def unchanged(case: Case) -> Case:
@@ -53,8 +53,10 @@ def without_limits(*names: str) -> Callable[[Case], Case]:
 
 
 def in_one_call(case: Case) -> Case:
-    """Cut the rows into calls, but for jumps: a call in which one is refused remembers none."""
-    return case if "max_jump" in case.limits else replace(case, calls=3)
+    """Cut the rows into calls; those of jumps have one row, since what a refused call of several
+    remembers is not said.
+    """
+    return case if "max_jump" in case.limits else replace(case, calls=case.rows_a_call)
 
 
 def text_names(case: Case) -> Case:
@@ -138,9 +140,9 @@ FILLED = Difference(
     filled_in,
 )
 TEXT = Difference(
-    "`filter_file`, `classfilter stream`",
+    "`filter_file`, `classfilter stream`, Spark",
     'The streams 1 and "1" are one.',
-    "Names in files and lines are text, whatever the writer's types were.",
+    "Names in files, lines and columns are text, whatever they were before.",
     text_names,
 )
 REPLAYED = Difference(
@@ -154,6 +156,12 @@ LINES_ARE_THE_CLOCK = Difference(
     "There is no `expire(now)`: streams expire as lines come.",
     "A program that only waits needs no memory back.",
     without(Expire),
+)
+DEFAULT_JUMP = Difference(
+    "`classfilter stream`",
+    "`--max-jump` is 366 days unless another one is given; elsewhere there is none.",
+    "It reads clocks that nobody looked at, and one wrong time would make all later ones late.",
+    lambda case: replace(case, limits={"max_jump": 366 * DAY, **case.limits}),
 )
 ONE_STREAM = Difference(
     "`Cascade`, `AsyncCascade`",
@@ -222,13 +230,30 @@ SINGLE = Difference(
     in_single_precision,
 )
 DIFFERENCES = [
-    CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, REPLAYED, LINES_ARE_THE_CLOCK, ONE_STREAM,
-    NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE, DEVICE, SINGLE,
+    CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
+    ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
+    DEVICE, SINGLE,
 ]  # fmt: skip
+OF: dict[str, tuple[Difference, ...]] = {
+    "Tracker.update": (),
+    "Tracker.update_many": (CALL,),
+    "filter_table": (WHOLE_TABLE, NO_EXPIRY, FILLED),
+    "filter_file": (WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT),
+    "stream": (TEXT, LINES_ARE_THE_CLOCK),
+    "stream --state": (TEXT, LINES_ARE_THE_CLOCK, REPLAYED),
+    "stream --line-number": (TEXT, LINES_ARE_THE_CLOCK),
+    "classfilter stream": (TEXT, LINES_ARE_THE_CLOCK, DEFAULT_JUMP),
+    "Cascade": (ONE_STREAM, NEVER_STOPS),
+    "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS),
+    "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS),
+    "JavaScript": (NO_FILE,),
+    "firmware": (DEVICE, SINGLE),
+}
+"""The differences of each entry point."""
 
 
-def part(case: Case, differences: tuple[Difference, ...]) -> Case:
-    """Return the part of a case that an entry point with some differences agrees on."""
-    for difference in differences:
+def part(case: Case, entry_point: str) -> Case:
+    """Return the part of a case on which an entry point agrees with all others."""
+    for difference in OF[entry_point]:
         case = difference.apply(case)
     return case

@@ -9,8 +9,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,29 +18,15 @@ import polars as pl
 
 import classfilter as cf
 from classfilter.live import serve
-from differences import (
-    CALL,
-    FILLED,
-    LINES_ARE_THE_CLOCK,
-    NEVER_STOPS,
-    NO_EXPIRY,
-    ONE_STREAM,
-    REPLAYED,
-    TEXT,
-    WHOLE_TABLE,
-    Difference,
-)
-from expected_rows import Result, Taken, one_hot
+from differences import part
+from expected_rows import Result, Taken, expected, one_hot
 from hostile_rows import BETA, CHANNEL, CLASSES, Case, Expire, Restart, Row
 
 CHAIN: dict[str, Any] = {"beta": BETA, "channel": CHANNEL}
 
 
-class EntryPoint(NamedTuple):
-    """A function of a case and of an empty folder, and where it differs from the others."""
-
-    run: Callable[[Case, Path], Result]
-    differences: tuple[Difference, ...] = ()
+Run = Callable[[Case, Path], Result]
+"""Of a case and an empty folder."""
 
 
 def tracker_update(case: Case, folder: Path) -> Result:
@@ -147,7 +133,7 @@ def filter_table(case: Case, folder: Path) -> Result:
     return Result(without_named_rows(call, case.rows))
 
 
-def filter_file(ending: str) -> Callable[[Case, Path], Result]:
+def filter_file(ending: str) -> Run:
     """Return the entry point of one kind of file."""
 
     def run(case: Case, folder: Path) -> Result:
@@ -202,7 +188,7 @@ def as_line(case: Case, number: int, row: Row) -> dict[str, Any]:
     return {**line, **{key: None if math.isnan(p) else p for key, p in cells.items()}}
 
 
-def lines(*, state: bool = False, line_number: str | None = None) -> Callable[[Case, Path], Result]:
+def lines(*, state: bool = False, line_number: str | None = None) -> Run:
     """Return the entry point of lines: `Restart` ends the program, and it starts again."""
 
     def run(case: Case, folder: Path) -> Result:
@@ -300,23 +286,30 @@ def cascade(case: Case, folder: Path) -> Result:
     return Result(steps)
 
 
-ENTRY_POINTS = {
-    "Tracker.update": EntryPoint(tracker_update),
-    "Tracker.update_many": EntryPoint(tracker_update_many, (CALL,)),
-    "filter_table": EntryPoint(filter_table, (WHOLE_TABLE, NO_EXPIRY, FILLED)),
-    **{
-        f"filter_file .{ending}": EntryPoint(
-            filter_file(ending), (WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT)
-        )
-        for ending in ("csv", "ndjson", "parquet")
-    },
-    "stream": EntryPoint(lines(), (TEXT, LINES_ARE_THE_CLOCK)),
-    "stream --state": EntryPoint(lines(state=True), (TEXT, LINES_ARE_THE_CLOCK, REPLAYED)),
-    "stream --line-number": EntryPoint(
-        lines(state=True, line_number="n"), (TEXT, LINES_ARE_THE_CLOCK)
-    ),
-    "Cascade": EntryPoint(cascade, (ONE_STREAM, NEVER_STOPS)),
+ENTRY_POINTS: dict[str, list[Run]] = {
+    "Tracker.update": [tracker_update],
+    "Tracker.update_many": [tracker_update_many],
+    "filter_table": [filter_table],
+    "filter_file": [filter_file(ending) for ending in ("csv", "ndjson", "parquet")],
+    "stream": [lines()],
+    "stream --state": [lines(state=True)],
+    "stream --line-number": [lines(state=True, line_number="n")],
+    "Cascade": [cascade],
 }
+"""Those that need nothing else; by the names of `differences.OF`."""
+
+
+def disagreement(name: str, case: Case) -> str | None:
+    """Return where an entry point differs from the rules and plain filters; None if nowhere."""
+    applies = part(case, name)
+    wanted = expected(applies)
+    for run in ENTRY_POINTS[name]:
+        with TemporaryDirectory() as folder:
+            try:
+                same(run(applies, Path(folder)), wanted)
+            except Exception as error:
+                return f"{type(error).__name__}: {error}"
+    return None
 
 
 def same(result: Result, wanted: Result) -> None:

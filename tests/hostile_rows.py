@@ -61,9 +61,9 @@ Step = Row | Restart | Expire
 class Case:
     """Rows, and what happens between them; each row without a prediction gets one of its own.
 
-    `columns` is the order of the classes in tables and lines. `apart`, `calls` and `refused` are
-    for entry points that differ: each stream has rules of its own; so many rows are one call; rows,
-    by number, that are refused whatever the rules say.
+    `columns` is the order of the classes in tables and lines, `rows_a_call` how many rows a call
+    has that takes several. The rest is for entry points that differ: each stream has rules of its
+    own; so many rows are one call; rows, by number, that are refused whatever the rules say.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Case:
     limits: Mapping[str, Any] = field(default_factory=dict)
     filter: str = "dirichlet"
     columns: tuple[str, ...] = CLASSES
+    rows_a_call: int = 3
     apart: bool = False
     calls: int = 1
     refused: frozenset[int] = frozenset()

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from classfilter.config import save
-from differences import NO_FILE, part
+from differences import part
 from entry_points import CHAIN, same
 from expected_rows import Result, Taken, expected, one_hot
 from hostile_rows import CASES, Case, Expire, Row
 from node_cases import ROOT
 
 OPTIONS = {"expire_after": "expireAfter", "max_streams": "maxStreams", "max_jump": "maxJump"}
-APPLIES = [part(case, (NO_FILE,)) for case in CASES]
+APPLIES = [part(case, "JavaScript") for case in CASES]
 
 
 def number(x: float) -> float | str:

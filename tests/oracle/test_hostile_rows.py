@@ -2,19 +2,64 @@
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from classfilter.config import save
+from conftest import Run
 from differences import part
-from entry_points import ENTRY_POINTS, same
-from expected_rows import expected
+from entry_points import CHAIN, ENTRY_POINTS, as_line, disagreement, runs, same, table_results
+from expected_rows import Result, Taken, expected
 from hostile_rows import CASES, Case
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
+def test_all_agree(case: Case) -> None:
+    differ = {name: disagreement(name, case) for name in ENTRY_POINTS}
+    assert not any(differ.values()), "".join(f"\n{n}: {why}" for n, why in differ.items() if why)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("filter_", ["dirichlet", "single", "sticky"])
 @pytest.mark.parametrize("name", ENTRY_POINTS)
-def test_as_the_rules_and_plain_filters(name: str, case: Case, tmp_path: Path) -> None:
-    run, differences = ENTRY_POINTS[name]
-    applies = part(case, differences)
-    same(run(applies, tmp_path), expected(applies))
+def test_with_every_filter(name: str, filter_: str) -> None:
+    with_filter = [replace(case, filter=filter_) for case in CASES]
+    differ = {str(case): disagreement(name, case) for case in with_filter}
+    assert not any(differ.values()), "".join(f"\n{c}: {why}" for c, why in differ.items() if why)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_command(case: Case, run: Run, tmp_path: Path) -> None:
+    """A restart ends the command, and another one goes on from its file."""
+    applies = part(case, "classfilter stream")
+    save(case.fresh(), "chain.toml", **CHAIN)
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in applies.limits.items()]
+    steps: list[Taken | None] = []
+    for rows in runs(applies, restarts=True):
+        sent = [as_line(applies, number, row) for number, row in enumerate(rows, len(steps))]
+        steps += _results(applies, sent, run, options)
+    same(Result(steps), expected(applies))
+
+
+def _results(
+    case: Case, sent: list[dict[str, Any]], run: Run, options: list[str]
+) -> list[Taken | None]:
+    lines = Path("lines")
+    lines.write_text("".join(json.dumps(line) + "\n" for line in sent))
+    with lines.open() as file:
+        stdin = os.dup(0)
+        os.dup2(file.fileno(), 0)
+        try:
+            _, out, _ = run("stream", "--config=chain.toml", "--state=state", *options)
+        finally:
+            os.dup2(stdin, 0)
+            os.close(stdin)
+    results = [json.loads(line) for line in out.splitlines()]
+    taken = dict(zip([row["n"] for row in results], table_results(case, results), strict=True))
+    return [taken.get(line["n"]) for line in sent]

@@ -12,12 +12,12 @@ import pytest
 import classfilter as cf
 from classfilter.config import save
 from classfilter.embedded import export
-from differences import DEVICE, SINGLE, part
+from differences import part
 from entry_points import CHAIN, same
 from expected_rows import Result, Taken, expected, one_hot
 from hostile_rows import BETA, CASES, CLASSES, FILTERS, Case, Row
 
-APPLIES = [part(case, (DEVICE, SINGLE)) for case in CASES]
+APPLIES = [part(case, "firmware") for case in CASES]
 MAIN = r"""
 #include <stdio.h>
 #include "classfilter.h"

@@ -59,7 +59,7 @@ def update_many(tracker: cf.Tracker, rows: list[Row]) -> object:
     streams, times, sources, probs = zip(
         *((row.stream, row.time, row.source, row.probs) for row in rows), strict=True
     )
-    return tracker.update_many(streams, times, sources, probs)  # type: ignore[arg-type]
+    return tracker.update_many(streams, times, sources, probs)
 
 
 BEFORE, AFTER = turns("ab", 0, 5), [*of("c", 10), *of("a", 10), *of("d", 10), *turns("bcd", 12)]

@@ -11,33 +11,19 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from differences import (
-    AHEAD,
-    BATCHES,
-    DUPLICATES,
-    FILLED,
-    NO_EXPIRY,
-    SORTED,
-    STATUS,
-    TEXT,
-    WATERMARK,
-    Difference,
-    part,
-)
+from differences import part
 from entry_points import CHAIN, same, table_columns, table_results
 from expected_rows import Result, expected
 from fleet_frames import by_row, write_parts
 from hostile_rows import CASES, FILTERS, NOW, SPAN, Case, Row
 
-FRAME = (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS)
 COLUMNS = ("sit", "sleep", "walk")
 """Of all cases, and not in the order of the filter."""
-QUERY = (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS)
 
 
-def chosen(differences: tuple[Difference, ...], *, expires: bool) -> list[Case]:
+def chosen(entry_point: str, *, expires: bool) -> list[Case]:
     """Return the cases that one job can take: of one filter, and not too long."""
-    applied = [part(replace(case, columns=COLUMNS), differences) for case in CASES]
+    applied = [part(replace(case, columns=COLUMNS), entry_point) for case in CASES]
     return [
         case
         for case in applied
@@ -81,7 +67,11 @@ def compare(cases: list[Case], out: pl.DataFrame) -> None:
 
 def test_frames(spark: Any) -> None:
     # Equal rows have no order, and so neither have their results.
-    cases = [case for case in chosen(FRAME, expires=False) if len({*case.rows}) == len(case.rows)]
+    cases = [
+        case
+        for case in chosen("filter_frame", expires=False)
+        if len({*case.rows}) == len(case.rows)
+    ]
     tables = [in_streams_of_its_own(case, enumerate(case.rows)) for case in cases]
     df = spark.createDataFrame(pl.concat(tables).sample(fraction=1.0, shuffle=True).to_arrow())
     out = cf.spark.filter_frame(df, FILTERS["dirichlet"], **CHAIN, invalid="quarantine")
@@ -91,7 +81,7 @@ def test_frames(spark: Any) -> None:
 @pytest.mark.parametrize("expires", [False, True])
 def test_queries(expires: bool, spark: Any, tmp_path: Path) -> None:
     """Each micro-batch has one row of each case, so that they come in the order of the case."""
-    cases = chosen(QUERY, expires=expires)
+    cases = chosen("filter_stream", expires=expires)
     batches = [
         pl.concat([in_streams_of_its_own(case, [(number, case.rows[number])])
                    for case in cases if number < len(case.rows)])
