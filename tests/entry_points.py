@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pytest
 
 import classfilter as cf
 from classfilter.live import serve
@@ -312,22 +313,28 @@ def disagreement(name: str, case: Case) -> str | None:
     return None
 
 
+def no_disagreement(differ: Mapping[str, str | None]) -> None:
+    """Fail, and say who differs and where, if anybody does."""
+    lines = [f"{name}: {why}" for name, why in differ.items() if why]
+    if lines:
+        pytest.fail("\n".join(lines), pytrace=False)
+
+
 def same(result: Result, wanted: Result) -> None:
     """Compare to the bit; a class and streams that are not said are not compared."""
-    assert len(result.steps) == len(wanted.steps)
+    assert len(result.steps) == len(wanted.steps), f"{len(result.steps)} steps"
     for number, (got, right) in enumerate(zip(result.steps, wanted.steps, strict=True)):
-        if not isinstance(got, Taken) or not isinstance(right, Taken):
-            assert got == right, f"step {number}"
-            continue
-        assert readable(got) == readable(right), f"step {number}"
-        assert got.estimate == right.estimate, f"step {number}"
-        assert got.label in (None, right.label), f"step {number}"
+        if isinstance(got, Taken) and isinstance(right, Taken) and got.label is None:
+            right = Taken(right.estimate)
+        assert got == right, f"step {number}: {shown(got)}, but should be {shown(right)}"
     if result.streams is not None and wanted.streams is not None:
-        assert result.streams == wanted.streams
+        streams = f"{result.streams} at the end, but should be {wanted.streams}"
+        assert result.streams == wanted.streams, streams
 
 
-def readable(taken: Taken) -> list[float]:
-    """Return an estimate as numbers."""
-    single = len(taken.estimate) == 4 * len(CLASSES)
-    numbers: list[float] = np.frombuffer(taken.estimate, "f4" if single else "f8").tolist()
-    return numbers
+def shown(step: Any) -> str:
+    """Return a result as text; an estimate in numbers, although bits are compared."""
+    if not isinstance(step, Taken):
+        return "refused" if step is None else f"forgot {step}"
+    single = len(step.estimate) == 4 * len(CLASSES)
+    return f"{np.frombuffer(step.estimate, 'f4' if single else 'f8').tolist()} {step.label or ''}"

@@ -1,4 +1,4 @@
-"""docs/differences.md has the differences that the tests of all entry points allow, and no other."""
+"""The page of differences has those that the tests of all entry points allow, and no other."""
 
 from __future__ import annotations
 

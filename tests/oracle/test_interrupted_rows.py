@@ -71,6 +71,7 @@ CALLS: dict[str, Any] = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("limits", [{}, {"max_streams": 3}, {"expire_after": SPAN}], ids=str)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_is_taken_whole_or_not_at_all(name: str, limits: dict[str, Any]) -> None:

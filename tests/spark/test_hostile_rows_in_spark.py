@@ -12,7 +12,7 @@ import pytest
 
 import classfilter as cf
 from differences import part
-from entry_points import CHAIN, same, table_columns, table_results
+from entry_points import CHAIN, no_disagreement, same, table_columns, table_results
 from expected_rows import Result, expected
 from fleet_frames import by_row, write_parts
 from hostile_rows import CASES, FILTERS, NOW, SPAN, Case, Row
@@ -55,14 +55,13 @@ def results_of(case: Case, out: pl.DataFrame) -> Result:
 
 
 def compare(cases: list[Case], out: pl.DataFrame) -> None:
-    """Compare all cases; name each that differs, not only the first."""
-    differ = {}
+    differ: dict[str, str | None] = {}
     for case in cases:
         try:
             same(results_of(case, out), expected(case))
         except AssertionError as error:
             differ[case.name] = str(error)
-    assert not differ, "".join(f"\n{name}: {why}" for name, why in differ.items())
+    no_disagreement(differ)
 
 
 def test_frames(spark: Any) -> None:
