@@ -6,8 +6,10 @@ from . import policy as policy
 from . import sklearn as sklearn
 from . import spark as spark
 from ._version import __version__ as __version__
+from .chain import Chain as Chain
 from .chain import Channel as Channel
 from .chain import beta_from_confusion as beta_from_confusion
+from .chain import load as load
 from .chain import smooth as smooth
 from .chain import softmax as softmax
 from .data import Recording as Recording
@@ -41,7 +43,6 @@ from .simulation import simulate as simulate
 from .streams import Bank as Bank
 from .streams import Tracker as Tracker
 from .tuning import Tuned as Tuned
-from .tuning import load as load
 from .tuning import tune as tune
 from .web import report as report
 
@@ -50,6 +51,7 @@ __all__ = [
     "Bank",
     "Cascade",
     "CascadeState",
+    "Chain",
     "Channel",
     "Comparison",
     "DirichletFilter",

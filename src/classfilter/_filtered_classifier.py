@@ -26,12 +26,12 @@ from ._support.imports import public
 from ._support.types import Array, Floats, Ints
 from ._timestamps import seconds
 from ._validation import RowError, factorize, probabilities, text_names
+from .chain._chain import Chain
 from .data._frames import group_starts
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
 from .streams._grouping import group_and_sort
-from .tuning._result import Tuned
 from .tuning._tune import tune
 
 SOURCE = "estimator"
@@ -45,8 +45,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ----------
     estimator : classifier
         With `predict_proba`; a clone of it is fitted.
-    filter : filter, Tuned, callable or str, optional
-        A filter or a `Tuned` of the same classes; or what makes a filter of the classes, such as
+    filter : filter, Chain, callable or str, optional
+        A filter or a chain of the same classes; or what makes a filter of the classes, such as
         the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
         their model was not fitted on; "sticky" or "dirichlet" is the family to choose from.
     half_life : float, optional
@@ -64,7 +64,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ----------
     estimator_ : classifier
         As fitted.
-    filter_ : filter or Tuned
+    filter_ : filter or Chain
         What the predictions are filtered with.
     classes_ : ndarray (K,)
         The classes, in the order of the probabilities.
@@ -99,7 +99,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     def __init__(
         self,
         estimator: Any,
-        filter: Filter | Tuned | Callable[..., Filter] | str | None = None,  # noqa: A002
+        filter: Filter | Chain | Callable[..., Filter] | str | None = None,  # noqa: A002
         *,
         half_life: float | None = None,
         lag: int | None = 0,
@@ -175,7 +175,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         probs = self.estimator_.predict_proba(X, **params)
         streams = _streams(len(probs), groups, times)
         filtered = np.empty(np.shape(probs))
-        source = self.filter_.reference if isinstance(self.filter_, Tuned) else SOURCE
+        source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
         for rows, rec in _recordings(probs, self.classes_, streams, source):
             filtered[rows] = _run(self.filter_, rec, self.lag)
         return filtered
@@ -243,7 +243,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def _filter(
         self, fitted: Any, X: Any, y: Array, streams: Streams, params: dict[str, Any]
-    ) -> Filter | Tuned:
+    ) -> Filter | Chain:
         """Return the filter that is given, or made, or tuned."""
         classes = fitted.classes_.tolist()
         if callable(self.filter) or (self.filter is None and self.half_life is not None):
@@ -373,10 +373,8 @@ def _positions(values: Array, classes: Array) -> Ints:
     return positions
 
 
-def _run(chosen: Filter | Tuned, rec: Recording, lag: int | None) -> Array:
+def _run(chosen: Filter | Chain, rec: Recording, lag: int | None) -> Array:
     """Filter a recording, or smooth it."""
-    if isinstance(chosen, Tuned):
-        return chosen.run(rec) if lag == 0 else chosen.smooth(rec, lag)
     return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
 
 

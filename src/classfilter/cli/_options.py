@@ -14,11 +14,9 @@ import click
 
 from .._support.types import Weights
 from .._validation import class_order, text_names
-from ..chain._channel import Channels
+from ..chain import Chain, load
 from ..chain._scores import KINDS
-from ..config import read
 from ..data._format import TableFormat, matches
-from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
 
 SECONDS = {"ms": 1e-3, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -28,14 +26,12 @@ TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
 class Settings(NamedTuple):
-    """The filter, the weights and the channels that the options ask for.
+    """The chain that the options ask for, of the classes of the data.
 
     The classes, if they are known; and whether no option was given.
     """
 
-    make_filter: Callable[[tuple[str, ...]], Filter]
-    beta: Weights
-    channel: Channels
+    make_chain: Callable[[tuple[str, ...]], Chain]
     classes: tuple[str, ...] | None = None
     default: bool = False
 
@@ -127,21 +123,23 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
         weights = 1.0 if beta is None else beta
         default = beta is None and not options
         return Settings(
-            lambda classes: DirichletFilter(classes, **options), weights, {}, default=default
+            lambda classes: Chain(DirichletFilter(classes, **options), beta=weights),
+            default=default,
         )
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
-    content = read(config)
+    chain = load(config)
+    if isinstance(beta, Mapping) and isinstance(chain.beta, dict):
+        beta = {**chain.beta, **beta}
+    if beta is not None:
+        chain = Chain.of(chain, beta=beta)
 
-    def make_filter(classes: tuple[str, ...]) -> Filter:
-        class_order(content.filter, classes)
-        return content.filter
+    def make_chain(classes: tuple[str, ...]) -> Chain:
+        class_order(chain, classes)
+        return chain
 
-    if beta is None or isinstance(beta, Mapping):
-        beta = {**content.beta, **(beta or {})} or 1.0
-    classes = tuple(str(name) for name in content.filter.classes)
-    return Settings(make_filter, beta, content.channel, classes)
+    return Settings(make_chain, tuple(str(name) for name in chain.classes))
 
 
 def _classes(

@@ -56,11 +56,11 @@ def plot(
         column = form.columns.get("stream", "stream")
         P = _filtered(df, column, key, rec)
         if P is None:
-            P = rec.run(settings.make_filter(rec.classes), settings.beta, settings.channel)
+            P = rec.run(settings.make_chain(rec.classes))
         rows = _between(rec, start, stop)
         if zone is None and _has_dates(df[form.columns.get("time", "time")]):
             zone = "UTC"
-        strong = _strongest(rec, settings.beta)
+        strong = _strongest(rec, settings.make_chain(rec.classes).beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
         raise ValueError(about(table, error)) from error

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._support.types import Classes
 from .._validation import is_missing, text_names
-from ..chain._chain import FilterChain, unpack
+from ..chain._chain import Chain
 from ..chain._scores import check_scores
 from ..filters._base import Filter
 
@@ -81,13 +81,12 @@ class TableFormat:
     @classmethod
     def for_filter(
         cls,
-        filter: Filter | FilterChain,  # noqa: A002
+        filter: Filter | Chain,  # noqa: A002
         columns: Mapping[str, str] | None = None,
         scores: str = "probabilities",
     ) -> TableFormat:
         """Return the format of a table for a filter, which gives the classes."""
-        f, _, _ = unpack(filter, None, None)
-        return cls.of(f.classes, columns, scores)
+        return cls.of(Chain.of(filter).classes, columns, scores)
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""

@@ -17,6 +17,7 @@ from .._validation import (
     Factorized,
     RowError,
     check_probabilities,
+    class_order,
     factorize,
     factorize_sources,
     factorized_indices,
@@ -24,6 +25,7 @@ from .._validation import (
     one_hot,
     table_label_indices,
 )
+from ..chain._chain import Chain
 from ..chain._scores import softmax
 from ._format import Layout, TableFormat, label_classes
 
@@ -34,14 +36,20 @@ DataFrame = TypeVar("DataFrame")
 KINDS = ("polars", "pandas", "pyarrow")
 
 
-def with_results(frame: Any, classes: tuple[str, ...], P: Array) -> Any:
-    """Return a table with the filtered probabilities of its rows, (T, K), as new columns."""
+def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -> Any:
+    """Return a table with the filtered probabilities of its rows, (T, K), as new columns.
+
+    `P` is in the filter's order of classes, `classes` in that of the table.
+    """
     nw = import_optional("narwhals")
+    place = class_order(chain, classes)
     columns = np.ascontiguousarray(P.T)
     backend = frame.implementation
     new = result_columns(frame.columns, classes)
-    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
-    names = nw.new_series("class", list(classes), nw.String, backend=backend)
+    in_table = columns[np.argsort(place)]
+    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
+    named = [classes[k] for k in place]
+    names = nw.new_series("class", named, nw.String, backend=backend)
     series.append(names[most_probable(columns)])
     return frame.with_columns(*series).to_native()
 

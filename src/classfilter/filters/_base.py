@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from .._support.imports import public_name
 from .._support.types import NUMBER, Array
 
 FilterType = TypeVar("FilterType", bound="Filter")
@@ -83,7 +83,7 @@ class BaseFilter:
 
         `load` reads it.
         """
-        import_module("classfilter.config").save(self, fspath(path), beta, policy=policy)
+        public_name("Chain")(self, beta=beta or 1.0, policy=policy).save(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), self._classes, **self._options), (), tuple(self.state)  # type: ignore[call-arg]

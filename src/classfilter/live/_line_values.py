@@ -81,10 +81,13 @@ def line_number(key: str, row: dict[str, Any]) -> int:
     return number
 
 
-def check_name(key: str, row: dict[str, Any]) -> None:
-    """Raise if the name of the stream is none."""
-    if key in row and type(row[key]) not in (str, int):
+def check_name(key: str, row: dict[str, Any]) -> str | None:
+    """Return the name of the stream as text, as in a table; None where lines have none."""
+    if key not in row:
+        return None
+    if type(row[key]) not in (str, int):
         raise LineError(f"{key} is {short(row[key])}; it must be text or a whole number")
+    return str(row[key])
 
 
 def label_probs(
