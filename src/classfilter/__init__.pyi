@@ -5,6 +5,8 @@ from . import plot as plot
 from . import policy as policy
 from . import sklearn as sklearn
 from . import spark as spark
+from ._errors import ArgumentError as ArgumentError
+from ._errors import RowError as RowError
 from ._version import __version__ as __version__
 from .chain import Channel as Channel
 from .chain import beta_from_confusion as beta_from_confusion
@@ -46,6 +48,7 @@ from .tuning import tune as tune
 from .web import report as report
 
 __all__ = [
+    "ArgumentError",
     "AsyncCascade",
     "Bank",
     "Cascade",
@@ -62,6 +65,7 @@ __all__ = [
     "RawFilter",
     "Recording",
     "Replay",
+    "RowError",
     "Step",
     "StickyFilter",
     "StickyState",

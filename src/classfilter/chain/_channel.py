@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._errors import RowError
 from .._support.types import Classes, Floats, Observations
-from .._validation import Factorized, RowError, as_labels, probabilities, text_names
+from .._validation import Factorized, as_labels, probabilities, text_names
 
 Channels = Mapping[str, "Channel | None"]
 
@@ -360,7 +361,7 @@ def _outputs(name: str, outputs: ArrayLike, classes: tuple[str, ...] | None) -> 
     try:
         return probabilities(outputs, classes)
     except RowError as error:
-        raise RowError(name, error.row, error.rest) from None
+        raise error.replaced(argument=name) from None
 
 
 def correct(probs: Floats, source: Factorized, channel: Channels | None, dtype: Any) -> Floats:

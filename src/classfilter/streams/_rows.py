@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._errors import ArgumentError, Remedy, RowError
 from .._support.types import Array, Floats, Ints
 from .._timestamps import parse_timestamp, seconds
-from .._validation import Factorized, RowError, factorize, probabilities
+from .._validation import Factorized, factorize, probabilities
 from ..filters._stream_runner import update_state
 from ._grouping import group_and_sort
 
@@ -59,13 +60,13 @@ def time_steps(t: Floats, codes: Ints, last: Floats, names: list[Any]) -> Floats
     one, and `names` the names of the rows' streams.
     """
     try:
-        with np.errstate(over="ignore"):  # an infinite step is named by the filter
-            order, grouped = group_and_sort(t, codes, last=last)
+        order, grouped = group_and_sort(t, codes, last=last)
     except RowError as error:
-        what, row = error.rest.partition(", that of")[0], error.row
-        where = f"that of the row before it of stream {names[row]!r}"
-        remedy = "give the rows of a stream in order of time"
-        raise RowError("times", row, f"{what}, {where}; {remedy}") from None
+        problem = f"{error.problem} of stream {names[error.row or 0]!r}"
+        error = error.replaced(argument="times", problem=problem)
+        if error.remedy is Remedy.SORT:  # which a tracker does not do
+            error = error.replaced(remedy="give the rows of a stream in order of time")
+        raise error from None
     dt = np.empty(len(t))
     dt[order] = grouped
     return dt
@@ -82,7 +83,6 @@ def to_seconds(time: Any) -> float:
     except OverflowError:
         at = None
     if at is None:
-        raise ValueError(
-            f"time is {time!r}; give a number, a datetime, or ISO 8601 text with a zone"
-        )
+        remedy = "give a number, a datetime, or ISO 8601 text with a zone"
+        raise ArgumentError("time", time, remedy=remedy)
     return at
