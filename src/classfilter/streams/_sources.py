@@ -37,7 +37,7 @@ class Sources:
         self.channel = {name: c for name, c in channel.items() if c is not None}
         self.weights: dict[str, float] = {}
         if isinstance(beta, Mapping):
-            self.weights = {str(n): check_weight(f"beta[{n!r}]", w) for n, w in beta.items()}
+            self.weights = {str(n): check_weight("beta", w, str(n)) for n, w in beta.items()}
             self.beta: Weights = dict(self.weights)
         else:
             self.beta = check_weight("beta", beta)
