@@ -7,6 +7,8 @@ from ._version import __version__
 
 # Where each public name lives; it is loaded when it is first used.
 _HOME = {
+    "ArgumentError": "._errors",
+    "RowError": "._errors",
     "Bank": ".streams",
     "DirichletFilter": ".filters",
     "DirichletState": ".filters",
@@ -50,6 +52,7 @@ _HOME = {
 _MODULES = ("metrics", "plot", "policy", "sklearn", "spark")
 
 __all__ = [
+    "ArgumentError",
     "AsyncCascade",
     "Bank",
     "Cascade",
@@ -67,6 +70,7 @@ __all__ = [
     "RawFilter",
     "Recording",
     "Replay",
+    "RowError",
     "Step",
     "StickyFilter",
     "StickyState",

@@ -5,6 +5,8 @@ from . import plot as plot
 from . import policy as policy
 from . import sklearn as sklearn
 from . import spark as spark
+from ._errors import ArgumentError as ArgumentError
+from ._errors import RowError as RowError
 from ._version import __version__ as __version__
 from .chain import Chain as Chain
 from .chain import Channel as Channel
@@ -47,6 +49,7 @@ from .tuning import tune as tune
 from .web import report as report
 
 __all__ = [
+    "ArgumentError",
     "AsyncCascade",
     "Bank",
     "Cascade",
@@ -64,6 +67,7 @@ __all__ = [
     "RawFilter",
     "Recording",
     "Replay",
+    "RowError",
     "Step",
     "StickyFilter",
     "StickyState",

@@ -22,10 +22,11 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ._errors import RowError
 from ._support.imports import public
 from ._support.types import Array, Floats, Ints
 from ._timestamps import seconds
-from ._validation import RowError, factorize, probabilities, text_names
+from ._validation import factorize, probabilities, text_names
 from .chain._chain import Chain
 from .data._frames import group_starts
 from .data._recording import Recording
@@ -327,14 +328,14 @@ def _streams(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> Strea
         cells = _column("groups", groups, n).tolist()
         for row, cell in enumerate(cells):
             if cell is None or cell != cell:
-                raise RowError("groups", row, f" is {cell!r}; name the stream of each row")
+                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
         codes = factorize(cells).codes
     time: Floats = np.arange(n, dtype=np.float64)
     if times is not None:
         try:
             time = seconds(_column("times", times, n))
         except RowError as error:
-            raise RowError("times", error.row, error.rest) from None
+            raise error.replaced(argument="times") from None
     order, _ = group_and_sort(time, codes, sort=True)
     rows = np.split(order, group_starts(codes[order]))
     if times is None:
@@ -358,7 +359,7 @@ def _recordings(
     try:
         checked = probabilities(probs, names)
     except RowError as error:
-        raise RowError("predict_proba of estimator", error.row, error.rest) from None
+        raise error.replaced(argument="predict_proba of estimator") from None
     for rows in streams.rows:
         sources = np.full(len(rows), source)
         yield (

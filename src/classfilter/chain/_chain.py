@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
+from .._errors import RowError
 from .._support.atomic import atomic_write
 from .._support.html import block, table
 from .._support.imports import public_name
@@ -94,7 +95,7 @@ class Chain:
         fresh.reset()
         weights: dict[str, float] | float
         if isinstance(beta, Mapping):
-            weights = {str(n): check_weight(f"beta[{n!r}]", w) for n, w in beta.items()} or 1.0
+            weights = {str(n): check_weight("beta", w, str(n)) for n, w in beta.items()} or 1.0
         else:
             weights = check_weight("beta", beta)
         channels = dict.fromkeys(weights) if isinstance(weights, dict) else {}
@@ -196,10 +197,8 @@ class Chain:
         if weight is not None:
             return name, weight
         if isinstance(self.beta, dict):
-            raise ValueError(
-                f"source is {name!r}, which has no weight; beta names {list(self.beta)}: add it "
-                "there"
-            )
+            problem, rule = "is {}, which has no weight", f"beta names {list(self.beta)}"
+            raise RowError("source", name, problem, rule, "add it there")
         if len(self._weights) < MAX_SOURCES:
             self._weights[name] = self.beta
         return name, self.beta

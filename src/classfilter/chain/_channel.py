@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._errors import RowError
 from .._support.types import Array, Classes, Floats, Observations
-from .._validation import RowError, as_labels, probabilities, text_names
+from .._validation import as_labels, probabilities, text_names
 
 Channels = Mapping[str, "Channel | None"]
 
@@ -367,4 +368,4 @@ def _outputs(name: str, outputs: ArrayLike, classes: tuple[str, ...] | None) -> 
     try:
         return probabilities(outputs, classes)
     except RowError as error:
-        raise RowError(name, error.row, error.rest) from None
+        raise error.replaced(argument=name) from None

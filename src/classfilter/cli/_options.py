@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
+from .._errors import ArgumentError, Remedy
 from .._support.types import Weights
 from .._validation import class_order, text_names
 from ..chain import Chain, load
@@ -242,28 +243,47 @@ def end(message: str, code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
-def about(path: Path | None, error: Exception) -> str:
-    """Return an error's message in words of the command line, with the file's name before it."""
+def about(path: Path | None, error: Exception, words: Mapping[Remedy, str] | None = None) -> str:
+    """Return an error's message in words of the command line, with the file's name before it.
+
+    `words` are remedies in words of the command itself.
+    """
     text = str(error)
-    for in_python, as_option in _OPTIONS:
-        text = re.sub(in_python, as_option, text)
-    about_option = path is None or text.startswith("--")
-    return text if about_option or str(path) in text else f"{path}: {text}"
+    if isinstance(error, ArgumentError):
+        option = _OPTIONS.get(error.argument) if error.row is None else None
+        if option is not None:
+            name = option if error.entry is None else f"{option} {error.entry}"
+            error = error.replaced(argument=name, entry=None)
+            path = None
+        text = error.text(words=words or _REMEDIES)
+    return text if path is None or str(path) in text else f"{path}: {text}"
 
 
-_OPTIONS = (
-    (r"sort=True", "--sort"),
-    (r"^(beta|gamma|floor|reference|strong|zone) is", r"--\1 is"),
-    (r"^beta\['(.*)'\] is", r"--beta \1 is"),
-    (r"but classes is \((.*)\); give", r"but --classes is [\1]; give"),
-    (r"^half_life is", "--half-life is"),
-    (r"^columns (names|has)", r"--columns \1"),
-    (r'such as \{"time": "ts"\}', "such as time=ts"),
-    (r'scores="(\w+)"', r"--scores \1"),
-    (r"logits need classfilter\.softmax; if these are", "if these are"),
-    (r"need classfilter\.softmax, percentages a", "need --scores logits, percentages a"),
-    (r"percentages a division by 100", "percentages --scores percent"),
-    (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
-    (r"classes=\[\.\.\.\]", "--classes NAMES"),
-)
+_OPTIONS = {
+    "beta": "--beta",
+    "columns": "--columns",
+    "floor": "--floor",
+    "gamma": "--gamma",
+    "half_life": "--half-life",
+    "reference": "--reference",
+    "strong": "--strong",
+    "zone": "--zone",
+    "--from": "--from",
+    "--to": "--to",
+}
 """How arguments of functions are given as options."""
+
+_REMEDIES = {
+    Remedy.SOFTMAX: "logits need --scores logits",
+    Remedy.NORMALISE: "normalise it (logits need --scores logits, percentages --scores percent)",
+    Remedy.SORT: "put the rows in order of time, or give --sort",
+    Remedy.IF_LOGITS: "if these are logits, give --scores logits",
+    Remedy.IF_PERCENT: "for percentages, give --scores percent",
+    Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
+    Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
+    Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
+    Remedy.COLUMN_FOR_NAME: "give the columns as time=ts",
+    Remedy.NAME_TIME: "name it, --columns time=COLUMN",
+    Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
+}
+"""What to do, with options in place of arguments."""

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._errors import ArgumentError
 from .._support.atomic import atomic_write
 from .._support.types import Weights
 from .._timestamps import REMEDY, parse_timestamp
@@ -101,7 +102,7 @@ def _between(rec: Recording, start: str | None, stop: str | None) -> slice:
         if text is not None:
             at = parse_timestamp(text)
             if at is None:
-                raise ValueError(f"{option} is {text!r}; {REMEDY}")
+                raise ArgumentError(option, text, remedy=REMEDY)
             ends[i] = at
     first, last = np.searchsorted(rec.time, ends[0]), np.searchsorted(rec.time, ends[1], "right")
     if first >= last:

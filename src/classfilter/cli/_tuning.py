@@ -18,7 +18,16 @@ from ..chain import load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording, recordings
-from ._options import FILE, PICTURES, TABLE, about, check_folder, printable, table_options
+from ._options import (
+    FILE,
+    PICTURES,
+    TABLE,
+    about,
+    check_classes,
+    check_folder,
+    printable,
+    table_options,
+)
 
 REFERENCE = click.option(
     "--reference", help="The best source; by default the one observed least often."
@@ -228,6 +237,7 @@ def read_streams(
     """Return a file as a dataframe, and its recordings."""
     df = read_table(table, columns=form.columns)
     classes = form.classes
+    check_classes(form, form.layout(df.columns).classes or ())
     return df, recordings(df, sort=sort, classes=classes, columns=form.columns, scores=form.scores)
 
 

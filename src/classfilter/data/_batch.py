@@ -10,10 +10,10 @@ from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._errors import RowError
 from .._support.atomic import atomic_write
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
-from .._validation import RowError
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
@@ -127,8 +127,8 @@ def filter_file(
                     df, rows = part
                     complete = push(rows)
                 except RowError as error:
-                    row = done + error.row
-                    raise RowError(error.what, row, file.place(row) + error.rest) from None
+                    row = done + (error.row or 0)
+                    raise error.replaced(row=row, line=file.line(row)) from None
                 done += len(df)
                 streams.update(rows.stream.categories)
                 if progress is not None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._errors import RowError
 from .._support.imports import import_optional
 from .._support.types import Array, Bools
-from .._validation import RowError, class_order, row_weights
+from .._validation import class_order, row_weights
 from ..data._frames import Rows, most_probable, read_rows, result_columns
 from ._schema import STATUS, FrameFormat
 
@@ -64,7 +65,7 @@ def _named(error: RowError, table: pa.Table, form: FrameFormat) -> str:
     """Return what is wrong with a row, named by its stream, time and source."""
     cells = {name: table[name][error.row].as_py() for name in form.key}
     row = ", ".join(f"{name} {cell!r}" for name, cell in cells.items())
-    return f"{error.what} in the row of {row}{error.rest}"
+    return error.text(where=f" in the row of {row}")
 
 
 def with_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool) -> Any:

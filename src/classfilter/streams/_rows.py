@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
+from .._errors import ArgumentError, Remedy, RowError
 from .._support.types import Array, Floats, Ints
 from .._timestamps import parse_timestamp, seconds
 from .._validation import Factorized, factorize, probabilities
@@ -138,7 +139,8 @@ def _check_jumps(
         if first[i]:
             table.place(name, float(time[row]))  # it remembers the time, and raises
         else:
-            raise table.jump_error(name, float(time[order[i - 1]]), float(time[row]))
+            error = table.jump_error(name, float(time[order[i - 1]]), float(time[row]))
+            raise error.replaced(row=row)
 
 
 def take_rows(
@@ -161,6 +163,14 @@ def take_rows(
     return names, t, source, rows
 
 
+def of_stream(error: RowError, names: list[Any]) -> RowError:
+    """Return the error of a row's time with the name of its stream, and without sorting."""
+    problem = f"{error.problem} of stream {names[error.row or 0]!r}"
+    remedy = "give the rows of a stream in order of time"
+    changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}
+    return error.replaced(argument="times", problem=problem, **changes)
+
+
 def to_seconds(time: Any) -> float:
     """Return one time as a number; NaN if it is missing."""
     if isinstance(time, float):  # of NumPy
@@ -172,7 +182,6 @@ def to_seconds(time: Any) -> float:
     except OverflowError:
         at = None
     if at is None:
-        raise ValueError(
-            f"time is {time!r}; give a number, a datetime, or ISO 8601 text with a zone"
-        )
+        remedy = "give a number, a datetime, or ISO 8601 text with a zone"
+        raise ArgumentError("time", time, remedy=remedy)
     return at

@@ -14,6 +14,7 @@ from weakref import WeakSet
 import numpy as np
 
 from .. import _core
+from .._errors import RowError
 from .._support.types import Array, Floats, Ints
 from ._row import StreamRow
 
@@ -135,11 +136,10 @@ class StreamTable:
         slot = self.slots.get(stream)
         if slot is None:
             if not math.isfinite(at):
-                raise ValueError(f"time is {at}; it must be finite")
+                raise RowError("time", at, rule="it must be finite")
             if stream != stream:
-                raise ValueError(
-                    f"stream is {stream!r}, which equals nothing, not even itself; give it a name"
-                )
+                problem = "is {}, which equals nothing, not even itself"
+                raise RowError("stream", stream, problem, remedy="give it a name")
             return self.reserve(1)[0]
         gap = at - self.columns.times[slot]
         if not 0 <= gap < math.inf:
@@ -157,22 +157,27 @@ class StreamTable:
         self.columns.jumps[slot] = at
         raise self.jump_error(stream, float(self.columns.times[slot]), at)
 
-    def jump_error(self, stream: Hashable, last: float, at: float) -> ValueError:
+    def jump_error(self, stream: Hashable, last: float, at: float) -> RowError:
         """Return what is wrong with a time that is too far ahead of the stream's row before."""
-        return ValueError(
-            f"time is {at!r}, more than {self.max_jump:g} after {last!r}, that of the last row of "
-            f"stream {stream!r}; it is rejected, unless the next row of the stream confirms it"
+        return RowError(
+            "time",
+            at,
+            f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of stream "
+            f"{stream!r}",
+            "it is rejected, unless the next row of the stream confirms it",
         )
 
-    def time_error(self, stream: Hashable, slot: int, at: float) -> ValueError:
+    def time_error(self, stream: Hashable, slot: int, at: float) -> RowError:
         """Return what is wrong with the time of a row of a stream."""
         if not math.isfinite(at):
-            return ValueError(f"time is {at}; it must be finite")
+            return RowError("time", at, rule="it must be finite")
         last = float(self.columns.times[slot])
         where = "before" if at < last else "too long after"
-        return ValueError(
-            f"time is {at!r}, {where} {last!r}, that of the last row of stream {stream!r}; give "
-            "the rows of a stream in order of time"
+        return RowError(
+            "time",
+            at,
+            f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
+            remedy="give the rows of a stream in order of time",
         )
 
     def reserve(self, count: int) -> list[int]:
