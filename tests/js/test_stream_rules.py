@@ -153,6 +153,24 @@ def test_a_single_stream_begins_anew_after_a_pause() -> None:
     check({"expire_after": HOUR}, [("row", "ann", t) for t in times])
 
 
+def test_wrong_clocks_with_a_right_one_between_do_not_agree() -> None:
+    names = ["x", "y", "z"]
+    steps = fleet(0.0, 1.0)
+    for name in names:
+        steps += [("row", name, START + 99 * HOUR), ("row", "u0", START)]
+    held = check({"expire_after": HOUR}, steps)
+    assert set(held[-1]) == {*FLEET, *names}
+
+
+@pytest.mark.parametrize(("others", "agree"), [(5, True), (6, False)])
+def test_eight_wrong_clocks_are_remembered(others: int, agree: bool) -> None:
+    """The first of them is forgotten when the ninth comes, and then only two agree."""
+    later = [99.0, *(200.0 + 10 * i for i in range(others)), 99.0, 99.0]
+    wrong: list[Step] = [("row", f"x{i}", START + t * HOUR) for i, t in enumerate(later)]
+    held = check({"expire_after": HOUR}, [*fleet(0.0, 1.0), *wrong])
+    assert len(held[-1]) == (3 if agree else 100 + len(wrong))
+
+
 def test_a_limit_itself_is_allowed() -> None:
     """Just as far as a limit is no jump, confirms a jump, moves the clock, and ends no stream."""
     check({"max_jump": 5.0}, [("row", "ann", t) for t in (0.0, 5.0, 50.0, 55.0)])
