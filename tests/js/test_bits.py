@@ -153,7 +153,6 @@ def test_adaptive(dtype: str) -> None:
 def test_tracker(dtype: str) -> None:
     channel = cf.Channel([[8, 1, 1], [1, 7, 2], [2, 2, 6]])
     policies = (Adaptive(dtype=dtype), Periodic(every=4))
-    limits: dict[str, Any] = {"expire_after": 50.0, "max_streams": 5}
     rng = np.random.default_rng(0)
     probs, *_ = stream(3, 1)
     rows = [
@@ -165,16 +164,14 @@ def test_tracker(dtype: str) -> None:
         config = cf.Chain(
             filter_, beta={"weak": 0.2, "strong": 1.0}, channel={"weak": channel}, policy=policy
         )
-        tracker = cf.Tracker(
-            filter_, beta=config.beta, channel=config.channel, policy=policy, **limits
-        )
+        tracker = cf.Tracker(config, max_streams=5)
         expected = [
             (tracker.next_source(stream, time), tracker.update(stream, time, source, row))
             for stream, time, source, row in rows
         ]
         sent = [[*rest, [None if np.isnan(p) else p for p in row.tolist()]] for *rest, row in rows]
-        case = {"kind": "tracker", "config": to_json(config), "rows": sent}
-        (result,) = node.run([{**case, "expireAfter": 50.0, "maxStreams": 5}])
+        case = {"kind": "tracker", "config": to_json(config), "rows": sent, "maxStreams": 5}
+        (result,) = node.run([case])
         assert result["streams"] == tracker.streams
         assert result["labels"] == [tracker.label(name) for name in tracker.streams]
         for (source, out), (next_source, text) in zip(expected, result["results"], strict=True):
