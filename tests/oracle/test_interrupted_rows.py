@@ -1,0 +1,99 @@
+"""Ctrl-C at any point of an update: the rows of the call are taken whole, or not at all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import CO_GENERATOR
+from itertools import count
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import classfilter as cf
+from entry_points import CHAIN, same
+from expected_rows import Result, Taken, expected
+from hostile_rows import SPAN, Case, Row, case, of, turns
+
+
+def interrupted(call: Callable[[], object], at: int) -> bool:
+    """Call; raise KeyboardInterrupt where Python would handle a signal for the at-th time.
+
+    It does so where a function begins, and after one in C has returned. Returns whether the call
+    was so long.
+    """
+    left = at
+
+    def profile(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal left
+        generator = frame.f_code.co_flags & CO_GENERATOR  # one that is thrown away raises nothing
+        if event in ("call", "c_return") and not generator:
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+    try:
+        sys.setprofile(profile)
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def observe(tracker: cf.Tracker, rows: list[Row]) -> list[Taken]:
+    return [
+        Taken(tracker.update(row.stream, row.time, row.source, row.probs).tobytes()) for row in rows
+    ]
+
+
+def update(tracker: cf.Tracker, rows: list[Row]) -> object:
+    (row,) = rows
+    return tracker.update(row.stream, row.time, row.source, row.probs)
+
+
+def update_many(tracker: cf.Tracker, rows: list[Row]) -> object:
+    streams, times, sources, probs = zip(
+        *((row.stream, row.time, row.source, row.probs) for row in rows), strict=True
+    )
+    return tracker.update_many(streams, times, sources, probs)  # type: ignore[arg-type]
+
+
+BEFORE, AFTER = turns("ab", 0, 5), [*of("c", 10), *of("a", 10), *of("d", 10), *turns("bcd", 12)]
+KNOWN, NEW = Row("a", 7, "strong", (0.3, 0.6, 0.1)), Row("c", 7, "weak", (0.2, 0.3, 0.5))
+CALLS: dict[str, Any] = {
+    "a row of a known stream": (update, [KNOWN]),
+    "a row of a new stream": (update, [NEW]),
+    "many rows": (update_many, [KNOWN, NEW, *of("c", 8), *of("b", 9)]),
+}
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_streams": 3}, {"expire_after": SPAN}], ids=str)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_taken_whole_or_not_at_all(name: str, limits: dict[str, Any]) -> None:
+    method, rows = CALLS[name]
+    whole = case(name, *BEFORE, *rows, *AFTER, **limits)
+    first, last = len(BEFORE), len(BEFORE) + len(rows)
+    called = whole.rows[first:last]
+    none = replace(whole, steps=(*whole.rows[:first], *whole.rows[last:]))
+    wanted = [_after(taken, first, len(AFTER)) for taken in (whole, none)]
+    for at in count(1):
+        tracker = cf.Tracker(whole.fresh(), **CHAIN, **limits)
+        observe(tracker, whole.rows[:first])
+        stopped = interrupted(lambda: method(tracker, called), at)  # noqa: B023
+        after = Result([*observe(tracker, whole.rows[last:])], tracker.streams)
+        try:
+            same(after, wanted[0])
+        except AssertionError:
+            assert stopped, f"the call was not interrupted at point {at}"
+            same(after, wanted[1])
+        if not stopped:
+            break
+
+
+def _after(case: Case, first: int, rows: int) -> Result:
+    result = expected(case)
+    return Result(result.steps[-rows:], result.streams)
