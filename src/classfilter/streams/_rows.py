@@ -79,13 +79,14 @@ def take_many(
     time: Floats,
     observed: tuple[Floats, Floats],
     *,
-    sort: bool = False,
+    sort: bool | None = False,
     threads: int | None = None,
     note: Callable[[Taken], Array] | None = None,
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
-    The table's clock is left to the caller. At an error nothing changes. `note` gets the results
+    The table's clock is left to the caller. At an error nothing changes. With `sort`, the rows of
+    a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets the results
     before the table does, and returns what else the table keeps of each stream.
     """
     names, codes = streams.categories, streams.codes
@@ -94,7 +95,10 @@ def take_many(
     last = np.full(len(names), np.nan)
     last[known] = table.columns.times[slots[known]]
     with np.errstate(over="ignore"):  # an infinite step is named by the filter
-        order, gaps = group_and_sort(time, codes, sort, last)
+        try:
+            order, gaps = group_and_sort(time, codes, bool(sort), last)
+        except RowError as error:
+            raise error if sort is not None else of_stream(error, streams) from None
     grouped = codes[order]
     first = np.diff(grouped, prepend=-1) != 0
     _check_jumps(table, streams, time, order, gaps, first)
@@ -115,7 +119,7 @@ def take_many(
     who, moved = owner[final], ~goes_on[final]
     with table.moving([names[i] for i in who[moved]]) as new:
         old = slots.copy()
-        slots[who[moved]] = new  # they have the state of a stream that begins
+        slots[who[moved]] = list(new.values())  # they have the state of a stream that begins
         rows = StreamRows(
             probs, beta, steps, order, counts, np.where(goes_on, old[owner], slots[owner])
         )
@@ -123,7 +127,7 @@ def take_many(
         taken = Taken(estimates, dt, begun, slots)
         extra = None if note is None else note(taken)[who]
         ends = order[starts[final] + counts[final] - 1]
-        table.write(slots[who], after[final], time[ends], extra)
+        table.write(new, slots[who], after[final], time[ends], extra)
     return taken
 
 
@@ -136,11 +140,9 @@ def _check_jumps(
     for i in sorted(np.flatnonzero(gaps > table.max_jump).tolist(), key=lambda i: int(order[i])):
         row = int(order[i])
         name = streams.categories[streams.codes[row]]
-        if first[i]:
-            table.place(name, float(time[row]))  # it remembers the time, and raises
-        else:
-            error = table.jump_error(name, float(time[order[i - 1]]), float(time[row]))
-            raise error.replaced(row=row)
+        last = float(table.columns.times[table.slots[name]] if first[i] else time[order[i - 1]])
+        if not (first[i] and table.confirms(name, float(time[row]))):
+            raise table.jump_error(name, last, float(time[row])).replaced(argument="times", row=row)
 
 
 def take_rows(
@@ -163,9 +165,10 @@ def take_rows(
     return names, t, source, rows
 
 
-def of_stream(error: RowError, names: list[Any]) -> RowError:
+def of_stream(error: RowError, streams: Factorized) -> RowError:
     """Return the error of a row's time with the name of its stream, and without sorting."""
-    problem = f"{error.problem} of stream {names[error.row or 0]!r}"
+    name = streams.categories[streams.codes[error.row or 0]]
+    problem = f"{error.problem} of stream {name!r}"
     remedy = "give the rows of a stream in order of time"
     changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}
     return error.replaced(argument="times", problem=problem, **changes)

@@ -144,18 +144,20 @@ class StreamTable:
         gap = at - self.columns.times[slot]
         if not 0 <= gap < math.inf:
             raise self.time_error(stream, slot, at)
-        if self.max_jump is not None and gap > self.max_jump:
-            self._confirm(stream, slot, at)
+        if self.max_jump is not None and gap > self.max_jump and not self.confirms(stream, at):
+            raise self.jump_error(stream, float(self.columns.times[slot]), at)
         return self.reserve(1)[0] if gap > self.span else slot
 
-    def _confirm(self, stream: Hashable, slot: int, at: float) -> None:
-        """Raise, unless the stream's row before was refused for a time such as this one."""
+    def confirms(self, stream: Hashable, at: float) -> bool:
+        """Return whether the stream's row before was refused for a time such as this one.
+
+        Otherwise the time is remembered.
+        """
         assert self.max_jump is not None
+        slot = self.slots[stream]
         before = self.columns.jumps[slot]
-        if 0 <= at - before <= self.max_jump:
-            return
         self.columns.jumps[slot] = at
-        raise self.jump_error(stream, float(self.columns.times[slot]), at)
+        return bool(0 <= at - before <= self.max_jump)
 
     def jump_error(self, stream: Hashable, last: float, at: float) -> RowError:
         """Return what is wrong with a time that is too far ahead of the stream's row before."""
@@ -201,38 +203,46 @@ class StreamTable:
             self._free.append(slot)
 
     @contextmanager
-    def moving(self, names: list[Any]) -> Iterator[list[int]]:
-        """Give streams new slots; where the block raises, none of them has got one.
-
-        The block must write all there is to a slot.
-        """
-        new = self.reserve(len(names))
-        old = {name: self.slots.get(name) for name in names}
+    def moving(self, names: list[Any]) -> Iterator[dict[Any, int]]:
+        """Reserve slots for streams that begin; where the block raises, take them back."""
+        new = dict(zip(names, self.reserve(len(names)), strict=True))
         try:
             yield new
-            self.slots.update(zip(names, new, strict=True))
         except BaseException:
+            self.release(slot for name, slot in new.items() if self.slots.get(name) != slot)
+            raise
+
+    def write(
+        self,
+        new: dict[Any, int],
+        slots: Ints,
+        states: Array,
+        times: Floats,
+        extra: Array | None = None,
+    ) -> None:
+        """Write what is known of streams after their rows, and the slots of new ones: all of it.
+
+        Where a signal's handler raises meanwhile, nothing is written.
+        """
+        old = {name: self.slots.get(name) for name in new}
+        columns = self.columns
+        before = [column[slots] for column in columns]
+        try:
+            _core.commit(columns.states, columns.times, slots, states, times)
+            if extra is not None:
+                columns.extra[slots] = extra
+            columns.jumps[slots] = np.nan
+            self.slots.update(new)
+        except BaseException:
+            for column, values in zip(columns, before, strict=True):
+                column[slots] = values
             for name, slot in old.items():
-                if slot is not None:
-                    self.slots[name] = slot
-                else:
+                if slot is None:
                     self.slots.pop(name, None)
-            self.release(new)
+                else:
+                    self.slots[name] = slot
             raise
         self.release([slot for slot in old.values() if slot is not None])
-
-    def write(self, slots: Ints, states: Array, times: Floats, extra: Array | None) -> None:
-        """Write what is known of streams after their rows: all of it, or nothing."""
-        before = self.columns.states[slots], self.columns.times[slots], self.columns.extra[slots]
-        try:
-            _core.commit(self.columns.states, self.columns.times, slots, states, times)
-            if extra is not None:
-                self.columns.extra[slots] = extra
-            self.columns.jumps[slots] = np.nan
-        except BaseException:
-            _core.commit(self.columns.states, self.columns.times, slots, *before[:2])
-            self.columns.extra[slots] = before[2]
-            raise
 
     def note(self, stream: Hashable, slot: int, at: float) -> None:
         """Note that the row of a slot was taken: a new one gets its name, and the clock goes on."""

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._errors import RowError
 from .._support.atomic import remove_drafts
 from .._support.types import Array, Weights
 from .._validation import factorize, label_row
@@ -22,7 +21,7 @@ from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
 from ._calls import Calls
-from ._rows import Taken, of_stream, take_many, take_rows, to_seconds, update_stream_of
+from ._rows import Taken, take_many, take_rows, to_seconds, update_stream_of
 from ._table import StreamTable
 
 
@@ -210,7 +209,7 @@ class Tracker:
             if begins:
                 table.release([slot])
             else:
-                table.write(np.array([slot]), *before, None)
+                table.write({}, np.array([slot]), *before)
             raise
         table.note(stream, slot, at)
         if self._drops:
@@ -248,10 +247,7 @@ class Tracker:
         table = self._table
         with self._lock:
             noted = None if self._policy is None else note
-            try:
-                taken = take_many(table, self._runner, rows_of, t, observed, note=noted)
-            except RowError as error:
-                raise of_stream(error, names) if error.argument == "time" else error from None
+            taken = take_many(table, self._runner, rows_of, t, observed, sort=None, note=noted)
             if self._drops:
                 slots = taken.slots[rows_of.codes].tolist()
                 for name, slot, at in zip(names, slots, t.tolist(), strict=True):
