@@ -87,7 +87,7 @@ def peak_memory(_: Iterator[Any]) -> Iterator[Any]:
 
 def step_of(step: str, df: Any) -> Any:
     if step == "filter":
-        return cf.spark.filter_frame(df, cf.DirichletFilter(CLASSES, half_life=60.0), BETA)
+        return cf.spark.filter_frame(df, cf.DirichletFilter(CLASSES, half_life=60.0), beta=BETA)
     if step == "copy":
         return df
     parts = df.repartition("stream").sortWithinPartitions("stream", "time", "source")
@@ -171,7 +171,7 @@ def run_live(folder: str, cores: str, expire_after: str, changelog: str) -> None
     schema = spark.read.parquet(f"{folder}/in").schema
     source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
     filtered = cf.spark.filter_stream(
-        source.parquet(f"{folder}/in"), cf.DirichletFilter(CLASSES, half_life=60.0), BETA,
+        source.parquet(f"{folder}/in"), cf.DirichletFilter(CLASSES, half_life=60.0), beta=BETA,
         expire_after=float(expire_after) or None,
     )  # fmt: skip
     used: list[float] = []

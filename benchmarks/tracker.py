@@ -85,11 +85,13 @@ def speed(streams: int) -> None:
     work = {
         "DirichletFilter.update": one_filter(fresh, Rows(streams)),
         "a dict of filters": filters_by_hand(fresh, Rows(streams)),
-        "Tracker.update": tracked(cf.Tracker(fresh, BETA), Rows(streams), False),
+        "Tracker.update": tracked(cf.Tracker(fresh, beta=BETA), Rows(streams), False),
         "Tracker.update, streams may expire": tracked(
-            cf.Tracker(fresh, BETA, **limits), Rows(streams), False
+            cf.Tracker(fresh, beta=BETA, **limits), Rows(streams), False
         ),
-        "Tracker.update_many, 1000 rows": tracked(cf.Tracker(fresh, BETA), Rows(streams), True),
+        "Tracker.update_many, 1000 rows": tracked(
+            cf.Tracker(fresh, beta=BETA), Rows(streams), True
+        ),
     }
     for call in work.values():  # all streams begin before the clock does
         for _ in range(-(-streams // ROWS)):
@@ -110,9 +112,9 @@ def memory(streams: int) -> None:
     print(f"\nMemory per stream, {streams:,} streams, K = {CLASSES}")
     makers: dict[str, Callable[[Rows], Callable[[], None]]] = {
         "a dict of filters": lambda rows: filters_by_hand(fresh, rows),
-        "Tracker": lambda rows: tracked(cf.Tracker(fresh, BETA), rows, False),
+        "Tracker": lambda rows: tracked(cf.Tracker(fresh, beta=BETA), rows, False),
         "Tracker, streams may expire": lambda rows: tracked(
-            cf.Tracker(fresh, BETA, expire_after=1e9), rows, False
+            cf.Tracker(fresh, beta=BETA, expire_after=1e9), rows, False
         ),
     }
     for name, make in makers.items():

@@ -16,7 +16,7 @@ from examples.synthetic import CLASSES, RATE, export, fit, person
 from examples.wrist import SECONDS, STEP, live, models
 
 import classfilter as cf
-from classfilter.config import Config, read
+from classfilter.config import read
 
 EVERY = 12
 """Steps from one strong prediction to the next, or on average."""
@@ -29,7 +29,7 @@ The new one is the first from 200 on who does all four activities in two hours."
 
 def recorded(samples: Floats, sources: Mapping[str, Source]) -> cf.Recording:
     """Record the models' predictions, the strong one once a minute; without labels."""
-    once = Config(cf.RawFilter(CLASSES), BETA, {}, cf.policy.Periodic(EVERY))
+    once = cf.Chain(cf.RawFilter(CLASSES), beta=BETA, policy=cf.policy.Periodic(EVERY))
     run = live(once, sources, samples, RATE)
     time, source = zip(*((step.time, str(step.source)) for step in run.steps), strict=True)
     return cf.Recording(time, source, run.probs, CLASSES)
@@ -49,11 +49,11 @@ def prepare(folder: Path, hours: float) -> cf.Tuned:
 def run_all(folder: Path, samples: Floats) -> dict[str, Run]:
     """Run the cascade of a folder, and the baselines it has to beat."""
     sources, raw = models(folder), cf.RawFilter(CLASSES)
-    once = Config(cf.HoldFilter(CLASSES), BETA, {}, cf.policy.Periodic(EVERY))
+    once = cf.Chain(cf.HoldFilter(CLASSES), beta=BETA, policy=cf.policy.Periodic(EVERY))
     methods = {
-        "Weak alone": (Config(raw, BETA, {}, None), ["weak"]),
+        "Weak alone": (cf.Chain(raw, beta=BETA), ["weak"]),
         "Strong once a minute, held": (once, ["weak", "strong"]),
-        "Strong on every step": (Config(raw, BETA, {}, None), ["strong"]),
+        "Strong on every step": (cf.Chain(raw, beta=BETA), ["strong"]),
         "Cascade": (read(folder / "wrist.toml"), ["weak", "strong"]),
     }
     return {

@@ -20,7 +20,7 @@ from examples.report import Floats, Run, Timed, now, write
 from examples.sources import Source, from_onnx
 
 import classfilter as cf
-from classfilter.config import Config, read
+from classfilter.config import read
 
 SECONDS = {"weak": 5.0, "strong": 30.0}
 """Length of each model's window."""
@@ -40,8 +40,8 @@ def live(config: Config, sources: Mapping[str, Source], samples: Floats, rate: f
     cascade = cf.Cascade(
         config.filter,
         timed,
-        config.policy,
-        config.beta,
+        policy=config.policy,
+        beta=config.beta,
         channel=config.channel,
         window={name: round(SECONDS[name] * rate) for name in sources},
     )
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             parser.error(f"--samples has the shape {samples.shape}; it must be (n, 3)")
         config, sources = read(args.config), models(args.models, logits=args.logits)
         names = tuple(config.filter.classes)
-        alone = Config(cf.RawFilter(names), config.beta, {}, None)
+        alone = cf.Chain(cf.RawFilter(names), beta=config.beta)
         weak = live(alone, {"weak": sources["weak"]}, samples, args.rate)
         run = live(config, sources, samples, args.rate)
         print(run)

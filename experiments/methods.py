@@ -121,7 +121,7 @@ def _methods(
 
     def dirichlet(half_life: float, beta: Mapping[str, float]) -> Callable[[Person], MethodRun]:
         return on_recording(
-            lambda rec: rec.run(DirichletFilter(classes, half_life=half_life), beta)
+            lambda rec: rec.run(DirichletFilter(classes, half_life=half_life), beta=beta)
         )
 
     def free_half_life(beta: Mapping[str, float]) -> float:
@@ -134,7 +134,7 @@ def _methods(
     yield "Simple", none, on_recording(lambda rec: rec.run(MeanFilter(classes, 5)))
     yield "Single", label_free, dirichlet(free_half_life(SINGLE), SINGLE)
     yield "Multiple", label_free, dirichlet(free_half_life(PAPER), PAPER)
-    yield "Hold", none, on_recording(lambda rec: rec.run(HoldFilter(classes), PAPER))
+    yield "Hold", none, on_recording(lambda rec: rec.run(HoldFilter(classes), beta=PAPER))
 
     window = max(WINDOWS, key=lambda w: accuracy(train, MeanFilter(classes, w), SINGLE))
     yield (
@@ -175,7 +175,7 @@ def periodic(person: Person, tuned: Tuned, every: int) -> MethodRun:
 
 def _replayed(person: Person, tuned: Tuned, rule: policy.Policy) -> MethodRun:
     both = person.recording(every=None)
-    result = replay(both, rule, tuned.filter(), tuned.beta, tuned.channel)
+    result = replay(both, tuned.filter(), beta=tuned.beta, channel=tuned.channel, policy=rule)
     return MethodRun(result.probs, result.calls["strong"], result.calls["weak"])
 
 
@@ -186,7 +186,7 @@ def accuracy(
 ) -> float:
     """Return the accuracy of a filter on all of some recordings."""
     truth = np.concatenate([rec.label for rec in recordings if rec.label is not None])
-    return metrics.accuracy(truth, np.concatenate([rec.run(rule, beta) for rec in recordings]))
+    return metrics.accuracy(truth, np.concatenate([rec.run(rule, beta=beta) for rec in recordings]))
 
 
 def best_by_labels(

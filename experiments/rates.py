@@ -100,7 +100,7 @@ def _correct_by_rule(name: str, data: Path | None, every: int) -> dict[str, list
     recs = [person.recording(every) for person in _people(name, data)]
     step = float(np.median(np.concatenate([rec.dt[1:] for rec in recs])))
     return {
-        rule: [_correct(rec, rec.run(f, beta)) for rec in recs]  # type: ignore[arg-type]
+        rule: [_correct(rec, rec.run(f, beta=beta)) for rec in recs]  # type: ignore[arg-type]
         for rule, (f, beta) in rule_filters(recs[0], step).items()
     }
 

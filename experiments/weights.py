@@ -23,7 +23,7 @@ def accuracy(recordings: list[Recording], weight: float, step: float) -> float:
     for n in HALF_LIVES:
         f = DirichletFilter(recordings[0].classes, half_life=n * step)
         beta = {"strong": 1.0, "weak": weight}
-        results.append(np.concatenate([rec.run(f, beta) for rec in recordings]))
+        results.append(np.concatenate([rec.run(f, beta=beta) for rec in recordings]))
     return max(metrics.accuracy(truth, P) for P in results)
 
 

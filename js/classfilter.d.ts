@@ -232,29 +232,45 @@ export interface TrackerOptions {
   beta?: number | Record<string, number>;
   channel?: Record<string, Channel | null>;
   policy?: Policy | null;
-  /** A stream without a row for longer than that, by the newest time of all streams, is dropped. */
+  /** A stream is over when more than `expireAfter` passes without a row of it; its next row begins it anew. */
   expireAfter?: number;
   /** Where there are more, the stream whose last row came first is dropped. */
   maxStreams?: number;
+  /**
+   * A row more than that after the last row of its stream is refused, unless the row of the stream before it was refused
+   * for the same reason and this one is at most that after it.
+   */
+  maxJump?: number;
 }
 
-/** One state per stream, for any number of streams that come and go. Times are numbers, or dates in seconds. */
-export class Tracker<Stream = string> {
+/** What names a stream; of several parts, make one text, such as "site/7". */
+export type StreamName = string | number | bigint | boolean | null | undefined;
+
+/**
+ * One state per stream, for any number of streams that come and go. Times are numbers in any unit, or dates, which count
+ * in seconds; `Date.now()` is a number of milliseconds, so give `new Date()` or `Date.now() / 1000` for seconds.
+ */
+export class Tracker<Stream extends StreamName = string> {
   constructor(filter: DirichletFilter | StickyFilter | Config, options?: TrackerOptions);
   readonly classes: readonly ClassName[];
   readonly streams: Stream[];
   readonly size: number;
-  expireAfter?: number;
-  maxStreams?: number;
+  readonly expireAfter?: number;
+  readonly maxStreams?: number;
+  readonly maxJump?: number;
   has(stream: Stream): boolean;
-  /** Observe one row; returns the estimate of its stream. An error leaves everything as it was. */
-  update(stream: Stream, time: number | Date, source: string | null, probs: Row): Numbers;
+  /**
+   * Observe one row; returns the estimate of its stream. The time must not be before the last row of the stream, and null
+   * is the source "default". Without a prediction, null or a row of NaN, only time passes. An error leaves everything as
+   * it was.
+   */
+  update(stream: Stream, time: number | Date, source: string | null, probs: Row | null): Numbers;
   /** The source that the policy would call for a stream at a time; nothing changes. */
   nextSource(stream: Stream, time: number | Date): string;
   probs(stream: Stream): Numbers;
   label(stream: Stream): ClassName;
   time(stream: Stream): number;
   drop(streams: Iterable<Stream>): void;
-  /** Forget the streams without a row for longer than `expireAfter` before now; returns them. */
+  /** Set the clock of all streams to now; forget the streams that are over, and return them. */
   expire(now: number | Date): Stream[];
 }

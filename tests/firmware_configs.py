@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import classfilter as cf
-from classfilter.config import Config
 
 NAMES = ("sleep", "sit", "walk", 'ride "?\\', "Läufer", "mixed")
 MATRIX = np.eye(6) * 5 + np.arange(36).reshape(6, 6) % 7 + 0.1
@@ -18,37 +17,46 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, Config]:
     both = {"weak": 0.1, "strong": 1.0}
     channel = {"weak": cf.Channel(MATRIX, prior)}
     return {
-        "dirichlet": Config(cf.DirichletFilter(names, 0.95), both, {}),
-        "dirichlet-anchored": Config(
+        "dirichlet": cf.Chain(cf.DirichletFilter(names, 0.95), beta=both),
+        "dirichlet-anchored": cf.Chain(
             cf.DirichletFilter(names, 0.9, anchor=0.3, estimate="mean", prior=prior * 12),
-            {"weak": 0.3, "strong": 1.0, "mute": 0.0},
-            {"weak": cf.Channel(MATRIX), "strong": cf.Channel(np.eye(6) * 20 + 1)},
+            beta={"weak": 0.3, "strong": 1.0, "mute": 0.0},
+            channel={"weak": cf.Channel(MATRIX), "strong": cf.Channel(np.eye(6) * 20 + 1)},
         ),
-        "dirichlet-whole": Config(cf.DirichletFilter(3, half_life=7.0), {}, {}),
-        "dirichlet-loose": Config(cf.DirichletFilter(12, 0.97, tolerance=0.05), both, {}),
-        "sticky": Config(cf.StickyFilter(names, stay=0.98, prior=prior), both, channel),
-        "sticky-whole": Config(cf.StickyFilter(2, stay=0.9, floor=0.01), {"only": 1.0}, {}),
-        "sticky-moving": Config(
-            cf.StickyFilter(names, transitions=STAYS, interval=5.0, prior=prior), both, channel
+        "dirichlet-whole": cf.Chain(cf.DirichletFilter(3, half_life=7.0)),
+        "dirichlet-loose": cf.Chain(
+            cf.DirichletFilter(12, 0.97, tolerance=0.05), beta=both, channel={}
         ),
-        "sticky-adaptive": Config(
+        "sticky": cf.Chain(
+            cf.StickyFilter(names, stay=0.98, prior=prior), beta=both, channel=channel
+        ),
+        "sticky-whole": cf.Chain(
+            cf.StickyFilter(2, stay=0.9, floor=0.01), beta={"only": 1.0}, channel={}
+        ),
+        "sticky-moving": cf.Chain(
+            cf.StickyFilter(names, transitions=STAYS, interval=5.0, prior=prior),
+            beta=both,
+            channel=channel,
+        ),
+        "sticky-adaptive": cf.Chain(
             cf.StickyFilter(names, stay=0.98, prior=prior),
-            both,
-            channel,
-            cf.policy.Adaptive(1 / 6, max_gap=20),
+            beta=both,
+            channel=channel,
+            policy=cf.policy.Adaptive(1 / 6, max_gap=20),
         ),
-        "dirichlet-adaptive": Config(
+        "dirichlet-adaptive": cf.Chain(
             cf.DirichletFilter(3, 0.95),
-            {"small": 0.2, "third": 0.3, "big": 1.0},
-            {},
-            cf.policy.Adaptive(
+            beta={"small": 0.2, "third": 0.3, "big": 1.0},
+            policy=cf.policy.Adaptive(
                 0.3, cost={"small": 0.5, "big": 9.0}, horizon=3, strong="big", weak="small"
             ),
         ),
-        "sticky-periodic": Config(
-            cf.StickyFilter(3, stay=0.98), both, {}, cf.policy.Periodic(every=7)
+        "sticky-periodic": cf.Chain(
+            cf.StickyFilter(3, stay=0.98), beta=both, policy=cf.policy.Periodic(every=7)
         ),
-        "dirichlet-timed": Config(
-            cf.DirichletFilter(2, 0.98), both, {}, cf.policy.Periodic(seconds=60.0)
+        "dirichlet-timed": cf.Chain(
+            cf.DirichletFilter(2, 0.98),
+            beta=both,
+            policy=cf.policy.Periodic(seconds=60.0),
         ),
     }

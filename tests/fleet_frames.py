@@ -71,7 +71,9 @@ def fleet(streams: int, rows: int, seed: int = 0) -> pl.DataFrame:
 
 def expected(df: pl.DataFrame, filter: Any, **options: Any) -> pl.DataFrame:  # noqa: A002
     """Filter a table as one, in the order that Spark's rows are taken in."""
-    return cf.filter_table(df.sort(ORDER), filter, BETA, CHANNEL, **options).sort("row")
+    return cf.filter_table(df.sort(ORDER), filter, beta=BETA, channel=CHANNEL, **options).sort(
+        "row"
+    )
 
 
 def by_row(df: Any) -> pl.DataFrame:

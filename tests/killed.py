@@ -150,7 +150,7 @@ while True:
 
 
 def new_tracker() -> cf.Tracker:
-    return cf.Tracker(cf.DirichletFilter(3, half_life=20.0), 0.5, expire_after=200.0)
+    return cf.Tracker(cf.DirichletFilter(3, half_life=20.0), beta=0.5, expire_after=200.0)
 
 
 def observe(tracker: cf.Tracker, n: int) -> None:

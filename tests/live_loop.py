@@ -69,7 +69,7 @@ def make_cascade(
 ) -> cf.Cascade:
     options = {"channel": CHANNEL, "window": WINDOW, "beta": BETA, **options}
     policy = policy or Adaptive(budget=1 / 5, horizon=20)
-    return cf.Cascade(f or FILTERS[0](), sources, policy, **options)
+    return cf.Cascade(f or FILTERS[0](), sources, policy=policy, **options)
 
 
 def run_steps(cascade: cf.Cascade, x: Floats, first: int = 1) -> list[cf.Step]:

@@ -32,7 +32,10 @@ class Mortal(cf.EmaFilter):
 def main(folder: Path, master: str) -> None:
     os.environ["LIVE_QUERY"] = str(folder)  # which the workers inherit
     filtered = cf.spark.filter_stream(
-        live_frame(session(master), folder / "in"), Mortal(CLASSES, GAMMA), BETA, CHANNEL
+        live_frame(session(master), folder / "in"),
+        Mortal(CLASSES, GAMMA),
+        beta=BETA,
+        channel=CHANNEL,
     )
     query = (
         filtered.writeStream.option("checkpointLocation", str(folder / "checkpoint"))

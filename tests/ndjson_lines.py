@@ -195,7 +195,7 @@ def expected(
             [[rows[i][f"p_{name}"] for name in CLASSES] for i in part],
             CLASSES,
         )
-        for i, p in zip(part, rec.run(fresh, BETA, channel).tolist(), strict=True):
+        for i, p in zip(part, rec.run(fresh, beta=BETA, channel=channel).tolist(), strict=True):
             filtered[i] = p
     return filtered
 

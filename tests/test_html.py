@@ -113,7 +113,7 @@ def tuned(explanation: str = "As it is.\nTwo lines.", names: Any = ("strong", "w
     channel = {names[0]: None, names[1]: cf.Channel(np.eye(2) + 1)}
     beta = {names[0]: 1.0, names[1]: 0.125}
     f = cf.DirichletFilter(2)
-    return cf.Tuned(beta, channel, names[0], None, "nothing", [], explanation, f)
+    return cf.Tuned(f, beta=beta, channel=channel, reference=names[0], explanation=explanation)
 
 
 def test_tuned_settings_are_explained() -> None:

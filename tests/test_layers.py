@@ -10,7 +10,8 @@ import classfilter as cf
 
 PACKAGE = Path(cf.__file__).parent
 LAYERS = (
-    {"_core", "_version", "_support"},
+    {"_errors", "_version"},
+    {"_core", "_support"},
     {"_validation"},
     {"_timestamps", "_metric_inputs"},
     {"filters", "metrics"},

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
         ("js/package.json", r'"version": "(.*)"'),
         ("CITATION.cff", r"\nversion: (.*)\n"),
         ("README.md", r"Status: ([0-9.]+),"),
-        ("CHANGELOG.md", r"\n## ([0-9.]+)"),
+        ("CHANGELOG.md", r"\n## ([0-9.]+) - "),
     ],
 )
 def test_there_is_one_version(file: str, pattern: str) -> None:

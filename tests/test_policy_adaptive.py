@@ -257,7 +257,7 @@ def test_budget_of_cost_is_kept(budget: float, step: float, kind: str) -> None:
     cost = {"weak": 1.0, "strong": 40.0}
     f = cf.StickyFilter(parts[0].classes, half_life=40 * step)
     policy = Adaptive(budget, max_gap=100, cost=cost)
-    done = cf.replay(joined(*parts, step=step), policy, f, BETA)
+    done = cf.replay(joined(*parts, step=step), f, beta=BETA, policy=policy)
     total = sum(cost[name] * done.calls[name] for name in cost)
     assert total / (len(done.probs) * step) == pytest.approx(budget, rel=0.05)
 
@@ -306,7 +306,7 @@ def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
         cf.StickyFilter(parts[0].classes, half_life=200.0),
         cf.DirichletFilter(parts[0].classes, half_life=60.0),
     ):
-        calls = cf.replay(rec, Adaptive(1 / every), f, BETA).calls
+        calls = cf.replay(rec, f, beta=BETA, policy=Adaptive(1 / every)).calls
         assert calls["strong"] + calls["weak"] == len(rec) / 2
         assert calls["strong"] == pytest.approx(len(rec) / 2 / every, rel=0.05)
 
@@ -318,7 +318,7 @@ def test_budget_is_nearly_kept_on_short_streams(every: int) -> None:
     for seed in range(20):
         rec = cf.simulate(hours=0.2, dwell=120, weak=0.6, seed=seed).recording(every=None)
         f = cf.StickyFilter(rec.classes, half_life=100.0)
-        done = cf.replay(rec, Adaptive(1 / every), f, BETA).calls
+        done = cf.replay(rec, f, beta=BETA, policy=Adaptive(1 / every)).calls
         calls, steps = calls + done["strong"] - 1, steps + len(rec) // 2
     assert calls == pytest.approx(steps / every, rel=0.2)
 
@@ -332,7 +332,7 @@ def test_budget_is_kept_at_uneven_steps() -> None:
         steps[1] = first
         f = cf.StickyFilter(day.classes, half_life=200.0)
         uneven = Simulation(np.cumsum(steps), day.truth, day.classes, day.probs)
-        done = cf.replay(uneven.recording(every=None), Adaptive(), f, BETA)
+        done = cf.replay(uneven.recording(every=None), f, beta=BETA, policy=Adaptive())
         assert done.calls["strong"] == pytest.approx(day.time.size / 12, rel=0.05)
 
 
@@ -350,7 +350,9 @@ def test_as_accurate_as_periodic_with_no_more_calls() -> None:
         day = cf.simulate("capture24", seed=seed)
         for name, policy in policies.items():
             both = day.recording(every=None)
-            done = cf.replay(both, policy, tuned.filter(), tuned.beta, tuned.channel)
+            done = cf.replay(
+                both, tuned.filter(), beta=tuned.beta, channel=tuned.channel, policy=policy
+            )
             accuracy[name].append(cf.metrics.accuracy(day.truth, done.probs))
             calls[name] += done.calls["strong"]
     assert calls["adaptive"] <= calls["periodic"]

@@ -31,10 +31,10 @@ def tuned(tmp_path: Path) -> Any:
     """A Tuned with a channel for one source, None for the other, and a policy."""
     path = tmp_path / "tuned.toml"
     f = cf.StickyFilter(CLASSES, half_life=20.0)
-    cf.Tuned(WEIGHTS, {"strong": None, "weak": CHANNEL}, "", None, "", [], "", f).save(
+    cf.Tuned(f, beta=WEIGHTS, channel={"strong": None, "weak": CHANNEL}, reference="").save(
         path, Periodic(EVERY)
     )
-    return cf.Tuned.load(path)
+    return cf.load(path)
 
 
 def recording(both: bool = False) -> cf.Recording:
@@ -118,7 +118,7 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Tracker": by_tracker,
     "Cascade": by_cascade,
     "AsyncCascade": by_async_cascade,
-    "replay": lambda tuned, _, __: cf.replay(recording(both=True), None, tuned).probs,
+    "replay": lambda tuned, _, __: cf.replay(recording(both=True), tuned).probs,
     "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
     "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),
 }
@@ -156,14 +156,14 @@ def _parameters(place: Any) -> dict[str, Any]:
 
 def test_smooth_uses_the_only_source(tuned: Any) -> None:
     p = recording().probs
-    alone = cf.Tuned({"weak": 0.25}, {"weak": CHANNEL}, "", None, "", [], "", tuned.filter())
+    alone = cf.Tuned(tuned.filter(), beta={"weak": 0.25}, channel={"weak": CHANNEL}, reference="")
     expected = cf.smooth(tuned.filter(), CHANNEL.apply(p), beta=0.25)
     np.testing.assert_array_equal(cf.smooth(alone, p), expected)
 
 
 def test_a_bank_uses_the_only_source(tuned: Any) -> None:
     p = recording().probs[:2]
-    alone = cf.Tuned({"weak": 0.25}, {"weak": CHANNEL}, "", None, "", [], "", tuned.filter())
+    alone = cf.Tuned(tuned.filter(), beta={"weak": 0.25}, channel={"weak": CHANNEL}, reference="")
     expected = cf.Bank(tuned.filter(), 2).update(CHANNEL.apply(p), 0.25)
     np.testing.assert_array_equal(cf.Bank(alone, 2).update(p), expected)
 
@@ -187,15 +187,15 @@ def test_a_bank_names_a_wrong_source(tuned: Any, arguments: Any, message: str) -
 
 def test_replay_without_any_policy(tuned: Any) -> None:
     with pytest.raises(ValueError, match="policy is None, and the filter has none; give one"):
-        cf.replay(recording(both=True), None, tuned.filter())
+        cf.replay(recording(both=True), tuned.filter())
 
 
 def test_a_policy_curve_runs_with_it(tuned: Any) -> None:
     day = cf.simulate(hours=0.5, seed=1).recording(every=None)
-    other = cf.Tuned(WEIGHTS, {}, "", None, "", [], "", cf.StickyFilter(day.classes, 0.9))
+    other = cf.Tuned(cf.StickyFilter(day.classes, 0.9), beta=WEIGHTS, channel={}, reference="")
     curve = cf.policy_curve([day], other, gaps=[4])
     assert curve.periodic[0].accuracy == pytest.approx(
-        np.mean(_agrees(day, cf.replay(day, Periodic(4), other)))
+        np.mean(_agrees(day, cf.replay(day, other, policy=Periodic(4))))
     )
 
 
@@ -219,7 +219,7 @@ def test_exports_are_those_of_its_file(tuned: Any, tmp_path: Path) -> None:
 def test_a_classifier_of_scikit_learn_takes_it(tuned: Any) -> None:
     """One source, of the name of its only weight; the filter's labels are the estimator's."""
     X, y = np.zeros((6, 1)), np.array(CLASSES * 2)
-    alone = cf.Tuned({"default": 0.5}, {}, "default", None, "", [], "", tuned.filter())
+    alone = cf.Tuned(tuned.filter(), beta={"default": 0.5}, channel={}, reference="default")
     model = FilteredClassifier(DummyClassifier(), alone).fit(X, y)
     assert set(model.classes_) == set(CLASSES)
     assert model.predict_proba(X).shape == (6, 3)

@@ -51,7 +51,7 @@ def accuracy(run: Callable[[Recording], Floats], recs: Sequence[Recording]) -> f
 
 def hold(rec: Recording) -> Floats:
     beta = {name: 1.0 if name == "strong" else 0.5 for name in rec.sources}
-    return rec.run(cf.HoldFilter(rec.classes), beta)
+    return rec.run(cf.HoldFilter(rec.classes), beta=beta)
 
 
 @lru_cache

@@ -19,6 +19,7 @@ TOPICS = {
     "Tuning": "tune Tuned load",
     "Evaluation": "compare Comparison replay Replay policy_curve PolicyCurve report simulate",
     "Live": "Tracker Cascade AsyncCascade CascadeState Step",
+    "Errors": "ArgumentError RowError",
 }
 """Pages of names of the package itself."""
 
@@ -67,7 +68,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _index(sections: list[str]) -> str:
     start = f"# Reference\n\nEvery public name of `classfilter` {cf.__version__}. "
-    start += "`import classfilter as cf` gives those of the first six tables. "
+    start += "`import classfilter as cf` gives those of the first seven tables. "
     start += "The command line has [a page of its own](commands.md).\n\n"
     return start + "\n".join(sections)
 

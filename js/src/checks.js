@@ -4,6 +4,22 @@ import { float, repr } from "./text.js";
 
 const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
 const NOT_CONVERGED = 14;
+/** The option that each status of the core refuses, or each number of it, and its rule. */
+const SETTINGS = {
+  2: { option: "gamma", rule: "must lie in [0, 1]" },
+  3: { option: "floor", rule: "must lie in [1e-30, 1)" },
+  4: { option: "anchor", rule: "must lie in [0, 1e9]" },
+  5: { option: "prior", each: "each alpha", rule: "must be at least 1e-6 and their sum at most maxConcentration" },
+  6: { option: "eta", rule: "must lie in [0, 1e9]" },
+  7: { option: "maxConcentration", rule: "must lie between the number of classes and 1e12 (float: 1e6)" },
+  15: { option: "stay", rule: "must lie in [0, 1]" },
+  16: {
+    option: "prior",
+    each: "each entry of prior",
+    rule: "must be at least 1e-6, and their sum within 0.05 of 1",
+  },
+  19: { option: "tolerance", rule: "must lie in [0, 0.1]" },
+};
 const INVALID = {
   [STATUS.PROBS_NEGATIVE]: {
     test: (p) => p < 0,
@@ -161,12 +177,13 @@ export function takeNumbers(name, values, rows, type) {
 
 /** Settings and states that the core refuses; of an option among `options`, with its value. */
 export function settingsError(status, options = {}) {
-  const text = message(status).replaceAll("max_concentration", "maxConcentration");
-  const [, what, rest] = /^(each alpha|each entry of prior|\w+) (must .*)$/.exec(text) ?? [];
-  if (what?.startsWith("each ") && options.prior) {
-    return new RangeError(`prior is [${Array.from(options.prior, float).join(", ")}]; each entry ${rest}`);
-  }
-  return new RangeError(options[what] === undefined ? text : `${what} is ${float(options[what])}; it ${rest}`);
+  const setting = SETTINGS[status];
+  if (setting === undefined) return new RangeError(message(status));
+  const { option, each, rule } = setting;
+  const value = options[option];
+  if (value === undefined) return new RangeError(`${each ?? option} ${rule}`);
+  const [text, what] = each === undefined ? [float(value), "it"] : [`[${Array.from(value, float).join(", ")}]`, "each entry"];
+  return new RangeError(`${option} is ${text}; ${what} ${rule}`);
 }
 
 /** The error of an update that failed; `row` is undefined for a single one. */

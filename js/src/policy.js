@@ -71,6 +71,10 @@ export class Adaptive {
   #state;
 
   constructor(options = {}) {
+    if (options instanceof Adaptive) {
+      this.#share(options);
+      return;
+    }
     checkOptions("Adaptive", options, OPTIONS);
     const { budget = 1 / 12, minGap = 2, disagreement = 0.05, floor = 0.02, horizon = 12 } = options;
     const { strong = "strong", weak = "weak", dtype = "float64" } = options;
@@ -171,9 +175,16 @@ export class Adaptive {
 
   /** An independent policy with the same settings, in the same state. */
   copy() {
-    const copy = new Adaptive(Object.fromEntries(OPTIONS.map((name) => [name, this[name]])));
-    copy.state = this.state;
-    return copy;
+    return new Adaptive(this);
+  }
+
+  /** Take the settings of another one, which never change, and its state. */
+  #share(other) {
+    Object.assign(this, other);
+    this.#type = other.#type;
+    this.#call = other.#call;
+    this.#block = other.#block;
+    this.#state = other.#state.slice();
   }
 }
 

@@ -1,9 +1,10 @@
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 import { arrayType, checkOptions, checkRow, checkWeight, takeRow } from "./checks.js";
+import { StreamTable } from "./stream_table.js";
 import { float, repr } from "./text.js";
 
 const DEFAULT_SOURCE = "default";
-const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams"];
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump"];
 
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 export class Tracker {
@@ -12,8 +13,7 @@ export class Tracker {
   #channel;
   #policy;
   #start;
-  #streams = new Map(); // the stream whose last row came first is first
-  #newest = -Infinity;
+  #table;
 
   /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
   constructor(filter, options = {}) {
@@ -21,15 +21,7 @@ export class Tracker {
     const chain = filter?.filter === undefined ? { filter } : filter;
     const weights = chain.beta !== undefined && Object.keys(chain.beta).length > 0 ? chain.beta : 1;
     const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
-    const { expireAfter, maxStreams } = options;
-    if (expireAfter !== undefined && !(expireAfter > 0 && expireAfter < Infinity)) {
-      throw new RangeError(`expireAfter is ${repr(expireAfter)}; it must be positive and finite`);
-    }
-    if (maxStreams !== undefined && !(maxStreams >= 1)) {
-      throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
-    }
-    this.expireAfter = expireAfter;
-    this.maxStreams = maxStreams;
+    this.#table = new StreamTable(options);
     this.#filter = chain.filter.copy();
     this.#filter.reset();
     this.#start = this.#filter._numbers();
@@ -46,40 +38,52 @@ export class Tracker {
     return this.#filter.classes;
   }
 
+  /** How much time without a row ends a stream. */
+  get expireAfter() {
+    return this.#table.limits.expireAfter;
+  }
+
+  /** The largest number of streams. */
+  get maxStreams() {
+    return this.#table.limits.maxStreams;
+  }
+
+  /** How much later than the last row of its stream a row may be. */
+  get maxJump() {
+    return this.#table.limits.maxJump;
+  }
+
   /** The names of all streams; the one whose last row came first is first. */
   get streams() {
-    return [...this.#streams.keys()];
+    return this.#table.names;
   }
 
   get size() {
-    return this.#streams.size;
+    return this.#table.size;
   }
 
   has(stream) {
-    return this.#streams.has(stream);
+    return this.#table.has(stream);
   }
 
   /** Observe one row; return the estimate of its stream. An error leaves everything as it was. */
   update(stream, time, source, probs) {
-    const at = seconds(time);
+    const at = seconds("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const observed = this.#channel.has(name) ? this.#corrected(name, probs) : probs;
-    const known = this.#streams.get(stream);
-    const dt = known === undefined ? 0 : at - known.time;
-    if (!(dt >= 0 && dt < Infinity) || !Number.isFinite(at)) throw timeError(stream, at, known);
-    this.#filter._setNumbers(known === undefined ? this.#start : known.state);
-    const before = known?.estimate ?? (this.#policy === null ? null : this.#filter.probs);
+    const entry = this.#table.step(stream, at);
+    const known = entry?.value;
+    const dt = entry === undefined ? 0 : at - entry.time;
+    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
+    const observed = this.#channel.has(name) ? this.#corrected(name, row) : row;
+    this.#filter._setNumbers(known?.state ?? this.#start);
+    const before = this.#policy === null ? null : (known?.estimate.slice() ?? this.#filter.probs);
     const estimate = this.#filter.update(observed, { beta, dt });
     const state = this.#filter._numbers();
-    const policy = known?.policy ?? this.#policy?.copy() ?? null;
+    const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
     policy?.called(name, observed, before, dt);
-    const last = known?.last ?? new Map();
-    last.set(name, at);
-    this.#streams.delete(stream);
-    this.#streams.set(stream, { state, time: at, estimate, policy, last });
-    this.#newest = Math.max(this.#newest, at);
-    this.#dropOld();
+    const last = policy === null ? null : new Map(known?.last).set(name, at);
+    this.#table.put(stream, at, { state, estimate, policy, last });
     return estimate.slice();
   }
 
@@ -88,55 +92,44 @@ export class Tracker {
     if (this.#policy === null) {
       throw new RangeError("the tracker has no policy; give one, such as new Periodic({ every: 12 })");
     }
-    const at = seconds(time);
-    const known = this.#streams.get(stream);
+    const at = seconds("time", time);
+    const known = this.#table.continued(stream, at)?.value;
     if (known === undefined) return this.#policy.choose(this.#probsOf(this.#start), {});
     const since = Object.fromEntries([...known.last].map(([name, last]) => [name, at - last]));
-    return known.policy.choose(known.estimate, since);
+    return known.policy.choose(known.estimate.slice(), since);
   }
 
   /** The last estimate of a stream. */
   probs(stream) {
-    return this.#entry(stream).estimate.slice();
+    return this.#table.get(stream).value.estimate.slice();
   }
 
   /** The most probable class of a stream. */
   label(stream) {
-    this.#filter._setNumbers(this.#entry(stream).state);
+    this.#filter._setNumbers(this.#table.get(stream).value.state);
     return this.#filter.label;
   }
 
   /** The time of a stream's last row. */
   time(stream) {
-    return this.#entry(stream).time;
+    return this.#table.get(stream).time;
   }
 
   /** Forget streams. */
   drop(streams) {
     if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
-    const names = [...streams];
-    names.forEach((name) => this.#entry(name));
-    names.forEach((name) => this.#streams.delete(name));
+    this.#table.drop([...streams]);
   }
 
-  /** Forget the streams without a row for longer than `expireAfter` before now; return them. */
+  /** Set the clock of all streams to now; forget the streams that are over, and return them. */
   expire(now) {
     if (this.expireAfter === undefined) throw new RangeError("the tracker has no expireAfter; give it one");
-    const at = seconds(now);
-    if (!Number.isFinite(at)) throw new RangeError(`now is ${float(at)}; it must be finite`);
-    this.#newest = Math.max(this.#newest, at);
-    return this.#dropOld();
+    return this.#table.expire(seconds("now", now));
   }
 
   #probsOf(state) {
     this.#filter._setNumbers(state);
     return this.#filter.probs;
-  }
-
-  #entry(stream) {
-    const entry = this.#streams.get(stream);
-    if (entry === undefined) throw new RangeError(`there is no stream ${repr(stream)}; it had no row yet, or expired`);
-    return entry;
   }
 
   #weight(name) {
@@ -153,31 +146,14 @@ export class Tracker {
     checkRow(row);
     return this.#channel.get(name).apply(row);
   }
-
-  #dropOld() {
-    const dropped = [];
-    for (const [stream, { time }] of this.#streams) {
-      const old = this.expireAfter !== undefined && this.#newest - time > this.expireAfter;
-      if (!old && !(this.#streams.size > this.maxStreams)) break;
-      this.#streams.delete(stream);
-      dropped.push(stream);
-    }
-    return dropped;
-  }
 }
 
 /** A time as a number; a Date in seconds. */
-function seconds(time) {
-  if (time instanceof Date) return time.getTime() / 1000;
-  if (typeof time === "number") return time;
-  throw new TypeError(`time is ${repr(time)}; give a number or a Date`);
-}
-
-function timeError(stream, at, known) {
-  if (!Number.isFinite(at)) return new RangeError(`time is ${float(at)}; it must be finite`);
-  const where = at < known.time ? "before" : "too long after";
-  return new RangeError(
-    `time is ${float(at)}, ${where} ${float(known.time)}, that of the last row of stream ${repr(stream)}; ` +
-      "give the rows of a stream in order of time",
-  );
+function seconds(name, time) {
+  if (!(time instanceof Date) && typeof time !== "number") {
+    throw new TypeError(`${name} is ${repr(time)}; give a number or a Date`);
+  }
+  const at = time instanceof Date ? time.getTime() / 1000 : time;
+  if (!Number.isFinite(at)) throw new RangeError(`${name} is ${float(at)}; it must be finite`);
+  return at;
 }

@@ -7,6 +7,8 @@ from ._version import __version__
 
 # Where each public name lives; it is loaded when it is first used.
 _HOME = {
+    "ArgumentError": "._errors",
+    "RowError": "._errors",
     "Bank": ".streams",
     "DirichletFilter": ".filters",
     "DirichletState": ".filters",
@@ -19,6 +21,7 @@ _HOME = {
     "StickyState": ".filters",
     "VoteFilter": ".filters",
     "smooth": ".chain",
+    "Chain": ".chain",
     "Channel": ".chain",
     "beta_from_confusion": ".chain",
     "softmax": ".chain",
@@ -30,7 +33,7 @@ _HOME = {
     "smooth_table": ".data",
     "write_table": ".data",
     "Tuned": ".tuning",
-    "load": ".tuning",
+    "load": ".chain",
     "tune": ".tuning",
     "Comparison": ".evaluation",
     "PolicyCurve": ".evaluation",
@@ -49,10 +52,12 @@ _HOME = {
 _MODULES = ("metrics", "plot", "policy", "sklearn", "spark")
 
 __all__ = [
+    "ArgumentError",
     "AsyncCascade",
     "Bank",
     "Cascade",
     "CascadeState",
+    "Chain",
     "Channel",
     "Comparison",
     "DirichletFilter",
@@ -65,6 +70,7 @@ __all__ = [
     "RawFilter",
     "Recording",
     "Replay",
+    "RowError",
     "Step",
     "StickyFilter",
     "StickyState",

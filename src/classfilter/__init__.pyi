@@ -5,9 +5,13 @@ from . import plot as plot
 from . import policy as policy
 from . import sklearn as sklearn
 from . import spark as spark
+from ._errors import ArgumentError as ArgumentError
+from ._errors import RowError as RowError
 from ._version import __version__ as __version__
+from .chain import Chain as Chain
 from .chain import Channel as Channel
 from .chain import beta_from_confusion as beta_from_confusion
+from .chain import load as load
 from .chain import smooth as smooth
 from .chain import softmax as softmax
 from .data import Recording as Recording
@@ -41,15 +45,16 @@ from .simulation import simulate as simulate
 from .streams import Bank as Bank
 from .streams import Tracker as Tracker
 from .tuning import Tuned as Tuned
-from .tuning import load as load
 from .tuning import tune as tune
 from .web import report as report
 
 __all__ = [
+    "ArgumentError",
     "AsyncCascade",
     "Bank",
     "Cascade",
     "CascadeState",
+    "Chain",
     "Channel",
     "Comparison",
     "DirichletFilter",
@@ -62,6 +67,7 @@ __all__ = [
     "RawFilter",
     "Recording",
     "Replay",
+    "RowError",
     "Step",
     "StickyFilter",
     "StickyState",

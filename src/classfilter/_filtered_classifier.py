@@ -22,16 +22,17 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ._errors import RowError
 from ._support.imports import public
 from ._support.types import Array, Floats, Ints
 from ._timestamps import seconds
-from ._validation import RowError, factorize, probabilities, text_names
+from ._validation import factorize, probabilities, text_names
+from .chain._chain import Chain
 from .data._frames import group_starts
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
 from .streams._grouping import group_and_sort
-from .tuning._result import Tuned
 from .tuning._tune import tune
 
 SOURCE = "estimator"
@@ -45,8 +46,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ----------
     estimator : classifier
         With `predict_proba`; a clone of it is fitted.
-    filter : filter, Tuned, callable or str, optional
-        A filter or a `Tuned` of the same classes; or what makes a filter of the classes, such as
+    filter : filter, Chain, callable or str, optional
+        A filter or a chain of the same classes; or what makes a filter of the classes, such as
         the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
         their model was not fitted on; "sticky" or "dirichlet" is the family to choose from.
     half_life : float, optional
@@ -64,7 +65,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ----------
     estimator_ : classifier
         As fitted.
-    filter_ : filter or Tuned
+    filter_ : filter or Chain
         What the predictions are filtered with.
     classes_ : ndarray (K,)
         The classes, in the order of the probabilities.
@@ -99,7 +100,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     def __init__(
         self,
         estimator: Any,
-        filter: Filter | Tuned | Callable[..., Filter] | str | None = None,  # noqa: A002
+        filter: Filter | Chain | Callable[..., Filter] | str | None = None,  # noqa: A002
         *,
         half_life: float | None = None,
         lag: int | None = 0,
@@ -175,7 +176,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         probs = self.estimator_.predict_proba(X, **params)
         streams = _streams(len(probs), groups, times)
         filtered = np.empty(np.shape(probs))
-        source = self.filter_.reference if isinstance(self.filter_, Tuned) else SOURCE
+        source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
         for rows, rec in _recordings(probs, self.classes_, streams, source):
             filtered[rows] = _run(self.filter_, rec, self.lag)
         return filtered
@@ -243,7 +244,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def _filter(
         self, fitted: Any, X: Any, y: Array, streams: Streams, params: dict[str, Any]
-    ) -> Filter | Tuned:
+    ) -> Filter | Chain:
         """Return the filter that is given, or made, or tuned."""
         classes = fitted.classes_.tolist()
         if callable(self.filter) or (self.filter is None and self.half_life is not None):
@@ -327,14 +328,14 @@ def _streams(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> Strea
         cells = _column("groups", groups, n).tolist()
         for row, cell in enumerate(cells):
             if cell is None or cell != cell:
-                raise RowError("groups", row, f" is {cell!r}; name the stream of each row")
+                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
         codes = factorize(cells).codes
     time: Floats = np.arange(n, dtype=np.float64)
     if times is not None:
         try:
             time = seconds(_column("times", times, n))
         except RowError as error:
-            raise RowError("times", error.row, error.rest) from None
+            raise error.replaced(argument="times") from None
     order, _ = group_and_sort(time, codes, sort=True)
     rows = np.split(order, group_starts(codes[order]))
     if times is None:
@@ -358,7 +359,7 @@ def _recordings(
     try:
         checked = probabilities(probs, names)
     except RowError as error:
-        raise RowError("predict_proba of estimator", error.row, error.rest) from None
+        raise error.replaced(argument="predict_proba of estimator") from None
     for rows in streams.rows:
         sources = np.full(len(rows), source)
         yield (
@@ -373,10 +374,8 @@ def _positions(values: Array, classes: Array) -> Ints:
     return positions
 
 
-def _run(chosen: Filter | Tuned, rec: Recording, lag: int | None) -> Array:
+def _run(chosen: Filter | Chain, rec: Recording, lag: int | None) -> Array:
     """Filter a recording, or smooth it."""
-    if isinstance(chosen, Tuned):
-        return chosen.run(rec) if lag == 0 else chosen.smooth(rec, lag)
     return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
 
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._errors import RowError
 from ._support.types import Array, Floats, Ints
-from ._validation import RowError, text_names
+from ._validation import text_names
 
 Names = Iterable[Any] | None
 """The names of the classes, where they are given."""
@@ -74,8 +75,7 @@ def _indices(
         if cell is None or cell != cell:
             continue
         if cell not in known:
-            rest = f" is {cell!r}; the classes are {list(names)}: {remedy}"
-            raise RowError(name, row, rest)
+            raise RowError(name, cell, "is {}", f"the classes are {list(names)}", remedy, row)
         indices[row] = known[cell]
     return indices
 

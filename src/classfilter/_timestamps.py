@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._errors import RowError
 from ._support.types import Floats
-from ._validation import RowError, first_text, require_1d
+from ._validation import first_text, require_1d
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)"
@@ -48,12 +49,13 @@ def seconds(time: ArrayLike) -> Floats:
         parsed = [parse_timestamp(cell) for cell in cells]
         if None in parsed:
             row = first_text(cells, [row for row, x in enumerate(parsed) if x is None])
-            raise RowError("time", row, f" is {cells[row]!r}; {REMEDY}")
+            raise RowError("time", cells[row], remedy=REMEDY, row=row)
         t = np.array(parsed, dtype=np.float64)
     invalid = ~np.isfinite(t)
     if invalid.any():
         row = int(invalid.argmax())
-        raise RowError("time", row, f" is {t[row]}; it must be finite: leave the row out")
+        at = float(t[row])
+        raise RowError("time", at, "is {}", "it must be finite", "leave the row out", row)
     return t
 
 

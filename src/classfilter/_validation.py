@@ -11,15 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._errors import ArgumentError, RowError
 from ._support.types import NUMBER, Array, Classes, Floats, Ints, Names, Weights
-
-
-class RowError(ValueError):
-    """A row that cannot be used; ``row`` is its index."""
-
-    def __init__(self, what: str, row: int, rest: str) -> None:
-        super().__init__(f"{what} in row {row}{rest}")
-        self.what, self.row, self.rest = what, row, rest
 
 
 class Factorized(NamedTuple):
@@ -105,7 +98,7 @@ def factorize_sources(source: Factorized) -> Factorized:
     for i, cell in enumerate(source.categories):
         if not isinstance(cell, (str, int)):
             row = int((source.codes == i).argmax())
-            raise RowError("source", row, f" is {cell!r}; it must be a name: fill it in")
+            raise RowError("source", cell, rule="it must be a name", remedy="fill it in", row=row)
     return Factorized(source.codes, [str(cell) for cell in source.categories])
 
 
@@ -113,22 +106,28 @@ def row_weights(source: Factorized, beta: Weights, default: float | None = None)
     """Return the weight of each row's source."""
     if not isinstance(beta, Mapping):
         return np.full(source.codes.size, check_weight("beta", beta))
-    known = {name: check_weight(f"beta[{name!r}]", value) for name, value in beta.items()}
+    known = {name: check_weight("beta", value, name) for name, value in beta.items()}
     if default is not None:
         check_weight("default", default)
         known = dict.fromkeys(source.categories, float(default)) | known
     for i, name in enumerate(source.categories):
         if name not in known:
             row = int((source.codes == i).argmax())
-            rest = f" is {name!r}, which has no weight; beta names {list(known)}: add it there"
-            raise RowError("source", row, rest)
+            raise RowError(
+                "source",
+                name,
+                "is {}, which has no weight",
+                f"beta names {list(known)}",
+                "add it there",
+                row,
+            )
     return np.array([known[name] for name in source.categories], dtype=np.float64)[source.codes]
 
 
-def check_weight(name: str, value: Any) -> float:
-    """Return a weight as a float."""
+def check_weight(argument: str, value: Any, source: str | None = None) -> float:
+    """Return a weight as a float; `source` is its key, where the argument is a mapping."""
     if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
-        raise ValueError(f"{name} is {value!r}; it must be a number in [0, 1]")
+        raise ArgumentError(argument, value, rule="it must be a number in [0, 1]", entry=source)
     return float(value)
 
 
@@ -166,18 +165,9 @@ def check_probabilities(probs: Floats, classes: tuple[str, ...]) -> None:
     """Let the C core check probabilities (T, K), as a filter checks them."""
     try:
         _core.check_rows(len(classes), probs, 1.0, 0.0)
-    except ValueError as error:
-        raise _row_error(error, classes) from None
-
-
-def _row_error(error: ValueError, classes: tuple[str, ...]) -> RowError:
-    """Return the core's error as one of a row, with the name of the class."""
-    match = re.fullmatch(r"probs(?: in row (\d+)|\[(\d+), (\d+)\])( .*)", str(error))
-    assert match is not None, error
-    row, cell_row, k, rest = match.groups()
-    if k is not None:
-        rest = f", class {classes[int(k)]!r},{rest}"
-    return RowError("probs", int(row or cell_row), rest)
+    except RowError as error:
+        name = None if error.entry is None else classes[int(error.entry)]
+        raise error.replaced(entry=name) from None
 
 
 def _matrix(probs: ArrayLike, K: int) -> Floats:
@@ -193,11 +183,12 @@ def _matrix(probs: ArrayLike, K: int) -> Floats:
     for row, entries in enumerate(rows):
         cells = list(entries) if isinstance(entries, Iterable) else [entries]
         if len(cells) != K:
-            rest = f" has {len(cells)} entries, but there are {K} classes; "
-            raise RowError("probs", row, f"{rest}give one probability per class")
+            problem = f"has {{}} entries, but there are {K} classes"
+            remedy = "give one probability per class"
+            raise RowError("probs", len(cells), problem, remedy=remedy, row=row)
         for k, cell in enumerate(cells):
             if not (cell is None or isinstance(cell, NUMBER)):
-                raise RowError("probs", row, f" has {cell!r}; it must hold numbers")
+                raise RowError("probs", cell, "has {}", "it must hold numbers", row=row)
             p[row, k] = math.nan if cell is None else cell
     return p
 
@@ -266,14 +257,10 @@ def factorized_indices(
     if unknown:
         row = int(np.isin(label.codes, unknown).argmax())
         cell = label.categories[label.codes[row]]
-        raise RowError(what, row, f" is {cell!r}; {_known_labels(classes)}")
+        remedy = f"give a name, an index from 0 to {len(classes) - 1}, or -1 where it is unknown"
+        raise RowError(what, cell, "is {}", f"the classes are {list(classes)}", remedy, row)
     indices = [known.get(cell, -1) for cell in label.categories]
     return np.array(indices, dtype=np.intp)[label.codes]
-
-
-def _known_labels(classes: tuple[str, ...]) -> str:
-    remedy = f"give a name, an index from 0 to {len(classes) - 1}, or -1 where it is unknown"
-    return f"the classes are {list(classes)}: {remedy}"
 
 
 def label_row(label: Any, classes: tuple[str, ...], what: str = "it") -> Floats:
@@ -285,10 +272,10 @@ def label_row(label: Any, classes: tuple[str, ...], what: str = "it") -> Floats:
     array([0., 1.])
     """
     try:
-        row: Floats = one_hot(class_indices([label], classes), len(classes))[0]
+        row: Floats = one_hot(class_indices([label], classes, what), len(classes))[0]
         return row
     except RowError as error:
-        raise ValueError(f"{what}{error.rest}") from None
+        raise error.replaced(row=None) from None
 
 
 def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002

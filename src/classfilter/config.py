@@ -25,215 +25,26 @@ The file does not hold the state.
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from reprlib import repr as short
-from typing import Any, NamedTuple, cast
+from os import PathLike
+from typing import Any
 
-from ._support.types import NUMBER
-from ._validation import check_weight
-from .chain._chain import FilterChain, is_chain
-from .chain._channel import Channel
-from .chain._settings import save
-from .filters._base import Filter
-from .filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
-from .filters._dirichlet import DirichletFilter
-from .filters._sticky import StickyFilter
-from .policy import Adaptive, Periodic, Policy
+from .chain._chain import Chain
+from .chain._toml import KINDS, POLICIES, parse
+from .chain._toml import load as read
 
-__all__ = ["KINDS", "POLICIES", "Config", "parse", "read", "save"]
-
-_FILTERS = (
-    DirichletFilter,
-    StickyFilter,
-    RawFilter,
-    MeanFilter,
-    EmaFilter,
-    VoteFilter,
-    HoldFilter,
-)
-KINDS: dict[str, Callable[..., Filter]] = {cls._kind: cls for cls in _FILTERS}
-"""The name in a file of each filter class. Its constructor takes the classes first, then options by
-name, and keeps the options in ``_options``."""
-
-POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
-"""The name in a file of each policy class, which keeps its options in ``_options`` too."""
-
-_TEXT = ("estimate", "dtype", "strong", "weak")
-_TRUTH = ("bounded",)
+__all__ = ["KINDS", "POLICIES", "parse", "read", "save"]
 
 
-class Config(NamedTuple):
-    """The content of a file.
+def save(
+    filter: Any,  # noqa: A002
+    path: str | PathLike[str],
+    *,
+    beta: Any = None,
+    channel: Any = None,
+    policy: Any = None,
+) -> None:
+    """Write a filter, or a chain, the weights and channels of sources and a policy as TOML.
 
-    Attributes
-    ----------
-    filter : Filter
-        Fresh, without data.
-    beta : dict of str to float
-        The weight of each source; empty where the file has none.
-    channel : dict of str to Channel
-        Corrects the outputs of a source; empty where the file has none.
-    policy : Policy or None
-        Chooses the source to call next, in its initial state; None where the file has none.
+    The arguments are those of `classfilter.Chain`.
     """
-
-    filter: Filter
-    beta: dict[str, float]
-    channel: dict[str, Channel]
-    policy: Policy | None = None
-
-    @classmethod
-    def of(cls, filter: Filter | FilterChain | Config) -> Config:  # noqa: A002
-        """Return a filter, alone or with what a `Tuned` adds, as the content of a file.
-
-        Examples
-        --------
-        >>> Config.of(DirichletFilter(2)).beta
-        {}
-        """
-        if isinstance(filter, Config):
-            return filter
-        if not is_chain(filter):
-            return cls(cast(Filter, filter), {}, {})
-        channel = {name: c for name, c in filter.channel.items() if c is not None}
-        return cls(filter.filter(), dict(filter.beta), channel, filter.policy)
-
-
-def read(path: str | Path) -> Config:
-    """Read a TOML file: a filter, the weights and channels of the sources, and a policy.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file as `save` writes it, or written by hand. Options are those of the filter's class.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(DirichletFilter(2, 0.95), f"{folder}/walk.toml", {"weak": 0.1, "strong": 1})
-    ...     read(f"{folder}/walk.toml").beta
-    {'weak': 0.1, 'strong': 1.0}
-    """
-    path = Path(path)
-    try:
-        return parse(path.read_bytes().decode("utf-8-sig"))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def parse(text: str) -> Config:
-    """Return what the text of a TOML file describes; see `read`."""
-    try:
-        return _parse(_toml().loads(text))
-    except RecursionError:
-        raise ValueError("its lists are nested too deeply; numbers need two levels") from None
-    except (MemoryError, OverflowError) as error:
-        raise ValueError(f"a number in it is too large: {error}") from None
-
-
-def _parse(content: dict[str, Any]) -> Config:
-    for key in content:
-        if key not in ("classes", "filter", "options", "beta", "channel", "policy"):
-            known = "classes, filter, [options], [beta], [channel.<source>] and [policy]"
-            raise ValueError(f"unknown key {key}; there are {known}")
-    classes = content.get("classes")
-    if classes is None:
-        raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
-    if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
-        raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
-    kind = content.get("filter")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
-    for title in ("options", "beta", "channel", "policy"):
-        if not isinstance(content.get(title, {}), dict):
-            raise ValueError(f"{title} is {content[title]!r}; it must be a section, [{title}]")
-    options, beta, channel = (content.get(title, {}) for title in ("options", "beta", "channel"))
-    _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:])
-    weights = {source: check_weight(f"beta.{source}", weight) for source, weight in beta.items()}
-    channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
-    policy = _policy(content["policy"], weights) if "policy" in content else None
-    return Config(KINDS[kind](classes, **options), weights, channels, policy)
-
-
-def _policy(section: dict[str, Any], beta: Mapping[str, float]) -> Policy:
-    """Return the policy of a section."""
-    options = dict(section)
-    kind = options.pop("kind", None)
-    if not isinstance(kind, str) or kind not in POLICIES:
-        raise ValueError(f"policy.kind is {kind!r}; it must be one of {', '.join(POLICIES)}")
-    allowed = list(inspect.signature(POLICIES[kind]).parameters)
-    cost = options.pop("cost", None) if "cost" in allowed else None
-    _check_options(kind, options, allowed)
-    if cost is not None:
-        if not isinstance(cost, dict):
-            raise ValueError(f"policy.cost is {cost!r}; it must be a section, [policy.cost]")
-        for source, value in cost.items():
-            _check(f"policy.cost.{source}", value)
-        options["cost"] = cost
-    try:
-        policy: Any = POLICIES[kind](**options)
-    except ValueError as error:
-        raise ValueError(f"policy: {error}") from None
-    for source in (policy.strong, policy.weak):
-        if beta and source not in beta:
-            raise ValueError(
-                f"policy calls {source!r}, but [beta] names {list(beta)}: add it there"
-            )
-    return policy  # type: ignore[no-any-return]
-
-
-def _check_options(kind: str, options: Mapping[str, Any], allowed: list[str]) -> None:
-    for key, value in options.items():
-        if key not in allowed:
-            raise ValueError(f"unknown option {key}; {kind} has {', '.join(allowed)}")
-        _check(key, value)
-
-
-def _channel(source: str, section: Any, K: int) -> Channel:
-    """Return the channel of a section."""
-    title = f"channel.{source}"
-    if not isinstance(section, dict) or not {"matrix"} <= section.keys() <= {"matrix", "prior"}:
-        raise ValueError(f"{title} must be a section, [{title}], with a matrix and maybe a prior")
-    for key, value in section.items():
-        _check(f"{title}.{key}", value)
-    try:
-        channel = Channel(section["matrix"], section.get("prior"))
-    except ValueError as error:
-        raise ValueError(f"{title}: {error}") from None
-    if len(channel.prior) != K:
-        raise ValueError(f"{title} has {len(channel.prior)} classes, but the filter has {K}")
-    return channel
-
-
-def _check(key: str, value: Any) -> None:
-    """Raise for a value of the wrong type; the filter checks its range."""
-    if key in _TEXT:
-        if not isinstance(value, str):
-            raise ValueError(f'option {key} is {value!r}; it must be text, in "quotes"')
-        return
-    if key in _TRUTH:
-        if not isinstance(value, bool):
-            raise ValueError(f"option {key} is {value!r}; it must be true or false, without quotes")
-        return
-    cells = value if isinstance(value, list) else [value]
-    if any(isinstance(row, list) for row in cells):
-        if len({len(row) if isinstance(row, list) else -1 for row in cells}) > 1:
-            raise ValueError(f"option {key} is {short(value)}; its rows must be equally long")
-        cells = [cell for row in cells for cell in row]
-    for cell in cells:
-        if isinstance(cell, bool) or not isinstance(cell, NUMBER):
-            raise ValueError(f"option {key} is {short(value)}; it must be a number, without quotes")
-
-
-def _toml() -> Any:
-    """Return the library that reads TOML."""
-    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"reading TOML needs {name}: pip install {name}") from error
+    Chain.of(filter, beta=beta, channel=channel, policy=policy).save(path)

@@ -62,9 +62,7 @@ def estimates(day: Simulation, tuned: Tuned) -> dict[str, Array]:
         "Multiple": DirichletFilter(day.classes, gamma=GAMMA).run(raw, beta=weight),
         "Hold last strong": HoldFilter(day.classes).run(raw, beta=weight),
         "Tuned, no labels": tuned.run(day.recording(every=12)),
-        "Adaptive policy": replay(
-            day.recording(every=None), Adaptive(1 / 12), tuned.filter(), tuned.beta, tuned.channel
-        ).probs,
+        "Adaptive policy": replay(day.recording(every=None), tuned, policy=Adaptive(1 / 12)).probs,
     }
 
 

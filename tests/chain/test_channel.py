@@ -339,14 +339,14 @@ def test_a_channel_computes_in_the_precision_of_the_filter(kind: Any) -> None:
     )
     rec = cf.Recording(np.arange(T), "weak", outputs, ["a", "b", "c"])
     beta, channels = {"weak": 0.5}, {"weak": channel}
-    assert rec.run(f, beta, channels).tobytes() == expected.tobytes()
+    assert rec.run(f, beta=beta, channel=channels).tobytes() == expected.tobytes()
     now_and_then = cf.policy.Periodic(every=10)
     twice, sources = np.repeat(outputs, 2, axis=0), ["weak", "strong"] * T
     both = cf.Recording(np.repeat(rec.time, 2), sources, twice, rec.classes)
     weights, channels_of_both = dict.fromkeys(sources, 0.5), dict.fromkeys(sources, channel)
-    replayed = cf.replay(both, now_and_then, f, weights, channels_of_both).probs
+    replayed = cf.replay(both, f, beta=weights, channel=channels_of_both, policy=now_and_then).probs
     assert replayed.tobytes() == expected.tobytes()
-    table = cf.filter_table(rec.to_table(), f, beta, channels)
+    table = cf.filter_table(rec.to_table(), f, beta=beta, channel=channels)
     filtered = table.select("f_a", "f_b", "f_c").to_numpy().astype(np.float32)
     assert np.ascontiguousarray(filtered).tobytes() == expected.tobytes()
 
@@ -364,13 +364,15 @@ def test_a_source_without_a_channel_may_be_none(dtype: Any, tmp_path: Path) -> N
     cf.write_table(rec.to_table(), tmp_path / "in.parquet")
 
     def results(channel: Any) -> list[bytes]:
-        cf.filter_file(tmp_path / "in.parquet", tmp_path / "out.parquet", f, beta, channel)
+        cf.filter_file(
+            tmp_path / "in.parquet", tmp_path / "out.parquet", f, beta=beta, channel=channel
+        )
         tables = (
-            cf.filter_table(rec.to_table(), f, beta, channel),
+            cf.filter_table(rec.to_table(), f, beta=beta, channel=channel),
             cf.read_table(tmp_path / "out.parquet"),
         )
         P = [table.select("f_a", "f_b", "f_c").to_numpy() for table in tables]
-        P += [rec.run(f, beta, channel), rec.smooth(f, beta, channel)]
+        P += [rec.run(f, beta=beta, channel=channel), rec.smooth(f, beta=beta, channel=channel)]
         return [np.ascontiguousarray(p).tobytes() for p in P]
 
     weak = Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]])

@@ -58,11 +58,11 @@ def test_filter_with_a_file_of_settings(run: Run) -> None:
     )
     names = [f"f_{name}" for name in rec.classes]
     result = cf.read_table("out.csv").select(names).to_numpy()
-    np.testing.assert_array_equal(result, rec.run(f, {"weak": 0.3, "strong": 1.0}))
+    np.testing.assert_array_equal(result, rec.run(f, beta={"weak": 0.3, "strong": 1.0}))
     # an option counts more than the file
     run("filter", "day.csv", "-o", "out.csv", "--config", "walk.toml", "--beta", "weak=0.05")
     result = cf.read_table("out.csv").select(names).to_numpy()
-    np.testing.assert_array_equal(result, rec.run(f, {"weak": 0.05, "strong": 1.0}))
+    np.testing.assert_array_equal(result, rec.run(f, beta={"weak": 0.05, "strong": 1.0}))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_stream(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("line 4: ")
     f = cf.DirichletFilter(rec.classes, half_life=60.0)
-    want = rec.run(f, BETA)
+    want = rec.run(f, beta=BETA)
     results = [json.loads(line) for line in done.stdout.splitlines()]
     got = [[result[f"f_{name}"] for name in rec.classes] for result in results]
     np.testing.assert_array_equal(got, want)

@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+from classfilter._errors import Remedy
+from classfilter.cli._options import _REMEDIES
 from commands import rejected
 from conftest import Run
 
@@ -135,6 +137,19 @@ def test_classes_that_the_table_does_not_have(command: str, out: str, run: Run) 
     cf.write_table(pl.DataFrame({"time": [0.0, 5.0, 10.0]} | PAIR), "day.csv")
     message = rejected(run, command, "day.csv", "-o", out, "--classes", "a,c")
     assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give those of" in message
+
+
+def test_every_remedy_has_words_of_the_command_line() -> None:
+    assert set(_REMEDIES) == set(Remedy)
+    for words in _REMEDIES.values():
+        assert not any(code in words for code in ("classfilter.", "=[", "={", '="', "=True"))
+
+
+def test_a_weight_of_a_stream_is_named_as_it_was_typed() -> None:
+    command = [sys.executable, "-m", "classfilter", "stream", "--beta", "weak=2"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("classfilter: --beta weak is 2.0; it must be a number in [0, 1]")
 
 
 def test_classes_that_a_line_does_not_have() -> None:

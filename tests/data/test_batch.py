@@ -74,7 +74,7 @@ def test_parts_equal_each_stream_alone(
     cf.write_table(df, path)
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
     seen: list[int] = []
-    done = filter_file(path, out, new_filter(), BETA, threads=threads, progress=seen.append)
+    done = filter_file(path, out, new_filter(), beta=BETA, threads=threads, progress=seen.append)
     assert done == (len(df), df["stream"].n_unique())
     assert seen[-1] == len(df)
     assert len(seen) >= (3 if at_once < 100 and suffix == ".parquet" else 1)
@@ -114,7 +114,7 @@ def test_many_streams_of_unequal_length(
     cf.write_table(df, path)
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
     monkeypatch.setattr(_stream_runner, "ROWS_AT_ONCE", gathered)
-    filter_file(path, out, fresh, BETA, threads=2)
+    filter_file(path, out, fresh, beta=BETA, threads=2)
     P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
     columns = [CLASSES.index(name) for name in fresh.classes]
     shuffled = df.rename({f"p_{a}": f"p_{b}" for a, b in zip(fresh.classes, CLASSES, strict=True)})
@@ -135,8 +135,8 @@ def test_a_channel_corrects_a_source(
         path,
         out,
         new_filter(),
-        BETA,
-        {"weak": channel, "strong": None, "other": cf.Channel(np.eye(3))},
+        beta=BETA,
+        channel={"weak": channel, "strong": None, "other": cf.Channel(np.eye(3))},
     )
     P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
     np.testing.assert_array_equal(P, expected(df, channel))
@@ -149,7 +149,7 @@ def test_any_kind_to_any_kind(source: str, to: str, tmp_path: Path) -> None:
     df = day(50)
     path, out = tmp_path / f"day{source}", tmp_path / f"out{to}"
     cf.write_table(df, path)
-    filter_file(path, out, new_filter(), BETA)
+    filter_file(path, out, new_filter(), beta=BETA)
     result = cf.read_table(out)
     P = result.select([f"f_{name}" for name in CLASSES]).to_numpy()
     np.testing.assert_array_equal(P, expected(df))
@@ -198,7 +198,7 @@ def test_errors_name_the_row_of_the_file(
     cf.write_table(df, path)
     line = {".csv": r" \(line 9\)", ".parquet": ""}.get(suffix, r" \(line 8\)")
     with pytest.raises(ValueError, match=rf"probs in row 7{line}, class 'walk', is -0\.5"):
-        filter_file(path, out, new_filter(), BETA)
+        filter_file(path, out, new_filter(), beta=BETA)
     assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, out.name])
 
@@ -227,7 +227,7 @@ def test_a_file_may_be_replaced_by_its_result(tmp_path: Path) -> None:
     path = tmp_path / "day.parquet"
     df = day(100)
     cf.write_table(df, path)
-    filter_file(path, path, new_filter(), BETA)
+    filter_file(path, path, new_filter(), beta=BETA)
     P = cf.read_table(path).select([f"f_{name}" for name in CLASSES]).to_numpy()
     np.testing.assert_array_equal(P, expected(df))
 
@@ -255,9 +255,9 @@ def test_a_file_is_scanned_once(
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 10)
     file = TableFile(path)
     assert (file.columns[:2], file.classes, file.rows) == (["note", "time"], tuple(CLASSES), 50)
-    filter_file(file, out, new_filter(), BETA)
+    filter_file(file, out, new_filter(), beta=BETA)
     assert len(scans) == 1
-    filter_file(path, out, new_filter(), BETA)
+    filter_file(path, out, new_filter(), beta=BETA)
     assert len(scans) == 2
 
 
@@ -283,7 +283,7 @@ def test_a_name_with_brackets_is_not_a_pattern(suffix: str, tmp_path: Path) -> N
         cf.write_table(day(20), tmp_path / f"{stem}{suffix}")
     for stem in ("day[1]", "day*"):
         out = tmp_path / f"out{suffix}"
-        assert filter_file(tmp_path / f"{stem}{suffix}", out, new_filter(), BETA).rows == 20
+        assert filter_file(tmp_path / f"{stem}{suffix}", out, new_filter(), beta=BETA).rows == 20
 
 
 PEAK = """

@@ -74,7 +74,9 @@ def results(df: Any) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table(kind: str, lag: int | None, f: Any) -> None:
     df = day()
-    out = cf.smooth_table(KINDS[kind](df.to_dict(as_series=False)), f, BETA, CHANNEL, lag=lag)
+    out = cf.smooth_table(
+        KINDS[kind](df.to_dict(as_series=False)), f, beta=BETA, channel=CHANNEL, lag=lag
+    )
     P = results(out)
     np.testing.assert_array_equal(P, expected(df, f, lag))
     assert column(out, "class") == [CLASSES[k] for k in P.argmax(axis=1)]
@@ -85,10 +87,10 @@ def test_rows_in_any_order_of_time() -> None:
     df = day().with_columns(time=pl.arange(0, 120) * 5.0)
     f = SMOOTHERS[0]
     shuffled = df.sample(fraction=1.0, shuffle=True, seed=1)
-    out = cf.smooth_table(shuffled, f, BETA, CHANNEL, lag=4, sort=True).sort("time")
+    out = cf.smooth_table(shuffled, f, beta=BETA, channel=CHANNEL, lag=4, sort=True).sort("time")
     np.testing.assert_array_equal(results(out), expected(df, f, 4))
     with pytest.raises(ValueError, match=r"time in row \d+ is .*, before"):
-        cf.smooth_table(shuffled, f, BETA)
+        cf.smooth_table(shuffled, f, beta=BETA)
 
 
 @pytest.mark.covering(2)
@@ -108,7 +110,7 @@ def test_a_file_in_parts(
     path, out = tmp_path / "day.parquet", tmp_path / "out.parquet"
     cf.write_table(df, path)
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
-    done = cf.filter_file(path, out, f, BETA, CHANNEL, lag=lag)
+    done = cf.filter_file(path, out, f, beta=BETA, channel=CHANNEL, lag=lag)
     assert done == (len(df), df["stream"].n_unique())
     result = cf.read_table(out)
     np.testing.assert_array_equal(results(result), expected(df, f, lag))
@@ -124,7 +126,7 @@ def test_any_kind_of_file(
     path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
     cf.write_table(df.with_columns(pl.col("^p_.*$").fill_nan(None)), path)
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 7)
-    cf.filter_file(path, out, SMOOTHERS[0], BETA, CHANNEL, lag=4, sort=sort)
+    cf.filter_file(path, out, SMOOTHERS[0], beta=BETA, channel=CHANNEL, lag=4, sort=sort)
     np.testing.assert_array_equal(results(cf.read_table(out)), expected(df, SMOOTHERS[0], 4))
 
 
@@ -132,7 +134,7 @@ def test_a_file_without_streams_or_without_rows(tmp_path: Path) -> None:
     path, out = tmp_path / "day.csv", tmp_path / "out.csv"
     df = day(30).with_columns(stream=pl.lit("one"))
     cf.write_table(df.drop("stream").with_columns(pl.col("^p_.*$").fill_nan(None)), path)
-    assert cf.filter_file(path, out, SMOOTHERS[0], BETA, CHANNEL, lag=3) == (30, 1)
+    assert cf.filter_file(path, out, SMOOTHERS[0], beta=BETA, channel=CHANNEL, lag=3) == (30, 1)
     np.testing.assert_array_equal(results(cf.read_table(out)), expected(df, SMOOTHERS[0], 3))
     path.write_text("time,p_walk,p_sit,p_sleep\n")
     assert cf.filter_file(path, out, SMOOTHERS[0], lag=3) == (0, 0)
@@ -173,7 +175,7 @@ def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -
     df = day()
     cf.write_table(df, "day.parquet")
     f = cf.DirichletFilter(CLASSES, half_life=60.0)
-    save(f, "walk.toml", BETA, CHANNEL)
+    save(f, "walk.toml", beta=BETA, channel=CHANNEL)
     tuned = cf.load("walk.toml")
     both = ["--smooth", "--lag", "5"]
     for lag, options in ((None, both[:1]), (5, both[1:]), (5, both)):
@@ -202,7 +204,7 @@ def test_an_invalid_row_leaves_no_file(
         df[110, column_name] = value
         cf.write_table(df, path)
         with pytest.raises(ValueError, match=message):
-            cf.filter_file(path, out, SMOOTHERS[0], BETA, lag=lag)
+            cf.filter_file(path, out, SMOOTHERS[0], beta=BETA, lag=lag)
         assert [p.name for p in tmp_path.iterdir()] == ["day.parquet"]
 
 

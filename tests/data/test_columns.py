@@ -51,8 +51,8 @@ def test_dataframes(kind: str) -> None:
 def test_files(suffix: str, lag: int | None, tmp_path: Path) -> None:
     day, out = tmp_path / f"day{suffix}", tmp_path / "out.parquet"
     cf.write_table(pl.DataFrame(renamed()), day)
-    cf.filter_file(day, out, walk_sit(), BETA, columns=NAMES, lag=lag)
-    expected = cf.smooth_table(pl.DataFrame(table()), walk_sit(), BETA, lag=lag)
+    cf.filter_file(day, out, walk_sit(), beta=BETA, columns=NAMES, lag=lag)
+    expected = cf.smooth_table(pl.DataFrame(table()), walk_sit(), beta=BETA, lag=lag)
     assert cf.read_table(out)["f_walk"].to_list() == expected["f_walk"].to_list()
     assert cf.read_table(day, columns=NAMES)["user"].to_list() == ["007", "8", "007"]
 

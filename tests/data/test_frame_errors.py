@@ -56,7 +56,7 @@ INTERLEAVED = {
 def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -> None:
     df = KINDS[kind](cells)
     with pytest.raises(ValueError, match=message):
-        filter_table(df, walk_sit(), BETA)
+        filter_table(df, walk_sit(), beta=BETA)
     with pytest.raises(ValueError, match=message):
         recordings(df)
 
@@ -71,7 +71,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
                     | {"time": [0, 0, 1, 1, 2], "source": ["weak"] * 3 + ["other", "new"]}
                 ),
                 walk_sit(),
-                BETA,
+                beta=BETA,
             ),
             ValueError,
             r"source in row 3 is 'other', which has no weight; beta names \['weak', 'strong'\]",
@@ -87,7 +87,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
             r"the data has the classes \['walk', 'sit'\], but the filter has \[0, 1, 2\]",
         ),
         (
-            lambda: filter_table(pl.DataFrame(columns(f_sit=[0] * 3)), walk_sit(), BETA),
+            lambda: filter_table(pl.DataFrame(columns(f_sit=[0] * 3)), walk_sit(), beta=BETA),
             ValueError,
             r"already has the columns \['f_sit'\]; drop or rename them",
         ),

@@ -87,7 +87,7 @@ def test_no_rows(kind: str) -> None:
     df = KINDS[kind]({name: [] for name in columns(stream=[])})
     assert len(Recording.from_table(df)) == 0
     assert recordings(df) == {}
-    out = filter_table(df, walk_sit(), BETA)
+    out = filter_table(df, walk_sit(), beta=BETA)
     assert names_of(out) == [*columns(stream=[]), "f_walk", "f_sit", "class"]
     assert column(out, "class") == []
 
@@ -218,7 +218,7 @@ def test_streams_are_separate_and_rows_in_place(
     classes = [name[2:] for name in cells if name.startswith("p_")]
     f = cf.DirichletFilter(classes, **settings)
     df = KINDS[kind](cells)
-    out = filter_table(df, f, BETA)
+    out = filter_table(df, f, beta=BETA)
     assert type(out) is type(df)
     assert names_of(out) == [*cells, *(f"f_{name}" for name in classes), "class"]
     for name in cells:  # and rows in order
@@ -229,7 +229,7 @@ def test_streams_are_separate_and_rows_in_place(
     assert column(out, "class") == [classes[k] for k in expected.argmax(axis=1)]
     for stream, rec in recordings(df).items():
         rows = [row for row, name in enumerate(cells["stream"]) if name == stream]
-        assert rec.run(f, BETA).tobytes() == expected[rows].tobytes()
+        assert rec.run(f, beta=BETA).tobytes() == expected[rows].tobytes()
 
 
 @given(tables(), st.randoms(use_true_random=False))
@@ -241,7 +241,7 @@ def test_rows_in_any_order_of_time(cells: dict[str, Any], random: Any) -> None:
     mixed = {name: [column[i] for i in order] for name, column in cells.items()}
     classes = [name[2:] for name in cells if name.startswith("p_")]
     f = cf.DirichletFilter(classes)
-    out = filter_table(pl.DataFrame(mixed), f, BETA, sort=True)
+    out = filter_table(pl.DataFrame(mixed), f, beta=BETA, sort=True)
     assert out["note"].to_list() == mixed["note"]
     expected = filter_rows(cells, f, BETA)[order]
     assert out.select(f"f_{c}" for c in classes).to_numpy().tobytes() == expected.tobytes()
@@ -253,11 +253,11 @@ def test_rows_in_any_order_of_time(cells: dict[str, Any], random: Any) -> None:
 def test_the_index_of_pandas_stays_and_the_input_does_not_change() -> None:
     df = pd.DataFrame(columns(), index=pd.Index(["x", "y", "x"], name="who"))
     before = df.copy()
-    out = filter_table(df, walk_sit(), BETA)
+    out = filter_table(df, walk_sit(), beta=BETA)
     pd.testing.assert_frame_equal(df, before)
     pd.testing.assert_frame_equal(out[df.columns], before)
     assert out["f_walk"].notna().all()
-    plain = filter_table(pd.DataFrame(columns()), walk_sit(), BETA)
+    plain = filter_table(pd.DataFrame(columns()), walk_sit(), beta=BETA)
     assert out["f_walk"].tolist() == plain["f_walk"].tolist()
 
 
@@ -265,7 +265,7 @@ def test_types_of_the_original_columns_stay() -> None:
     df = pl.DataFrame(columns(time=[0, 5, 5]) | {"day": [date(2024, 5, 1)] * 3}).with_columns(
         pl.col("source").cast(pl.Categorical), pl.col("p_sit").cast(pl.Float32)
     )
-    out = filter_table(df, walk_sit(), BETA)
+    out = filter_table(df, walk_sit(), beta=BETA)
     assert out.select(df.columns).schema == df.schema
     assert out.select(df.columns).equals(df)
 
@@ -275,18 +275,18 @@ def test_the_filter_does_not_change_and_its_state_is_not_used() -> None:
     used = walk_sit()
     used.run([[0.0, 1.0]] * 20)
     before = used.alpha
-    assert filter_table(df, used, BETA).equals(filter_table(df, walk_sit(), BETA))
+    assert filter_table(df, used, beta=BETA).equals(filter_table(df, walk_sit(), beta=BETA))
     assert used.alpha.tobytes() == before.tobytes()
 
 
 def test_classes_in_another_order() -> None:
     df = pl.DataFrame(columns())
-    expected = filter_table(df, cf.DirichletFilter(["walk", "sit"], prior=[3.0, 1.0]), BETA)
-    out = filter_table(df, cf.DirichletFilter(["sit", "walk"], prior=[1.0, 3.0]), BETA)
+    expected = filter_table(df, cf.DirichletFilter(["walk", "sit"], prior=[3.0, 1.0]), beta=BETA)
+    out = filter_table(df, cf.DirichletFilter(["sit", "walk"], prior=[1.0, 3.0]), beta=BETA)
     assert out.columns == expected.columns
     assert out["class"].to_list() == expected["class"].to_list()
     np.testing.assert_allclose(out["f_walk"], expected["f_walk"], rtol=1e-9)
-    by_number = filter_table(df, cf.DirichletFilter(2, prior=[3.0, 1.0]), BETA)
+    by_number = filter_table(df, cf.DirichletFilter(2, prior=[3.0, 1.0]), beta=BETA)
     assert by_number.equals(expected)
 
 
@@ -294,13 +294,13 @@ def test_one_weight_for_all_and_no_source() -> None:
     df = pl.DataFrame(columns(source=None))
     expected = walk_sit().run(df.select("p_walk", "p_sit").to_numpy(), beta=0.25, dt=[0, 5, 0])
     for beta in (0.25, {"default": 0.25}):
-        out = filter_table(df, walk_sit(), beta)
+        out = filter_table(df, walk_sit(), beta=beta)
         assert out.select("f_walk", "f_sit").to_numpy().tobytes() == expected.tobytes()
 
 
 def test_labels_do_not_matter_for_filtering() -> None:
     df = pl.DataFrame(columns(label=["?", "?", "?"]))
-    assert filter_table(df, walk_sit(), BETA)["label"].to_list() == ["?"] * 3
+    assert filter_table(df, walk_sit(), beta=BETA)["label"].to_list() == ["?"] * 3
 
 
 @given(tables(), st.booleans())
@@ -312,11 +312,11 @@ def test_a_channel_corrects_a_source(cells: dict[str, Any], backwards: bool) -> 
     matrix = np.random.default_rng(K).random((K, K)) + np.eye(K)
     channel = {"weak": cf.Channel(matrix, np.arange(1.0, K + 1)), "strong": None}
     df = pl.DataFrame(cells)
-    out = filter_table(df, f, BETA, channel)
+    out = filter_table(df, f, beta=BETA, channel=channel)
     assert out.drop("class", *(f"f_{name}" for name in names)).equals(df)
     for stream, rec in recordings(df).items():
         P = out.filter(stream=stream).select([f"f_{name}" for name in rec.classes]).to_numpy()
-        np.testing.assert_array_equal(P, rec.run(f, BETA, channel))
+        np.testing.assert_array_equal(P, rec.run(f, beta=BETA, channel=channel))
 
 
 def test_a_channel_that_does_not_fit() -> None:
@@ -324,4 +324,4 @@ def test_a_channel_that_does_not_fit() -> None:
     with pytest.raises(
         ValueError, match=r"channel\['weak'\] does not fit the filter: .* 3 classes"
     ):
-        filter_table(pl.DataFrame(columns()), walk_sit(), BETA, channel)
+        filter_table(pl.DataFrame(columns()), walk_sit(), beta=BETA, channel=channel)

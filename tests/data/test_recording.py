@@ -59,7 +59,7 @@ def test_a_copy_from_its_own_columns_is_equal() -> None:
 def test_no_rows() -> None:
     rec = Recording([], [], [], CLASSES, [])
     assert (len(rec), rec.probs.shape, rec.sources, rec.dt.tolist()) == (0, (0, 3), (), [])
-    assert rec.run(cf.DirichletFilter(CLASSES), {}).shape == (0, 3)
+    assert rec.run(cf.DirichletFilter(CLASSES), beta={}).shape == (0, 3)
 
 
 def test_classes_and_sources_become_text() -> None:

@@ -45,7 +45,7 @@ def test_invalid_weights(beta: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         recording().weights(beta)
     with pytest.raises(ValueError, match=message):
-        recording().run(cf.DirichletFilter(CLASSES), beta)
+        recording().run(cf.DirichletFilter(CLASSES), beta=beta)
 
 
 def test_invalid_default() -> None:
@@ -65,7 +65,7 @@ def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None
     rec, beta = as_recording(s)
     f = cf.DirichletFilter(rec.classes, **settings)
     before = f.state
-    P = rec.run(f, beta)
+    P = rec.run(f, beta=beta)
     assert f.eta == before.eta
     assert f.alpha.tobytes() == before.alpha.tobytes()
     time = np.cumsum(s.dt).tolist()
@@ -121,7 +121,10 @@ def test_a_channel_corrects_a_source(s: Stream, seed: int) -> None:
             for p, name in zip(s.probs, source.tolist(), strict=True)
         ]
     )
-    filtered, smoothed = rec.run(f, beta, channel), rec.smooth(f, beta, channel, lag=3)
+    filtered, smoothed = (
+        rec.run(f, beta=beta, channel=channel),
+        rec.smooth(f, beta=beta, channel=channel, lag=3),
+    )
     weights, dt = [beta[name] for name in source.tolist()], rec.dt
     np.testing.assert_array_equal(
         smoothed[:, ::-1], cf.smooth(f.copy(), corrected, weights, dt, lag=3)

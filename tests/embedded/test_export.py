@@ -174,7 +174,7 @@ def test_numbers_come_back_to_the_bit(bits: int) -> None:
 
 
 def test_firmware_has_the_licence_and_the_version(tmp_path: Path) -> None:
-    export(Config(cf.StickyFilter(2), {}, {}), tmp_path)
+    export(cf.Chain(cf.StickyFilter(2)), tmp_path)
     assert (tmp_path / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     library = json.loads((tmp_path / "library.json").read_text())
     assert (library["version"], library["license"]) == (cf.__version__, "MIT")
@@ -198,14 +198,17 @@ def test_no_two_names_are_alike_in_c(names: list[str]) -> None:
 
 @pytest.mark.parametrize("names", [["NAMES", "b"], ["A_2", "a", "A"]])
 def test_odd_names_compile(names: list[str], tmp_path: Path) -> None:
-    export(Config(cf.DirichletFilter(names), {"A_2": 1.0, "a": 0.5, "A": 0.1}, {}), tmp_path)
+    export(
+        cf.Chain(cf.DirichletFilter(names), beta={"A_2": 1.0, "a": 0.5, "A": 0.1}),
+        tmp_path,
+    )
     command = ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
     subprocess.run([*command, "example.c", "selftest.c"], cwd=tmp_path, check=True)
 
 
 def test_names_are_valid_in_c(tmp_path: Path) -> None:
     f = cf.StickyFilter(["a b", "a-b", 'x"\n', "*/"], stay=0.9)
-    header = config_header(Config(f, {"*/": 1.0}, {}), "/* a\n*/.toml")
+    header = config_header(cf.Chain(f, beta={"*/": 1.0}), "/* a\n*/.toml")
     assert "enum { CF_CLASS_A_B, CF_CLASS_A_B_1, CF_CLASS_X__, CF_CLASS___ };" in header
     assert r'{"a b", "a-b", "x\042\012", "*/"}' in header
     assert header.splitlines()[0].endswith(
@@ -216,21 +219,24 @@ def test_names_are_valid_in_c(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (Config(cf.EmaFilter(3), {}, {}), "filter is EmaFilter; only a DirichletFilter and a St"),
         (
-            Config(cf.StickyFilter(2), {"a": 1.0}, {"b": cf.Channel(np.eye(2))}),
+            cf.Chain(cf.EmaFilter(3)),
+            "filter is EmaFilter; only a DirichletFilter and a St",
+        ),
+        (
+            cf.Chain(cf.StickyFilter(2), beta={"a": 1.0}, channel={"b": cf.Channel(np.eye(2))}),
             r"channel.b has no weight; add b to \[beta\]",
         ),
         (
-            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, cf.policy.Adaptive()),
+            cf.Chain(cf.StickyFilter(2), beta={"strong": 1.0}, policy=cf.policy.Adaptive()),
             r"policy chooses 'weak', but \[beta\] names \['strong'\]: add it",
         ),
         (
-            Config(cf.StickyFilter(2), {"strong": 1.0}, {}, Custom()),
+            cf.Chain(cf.StickyFilter(2), beta={"strong": 1.0}, policy=Custom()),
             "only Adaptive and Periodic have a C version: leave it out",
         ),
         (
-            Config(cf.DirichletFilter(2, max_concentration=1e9), {}, {}),
+            cf.Chain(cf.DirichletFilter(2, max_concentration=1e9)),
             "max_concentration is 1000000000.0; it must lie between",
         ),
     ],
@@ -287,7 +293,7 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
     import polars as pl
 
     config = configs(PLAIN)[kind]
-    save(config.filter, "walk.toml", config.beta, config.channel)
+    save(config.filter, "walk.toml", beta=config.beta, channel=config.channel)
     log, path = device_log(config), tmp_path / f"log.{ending}"
 
     def verify(df: pl.DataFrame) -> tuple[int, str]:
@@ -321,7 +327,7 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
 
 
 def test_the_export_command(run: Run, tmp_path: Path) -> None:
-    save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", {"weak": 0.5})
+    save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", beta={"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
         "fw: 21 files; make -C fw test compares bits\n",

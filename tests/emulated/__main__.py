@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classfilter import Channel, DirichletFilter, StickyFilter, policy
-from classfilter.config import Config
+from classfilter import Chain, Channel, DirichletFilter, StickyFilter, policy
 from classfilter.embedded import export
 
 from .board import HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
@@ -50,17 +49,22 @@ def cases(K: int) -> Iterator[Case]:
     dirichlet = DirichletFilter(K, 0.95, estimate="mean")
     sticky = StickyFilter(K, stay=0.98)
     for beta in (1.0, 0.5):
-        yield Case(f"Dirichlet, weight {beta:g}", Config(dirichlet, {"a": beta}, {}))
+        yield Case(f"Dirichlet, weight {beta:g}", Chain(dirichlet, beta={"a": beta}))
     loose = DirichletFilter(K, 0.95, estimate="mean", tolerance=0.05)
-    yield Case("Dirichlet, weight 0.5, tolerance 0.05", Config(loose, {"a": 0.5}, {}))
+    yield Case("Dirichlet, weight 0.5, tolerance 0.05", Chain(loose, beta={"a": 0.5}))
     for beta in (1.0, 0.5):
-        yield Case(f"Sticky, weight {beta:g}", Config(sticky, {"a": beta}, {}))
+        yield Case(f"Sticky, weight {beta:g}", Chain(sticky, beta={"a": beta}))
     moving = StickyFilter(K, transitions=rates(K))
-    yield Case("Sticky, transitions, weight 0.5", Config(moving, {"a": 0.5}, {}))
+    yield Case("Sticky, transitions, weight 0.5", Chain(moving, beta={"a": 0.5}))
     channel = Channel(np.eye(K) * 8 + 1)
-    yield Case("Sticky, channel, weight 0.5", Config(sticky, {"a": 0.5}, {"a": channel}))
+    yield Case(
+        "Sticky, channel, weight 0.5", Chain(sticky, beta={"a": 0.5}, channel={"a": channel})
+    )
     both, rule = {"a": 0.5, "b": 1.0}, policy.Adaptive(1 / 12, strong="b", weak="a")
-    yield Case("Sticky, weights 0.5 and 1, adaptive policy", Config(sticky, both, {}, rule))
+    yield Case(
+        "Sticky, weights 0.5 and 1, adaptive policy",
+        Chain(sticky, beta=both, policy=rule),
+    )
 
 
 def usual_rows(K: int) -> str:
@@ -126,7 +130,7 @@ def limit(target: Target, K: int) -> int:
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        config = Config(DirichletFilter(K, 0.95, estimate="mean"), {"a": 0.5}, {})
+        config = Chain(DirichletFilter(K, 0.95, estimate="mean"), beta={"a": 0.5})
         export(config, folder)
         (folder / "rows.h").write_text(usual_rows(K))
         search = folder / "core/dirichlet_mode.h"

@@ -104,7 +104,8 @@ def test_the_papers_weights_with_a_half_life(name: str, weak: float) -> None:
         for n in DIRICHLET_HALF_LIVES:
             f = cf.DirichletFilter(fold[0].classes, half_life=5.0 * n, estimate="mean")
             parts = [
-                last_of_each_time(rec, rec.run(f, {"strong": 1.0, "weak": weak})) for rec in fold
+                last_of_each_time(rec, rec.run(f, beta={"strong": 1.0, "weak": weak}))
+                for rec in fold
             ]
             correct[-1].add(sum(int((p.argmax(axis=1) == y).sum()) for y, p, _ in parts))
     rows = sum(int((last_of_each_time(rec, raw(rec))[0] >= 0).sum()) for rec in some())

@@ -23,7 +23,7 @@ def both(seed: int, hours: float = 2.0) -> cf.Recording:
 
 def tuned_sticky(path: str) -> cf.Tuned:
     cf.StickyFilter(["rest", "walk", "run"], half_life=200.0).save(path, BETA)
-    return cf.Tuned.load(path)
+    return cf.load(path)
 
 
 def unlabelled(rec: cf.Recording) -> cf.Recording:
@@ -45,7 +45,7 @@ def test_points_are_counted(tmp_path: object) -> None:
         for gap, calls, share in points:
             correct = strong = 0
             for day in days:
-                replayed = cf.replay(day, policy(gap), tuned.filter(), BETA)
+                replayed = cf.replay(day, tuned.filter(), beta=BETA, policy=policy(gap))
                 correct += int((replayed.probs.argmax(axis=1) == day.label[::2]).sum())  # type: ignore[index]
                 strong += replayed.calls["strong"]
             assert calls == pytest.approx(strong / 6.0)  # six hours
@@ -62,7 +62,7 @@ def test_without_labels_the_strong_one_is_the_truth(tmp_path: object) -> None:
     rec = cf.Recording(day.time, day.source, probs, day.classes)
     curve = cf.policy_curve(rec, tuned, gaps=[12])
     assert (curve.labelled, curve.strong_accuracy) == (False, 1.0)
-    replayed = cf.replay(rec, cf.policy.Periodic(12), tuned.filter(), BETA)
+    replayed = cf.replay(rec, tuned.filter(), beta=BETA, policy=cf.policy.Periodic(12))
     predicted = day.probs[day.source == "strong"].argmax(axis=1)
     agreed = (replayed.probs.argmax(axis=1) == predicted)[100:].mean()
     assert curve.periodic[0].accuracy == pytest.approx(agreed)
@@ -89,11 +89,17 @@ def test_tuned_on_the_other_fold() -> None:
     # The same by hand: the longest first, alternately.
     correct = 0
     for fold, rest in ((days[::2], days[1::2]), (days[1::2], days[::2])):
-        mixed = [cf.replay(rec, cf.policy.Periodic(12), cf.RawFilter(3)).recording for rec in rest]
+        mixed = [
+            cf.replay(rec, cf.RawFilter(3), policy=cf.policy.Periodic(12)).recording for rec in rest
+        ]
         tuned = cf.tune(mixed, reference="strong")
         for rec in fold:
             replayed = cf.replay(
-                rec, cf.policy.Adaptive(1 / 24), tuned.filter(), tuned.beta, tuned.channel
+                rec,
+                tuned.filter(),
+                beta=tuned.beta,
+                channel=tuned.channel,
+                policy=cf.policy.Adaptive(1 / 24),
             )
             correct += int((replayed.probs.argmax(axis=1) == rec.label[::2]).sum())  # type: ignore[index]
     assert curve.adaptive[0].accuracy == pytest.approx(correct / curve.steps)
@@ -136,7 +142,7 @@ def test_ahead_at_equal_calls() -> None:
 )
 def test_bad_arguments(gaps: list[int], strong: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        cf.policy_curve(both(1, 0.5), gaps=gaps, strong=strong)
+        cf.policy_curve(both(1, 0.5), gaps=gaps, reference=strong)
 
 
 def test_bad_recordings() -> None:

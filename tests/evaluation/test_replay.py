@@ -30,14 +30,16 @@ def test_periodic_replay_is_mixed_and_run(every: int, with_channel: bool, dtype:
         cf.DirichletFilter(day.classes, half_life=60.0, dtype=dtype),
         cf.StickyFilter(6, half_life=300.0, dtype=dtype),
     ):
-        replayed = cf.replay(day.recording(every=None), Periodic(every), f, BETA, channel)
+        replayed = cf.replay(
+            day.recording(every=None), f, beta=BETA, channel=channel, policy=Periodic(every)
+        )
         assert np.array_equal(replayed.recording.source, source)
         assert np.array_equal(replayed.recording.probs, probs)
         assert np.array_equal(replayed.recording.time, day.time)
         assert replayed.recording.label is not None
         assert np.array_equal(replayed.recording.label, day.truth)
         assert replayed.recording.classes == day.classes
-        probs_run = day.recording(every).run(f, BETA, channel)
+        probs_run = day.recording(every).run(f, beta=BETA, channel=channel)
         assert replayed.probs.dtype == probs_run.dtype
         assert np.array_equal(replayed.probs, probs_run)
         assert replayed.calls == {name: int((source == name).sum()) for name in ("weak", "strong")}
@@ -51,11 +53,11 @@ def test_adaptive_replay_is_the_run_of_its_recording() -> None:
     policy.called("strong", TORN, TORN, 5.0)
     states = f.state.probs.tolist(), policy.state
     both = day.recording(every=None)
-    replayed = cf.replay(both, policy, f, BETA, channel)
-    again = cf.replay(both, Adaptive(), f, BETA, channel)
+    replayed = cf.replay(both, f, beta=BETA, channel=channel, policy=policy)
+    again = cf.replay(both, f, beta=BETA, channel=channel, policy=Adaptive())
     assert np.array_equal(replayed.probs, again.probs)
     assert (f.state.probs.tolist(), policy.state) == states
-    assert np.array_equal(replayed.probs, replayed.recording.run(f, BETA, channel))
+    assert np.array_equal(replayed.probs, replayed.recording.run(f, beta=BETA, channel=channel))
     rows = np.arange(day.time.size)
     both_probs = np.stack([day.probs[name] for name in ("weak", "strong")])
     strong = (replayed.recording.source == "strong").astype(int)
@@ -76,8 +78,8 @@ def test_adaptive_replay_is_that_of_any_policy(dtype: Any) -> None:
         cf.StickyFilter(day.classes, half_life=300.0, dtype=dtype),
         cf.DirichletFilter(day.classes[::-1], half_life=60.0, dtype=dtype),
     ):
-        quick = cf.replay(both, Adaptive(1 / 7, dtype=dtype), f, BETA, channel)
-        other = cf.replay(both, Renamed(1 / 7, dtype=dtype), f, BETA, channel)
+        quick = cf.replay(both, f, beta=BETA, channel=channel, policy=Adaptive(1 / 7, dtype=dtype))
+        other = cf.replay(both, f, beta=BETA, channel=channel, policy=Renamed(1 / 7, dtype=dtype))
         assert quick.calls == other.calls
         assert np.array_equal(quick.recording.source, other.recording.source)
         assert quick.probs.dtype == other.probs.dtype == dtype
@@ -99,7 +101,7 @@ def test_what_the_policy_is_called_with() -> None:
     rows = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]
     time, source = np.repeat([0, 1, 3, 7], 3), ["b", "c", "a"] * 4
     rec = cf.Recording(time, source, np.repeat(rows, 3, axis=0), 2)
-    replayed = cf.replay(rec, Turns(), cf.RawFilter(2))
+    replayed = cf.replay(rec, cf.RawFilter(2), policy=Turns())
     inf = math.inf
     assert notes == [
         ([0.5, 0.5], {"a": inf, "b": inf, "c": inf}, "a", rows[0], [0.5, 0.5], 0.0),
@@ -111,7 +113,9 @@ def test_what_the_policy_is_called_with() -> None:
 
 
 def test_replay_of_no_rows() -> None:
-    replayed = cf.replay(cf.Recording([], [], np.empty((0, 2)), 2), Adaptive(), cf.RawFilter(2))
+    replayed = cf.replay(
+        cf.Recording([], [], np.empty((0, 2)), 2), cf.RawFilter(2), policy=Adaptive()
+    )
     assert replayed.probs.shape == (0, 2)
     assert replayed.calls == {}
 
@@ -119,8 +123,8 @@ def test_replay_of_no_rows() -> None:
 def test_replay_matches_classes_by_name() -> None:
     day = cf.simulate(classes=["rest", "walk", "run"], hours=2.0)
     rec = day.recording(every=None)
-    same = cf.replay(rec, Adaptive(), cf.StickyFilter(["rest", "walk", "run"]), BETA)
-    other = cf.replay(rec, Adaptive(), cf.StickyFilter(["run", "rest", "walk"]), BETA)
+    same = cf.replay(rec, cf.StickyFilter(["rest", "walk", "run"]), beta=BETA, policy=Adaptive())
+    other = cf.replay(rec, cf.StickyFilter(["run", "rest", "walk"]), beta=BETA, policy=Adaptive())
     assert same.calls == other.calls
     np.testing.assert_allclose(same.probs, other.probs, rtol=1e-12)
     assert cf.metrics.accuracy(day.truth, other.probs) > 0.7

@@ -17,7 +17,7 @@ from examples.sources import from_onnx
 from numpy.typing import NDArray
 
 from classfilter import RawFilter
-from classfilter.config import Config, read
+from classfilter.config import read
 from examples import rehearsal, report, synthetic, wrist
 
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ def test_the_overhead_leaves_out_the_time_in_a_source(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(wrist, "now", clock)
     monkeypatch.setattr(report, "now", clock)
-    config = Config(RawFilter(4), {"weak": 1.0}, {}, None)
+    config = Chain(RawFilter(4), beta={"weak": 1.0})
     run = wrist.live(config, {"weak": slow}, np.zeros((500, 3)), rate=10)
     assert lengths == [50] * 10
     # four readings of the clock per step, of which one interval lies in the source

@@ -107,7 +107,7 @@ def test_the_papers_methods(results: list[measure.SeedResult]) -> None:
     for n in (1, 2, 4, 8, 16, 32, 64, 128):  # the half-lives that `tune` tries
         f = DirichletFilter(CLASSES, half_life=5.0 * n)
         matches.append(
-            np.array_equal(person.recording().run(f, methods.PAPER), runs["Multiple"][3].probs)
+            np.array_equal(person.recording().run(f, beta=methods.PAPER), runs["Multiple"][3].probs)
         )
     assert sum(matches) == 1
 

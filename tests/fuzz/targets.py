@@ -101,7 +101,7 @@ def ndjson(data: bytes) -> None:
 
 def _cascade() -> cf.Cascade:
     sources = {"weak": lambda window: [0.7, 0.2, 0.1], "strong": lambda window: [0.6, 0.3, 0.1]}
-    return cf.Cascade(cf.DirichletFilter(CLASSES), sources, cf.policy.Adaptive(budget=0.2))
+    return cf.Cascade(cf.DirichletFilter(CLASSES), sources, policy=cf.policy.Adaptive(budget=0.2))
 
 
 def checkpoint(data: bytes) -> None:
@@ -156,7 +156,7 @@ def tracker(data: bytes) -> None:
     """The file of a tracker, with one part replaced: refused, or streams to go on with."""
     of, path = Bytes(data), FOLDER / "tracker.npz"
     f = of.choice([cf.DirichletFilter, cf.StickyFilter])(3, dtype=of.choice(["f8", "f4"]))
-    streams = cf.Tracker(f, {"weak": 0.5, "default": 1.0}, max_streams=9)
+    streams = cf.Tracker(f, beta={"weak": 0.5, "default": 1.0}, max_streams=9)
     streams.update("ann", 0.0, "weak", [0.7, 0.2, 0.1])
     streams.save(path)
     _replace_part(of, path)

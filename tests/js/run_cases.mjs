@@ -10,6 +10,26 @@ const number = (value) => (typeof value === "string" ? decode(value) : value);
 /** Numbers that JSON lacks come as text. */
 const revive = (_, value) => (value === "NaN" ? NaN : value === "Infinity" ? Infinity : value);
 
+/** A policy that tells what it has noted; at an observation without a favourite it fails halfway. */
+class Counting {
+  noted = { calls: 0 };
+  choose() {
+    return JSON.stringify(this.noted);
+  }
+  called(source, observation, probs, dt) {
+    this.noted.calls += 1;
+    this.noted.dt = dt;
+    probs.fill(0);
+    if (observation?.[0] === 0.5) throw new Error("the policy failed");
+  }
+  reset() {
+    this.noted = { calls: 0 };
+  }
+  copy() {
+    return Object.assign(new Counting(), { noted: { ...this.noted } });
+  }
+}
+
 const run = {
   filter({ config, probs, beta, dt }) {
     const { filter } = load(config);
@@ -53,13 +73,31 @@ const run = {
     });
     return { sources, state: encode(Float64Array.from(Object.values(policy.state))) };
   },
-  tracker({ config, rows, expireAfter, maxStreams }) {
-    const tracker = new Tracker(load(config), { expireAfter, maxStreams });
+  tracker({ config, rows, maxStreams }) {
+    const tracker = new Tracker(load(config), { maxStreams });
     const results = rows.map(([stream, time, source, probs]) => {
       const next = tracker.nextSource(stream, time);
       return [next, encode(tracker.update(stream, time, source, probs))];
     });
     return { results, streams: tracker.streams, labels: tracker.streams.map((stream) => tracker.label(stream)) };
+  },
+  /** Rows of many streams, each with its estimate, what its policy noted, and the streams that are left. */
+  streams({ options, steps }) {
+    const tracker = new Tracker(new DirichletFilter(2), { ...options, policy: new Counting() });
+    const rows = { row: [0.75, 0.25], missing: null, failing: [0.5, 0.5] };
+    const results = steps.map(([kind, ...args]) => {
+      if (kind === "expire") return { dropped: tracker.expire(...args), held: tracker.streams };
+      if (kind === "drop") return { dropped: tracker.drop(args), held: tracker.streams };
+      const [stream, time] = args;
+      try {
+        const before = tracker.nextSource(stream, time);
+        const out = encode(tracker.update(stream, time, null, rows[kind]));
+        return { before, out, ...JSON.parse(tracker.nextSource(stream, time)), held: tracker.streams };
+      } catch (error) {
+        return { message: error.message, held: tracker.streams };
+      }
+    });
+    return { results };
   },
   /** Settings read and written again; or why they are refused. */
   toml({ config }) {
@@ -73,7 +111,8 @@ const run = {
   softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
   /** A row that a tracker refuses: the message, and whether the stream is as before. */
   refused({ options, method, call }) {
-    const tracker = new Tracker(new DirichletFilter(2), options);
+    const policy = options.policy === undefined ? null : new Counting();
+    const tracker = new Tracker(new DirichletFilter(2), { ...options, policy });
     tracker.update("ann", 10, "weak", [0.75, 0.25]);
     const state = () => JSON.stringify([tracker.streams, tracker.time("ann"), [...tracker.probs("ann")]]);
     const before = state();
@@ -90,6 +129,7 @@ const run = {
     try {
       if (name === "Channel") object = new Channel(...args);
       else if (name === "load") object = load(...args);
+      else if (name === "Tracker") object = new Tracker(new DirichletFilter(2), ...args);
       else object = new CLASSES[name](...args);
       if (method === undefined) return { message: null };
       if (method === "state") object.state = call[0];

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 import node_cases as node
-from classfilter.config import Config
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive, Periodic
 
@@ -56,7 +55,7 @@ def filter_cases(filters: list[Any]) -> list[tuple[Any, dict[str, Any]]]:
         probs, beta, dt = stream(len(filter_.classes), seed)
         for weights, times in ((beta, dt), (0.3, 1.0), (beta, 0.5)):
             case = {
-                "config": to_json(Config(filter_, {}, {})),
+                "config": to_json(cf.Chain(filter_)),
                 "probs": node.encode(probs),
                 "beta": weights if isinstance(weights, float) else node.encode(weights),
                 "dt": times if isinstance(times, float) else node.encode(times),
@@ -90,7 +89,7 @@ def test_filters(kind: str, dtype: str) -> None:
 
 def test_modes_are_exported_where_the_filter_uses_them() -> None:
     prepared = {
-        name: json.loads(to_json(Config(cf.StickyFilter(3, **options), {}, {}))).get("prepared")
+        name: json.loads(to_json(cf.Chain(cf.StickyFilter(3, **options)))).get("prepared")
         for name, options in STICKY.items()
     }
     assert prepared["stay"] is None
@@ -133,7 +132,7 @@ def test_adaptive(dtype: str) -> None:
         rng = np.random.default_rng(seed)
         dt = rng.choice([1.0, 5.0, 300.0], ROWS, p=[0.1, 0.89, 0.01])
         probs = cf.DirichletFilter(3).run(observed, 0.2, dt).astype(dtype)
-        config = to_json(Config(cf.DirichletFilter(3), {}, {}, policy))
+        config = to_json(cf.Chain(cf.DirichletFilter(3), policy=policy))
         sources, since = [], np.inf
         for estimate, output, step in zip(probs, observed.astype(dtype), dt.tolist(), strict=True):
             since += step
@@ -154,7 +153,6 @@ def test_adaptive(dtype: str) -> None:
 def test_tracker(dtype: str) -> None:
     channel = cf.Channel([[8, 1, 1], [1, 7, 2], [2, 2, 6]])
     policies = (Adaptive(dtype=dtype), Periodic(every=4))
-    limits: dict[str, Any] = {"expire_after": 50.0, "max_streams": 5}
     rng = np.random.default_rng(0)
     probs, *_ = stream(3, 1)
     rows = [
@@ -163,15 +161,17 @@ def test_tracker(dtype: str) -> None:
     ]
     for policy in policies:
         filter_ = cf.DirichletFilter(["a", "b", "c"], dtype=dtype)
-        config = Config(filter_, {"weak": 0.2, "strong": 1.0}, {"weak": channel}, policy)
-        tracker = cf.Tracker(filter_, config.beta, config.channel, policy, **limits)
+        config = cf.Chain(
+            filter_, beta={"weak": 0.2, "strong": 1.0}, channel={"weak": channel}, policy=policy
+        )
+        tracker = cf.Tracker(config, max_streams=5)
         expected = [
             (tracker.next_source(stream, time), tracker.update(stream, time, source, row))
             for stream, time, source, row in rows
         ]
         sent = [[*rest, [None if np.isnan(p) else p for p in row.tolist()]] for *rest, row in rows]
-        case = {"kind": "tracker", "config": to_json(config), "rows": sent}
-        (result,) = node.run([{**case, "expireAfter": 50.0, "maxStreams": 5}])
+        case = {"kind": "tracker", "config": to_json(config), "rows": sent, "maxStreams": 5}
+        (result,) = node.run([case])
         assert result["streams"] == tracker.streams
         assert result["labels"] == [tracker.label(name) for name in tracker.streams]
         for (source, out), (next_source, text) in zip(expected, result["results"], strict=True):

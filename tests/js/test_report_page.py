@@ -68,7 +68,7 @@ def settings() -> cf.Tuned:
     channel = cf.Channel(np.eye(4) + 0.2, [0.3, 0.2, 0.4, 0.1])
     beta = {SOURCES[0]: 1.0, SOURCES[1]: 0.123456789}
     return cf.Tuned(
-        beta, {SOURCES[0]: None, SOURCES[1]: channel}, SOURCES[0], None, "nothing", [], "", sticky
+        sticky, beta=beta, channel={SOURCES[0]: None, SOURCES[1]: channel}, reference=SOURCES[0]
     )
 
 
@@ -97,7 +97,7 @@ def played(folder: Path) -> dict[str, Any]:
 
 def filtered(toml: str, rec: cf.Recording) -> Any:
     content = parse(toml)
-    return rec.run(content.filter, content.beta, content.channel)
+    return rec.run(content.filter, beta=content.beta, channel=content.channel)
 
 
 def test_nothing_goes_wrong_and_nothing_leaves(played: dict[str, Any]) -> None:
@@ -205,7 +205,7 @@ def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
     f = cf.DirichletFilter(list(day.classes)[::-1], 0.97, estimate="mean", dtype="float32")
     beta = {"strong": 1.0, "weak": 0.2}
     channel = {"strong": None, "weak": cf.Channel(np.eye(4) + 0.3)}
-    tuned = cf.Tuned(beta, channel, "strong", None, "nothing", [], "", f)
+    tuned = cf.Tuned(f, beta=beta, channel=channel, reference="strong")
     tuned.report(rec, tmp_path / "r.html")
     steps: list[list[Any]] = [["slide", "#halfLife", 1.5], ["select", "#shown", ":weak"]]
     used = use(tmp_path / "r.html", steps)

@@ -10,7 +10,7 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.chain._settings import options, to_toml
-from classfilter.config import Config, parse
+from classfilter.config import parse
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive
 
@@ -129,7 +129,7 @@ def test_errors_name_the_line(rest: str, message: str) -> None:
 def test_transitions_need_what_python_prepares() -> None:
     f = cf.StickyFilter(2, transitions=[[0.9, 0.1], [0.2, 0.8]])
     toml, json = node.run(
-        [{"kind": "toml", "config": text} for text in (to_toml(f), to_json(Config(f, {}, {})))]
+        [{"kind": "toml", "config": text} for text in (to_toml(f), to_json(cf.Chain(f)))]
     )
     assert "classfilter export --json" in toml["message"]
     assert options(parse(json["text"]).filter) == options(f)

@@ -17,6 +17,9 @@ const text: string = toToml(config.filter, { beta: config.beta, channel: { weak:
 const kind: "dirichlet" | "sticky" = filter.kind;
 const tracker = new Tracker<number>(sticky, { policy: new Periodic({ every: 3 }), channel: { weak: channel } });
 tracker.update(1, new Date(0), null, [0.5, 0.5]);
+tracker.update(1, new Date(5), "weak", null);
+const limited = new Tracker(sticky, { expireAfter: 3600, maxStreams: 1000, maxJump: 86400 });
+const jump: number | undefined = limited.maxJump;
 
 // @ts-expect-error an option that does not exist
 new DirichletFilter(2, { half_life: 3 });
@@ -24,4 +27,8 @@ new DirichletFilter(2, { half_life: 3 });
 filter.run([["a", "b"]]);
 // @ts-expect-error streams are numbers here
 tracker.label("ann");
-console.log(row, rows, flat, corrected, policy, config, text, kind);
+// @ts-expect-error an array names no stream
+new Tracker<string[]>(sticky);
+// @ts-expect-error limits are given once
+limited.expireAfter = 5;
+console.log(jump, row, rows, flat, corrected, policy, config, text, kind);

@@ -68,7 +68,7 @@ def test_in_time_it_is_a_cascade(f: Callable[[], cf.Filter], kind: str) -> None:
     options: dict[str, Any] = {"channel": CHANNEL, "window": WINDOW, "cost": {"weak": 0.25}}
 
     async def main() -> None:
-        cascade = AsyncCascade(f(), sources, policy, BETA, deadline=LONG, **options)
+        cascade = AsyncCascade(f(), sources, policy=policy, beta=BETA, deadline=LONG, **options)
         async with cascade:
             steps = [
                 step_bits(await cascade.step(x[: n * PER_STEP], time=n * STEP))
@@ -156,7 +156,7 @@ def test_late_outputs_count_at_their_own_time(
         policy = InTurn()
         policy.past = []
         options: dict[str, Any] = {"deadline": 0.0, "keep": keep}
-        async with AsyncCascade(f(), gated, policy, beta, **options) as cascade:
+        async with AsyncCascade(f(), gated, policy=policy, beta=beta, **options) as cascade:
             for n in range(T):
                 step = await cascade.step([1.0], dt[n])
                 assert step.called == (names[n],)
@@ -220,7 +220,7 @@ def test_an_hour_of_errors_and_delays() -> None:
         steps, f = [], FILTERS[0]()
         sources = {name: source(name) for name in SOURCES}
         options: dict[str, Any] = {"channel": CHANNEL, "window": WINDOW, "deadline": 0.002}
-        cascade = AsyncCascade(f, sources, Periodic(every=4), BETA, **options)
+        cascade = AsyncCascade(f, sources, policy=Periodic(every=4), beta=BETA, **options)
         async with cascade:
             for now in range(1, T + 1):
                 steps.append(await cascade.step(x[: now * PER_STEP], time=now * STEP))
@@ -287,7 +287,9 @@ def test_an_hour_of_errors_in_threads() -> None:
     async def main() -> None:
         sources, policy = {name: source(name) for name in SOURCES}, Periodic(every=5)
         options: dict[str, Any] = {"channel": CHANNEL, "window": WINDOW, "deadline": LONG}
-        async with AsyncCascade(FILTERS[0](), sources, policy, BETA, **options) as cascade:
+        async with AsyncCascade(
+            FILTERS[0](), sources, policy=policy, beta=BETA, **options
+        ) as cascade:
             steps = [await cascade.step(x[: n * PER_STEP], time=n * STEP) for n in range(1, 721)]
         expected = loop_by_hand(
             FILTERS[0](), policy, x, {name: valid_only(name) for name in SOURCES}

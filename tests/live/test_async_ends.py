@@ -41,7 +41,7 @@ def test_a_busy_source_is_not_called_again() -> None:
     async def main() -> None:
         gated = {name: GatedSource() for name in ("short", "long", "middle")}
         window = {"short": 1, "long": 9, "middle": 5}
-        cascade = AsyncCascade(FILTERS[0](), gated, Fixed(), deadline=0.0, window=window)
+        cascade = AsyncCascade(FILTERS[0](), gated, policy=Fixed(), deadline=0.0, window=window)
         async with cascade:
             seen = []
             for choice in ("long", "long", "long", "long", "middle"):

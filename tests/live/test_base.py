@@ -116,7 +116,7 @@ def test_invalid_states_change_nothing(state: dict[str, Any], why: str) -> None:
     run_steps(cascade, signal(9))
     before = snapshot(cascade)
     with pytest.raises(ValueError, match=re.escape(why)):
-        cascade.state = cf.Cascade(FILTERS[0](), SOURCES, SLOW).state._replace(**state)
+        cascade.state = cf.Cascade(FILTERS[0](), SOURCES, policy=SLOW).state._replace(**state)
     assert snapshot(cascade) == before
 
 
@@ -288,7 +288,7 @@ def test_repr() -> None:
     expected = (
         "Cascade(MeanFilter(['rest', 'walk'], window=5), ['weak', 'strong'], Periodic(every=12))"
     )
-    assert repr(Cascade(f, SOURCES, Periodic())) == expected
+    assert repr(Cascade(f, SOURCES, policy=Periodic())) == expected
     assert repr(Cascade(f, {"weak": weak})).endswith("['weak'], only 'weak')")
 
 

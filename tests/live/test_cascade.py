@@ -64,9 +64,9 @@ def test_equals_a_replay_and_a_run_of_the_recording(policy: Callable[[], Policy]
     day = cf.simulate(hours=0.5, seed=3)
     f, T = cf.DirichletFilter(day.classes, half_life=30.0), len(day.time)
     channel = {"weak": cf.Channel(np.eye(len(day.classes)) + 0.1)}
-    expected = cf.replay(day.recording(every=None), policy(), f, BETA, channel)
+    expected = cf.replay(day.recording(every=None), f, beta=BETA, channel=channel, policy=policy())
     sources = {name: lambda x, rows=rows: rows[int(x[0])] for name, rows in day.probs.items()}
-    cascade = Cascade(f, sources, policy(), BETA, channel=channel)
+    cascade = Cascade(f, sources, policy=policy(), beta=BETA, channel=channel)
     steps = [cascade.step([n], time=t) for n, t in enumerate(day.time.tolist())]
     assert np.array([step.probs for step in steps]).tobytes() == expected.probs.tobytes()
     assert [step.source for step in steps] == expected.recording.source.tolist()
@@ -78,7 +78,7 @@ def test_equals_a_replay_and_a_run_of_the_recording(policy: Callable[[], Policy]
         [day.probs[step.source or ""][n] for n, step in enumerate(steps)],
         day.classes,
     )
-    assert rec.run(f, BETA, channel).tobytes() == expected.probs.tobytes()
+    assert rec.run(f, beta=BETA, channel=channel).tobytes() == expected.probs.tobytes()
 
 
 def test_dt_and_time() -> None:
@@ -132,7 +132,7 @@ def test_short_windows_at_the_start() -> None:
     x = np.arange(60.0)[:, None]
     names = ["short", "middle", "long", "twin"]
     window = {"short": 3, "middle": 20, "long": 50, "twin": 20}
-    cascade = Cascade(FILTERS[0](), {n: source(n) for n in names}, Stubborn(), window=window)
+    cascade = Cascade(FILTERS[0](), {n: source(n) for n in names}, policy=Stubborn(), window=window)
     steps = [cascade.step(x[:n], time=n) for n in (0, 2, 3, 19, 20, 49, 50, 60)]
     sources = [None, None, "short", "short", "middle", "middle", "long", "long"]
     assert [step.source for step in steps] == sources

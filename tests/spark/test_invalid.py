@@ -80,12 +80,14 @@ def test_invalid_rows_hold_up_no_smoothing(size: int) -> None:
     assert smoothed["row"].to_list() == df["row"].to_list()
     ok = smoothed.filter(status="ok").drop("status", "error")
     valid = df.filter(~pl.col("row").is_in(invalid))
-    assert_same_bits(ok, cf.smooth_table(valid, F, BETA, CHANNEL, lag=2))
+    assert_same_bits(ok, cf.smooth_table(valid, F, beta=BETA, channel=CHANNEL, lag=2))
 
 
 def test_the_job_fails(spark: Any) -> None:
     df = spoil(fleet(3, 20), 11, WRONG["negative"][0])
-    filtered = cf.spark.filter_frame(spark.createDataFrame(df.to_arrow()), F, BETA, CHANNEL)
+    filtered = cf.spark.filter_frame(
+        spark.createDataFrame(df.to_arrow()), F, beta=BETA, channel=CHANNEL
+    )
     with pytest.raises(Exception, match=r"class 'walk', is -0\.5"):
         filtered.toArrow()
 
@@ -101,7 +103,9 @@ def test_invalid_rows_are_quarantined(spark: Any, lag: int | None) -> None:
     before = spark.conf.get(at_once)
     spark.conf.set(at_once, "4")  # whole batches are invalid, too
     try:
-        result = cf.spark.smooth_frame(frame, F, BETA, CHANNEL, lag=lag, invalid="quarantine")
+        result = cf.spark.smooth_frame(
+            frame, F, beta=BETA, channel=CHANNEL, lag=lag, invalid="quarantine"
+        )
         collected = by_row(result)
     finally:
         spark.conf.set(at_once, before)
@@ -114,7 +118,9 @@ def test_invalid_rows_are_quarantined(spark: Any, lag: int | None) -> None:
         wanted = expected(valid, F)
     else:
         order = ["stream", "time", "source"]
-        wanted = cf.smooth_table(valid.sort(order), F, BETA, CHANNEL, lag=lag).sort("row")
+        wanted = cf.smooth_table(valid.sort(order), F, beta=BETA, channel=CHANNEL, lag=lag).sort(
+            "row"
+        )
     ok = collected.filter(status="ok")
     assert ok["error"].null_count() == len(ok)
     assert_same_bits(ok.drop("status", "error"), wanted)

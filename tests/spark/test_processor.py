@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from classfilter.spark._state import MAX_TIES, StreamState, pack, settings_digest, unpack
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ import classfilter as cf
 from classfilter.data._format import TableFormat
 from classfilter.spark._processor import StreamProcessor
 from classfilter.spark._schema import TIE, FrameFormat
-from classfilter.spark._state import MAX_TIES, StreamState, pack, settings_digest, unpack
 from classfilter.spark._stream import _Check
 from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, fleet
 
@@ -138,7 +138,7 @@ def test_every_filtered_row_is_as_in_a_table(
     assert len(ok) + len(everything.filter(pl.col("status") != "ok", pl.col("error").is_not_null(),
                                            pl.col("class").is_null())) == len(df)  # fmt: skip
     for piece in pieces(ok, expire_after):
-        wanted = cf.filter_table(piece[df.columns], filter, BETA, CHANNEL)
+        wanted = cf.filter_table(piece[df.columns], filter, beta=BETA, channel=CHANNEL)
         for name in RESULTS[:3]:
             assert piece[name].to_numpy().tobytes() == (
                 wanted[name].cast(pl.Float64).to_numpy().tobytes()
@@ -221,7 +221,7 @@ def test_silent_streams_expire() -> None:
     assert "time 20.0 is before 80.0, the watermark" in out.sort("row")["error"][0]
     assert query.store.timers == {(150_001, ("bob",)), (141_001, ("ann",))}
     again = out.filter(pl.col("row") == 8)
-    fresh = cf.filter_table(again[fleet(1, 1).columns], FILTERS[0], BETA, CHANNEL)
+    fresh = cf.filter_table(again[fleet(1, 1).columns], FILTERS[0], beta=BETA, channel=CHANNEL)
     assert again[RESULTS].equals(fresh[RESULTS])
 
 

@@ -31,7 +31,7 @@ def test_a_thousand_streams(spark: Any) -> None:
     df = fleet(1000, 30_000)
     filtered = cf.spark.filter_frame(
         spark.createDataFrame(df.sample(fraction=1.0, shuffle=True, seed=0).to_arrow()),
-        FILTERS[0], BETA, CHANNEL,
+        FILTERS[0], beta=BETA, channel=CHANNEL,
     )  # fmt: skip
     assert filtered.columns == [*df.columns, "f_walk", "f_sit", "f_sleep", "class"]
     assert_same_bits(by_row(filtered), expected(df, FILTERS[0]))
@@ -58,7 +58,7 @@ def test_any_partitioning(
         spark.conf.set(name, value)
     try:
         frame = spark.createDataFrame(shuffled).repartition(partitions)
-        filtered = by_row(cf.spark.filter_frame(frame, filter, BETA, CHANNEL))
+        filtered = by_row(cf.spark.filter_frame(frame, filter, beta=BETA, channel=CHANNEL))
     finally:
         for name, value in before.items():
             spark.conf.set(name, value)
@@ -108,7 +108,9 @@ def test_any_arrow_batches_smoothed(
     out = list(work_of(_batch._Smoother, filter, lag)(iter(batches(df, cuts))))
     smoothed = pl.from_arrow(pa.Table.from_batches(out))
     assert isinstance(smoothed, pl.DataFrame)
-    wanted = cf.smooth_table(df.sort(ORDER), filter, BETA, CHANNEL, lag=lag).sort("row")
+    wanted = cf.smooth_table(df.sort(ORDER), filter, beta=BETA, channel=CHANNEL, lag=lag).sort(
+        "row"
+    )
     assert_same_bits(smoothed.sort("row"), wanted)
 
 
@@ -116,9 +118,11 @@ def test_any_arrow_batches_smoothed(
 def test_smoothed(spark: Any, lag: int | None) -> None:
     df = fleet(50, 2000)
     smoothed = cf.spark.smooth_frame(
-        spark.createDataFrame(df.to_arrow()), FILTERS[0], BETA, CHANNEL, lag=lag
+        spark.createDataFrame(df.to_arrow()), FILTERS[0], beta=BETA, channel=CHANNEL, lag=lag
     )
-    wanted = cf.smooth_table(df.sort(ORDER), FILTERS[0], BETA, CHANNEL, lag=lag).sort("row")
+    wanted = cf.smooth_table(df.sort(ORDER), FILTERS[0], beta=BETA, channel=CHANNEL, lag=lag).sort(
+        "row"
+    )
     assert_same_bits(by_row(smoothed), wanted)
 
 
@@ -145,7 +149,7 @@ def test_settings_from_a_file(spark: Any, tmp_path: Any) -> None:
     channel = {name: c for name, c in CHANNEL.items() if c is not None}
     from classfilter.config import save
 
-    save(FILTERS[0], tmp_path / "fleet.toml", BETA, channel)
+    save(FILTERS[0], tmp_path / "fleet.toml", beta=BETA, channel=channel)
     filtered = cf.spark.filter_frame(
         spark.createDataFrame(df.to_arrow()), cf.load(tmp_path / "fleet.toml")
     )
@@ -166,10 +170,12 @@ def test_other_columns_times_and_labels(spark: Any) -> None:
     columns = {"time": "ts", "stream": "who is"}
     options: dict[str, Any] = {"columns": columns, "scores": "percent"}
     frame = spark.createDataFrame(table.to_arrow())
-    filtered = cf.spark.filter_frame(frame, FILTERS[0], BETA, CHANNEL, **options)
-    again = cf.spark.filter_frame(filtered, FILTERS[0], BETA, CHANNEL, **options)
+    filtered = cf.spark.filter_frame(frame, FILTERS[0], beta=BETA, channel=CHANNEL, **options)
+    again = cf.spark.filter_frame(filtered, FILTERS[0], beta=BETA, channel=CHANNEL, **options)
     order = ["who is", "ts", "source", "prediction"]
-    wanted = cf.filter_table(table.sort(order), FILTERS[0], BETA, CHANNEL, **options).sort("row")
+    wanted = cf.filter_table(
+        table.sort(order), FILTERS[0], beta=BETA, channel=CHANNEL, **options
+    ).sort("row")
     for result in (filtered, again):
         collected = by_row(result)
         assert collected.columns == wanted.columns
@@ -180,9 +186,9 @@ def test_other_columns_times_and_labels(spark: Any) -> None:
 def test_without_streams_all_rows_are_one(spark: Any) -> None:
     df = fleet(1, 100).drop("stream")
     filtered = cf.spark.filter_frame(
-        spark.createDataFrame(df.to_arrow()).repartition(3), FILTERS[0], BETA, CHANNEL
+        spark.createDataFrame(df.to_arrow()).repartition(3), FILTERS[0], beta=BETA, channel=CHANNEL
     )
-    wanted = cf.filter_table(df.sort(ORDER[1:]), FILTERS[0], BETA, CHANNEL).sort("row")
+    wanted = cf.filter_table(df.sort(ORDER[1:]), FILTERS[0], beta=BETA, channel=CHANNEL).sort("row")
     assert_same_bits(by_row(filtered), wanted)
 
 
@@ -212,7 +218,7 @@ def test_what_is_wrong_with_the_columns_is_said_before_anything_runs(spark: Any)
 
     def refuse(match: str, frame: Any, error: type[Exception] = ValueError, **more: Any) -> None:
         with pytest.raises(error, match=match):
-            cf.spark.filter_frame(frame, FILTERS[0], BETA, CHANNEL, **more)
+            cf.spark.filter_frame(frame, FILTERS[0], beta=BETA, channel=CHANNEL, **more)
 
     refuse("has no column time", frame.drop("time"))
     refuse("p_<class>", frame.drop("p_sit", "p_walk", "p_sleep"))
@@ -225,8 +231,8 @@ def test_what_is_wrong_with_the_columns_is_said_before_anything_runs(spark: Any)
     refuse("already has the columns \\['status'\\]", taken, invalid="quarantine")
     refuse("invalid is 'drop'; it must be one of fail, quarantine", frame, invalid="drop")
     with pytest.raises(ValueError, match="beta\\['weak'\\] is 2"):
-        cf.spark.filter_frame(frame, FILTERS[0], {"weak": 2.0})
+        cf.spark.filter_frame(frame, FILTERS[0], beta={"weak": 2.0})
     with pytest.raises(ValueError, match="lag"):
-        cf.spark.smooth_frame(frame, FILTERS[0], BETA, lag=-1)
+        cf.spark.smooth_frame(frame, FILTERS[0], beta=BETA, lag=-1)
     with pytest.raises(TypeError, match="VoteFilter"):
-        cf.spark.smooth_frame(frame, FILTERS[3], BETA)
+        cf.spark.smooth_frame(frame, FILTERS[3], beta=BETA)

@@ -51,16 +51,16 @@ def test_as_a_table_and_only_with_the_same_settings(spark: Any, tmp_path: Path) 
     df = fleet(50, 1200)
     write_parts(split(df, 3), tmp_path / "in")
     live = live_frame(spark, tmp_path / "in")
-    out, query = run(spark, tmp_path, cf.spark.filter_stream(live, F, BETA, CHANNEL))
+    out, query = run(spark, tmp_path, cf.spark.filter_stream(live, F, beta=BETA, channel=CHANNEL))
     assert len(query.recentProgress) >= 3
     assert counted(query) == {"ok": 1200, "late": 0, "duplicate": 0, "invalid": 0}
     assert_same_bits(out.drop("status", "error"), expected(df, F))
     more = fleet(50, 1300)[1200:]
     write_parts([more], tmp_path / "in")
-    changed = cf.spark.filter_stream(live, F, {**BETA, "weak": 0.3}, CHANNEL)
+    changed = cf.spark.filter_stream(live, F, beta={**BETA, "weak": 0.3}, channel=CHANNEL)
     with pytest.raises(Exception, match=r"was written with other settings .* start a new checkp"):
         run(spark, tmp_path, changed)
-    out, _ = run(spark, tmp_path, cf.spark.filter_stream(live, F, BETA, CHANNEL))
+    out, _ = run(spark, tmp_path, cf.spark.filter_stream(live, F, beta=BETA, channel=CHANNEL))
     both = pl.concat([df, more])
     assert_same_bits(out.drop("status", "error"), expected(both, F))
 
@@ -86,7 +86,7 @@ def test_late_rows_are_counted_and_silent_streams_expire(spark: Any, tmp_path: P
     live = live_frame(spark, tmp_path / "in")
     out, query = run(
         spark, tmp_path, cf.spark.filter_stream(
-            live, F, BETA, CHANNEL, expire_after=80.0, invalid="quarantine"
+            live, F, beta=BETA, channel=CHANNEL, expire_after=80.0, invalid="quarantine"
         )
     )  # fmt: skip
     ok, late = "ok", "late"
@@ -102,14 +102,16 @@ def test_late_rows_are_counted_and_silent_streams_expire(spark: Any, tmp_path: P
         rows = out.filter(stream=name, status="ok")
         if name == "ann":
             rows = rows[1:]  # it began again
-        wanted = cf.filter_table(rows[list(schema)], F, BETA, CHANNEL)
+        wanted = cf.filter_table(rows[list(schema)], F, beta=BETA, channel=CHANNEL)
         assert rows[RESULTS].equals(wanted[RESULTS])
 
 
 def test_an_invalid_row_fails_the_query(spark: Any, tmp_path: Path) -> None:
     df = pl.DataFrame([row(0, 0.0, "ann", walk=-1.0)], schema=fleet(1, 1).schema)
     write_parts([df], tmp_path / "in")
-    filtered = cf.spark.filter_stream(live_frame(spark, tmp_path / "in"), F, BETA, CHANNEL)
+    filtered = cf.spark.filter_stream(
+        live_frame(spark, tmp_path / "in"), F, beta=BETA, channel=CHANNEL
+    )
     match = r"row of stream 'ann', time 0\.0, source 'weak', class 'walk', is -1\.0"
     with pytest.raises(Exception, match=match):
         run(spark, tmp_path, filtered)
@@ -121,11 +123,11 @@ def test_what_is_wrong_is_said_before_anything_runs(spark: Any, tmp_path: Path) 
 
     def refuse(match: str, df: Any, **options: Any) -> None:
         with pytest.raises(ValueError, match=match):
-            cf.spark.filter_stream(df, F, BETA, **options)
+            cf.spark.filter_stream(df, F, beta=BETA, **options)
 
     refuse("not a streaming DataFrame; use filter_frame", spark.createDataFrame([], live.schema))
     with pytest.raises(ValueError, match="a streaming DataFrame; use filter_stream"):
-        cf.spark.filter_frame(live, F, BETA)
+        cf.spark.filter_frame(live, F, beta=BETA)
     refuse("has no column stream", live.drop("stream"))
     refuse("expire_after is 0; it must be positive", live, expire_after=0)
     refuse("delay is -1; it must be finite and not", live, expire_after=1, delay=-1)

@@ -20,7 +20,7 @@ from tracker_rows import CHANNEL, CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
 @pytest.mark.parametrize("channel", [False, True])
 @pytest.mark.parametrize("make", FILTERS)
 def test_equals_a_filter_for_each_stream(make: Callable[[], Any], channel: bool) -> None:
-    tracker = cf.Tracker(make(), WEIGHTS, {"weak": CHANNEL} if channel else None)
+    tracker = cf.Tracker(make(), beta=WEIGHTS, channel={"weak": CHANNEL} if channel else None)
     by_hand = ByHand(make(), channel)
     for row in rows(0, 200, 7):
         np.testing.assert_array_equal(tracker.update(*row), by_hand.update(*row))
@@ -37,7 +37,7 @@ def test_batches_equal_rows(
     seed: int, streams: int, cuts: list[int], make: Callable[[], Any]
 ) -> None:
     table = rows(seed, 60, streams)
-    one, many = (cf.Tracker(make(), WEIGHTS, {"weak": CHANNEL}) for _ in range(2))
+    one, many = (cf.Tracker(make(), beta=WEIGHTS, channel={"weak": CHANNEL}) for _ in range(2))
     expected = [one.update(*row) for row in table]
     got: list[Any] = []
     for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), 60], strict=True):
@@ -61,7 +61,7 @@ def test_a_policy_for_each_stream(policy: Any) -> None:
     """As in `replay` of each stream alone, with the streams in turn."""
     days = [cf.simulate(hours=0.2, seed=seed).recording(every=None) for seed in range(3)]
     f, beta = cf.StickyFilter(days[0].classes, half_life=120.0), {"weak": 0.1, "strong": 1.0}
-    tracker = cf.Tracker(f, beta, policy=policy)
+    tracker = cf.Tracker(f, beta=beta, policy=policy)
     called: list[list[str]] = [[] for _ in days]
     for step in range(len(days[0]) // 2):
         for i, day in enumerate(days):
@@ -71,12 +71,12 @@ def test_a_policy_for_each_stream(policy: Any) -> None:
             tracker.update(i, at, source, both[source])
             called[i].append(source)
     for i, day in enumerate(days):
-        assert called[i] == cf.replay(day, policy, f, beta).recording.source.tolist()
+        assert called[i] == cf.replay(day, f, beta=beta, policy=policy).recording.source.tolist()
 
 
 def test_threads_share_a_tracker(tmp_path: Path) -> None:
     """Each has its own streams; others come and go, and the tracker is saved, all the while."""
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), WEIGHTS)
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=WEIGHTS)
     tables = [rows(seed, 300, 3) for seed in range(4)]
     results: dict[int, list[Any]] = {}
     errors: list[BaseException] = []
@@ -119,7 +119,7 @@ def test_threads_share_a_tracker(tmp_path: Path) -> None:
 
 def test_results_are_the_callers_own() -> None:
     """Changing one in place changes no later choice of the policy; a batch is not kept alive."""
-    one, two = (cf.Tracker(FILTERS[2](), WEIGHTS, policy=Adaptive(0.25)) for _ in range(2))
+    one, two = (cf.Tracker(FILTERS[2](), beta=WEIGHTS, policy=Adaptive(0.25)) for _ in range(2))
     for i, (_, t, source, probs) in enumerate(rows(5, 100, 1)):
         one.update("a", t, source, probs)
         if i % 2:
@@ -132,7 +132,7 @@ def test_results_are_the_callers_own() -> None:
 
 def test_weights_are_those_at_the_start() -> None:
     weights = {"weak": 0.25}
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), weights)
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=weights)
     weights["weak"] = 1.0
     one = tracker.update("a", 0.0, "weak", GOOD[3])
     np.testing.assert_array_equal(tracker.update_many(["b"], [0.0], "weak", [GOOD[3]])[0], one)

@@ -20,7 +20,7 @@ from tracker_rows import CHANNEL, CLASSES, FILTERS, GOOD, WEIGHTS, rows
 @pytest.mark.parametrize("make", FILTERS)
 def test_a_saved_tracker_goes_on(make: Callable[[], Any], policy: Any, tmp_path: Path) -> None:
     options: dict[str, Any] = {"policy": policy, "expire_after": 500.0, "max_streams": 6}
-    tracker = cf.Tracker(make(), WEIGHTS, {"weak": CHANNEL}, **options)
+    tracker = cf.Tracker(make(), beta=WEIGHTS, channel={"weak": CHANNEL}, **options)
     table = rows(3, 120, 7)
     for row in table[:60]:
         tracker.update(*row)
@@ -35,7 +35,7 @@ def test_a_saved_tracker_goes_on(make: Callable[[], Any], policy: Any, tmp_path:
 
 
 def test_damaged_files(tmp_path: Path) -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), 0.5)
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=0.5)
     tracker.update("a", 0.0, None, [0.8, 0.1, 0.1])
     path = tmp_path / "tracker.npz"
     tracker.save(path)
@@ -73,7 +73,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     ],
 )
 def test_an_invalid_row_changes_nothing(row: tuple[Any, ...], message: str) -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), WEIGHTS)
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=WEIGHTS)
     tracker.update(*GOOD)
     before = tracker.filter("a").state, tracker.streams
     with pytest.raises(ValueError, match=message):
@@ -95,7 +95,7 @@ def test_invalid_settings() -> None:
     with pytest.raises(ValueError, match="max_streams is 0; it must be 1 or more"):
         cf.Tracker(f, max_streams=0)
     with pytest.raises(ValueError, match=r"beta\['weak'\] is 2; it must be a number in \[0, 1\]"):
-        cf.Tracker(f, {"weak": 2})
+        cf.Tracker(f, beta={"weak": 2})
     with pytest.raises(ValueError, match="the tracker has no policy"):
         cf.Tracker(f).next_source("a", 0.0)
     with pytest.raises(ValueError, match="times has 1 rows, streams 2"):
@@ -154,7 +154,7 @@ class Failing(Periodic):
 
 
 def test_a_policy_that_fails_changes_nothing() -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), WEIGHTS, policy=Failing(3))
+    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=WEIGHTS, policy=Failing(3))
     tracker.update("a", 0.0, "strong", GOOD[3])
     with pytest.raises(RuntimeError, match="the policy failed"):
         tracker.update_many(["a", "a"], [1.0, 2.0], "weak", [GOOD[3]] * 2)

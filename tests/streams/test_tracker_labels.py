@@ -22,7 +22,7 @@ def one_hot(k: int) -> Any:
 @pytest.mark.parametrize("channel", [None, {"weak": CHANNEL}])
 def test_labels_give_the_results_of_one_hot_rows(channel: Any) -> None:
     f = cf.StickyFilter(CLASSES, half_life=20.0)
-    one, many, expected = (cf.Tracker(f, {"weak": 0.5}, channel) for _ in range(3))
+    one, many, expected = (cf.Tracker(f, beta={"weak": 0.5}, channel=channel) for _ in range(3))
     P = [one.update("a", 5.0 * t, "weak", label) for t, label in enumerate(LABELS)]
     Q = [expected.update("a", 5.0 * t, "weak", one_hot(k)) for t, k in enumerate(INDEX)]
     np.testing.assert_array_equal(P, Q)

@@ -69,7 +69,7 @@ def test_dropping_is_the_same_in_batches() -> None:
     """One row a batch; and in larger batches, what is left at their ends."""
     table = rows(7, 400, 40)
     options: dict[str, Any] = {"expire_after": 60.0, "max_streams": 12}
-    one, many, halves = (cf.Tracker(FILTERS[0](), WEIGHTS, **options) for _ in range(3))
+    one, many, halves = (cf.Tracker(FILTERS[0](), beta=WEIGHTS, **options) for _ in range(3))
     for stream, t, source, probs in table:
         expected = one.update(stream, t, source, probs)
         np.testing.assert_array_equal(many.update_many([stream], [t], source, [probs])[0], expected)

@@ -47,7 +47,7 @@ def accuracy(run: object, recs: list[cf.Recording]) -> float:
 
 
 def hold(rec: cf.Recording) -> NDArray[np.float64]:
-    return rec.run(cf.HoldFilter(rec.classes), {"strong": 1.0, "weak": 0.5})
+    return rec.run(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5})
 
 
 def test_the_filter_where_it_helps() -> None:

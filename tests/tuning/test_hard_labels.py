@@ -62,8 +62,11 @@ def test_tuning_comes_near_the_true_confusions() -> None:
     channel = {name: cf.Channel(matrix) for name, matrix in MATRICES.items()}
     live = mean_accuracy([tuned.run(rec) for rec in nights()])
     smoothed = mean_accuracy([tuned.smooth(rec) for rec in nights()])
-    assert live > mean_accuracy([rec.run(f, 1.0, channel) for rec in nights()]) - 0.01
-    assert smoothed > mean_accuracy([rec.smooth(f, 1.0, channel) for rec in nights()]) - 0.01
+    assert live > mean_accuracy([rec.run(f, beta=1.0, channel=channel) for rec in nights()]) - 0.01
+    assert (
+        smoothed
+        > mean_accuracy([rec.smooth(f, beta=1.0, channel=channel) for rec in nights()]) - 0.01
+    )
     plain = cf.DirichletFilter(CLASSES, half_life=120.0)
     assert live > mean_accuracy([rec.run(plain) for rec in nights()]) + 0.05
     for name, matrix in MATRICES.items():

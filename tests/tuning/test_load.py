@@ -89,7 +89,7 @@ def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
     assert isinstance(tuned, cf.Tuned)
     assert isinstance(tuned.policy, cf.policy.Periodic)
     rec = cf.recordings(table())["ann"]
-    assert np.array_equal(rec.run(tuned), rec.run(tuned.filter(), 1.0))
+    assert np.array_equal(rec.run(tuned), rec.run(tuned.filter(), beta=1.0))
     tuned.save(tmp_path / "again.toml")
     again = cf.load(tmp_path / "again.toml")
     assert again.policy._options["every"] == 7
@@ -100,8 +100,10 @@ def test_a_file_with_a_policy_alone(tmp_path: Path) -> None:
 def test_a_channel_without_weights(tmp_path: Path) -> None:
     tuned = cf.load(saved(tmp_path / "walk.toml", channel={"weak": CHANNEL}))
     rec = cf.recordings(table())["ann"]
-    assert np.array_equal(rec.run(tuned), rec.run(tuned.filter(), 1.0, {"weak": CHANNEL}))
-    assert not np.array_equal(rec.run(tuned), rec.run(tuned.filter(), 1.0))
+    assert np.array_equal(
+        rec.run(tuned), rec.run(tuned.filter(), beta=1.0, channel={"weak": CHANNEL})
+    )
+    assert not np.array_equal(rec.run(tuned), rec.run(tuned.filter(), beta=1.0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,8 +139,8 @@ def test_a_recording(tuned: cf.Tuned) -> None:
 
 def test_arguments_take_precedence(tuned: cf.Tuned) -> None:
     rec, f = cf.recordings(table())["ann"], tuned.filter()
-    assert np.array_equal(rec.run(tuned, 0.5), rec.run(f, 0.5, {"weak": CHANNEL}))
-    assert np.array_equal(rec.run(tuned, channel={}), rec.run(f, BETA))
+    assert np.array_equal(rec.run(tuned, beta=0.5), rec.run(f, beta=0.5, channel={"weak": CHANNEL}))
+    assert np.array_equal(rec.run(tuned, channel={}), rec.run(f, beta=BETA))
     assert not np.array_equal(rec.run(tuned), rec.run(tuned, channel={}))
 
 
@@ -161,7 +163,7 @@ def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Tun
         rec.smooth(rule)
     rule = dataclasses.replace(rule, _smoother=tuned)
     assert np.array_equal(rec.smooth(rule), tuned.smooth(rec))
-    assert np.array_equal(rec.run(rule), rec.run(cf.HoldFilter(CLASSES), BETA))
+    assert np.array_equal(rec.run(rule), rec.run(cf.HoldFilter(CLASSES), beta=BETA))
 
 
 def test_a_replay_and_a_live_loop(tmp_path: Path) -> None:
@@ -177,15 +179,15 @@ def test_a_replay_and_a_live_loop(tmp_path: Path) -> None:
     rec = cf.Recording(time, ["weak", "strong"] * 20, probs.reshape(-1, 3), CLASSES)
     f = cf.DirichletFilter(CLASSES, half_life=60.0)
     rule = cf.policy.Periodic(every=3)
-    pieces = cf.replay(rec, rule, f, BETA, {"weak": CHANNEL})
+    pieces = cf.replay(rec, f, beta=BETA, channel={"weak": CHANNEL}, policy=rule)
     assert pieces.calls["weak"] > pieces.calls["strong"] > 0
-    assert np.array_equal(cf.replay(rec, rule, tuned).probs, pieces.probs)
+    assert np.array_equal(cf.replay(rec, tuned, policy=rule).probs, pieces.probs)
     step = -1
     sources = {"weak": lambda _: probs[step, 0], "strong": lambda _: probs[step, 1]}
     loop, estimates = cf.Cascade(tuned, sources), []
     for step in range(20):
         estimates.append(loop.step(np.zeros(1), time=5.0 * step).probs)
     assert np.array_equal(estimates, pieces.probs)
-    other: Any = cf.Cascade(tuned, sources, cf.policy.Periodic(every=2)).policy
+    other: Any = cf.Cascade(tuned, sources, policy=cf.policy.Periodic(every=2)).policy
     assert other._options["every"] == 2
     assert cf.AsyncCascade(tuned, sources, deadline=1.0)._weights == BETA

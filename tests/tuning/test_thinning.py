@@ -41,7 +41,7 @@ def test_thinned_by_hand() -> None:
 def test_a_periodic_policy_calls_at_the_same_steps() -> None:
     rec = dense(0, 1.0)
     (result,) = thin([rec], "strong", 12).recordings
-    replayed = cf.replay(rec, Periodic(12), cf.RawFilter(rec.classes)).recording
+    replayed = cf.replay(rec, cf.RawFilter(rec.classes), policy=Periodic(12)).recording
     for column in ("time", "source", "probs", "label"):
         np.testing.assert_array_equal(getattr(result, column), getattr(replayed, column))
 

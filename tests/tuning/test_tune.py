@@ -112,17 +112,19 @@ def test_a_saved_filter_gives_the_same_bits_everywhere(kind: Any, tmp_path: Path
     assert policy is None
     assert list(channel) == ["weak"]
     assert channel["weak"] == tuned.channel["weak"]
-    assert rec.run(f, beta, channel).tobytes() == expected.tobytes()
-    assert rec.smooth(f, beta, channel).tobytes() == tuned.smooth(rec).tobytes()
+    assert rec.run(f, beta=beta, channel=channel).tobytes() == expected.tobytes()
+    assert rec.smooth(f, beta=beta, channel=channel).tobytes() == tuned.smooth(rec).tobytes()
     names = [f"f_{name}" for name in rec.classes]
     to = [3, 0, 5, 1, 4, 2]
     other = changed(rec, probs=rec.probs[:, to], classes=[rec.classes[k] for k in to])
     for recording in (rec, other):
         df = recording.to_table()
-        out = cf.filter_table(df, f, beta, channel)
+        out = cf.filter_table(df, f, beta=beta, channel=channel)
         np.testing.assert_array_equal(out.select(names).to_numpy(), expected)
         cf.write_table(df, tmp_path / "day.parquet")
-        cf.filter_file(tmp_path / "day.parquet", tmp_path / "out.parquet", f, beta, channel)
+        cf.filter_file(
+            tmp_path / "day.parquet", tmp_path / "out.parquet", f, beta=beta, channel=channel
+        )
         out = cf.read_table(tmp_path / "out.parquet")
         np.testing.assert_array_equal(out.select(names).to_numpy(), expected)
         rows = df.drop("label").fill_nan(None).to_dicts()
@@ -186,13 +188,13 @@ def test_classes_in_another_order() -> None:
 def test_a_file_comes_back_ready_to_run(tmp_path: Path) -> None:
     tuned, rec = tuned_short("sticky"), days([5], 2.0)[0]
     tuned.save(tmp_path / "walk.toml")
-    again = cf.Tuned.load(tmp_path / "walk.toml")
+    again = cf.load(tmp_path / "walk.toml")
     assert again.run(rec).tobytes() == tuned.run(rec).tobytes()
     assert again.smooth(rec).tobytes() == tuned.smooth(rec).tobytes()
     assert (again.beta, again.reference, again.candidate) == (tuned.beta, "strong", None)
     cf.DirichletFilter(["a", "b"]).save(tmp_path / "bare.toml")
     with pytest.raises(ValueError, match=r"bare\.toml has no section \[beta\]; name the weight"):
-        cf.Tuned.load(tmp_path / "bare.toml")
+        cf.load(tmp_path / "bare.toml")
 
 
 def test_the_chosen_candidate() -> None:

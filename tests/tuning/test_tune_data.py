@@ -108,7 +108,7 @@ def test_too_little_gives_safe_settings_and_a_warning(kind: Any, cls: Any, rows:
     fresh = days([5], 2.0)
     if rows > 2:
         assert accuracy(tuned.run, fresh) > accuracy(
-            lambda rec: rec.run(cf.RawFilter(6), 1.0), fresh
+            lambda rec: rec.run(cf.RawFilter(6), beta=1.0), fresh
         )
 
 

@@ -131,7 +131,7 @@ def unpacked(text: str, dtype: str) -> Any:
 def test_rows_are_embedded_to_the_bit() -> None:
     recs = streams(classes=ABCD, sources=["strong", "weak"])
     f = cf.DirichletFilter(["c", "a", "b", "d"], 0.97)
-    tuned = cf.Tuned({"weak": 0.25, "strong": 1.0}, {}, "strong", None, "nothing", [], "", f)
+    tuned = cf.Tuned(f, beta={"weak": 0.25, "strong": 1.0}, channel={}, reference="strong")
     data = page_data([("one", recs[0]), ("two", recs[1])], tuned)
     assert data["classes"] == ["c", "a", "b", "d"]
     assert not data["dates"]
@@ -173,7 +173,7 @@ def test_first_rows() -> None:
 def test_a_simple_rule_gives_its_place_to_a_filter() -> None:
     def settings(f: Any, smoother: Any = None) -> cf.Tuned:
         beta = {"strong": 1.0}
-        return cf.Tuned(beta, {}, "strong", None, "nothing", [], "", f, _smoother=smoother)
+        return cf.Tuned(f, beta=beta, channel={}, reference="strong", smoother=smoother)
 
     sticky = settings(cf.StickyFilter(2))
     assert playable(sticky) is sticky
@@ -217,7 +217,9 @@ def test_confusions_by_hand() -> None:
 def settings(gamma: float = 0.9) -> cf.Tuned:
     f = cf.DirichletFilter(ABCD, gamma, estimate="mean")
     beta = {"strong": 1.0, "weak": 0.1}
-    return cf.Tuned(beta, dict.fromkeys(beta), "strong", None, "nothing", [], "As it is.", f)
+    return cf.Tuned(
+        f, beta=beta, channel=dict.fromkeys(beta), reference="strong", explanation="As it is."
+    )
 
 
 def cells(html: str) -> list[list[str]]:
@@ -248,7 +250,7 @@ def test_calls_of_one_source_and_of_both_at_every_step() -> None:
     day = cf.simulate("plain", hours=0.5, seed=0)
     f = cf.DirichletFilter(day.classes)
     beta = {"strong": 1.0, "weak": 0.1}
-    tuned = cf.Tuned(beta, dict.fromkeys(beta), "strong", None, "nothing", [], "", f)
+    tuned = cf.Tuned(f, beta=beta, channel=dict.fromkeys(beta), reference="strong")
     html = calls_section([day.recording()], [day.recording(every=None)], tuned, True)
     assert "Adaptive, calls/h" in html
 
@@ -282,7 +284,7 @@ def test_rows_of_one_time(tmp_path: Path) -> None:
     rec = cf.Recording(np.repeat(np.arange(100), 2), ["weak", "strong"] * 100, probs, ["a", "b"])
     f = cf.RawFilter(["a", "b"])
     beta = {"weak": 1.0, "strong": 1.0}
-    tuned = cf.Tuned(beta, {}, "strong", None, "nothing", [], "", f)
+    tuned = cf.Tuned(f, beta=beta, channel={}, reference="strong")
     html = streams_section([("one", rec)], tuned, False)
     assert cells(html)[-1] == ["one", "200", "0.0", "0.0", "0.0"]
     tuned.report(rec, tmp_path / "r.html")

@@ -41,15 +41,16 @@ static int take_estimate(const Core *self, PyObject *probs, PyObject *observatio
 }
 
 static PyObject *raise_policy(cf_status status, PyObject *probs, PyObject *observation, const char *name, double time) {
+    char problem[128];
     if (status == CF_BAD_DT)
-        return raise_number("%s is %R; it must be finite and not negative: put the steps in order of time", name, time);
+        return raise_error("ArgumentError", name, PyFloat_FromDouble(time), "is {}",
+                           "it must be finite and not negative", "put the steps in order of time", -1, -1);
     if (status == CF_BAD_STATE)
-        PyErr_Format(PyExc_ValueError, "probs is %R; give the filter's estimate, the probabilities of K classes",
-                     probs);
-    else
-        PyErr_Format(PyExc_ValueError, "observation is %R, but %s; give probabilities, or NaN only", observation,
-                     cf_strerror(status));
-    return NULL;
+        return raise_error("ArgumentError", "probs", Py_NewRef(probs), "is {}", "",
+                           "give the filter's estimate, the probabilities of K classes", -1, -1);
+    PyOS_snprintf(problem, sizeof problem, "is {}, but %s", cf_strerror(status));
+    return raise_error("ArgumentError", "observation", Py_NewRef(observation), problem, "",
+                       "give probabilities, or NaN only", -1, -1);
 }
 
 static PyObject *adaptive_choose(PyObject *object, PyObject *args) {
@@ -174,7 +175,7 @@ static int adaptive_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     }
     status = CALL(&fresh.core, cf_adaptive_prepare, ((void *)&fresh.settings));
     if (status != CF_OK) {
-        raise_settings_error(status);
+        raise_settings_error(status, kwargs);
         return -1;
     }
     fresh.core.memory = PyMem_Malloc(CF_ADAPTIVE_STATE * size_of(&fresh.core));

@@ -21,64 +21,101 @@ void *element(const Core *self, void *numbers, size_t i) { return (char *)number
 
 /* ---- messages ---- */
 
-PyObject *raise_number(const char *format, const char *place, double value) {
-    PyObject *number = PyFloat_FromDouble(value);
-    if (number != NULL) {
-        PyErr_Format(PyExc_ValueError, format, place, number);
-        Py_DECREF(number);
-    }
+/* Raises an error of classfilter._errors, which is imported here: nothing is slower where nothing fails. It takes over
+   `value`, NULL after a failure. `remedy` is the name of a Remedy, or words; `row` and `entry` are negative where there
+   is none. */
+PyObject *raise_error(const char *kind, const char *argument, PyObject *value, const char *problem, const char *rule,
+                      const char *remedy, Py_ssize_t row, Py_ssize_t entry) {
+    PyObject *errors = value == NULL ? NULL : PyImport_ImportModule("classfilter._errors");
+    PyObject *type = errors == NULL ? NULL : PyObject_GetAttrString(errors, kind);
+    PyObject *error = type == NULL ? NULL
+                                   : PyObject_CallMethod(type, "_of_core", "sOsssnn", argument, value, problem, rule,
+                                                         remedy, row, entry);
+    if (error != NULL) PyErr_SetObject(type, error);
+    Py_XDECREF(error);
+    Py_XDECREF(type);
+    Py_XDECREF(errors);
+    Py_XDECREF(value);
     return NULL;
 }
 
-/* The error of a failed update, in words that name the argument, its value, its place and the remedy. `row` is negative
-   for a single update. */
+static PyObject *raise_entry(const Core *self, cf_status status, Py_ssize_t row, const void *probs) {
+    double p = 0;
+    size_t k;
+    for (k = 0; k < self->classes; k++) {
+        p = get_number(self, probs, k);
+        if (status == CF_PROBS_NEGATIVE ? p < 0 : status == CF_PROBS_SOME_NAN ? p != p : p > 1e30) break;
+    }
+    if (status == CF_PROBS_SOME_NAN)
+        return raise_error("RowError", "probs", PyFloat_FromDouble(p), "is {} while other entries of the row are not",
+                           "a missing observation is a row of NaN only", "", row, (Py_ssize_t)k);
+    if (status == CF_PROBS_NEGATIVE)
+        return raise_error("RowError", "probs", PyFloat_FromDouble(p), "is {}", "a probability must not be negative",
+                           "SOFTMAX", row, (Py_ssize_t)k);
+    return raise_error("RowError", "probs", PyFloat_FromDouble(p), "is {}", "a probability must be finite", "", row,
+                       (Py_ssize_t)k);
+}
+
+/* The error of a failed update; it names the argument, its value, its place and the remedy. `row` is negative for a
+   single update. */
 PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta, double dt) {
-    char place[64];
     double sum = 0;
     size_t k;
-    if (row < 0)
-        place[0] = 0;
-    else
-        PyOS_snprintf(place, sizeof place, " in row %zd", row);
     switch (status) {
     case CF_BAD_BETA:
-        return raise_number("beta%s is %R; it must lie in [0, 1]: 0 ignores the observation, 1 trusts it fully", place,
-                            beta);
+        return raise_error("RowError", "beta", PyFloat_FromDouble(beta), "is {}", "it must lie in [0, 1]",
+                           "0 ignores the observation, 1 trusts it fully", row, -1);
     case CF_BAD_DT:
-        return raise_number(dt < 0 ? "dt%s is %R; it must not be negative: put the observations in order of time"
-                                   : "dt%s is %R; it must lie in [0, 1e30]: give the time since the last observation",
-                            place, dt);
+        return raise_error(
+            "RowError", "dt", PyFloat_FromDouble(dt), "is {}",
+            dt < 0 ? "it must not be negative" : "it must lie in [0, 1e30]",
+            dt < 0 ? "put the observations in order of time" : "give the time since the last observation", row, -1);
     case CF_PROBS_SUM:
         for (k = 0; k < self->classes; k++) sum += get_number(self, probs, k);
-        return raise_number("probs%s sums to %R; it must be within 0.05 of 1: normalise it (logits need "
-                            "classfilter.softmax, percentages a division by 100)",
-                            place, sum);
+        return raise_error("RowError", "probs", PyFloat_FromDouble(sum), "sums to {}", "it must be within 0.05 of 1",
+                           "NORMALISE", row, -1);
     case CF_PROBS_NEGATIVE:
     case CF_PROBS_INFINITE:
-    case CF_PROBS_SOME_NAN:
-        for (k = 0; k < self->classes; k++) {
-            double p = get_number(self, probs, k);
-            if (status == CF_PROBS_NEGATIVE ? p < 0 : status == CF_PROBS_SOME_NAN ? p != p : p > 1e30) break;
-        }
-        if (row < 0)
-            PyOS_snprintf(place, sizeof place, "[%zu]", k);
-        else
-            PyOS_snprintf(place, sizeof place, "[%zd, %zu]", row, k);
-        return raise_number(status == CF_PROBS_SOME_NAN
-                                ? "probs%s is %R while other entries of the row are not; a missing observation is a "
-                                  "row of NaN only"
-                            : status == CF_PROBS_NEGATIVE
-                                ? "probs%s is %R; a probability must not be negative: logits need classfilter.softmax"
-                                : "probs%s is %R; a probability must be finite",
-                            place, get_number(self, probs, k));
+    case CF_PROBS_SOME_NAN: return raise_entry(self, status, row, probs);
     default:
-        PyErr_Format(status == CF_NOT_CONVERGED ? PyExc_ArithmeticError : PyExc_ValueError, "%s%s", cf_strerror(status),
-                     place);
+        if (row < 0)
+            PyErr_SetString(status == CF_NOT_CONVERGED ? PyExc_ArithmeticError : PyExc_ValueError, cf_strerror(status));
+        else
+            PyErr_Format(status == CF_NOT_CONVERGED ? PyExc_ArithmeticError : PyExc_ValueError, "%s in row %zd",
+                         cf_strerror(status), row);
         return NULL;
     }
 }
 
-void raise_settings_error(cf_status status) { PyErr_SetString(PyExc_ValueError, cf_strerror(status)); }
+/* What a filter calls each setting, and what it must be. */
+static const struct {
+    cf_status status;
+    const char *argument, *rule;
+} SETTINGS[] = {
+    {CF_BAD_GAMMA, "gamma", "it must lie in [0, 1]"},
+    {CF_BAD_STAY, "stay", "it must lie in [0, 1]"},
+    {CF_BAD_FLOOR, "floor", "it must lie in [1e-30, 1)"},
+    {CF_BAD_ANCHOR, "anchor", "it must lie in [0, 1e9]"},
+    {CF_BAD_PRIOR, "prior", "each entry must be at least 1e-6 and their sum at most max_concentration"},
+    {CF_BAD_CLASS_PRIOR, "prior", "each entry must be at least 1e-6, and their sum within 0.05 of 1"},
+    {CF_BAD_WEIGHT, "prior_weight", "it must lie in [0, 1e9]"},
+    {CF_BAD_CONCENTRATION, "max_concentration", "it must lie between the number of classes and 1e12 (float: 1e6)"},
+    {CF_BAD_TOLERANCE, "tolerance", "it must lie in [0, 0.1]"},
+};
+
+/* `options` are the keyword arguments of a filter, NULL for a state. */
+void raise_settings_error(cf_status status, PyObject *options) {
+    size_t i;
+    for (i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {
+        const char *name = SETTINGS[i].argument;
+        PyObject *value = options == NULL ? NULL : PyDict_GetItemString(options, name);
+        if (status != SETTINGS[i].status || value == NULL) continue;
+        value = PyArray_Check(value) ? PyArray_ToList((PyArrayObject *)value) : PyNumber_Float(value);
+        raise_error("ArgumentError", name, value, "is {}", SETTINGS[i].rule, "", -1, -1);
+        return;
+    }
+    PyErr_SetString(PyExc_ValueError, cf_strerror(status));
+}
 
 int ready(Core *self) {
     int initialised;
@@ -128,9 +165,9 @@ PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, in
 }
 
 int wrong_length(const Core *self, Py_ssize_t length) {
-    PyErr_Format(PyExc_ValueError,
-                 "probs has %zd entries, but the filter has %zd classes; give one probability per class", length,
-                 (Py_ssize_t)self->classes);
+    char problem[96];
+    PyOS_snprintf(problem, sizeof problem, "has {} entries, but the filter has %zu classes", self->classes);
+    raise_error("RowError", "probs", PyLong_FromSsize_t(length), problem, "", "give one probability per class", -1, -1);
     return -1;
 }
 

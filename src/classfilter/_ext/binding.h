@@ -45,10 +45,11 @@ typedef struct {
 } Rows;
 
 /* Messages. `row` is negative for a single update. They return NULL where they return anything. */
-PyObject *raise_number(const char *format, const char *place, double value);
+PyObject *raise_error(const char *kind, const char *argument, PyObject *value, const char *problem, const char *rule,
+                      const char *remedy, Py_ssize_t row, Py_ssize_t entry);
 PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const void *probs, double beta, double dt);
 PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t i);
-void raise_settings_error(cf_status status);
+void raise_settings_error(cf_status status, PyObject *options);
 
 /* Arguments. An int is 1 or 0 from `ready` and `is_new`, 0 or -1 from the others; after a failure an exception is set. */
 int ready(Core *self);

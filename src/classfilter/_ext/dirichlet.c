@@ -207,7 +207,7 @@ static PyObject *restore(PyObject *object, PyObject *args) {
     UNLOCK
     Py_DECREF(array);
     if (status != CF_OK) {
-        raise_settings_error(status);
+        raise_settings_error(status, NULL);
         return NULL;
     }
     Py_RETURN_NONE;
@@ -343,7 +343,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Py_DECREF(array);
     if (status != CF_OK) {
         PyMem_Free(self->memory);
-        raise_settings_error(status);
+        raise_settings_error(status, kwargs);
         return -1;
     }
     memcpy(self->state, self->start, state * size_of(self));

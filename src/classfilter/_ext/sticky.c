@@ -198,7 +198,7 @@ static PyObject *sticky_restore(PyObject *object, PyObject *probs) {
     UNLOCK
     Py_DECREF(array);
     if (status != CF_OK) {
-        raise_settings_error(status);
+        raise_settings_error(status, NULL);
         return NULL;
     }
     Py_RETURN_NONE;
@@ -385,7 +385,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     Py_XDECREF(rates);
     if (status != CF_OK) {
         PyMem_Free(self->memory);
-        raise_settings_error(status);
+        raise_settings_error(status, kwargs);
         return -1;
     }
     memcpy(self->state, self->start, classes * size_of(self));

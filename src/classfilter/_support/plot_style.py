@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._errors import ArgumentError
 from .html import COLOURS
 from .types import Floats
 
@@ -140,7 +141,8 @@ def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
     elif isinstance(zone, tzinfo):
         return zone
     if zone is not None:
-        raise ValueError(f'zone is {zone!r}; it must be a time zone such as "Europe/Berlin"')
+        rule = 'it must be a time zone such as "Europe/Berlin"'
+        raise ArgumentError("zone", zone, rule=rule)
     column = np.asarray(time)
     if column.dtype.kind in "iuf" or not column.size:
         return None

@@ -1,10 +1,13 @@
 """What happens to a row: its channel, its weight, the filter; and smoothing."""
 
 from .._support.imports import public
+from ._chain import Chain, Observation
 from ._channel import Channel, beta_from_confusion
 from ._scores import softmax
 from ._smoothing import smooth
+from ._toml import load
 
-__all__ = ["Channel", "beta_from_confusion", "smooth", "softmax"]
+__all__ = ["Chain", "Channel", "Observation", "beta_from_confusion", "load", "smooth", "softmax"]
 
-public(Channel)
+public(Chain, Channel)
+public(Observation, module=__name__)

@@ -1,92 +1,328 @@
-"""A filter alone, or with the weights and channels of its sources."""
+"""The chain of a row: the channel and the weight of its source, then the filter; and a policy."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from os import PathLike
-from typing import Any, Protocol, TypeGuard, cast
+from dataclasses import FrozenInstanceError
+from functools import cached_property
+from os import PathLike, fspath
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
+from .._errors import RowError
+from .._support.atomic import atomic_write
+from .._support.html import block, table
+from .._support.imports import public_name
 from .._support.types import Array, Floats, Weights
-from .._validation import factorize, probabilities, row_weights, source_names
+from .._validation import Factorized, check_weight, class_order, label_row, row_weights
 from ..filters._base import Filter
+from ..policy import Policy
+from ._channel import Channel, Channels
+from ._settings import kind_of, options, to_builtin, to_toml
+
+MAX_SOURCES = 1000
+"""Of one weight for all: so many sources are remembered, whatever names come."""
+DEFAULT_SOURCE = "default"
 
 
-class FilterChain(Protocol):
-    """A filter with the weights and the channels of its sources: a `Tuned`."""
+class Observation(NamedTuple):
+    """A prediction as the filter gets it: the name of its source, its weight, and the row (K,)."""
+
+    source: str
+    beta: float
+    probs: Any
+
+
+class Chain:
+    """A filter with the weights and the channels of its sources, and perhaps a policy.
+
+    It does not change. Everything that takes a filter takes a chain, and then needs neither weights
+    nor channels.
+
+    Parameters
+    ----------
+    filter : Filter
+        Its settings are used, not its state.
+    beta : mapping of str to float, or float
+        The weight of each source, 0 to 1, or one for all; 1 where none is named.
+    channel : mapping of str to Channel or None, optional
+        Corrects the predictions of a source, in the filter's order of classes.
+    policy : Policy, optional
+        Chooses which source to call next; its settings are used, not its state.
+
+    Attributes
+    ----------
+    beta : dict of str to float, or float
+        As given.
+    channel : dict of str to Channel or None
+        The channel of each source, None where its predictions are not corrected.
+    policy : Policy or None
+        In its initial state.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> chain = cf.Chain(cf.DirichletFilter(["walk", "sit"]), beta={"weak": 0.1, "strong": 1.0})
+    >>> chain.observe("weak", "sit")
+    Observation(source='weak', beta=0.1, probs=array([0., 1.]))
+    >>> cf.Tracker(chain).update("ann", 0.0, "strong", [0.9, 0.1]).round(2)
+    array([1., 0.])
+    """
+
+    beta: dict[str, float] | float
+    channel: dict[str, Channel | None]
+    policy: Policy | None
+    _fresh: Any
+    _names: tuple[str, ...]
+    _dtype: np.dtype[Any]
+    _weights: dict[str, float]
+    _logarithms: dict[str, tuple[Array, Array]]
+
+    def __init__(
+        self,
+        filter: Filter,  # noqa: A002
+        *,
+        beta: Weights = 1.0,
+        channel: Channels | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        fresh = filter.copy()
+        fresh.reset()
+        weights: dict[str, float] | float
+        if isinstance(beta, Mapping):
+            weights = {str(n): check_weight("beta", w, str(n)) for n, w in beta.items()} or 1.0
+        else:
+            weights = check_weight("beta", beta)
+        channels = dict.fromkeys(weights) if isinstance(weights, dict) else {}
+        channels |= {str(name): c for name, c in (channel or {}).items()}
+        K = len(fresh.classes)
+        for name, source_channel in channels.items():
+            if source_channel is not None and len(source_channel.prior) != K:
+                raise ValueError(
+                    f"channel[{name!r}] has {len(source_channel.prior)} classes, but the filter "
+                    f"has {K}"
+                )
+        if policy is not None:
+            policy = policy.copy()
+            policy.reset()
+        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
+        dtype = fresh.probs.dtype
+        logs = {n: c.logarithms_in(dtype) for n, c in channels.items() if c is not None}
+        names = tuple(map(str, fresh.classes))
+        known = dict(weights) if isinstance(weights, dict) else {}
+        self._set(_weights=known, _logarithms=logs, _names=names, _dtype=dtype)
+
+    def _set(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        kind = type(self).__name__
+        raise FrozenInstanceError(f"{name} of a {kind} cannot change; make a new one")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    @classmethod
+    def of(
+        cls,
+        filter: Filter | Chain,  # noqa: A002
+        *,
+        beta: Weights | None = None,
+        channel: Channels | None = None,
+        policy: Policy | None = None,
+        smoothing: bool = False,
+    ) -> Chain:
+        """Return a filter, or a chain, as a chain; an argument takes precedence."""
+        if isinstance(filter, Chain):
+            chain = filter.smoother if smoothing else filter
+            if beta is None and channel is None and policy is None:
+                return chain
+            return Chain(
+                chain._fresh,
+                beta=chain.beta if beta is None else beta,
+                channel=chain.channel if channel is None else channel,
+                policy=chain.policy if policy is None else policy,
+            )
+        if isinstance(filter, (str, PathLike)):
+            raise TypeError(
+                f"filter is {str(filter)!r}; read the file first: classfilter.load(...)"
+            )
+        if not hasattr(filter, "update"):
+            raise TypeError(f"filter is {filter!r}; give a filter, or a chain as of load or tune")
+        return Chain(filter, beta=1.0 if beta is None else beta, channel=channel, policy=policy)
 
     @property
-    def beta(self) -> Mapping[str, float]:
-        """The weight of each source; empty where all have weight 1."""
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        classes: tuple[Any, ...] = self._fresh.classes
+        return classes
 
     @property
-    def channel(self) -> Mapping[str, Any]:
-        """The channel of each source, or None."""
+    def sources(self) -> list[str]:
+        """The sources that have a weight or a channel of their own."""
+        return list(self.channel)
 
-    @property
-    def policy(self) -> Any:
-        """The policy that belongs to it, or None."""
+    @cached_property
+    def reference(self) -> str:
+        """The source to trust most: without a channel, and of the largest weight; "" if none."""
+        # Of several, the first: a file names the reference first.
+        weights = self.beta if isinstance(self.beta, dict) else {}
+        return max(
+            self.channel,
+            key=lambda name: (self.channel[name] is None, weights.get(name, 1.0)),
+            default="",
+        )
 
-    @property
-    def smoother(self) -> FilterChain:
+    @cached_property
+    def smoother(self) -> Chain:
         """What smooths; mostly itself."""
+        return self
 
     def filter(self) -> Any:
         """Return a fresh filter."""
+        return self._fresh.copy()
+
+    def with_filter(self, filter: Filter) -> Chain:  # noqa: A002
+        """Return the same weights, channels and policy around another filter."""
+        return Chain(filter, beta=self.beta, channel=self.channel, policy=self.policy)
+
+    def weight(self, source: Any) -> tuple[str, float]:
+        """Return the name of a source as text, and its weight."""
+        name = DEFAULT_SOURCE if source is None else str(source)
+        weight = self._weights.get(name)
+        if weight is not None:
+            return name, weight
+        if isinstance(self.beta, dict):
+            problem, rule = "is {}, which has no weight", f"beta names {list(self.beta)}"
+            raise RowError("source", name, problem, rule, "add it there")
+        if len(self._weights) < MAX_SOURCES:
+            self._weights[name] = self.beta
+        return name, self.beta
+
+    def observe(self, source: Any, prediction: Any) -> Observation:
+        """Return a prediction as the filter gets it: (K,), corrected by the channel of its source.
+
+        The prediction is K probabilities or a class, by name or by index; all NaN, None or -1 if
+        there was none. Without a channel its values are left to the filter to check.
+        """
+        name, beta = self.weight(source)
+        if isinstance(prediction, LABEL):
+            prediction = label_row(prediction, self._names, "probs")
+        if name in self._logarithms:
+            prediction = self._corrected(name, prediction)
+        return Observation(name, beta, prediction)
+
+    def _corrected(self, source: str, probs: ArrayLike) -> Array:
+        row = _core.check_row(len(self._names), probs, 1.0, 0.0)[0]  # it words the error of one row
+        rows = row.astype(self._dtype, copy=False)[None]
+        corrected: Array = _core.apply_channel(*self._logarithms[source], rows)[0]
+        return corrected
+
+    def observe_rows(
+        self, source: Factorized, probs: Floats, classes: tuple[str, ...] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return many predictions (T, K) as the filter gets them, and their weights (T,).
+
+        They must be checked before. `classes` is the order of the columns, where it is not the
+        filter's.
+        """
+        if classes is not None:
+            columns = class_order(self._fresh, classes)
+            if not np.array_equal(columns, np.arange(columns.size)):
+                probs = probs[:, columns]
+        weights = row_weights(source, self.beta)
+        if self._logarithms.keys() & set(source.categories):
+            probs = probs.copy()
+        for i, name in enumerate(source.categories):
+            if name in self._logarithms:
+                rows = np.flatnonzero(source.codes == i)
+                observed = np.ascontiguousarray(probs[rows], self._dtype)
+                probs[rows] = _core.apply_channel(*self._logarithms[name], observed)
+        return probs, weights
+
+    def in_order_of(self, classes: tuple[str, ...], results: Array) -> Array:
+        """Return results (T, K) with their columns in another order of the classes."""
+        columns = class_order(self._fresh, classes)
+        return results[:, np.argsort(columns)]
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All settings as built-in values, laid out as a TOML file is.
+
+        Every option is there, so that a file keeps its meaning if defaults change.
+        """
+        settings: dict[str, Any] = {
+            "classes": to_builtin(self.classes),
+            "filter": kind_of(self._fresh),
+        }
+        if not isinstance(self.beta, dict) and self.beta != 1.0:
+            settings["beta"] = self.beta
+        settings["options"] = options(self._fresh)
+        if isinstance(self.beta, dict):
+            settings["beta"] = dict(self.beta)
+        channels = {
+            name: {"matrix": channel.matrix.tolist(), "prior": channel.prior.tolist()}
+            for name, channel in self.channel.items()
+            if channel is not None
+        }
+        if channels:
+            settings["channel"] = channels
+        if self.policy is not None:
+            given = {key: x for key, x in options(self.policy).items() if x is not None}
+            settings["policy"] = {"kind": kind_of(self.policy), **given}
+        return settings
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that tell settings apart: a file of states carries them."""
+        text = json.dumps(self.settings, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def run(self, rec: Any) -> Array:
+        """Run channel, weights and filter over a `Recording`: (T, K)."""
+        results: Array = rec.run(self)
+        return results
+
+    def smooth(self, rec: Any, lag: int | None = None) -> Array:
+        """Smooth a `Recording`, with channel and weights, by its `smoother`: (T, K)."""
+        results: Array = rec.smooth(self, lag=lag)
+        return results
+
+    def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
+        """Write the filter, the weights, the channels and a policy as a TOML file; see `load`.
+
+        Numbers are restored to the bit. The file appears complete or not at all.
+        """
+        chain = Chain.of(self, policy=policy)
+        for configured in (chain._fresh, chain.policy):
+            if configured is not None and "_kind" not in vars(type(configured)):
+                kind = type(configured).__name__
+                raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
+        text = to_toml(chain.settings)
+        with atomic_write(fspath(path)) as file:
+            file.write(text.encode())
+
+    def report(self, recordings: Any, path: str | PathLike[str], **options: Any) -> None:
+        """Write a report on recordings with these settings; see `classfilter.report`."""
+        public_name("report")(recordings, path, self, **options)
+
+    def __repr__(self) -> str:
+        corrected = [name for name, c in self.channel.items() if c is not None]
+        channel = f", channel of {corrected}" if corrected else ""
+        policy = "" if self.policy is None else f", policy={self.policy!r}"
+        return f"{type(self).__name__}({self._fresh!r}, beta={self.beta}{channel}{policy})"
+
+    def _repr_html_(self) -> str:
+        weights = self.beta if isinstance(self.beta, dict) else {"all": self.beta}
+        rows = [
+            [name, f"{weight:.3g}", "yes" if self.channel.get(name) is not None else "no"]
+            for name, weight in weights.items()
+        ]
+        return block(str(self), table(["source", "weight", "channel"], rows))
 
 
-def is_chain(filter: Filter | FilterChain) -> TypeGuard[FilterChain]:  # noqa: A002
-    """Return whether a filter comes with weights and channels."""
-    return all(
-        hasattr(filter, name) for name in ("filter", "beta", "channel", "policy", "smoother")
-    )
-
-
-def unpack(
-    filter: Filter | FilterChain,  # noqa: A002
-    beta: Weights | None,
-    channel: Mapping[str, Any] | None,
-    smoothing: bool = False,
-) -> tuple[Filter, Weights, Mapping[str, Any]]:
-    """Return the filter, the weights and the channels; an argument takes precedence."""
-    if is_chain(filter):
-        chain = filter.smoother if smoothing else filter
-        beta = (chain.beta or 1.0) if beta is None else beta
-        return chain.filter(), beta, chain.channel if channel is None else channel
-    if isinstance(filter, (str, PathLike)):
-        raise TypeError(f"filter is {str(filter)!r}; read the file first: classfilter.load(...)")
-    return cast(Filter, filter), 1.0 if beta is None else beta, channel or {}
-
-
-def chain_rows(
-    chain: FilterChain,
-    source: ArrayLike | None,
-    probs: ArrayLike,
-    beta: ArrayLike | None,
-    like: Array,
-) -> tuple[Floats, ArrayLike]:
-    """Return rows, corrected by the channels of their sources, and their weights.
-
-    `source` is the name of each row's source, or that of all; `like` an estimate of the filter.
-    """
-    if source is None:
-        known = list({**chain.beta, **chain.channel})
-        if len(known) != 1:
-            raise ValueError(
-                f"source is not given, and the filter has weights for {known}; name the source of "
-                "each row, or one for all"
-            )
-        source = known[0]
-    rows = probabilities(probs, tuple(map(str, range(like.size))))
-    sources = factorize(source_names(source, len(rows)).tolist())
-    if len(sources.codes) != len(rows):
-        raise ValueError(f"source has {len(sources.codes)} entries, but probs has {len(rows)} rows")
-    weights = row_weights(sources, chain.beta or 1.0) if beta is None else beta
-    for i, name in enumerate(sources.categories):
-        channel = chain.channel.get(name)
-        if channel is not None:
-            at = np.flatnonzero(sources.codes == i)
-            rows[at] = channel.apply(rows[at].astype(like.dtype))
-    return rows, weights
+LABEL = (str, int, np.integer, type(None))

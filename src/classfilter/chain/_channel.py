@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from reprlib import repr as short
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._support.types import Classes, Floats, Observations
-from .._validation import Factorized, RowError, as_labels, probabilities, text_names
+from .._errors import RowError
+from .._support.types import Array, Classes, Floats, Observations
+from .._validation import as_labels, probabilities, text_names
 
 Channels = Mapping[str, "Channel | None"]
 
@@ -239,12 +241,18 @@ class Channel:
                 f"probs has shape {rows.shape}; it must be (T, {K}) or ({K},): the channel has {K} "
                 "classes"
             )
-        return _core.apply_channel(*self.logarithms, np.atleast_2d(rows)).reshape(rows.shape)
+        logarithms = self.logarithms_in(rows.dtype)
+        return _core.apply_channel(*logarithms, np.atleast_2d(rows)).reshape(rows.shape)
 
-    @property
+    @cached_property
     def logarithms(self) -> tuple[Floats, Floats]:
         """The arguments of the C core: log M transposed, (K, K), and log of the prior, (K,)."""
         return _core.log(self._matrix.T), _core.log(np.maximum(self._prior, 1e-300))
+
+    def logarithms_in(self, dtype: Any) -> tuple[Array, Array]:
+        """Return `logarithms` in the precision of a filter."""
+        log_matrix, log_prior = self.logarithms
+        return log_matrix.astype(dtype, copy=False), log_prior.astype(dtype, copy=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Channel):
@@ -360,30 +368,4 @@ def _outputs(name: str, outputs: ArrayLike, classes: tuple[str, ...] | None) -> 
     try:
         return probabilities(outputs, classes)
     except RowError as error:
-        raise RowError(name, error.row, error.rest) from None
-
-
-def correct(probs: Floats, source: Factorized, channel: Channels | None, dtype: Any) -> Floats:
-    """Return the probabilities (T, K), those of each source that has a channel corrected by it.
-
-    The channels compute in `dtype`, the precision of the filter.
-    """
-    channel = {} if channel is None else channel
-    if all(channel.get(name) is None for name in source.categories):
-        return probs
-    corrected = probs.copy()
-    for i, name in enumerate(source.categories):
-        if channel.get(name) is not None:
-            rows = source.codes == i
-            corrected[rows] = correct_source(channel, name, probs[rows].astype(dtype))
-    return corrected
-
-
-def correct_source(channel: Channels, name: str, probs: ArrayLike) -> Floats:
-    """Return valid outputs of a source (T, K), corrected; an error is one of the channel."""
-    source_channel = channel[name]
-    assert source_channel is not None
-    try:
-        return source_channel.apply(probs)
-    except ValueError as error:
-        raise ValueError(f"channel[{name!r}] does not fit the filter: {error}") from None
+        raise error.replaced(argument=name) from None

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._errors import ArgumentError, RowError
 from .._support.types import NUMBER, Floats
-from .._validation import RowError
 
 KINDS = ("probabilities", "logits", "percent")
 """How the numbers of a table may be meant."""
@@ -39,7 +39,7 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
     array([0.448, 0.23 , 0.321])
     """
     if not isinstance(temperature, NUMBER) or not 0 < temperature < np.inf:
-        raise ValueError(f"temperature is {temperature!r}; it must be positive and finite")
+        raise ArgumentError("temperature", temperature, rule="it must be positive and finite")
     s = np.array(scores, np.float64)
     if s.ndim not in (1, 2) or s.shape[-1] < 2:
         raise ValueError(f"scores has shape {s.shape}; it must be (K,) or (T, K), one per class")
@@ -48,8 +48,8 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
     invalid = ~(np.isfinite(highest) | missing)
     if invalid.any():
         row = int(invalid.argmax())
-        rest = f" is {s.reshape(-1, s.shape[-1])[row].tolist()}; it must hold finite numbers, or "
-        raise RowError("scores", row, f"{rest}only NaN where nothing was observed")
+        rule = "it must hold finite numbers, or only NaN where nothing was observed"
+        raise RowError("scores", s.reshape(-1, s.shape[-1])[row].tolist(), rule=rule, row=row)
     e: Floats = np.exp((s - highest) / temperature)
     e /= e.sum(axis=-1, keepdims=True)
     return e
@@ -58,5 +58,5 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
 def check_scores(scores: Any) -> str:
     """Return how the numbers of a table are meant, checked."""
     if scores not in KINDS:
-        raise ValueError(f"scores is {scores!r}; it must be one of {', '.join(KINDS)}")
+        raise ArgumentError("scores", scores, rule=f"it must be one of {', '.join(KINDS)}")
     return str(scores)

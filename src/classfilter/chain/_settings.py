@@ -1,16 +1,12 @@
-"""Settings of filters and policies as built-in values and as TOML files, exact to the bit."""
+"""Settings as built-in values and as TOML, exact to the bit."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from .._support.atomic import atomic_write
-from .._validation import check_weight
 
 
 def from_builtin(value: Any, pattern: Any) -> Any:
@@ -23,18 +19,6 @@ def from_builtin(value: Any, pattern: Any) -> Any:
     return tuple(value) if isinstance(pattern, tuple) else value
 
 
-def options(configured: object) -> dict[str, Any]:
-    """Return the options of a filter or a policy as built-in values."""
-    return {key: to_builtin(value) for key, value in getattr(configured, "_options", {}).items()}
-
-
-def differing(these: Mapping[str, Any], those: Mapping[str, Any]) -> str | None:
-    """Return the first option that only one of two has, or that has another value there."""
-    names = dict.fromkeys([*these, *those])
-    absent = object()
-    return next((n for n in names if these.get(n, absent) != those.get(n, absent)), None)
-
-
 def to_builtin(value: Any) -> Any:
     """Return an option or a state as text, numbers and lists of them, exact to the bit."""
     if isinstance(value, (list, tuple)):
@@ -44,129 +28,81 @@ def to_builtin(value: Any) -> Any:
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def save(
-    filter: Any,  # noqa: A002
-    path: str | Path,
-    beta: Mapping[str, float] | None = None,
-    channel: Mapping[str, Any] | None = None,
-    policy: Any = None,
-) -> None:
-    """Write a filter's settings, the weights of its sources and a policy to a TOML file.
+def options(configured: object) -> dict[str, Any]:
+    """Return the options of a filter or a policy as built-in values."""
+    return {key: to_builtin(value) for key, value in getattr(configured, "_options", {}).items()}
 
-    Every option is written, so that the file keeps its meaning if defaults change. Numbers are
-    restored to the bit. The file appears complete or not at all.
 
-    Parameters
-    ----------
-    filter : Filter
-        Its settings are saved, not its state. Its classes must be text or whole numbers.
-    path : str or Path
-        The file; an existing one is replaced.
-    beta : mapping of str to float, optional
-        The weight of each source, 0 to 1.
-    channel : mapping of str to Channel or None, optional
-        Corrects the outputs of a source, in the filter's order of classes.
-    policy : Periodic or Adaptive, optional
-        Its settings are saved, not its state.
+def kind_of(configured: object) -> str:
+    """Return the name in a file of the class of a filter or a policy; a subclass has its own."""
+    return str(vars(type(configured)).get("_kind") or type(configured).__name__)
+
+
+def differing(these: Mapping[str, Any], those: Mapping[str, Any], title: str = "") -> str | None:
+    """Return the first setting that only one of two has, or that has another value there.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from classfilter import DirichletFilter
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(DirichletFilter(["walk", "sit"], 0.95), f"{folder}/walk.toml", {"weak": 0.1})
-    ...     print(Path(f"{folder}/walk.toml").read_text().strip())
+    >>> differing({"options": {"gamma": 0.9}}, {"options": {"gamma": 0.8}})
+    'options.gamma'
+    """
+    absent = object()
+    for name in dict.fromkeys([*these, *those]):
+        this, that = these.get(name, absent), those.get(name, absent)
+        if isinstance(this, Mapping) and isinstance(that, Mapping):
+            inner = differing(this, that, f"{title}{name}.")
+            if inner is not None:
+                return inner
+        elif this != that:
+            return f"{title}{name}"
+    return None
+
+
+def to_toml(settings: Mapping[str, Any]) -> str:
+    """Return settings, as a chain has them, as the text of a TOML file.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> chain = cf.Chain(cf.EmaFilter(["walk", "sit"], gamma=0.95), beta={"weak": 0.1})
+    >>> print(to_toml(chain.settings).strip())
     classes = ["walk", "sit"]
-    filter = "dirichlet"
+    filter = "ema"
     <BLANKLINE>
     [options]
     gamma = 0.95
-    estimate = "mode"
-    floor = 0.001
-    anchor = 0.0
-    prior = [1.0, 1.0]
-    prior_weight = 1.0
-    max_concentration = 1000000.0
-    tolerance = 0.0
-    bounded = true
-    dtype = "float64"
     <BLANKLINE>
     [beta]
     weak = 0.1
     """
-    with atomic_write(path) as file:
-        file.write(to_toml(filter, beta, channel, policy).encode())
-
-
-def to_toml(
-    filter: Any,  # noqa: A002
-    beta: Mapping[str, float] | None = None,
-    channel: Mapping[str, Any] | None = None,
-    policy: Any = None,
-) -> str:
-    """Return what `save` writes."""
-    kind = _kind(filter)
-    for name in filter.classes:
-        if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
+    for name in settings["classes"]:
+        if isinstance(name, bool) or not isinstance(name, (str, int)):
             raise ValueError(
                 f"classes has {name!r}; only text and whole numbers can be saved: rename it"
             )
-    sections = {"options": options(filter)}
-    if beta is not None:
-        for source, weight in beta.items():
-            if not isinstance(source, str):
-                raise ValueError(f"beta has the source {source!r}; its name must be text")
-            check_weight(f"beta[{source!r}]", weight)
-        sections["beta"] = {source: float(weight) for source, weight in beta.items()}
-    for source, source_channel in (channel or {}).items():
-        if not isinstance(source, str):
-            raise ValueError(f"channel has the source {source!r}; its name must be text")
-        if source_channel is None:
-            continue
-        matrix, prior = source_channel.matrix, source_channel.prior
-        if len(prior) != len(filter.classes):
-            raise ValueError(
-                f"channel[{source!r}] has {len(prior)} classes, but the filter has "
-                f"{len(filter.classes)}"
-            )
-        sections[f"channel.{_key(source)}"] = {"matrix": matrix.tolist(), "prior": prior}
-    if policy is not None:
-        sections |= _policy_sections(policy)
-    lines = [f"classes = {_value(filter.classes)}", f"filter = {_value(kind)}"]
-    for title, entries in sections.items():
-        lines += ["", f"[{title}]"]
-        lines += [f"{_key(key)} = {_value(value)}" for key, value in entries.items()]
-    return "\n".join(lines) + "\n"
+    return "\n".join(_section("", settings)).lstrip("\n") + "\n"
 
 
-def _kind(configured: object) -> str:
-    """Return the name in a file of the class of a filter or a policy; a subclass has none."""
-    kind = vars(type(configured)).get("_kind")
-    if kind is None:
-        raise TypeError(
-            f"a {type(configured).__name__} cannot be saved; save a filter or policy of classfilter"
-        )
-    return str(kind)
-
-
-def _policy_sections(policy: object) -> dict[str, dict[str, Any]]:
-    section = {key: value for key, value in options(policy).items() if value is not None}
-    cost = section.pop("cost", None)
-    sections = {"policy": {"kind": _kind(policy), **section}}
-    return sections if cost is None else {**sections, "policy.cost": cost}
+def _section(title: str, entries: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a section, and of those within it."""
+    inner = {key: value for key, value in entries.items() if isinstance(value, Mapping)}
+    plain = {key: value for key, value in entries.items() if key not in inner}
+    lines = ["", f"[{title}]"] if title and (plain or not inner) else []
+    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
+    for key, value in inner.items():
+        lines += _section(f"{title}.{_key(key)}" if title else _key(key), value)
+    return lines
 
 
 def _value(value: Any) -> str:
     """Return a value in TOML."""
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple)):
         return f"[{', '.join(_value(item) for item in value)}]"
     if isinstance(value, str):
         return f'"{re.sub(_ESCAPED, _escape, value)}"'
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    return repr(float(value))
+    return str(value) if isinstance(value, int) else repr(float(value))
 
 
 _ESCAPED = r'["\\\x00-\x1f\x7f]'

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 from .._support.types import Array
 from ..filters._base import Filter
 from ..filters._smoothing import check_smoother, smooth_one
-from ._chain import FilterChain, is_chain
+from ._chain import Chain
 
 
 def smooth(
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
     probs: ArrayLike,
     beta: ArrayLike | None = None,
     dt: ArrayLike = 1.0,
@@ -61,24 +61,25 @@ def smooth(
     >>> smooth(f, s, lag=1).argmax(axis=1)  # one row after it is not enough
     array([1, 1, 0, 0])
     """
-    weight = 1.0
-    if is_chain(filter):
-        one, probs, weight = _of_one_source(filter.smoother, probs)
-        f = check_smoother(one)
+    chain, weight = Chain.of(filter, smoothing=True), 1.0
+    f = check_smoother(chain.filter())
+    if isinstance(filter, Chain):
+        probs, weight = _of_one_source(chain, probs)
     else:
-        f = check_smoother(filter)
+        f.state = filter.state
     return smooth_one(f, probs, weight if beta is None else beta, dt, lag)
 
 
-def _of_one_source(chain: FilterChain, probs: ArrayLike) -> tuple[Filter, ArrayLike, float]:
-    """Return the filter, the corrected probabilities and the weight of the only source."""
-    sources = list({**chain.beta, **chain.channel})
-    if len(sources) != 1:
+def _of_one_source(chain: Chain, probs: ArrayLike) -> tuple[ArrayLike, float]:
+    """Return the probabilities, corrected, and the weight of the only source."""
+    if len(chain.sources) > 1:
         raise ValueError(
-            f"filter has the sources {sources}, and probs does not say which row is of which; "
-            "make a Recording with the source of each row, and call its smooth"
+            f"filter has the sources {chain.sources}, and probs does not say which row is of "
+            "which; make a Recording with the source of each row, and call its smooth"
         )
-    f, channel = chain.filter(), chain.channel.get(sources[0])
-    if channel is not None:
-        probs = channel.apply(np.asarray(probs, f.probs.dtype))
-    return f, probs, chain.beta.get(sources[0], 1.0)
+    source = chain.sources[0] if chain.sources else None
+    name, weight = chain.weight(source)
+    channel = chain.channel.get(name)
+    if channel is None:
+        return probs, weight
+    return channel.apply(np.asarray(probs, chain.filter().probs.dtype)), weight

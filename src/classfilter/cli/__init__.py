@@ -108,7 +108,7 @@ def filter_command(
         file = TableFile(table, settings.for_table(form))
         start = time.perf_counter()  # after the import of Polars
         check_classes(form, file.classes)
-        f = settings.make_filter(file.classes)
+        chain = settings.make_chain(file.classes)
         with bar, Signals() as signals:
             total = file.rows if file.suffix == ".parquet" else None
             task = bar.add_task(table.name, total=total)
@@ -120,9 +120,7 @@ def filter_command(
             done = filter_file(
                 file,
                 out,
-                f,
-                settings.beta,
-                settings.channel,
+                chain,
                 lag=0 if lag is None and not smooth else lag,
                 sort=sort,
                 threads=threads,
@@ -132,7 +130,8 @@ def filter_command(
         raise ValueError(about(table, error)) from error
     took = time.perf_counter() - start
     if settings.default:
-        note = f"{f}, all sources with weight 1; set it with --half-life, --beta or --config"
+        remedy = "set it with --half-life, --beta or --config"
+        note = f"{chain.filter()}, all sources with weight 1; {remedy}"
         console.print(f"classfilter: {note}", highlight=False, markup=False, soft_wrap=True)
     console.print(
         f"{out}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "

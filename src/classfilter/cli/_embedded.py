@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
 import click
 
+from .._errors import Remedy
 from .._support.atomic import atomic_write
 from ..config import read
 from ..data._files import read_table
@@ -64,7 +64,10 @@ def verify(table: Path, config: Path) -> None:
         verdict = run(read_table(table), settings)
     except ValueError as error:
         # It has no --columns: the log is written for it.
-        text = re.sub(r": name (it|them), columns=.*", r": rename \1 in the log", str(error))
-        raise ValueError(about(table, ValueError(text))) from error
+        words = {
+            Remedy.NAME_TIME: "rename it in the log",
+            Remedy.NAME_PROBS: "rename them in the log",
+        }
+        raise ValueError(about(table, error, words)) from error
     click.echo(printable(f"{table}: {verdict}"))
     sys.exit(0 if verdict.row is None else 1)

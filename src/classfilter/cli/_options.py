@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
+from .._errors import ArgumentError, Remedy
 from .._support.types import Weights
 from .._validation import class_order, text_names
-from ..chain._channel import Channels
+from ..chain import Chain, load
 from ..chain._scores import KINDS
-from ..config import read
 from ..data._format import TableFormat, matches
-from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
 
 SECONDS = {"ms": 1e-3, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -28,14 +27,12 @@ TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
 class Settings(NamedTuple):
-    """The filter, the weights and the channels that the options ask for.
+    """The chain that the options ask for, of the classes of the data.
 
     The classes, if they are known; and whether no option was given.
     """
 
-    make_filter: Callable[[tuple[str, ...]], Filter]
-    beta: Weights
-    channel: Channels
+    make_chain: Callable[[tuple[str, ...]], Chain]
     classes: tuple[str, ...] | None = None
     default: bool = False
 
@@ -127,21 +124,23 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
         weights = 1.0 if beta is None else beta
         default = beta is None and not options
         return Settings(
-            lambda classes: DirichletFilter(classes, **options), weights, {}, default=default
+            lambda classes: Chain(DirichletFilter(classes, **options), beta=weights),
+            default=default,
         )
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
-    content = read(config)
+    chain = load(config)
+    if isinstance(beta, Mapping) and isinstance(chain.beta, dict):
+        beta = {**chain.beta, **beta}
+    if beta is not None:
+        chain = Chain.of(chain, beta=beta)
 
-    def make_filter(classes: tuple[str, ...]) -> Filter:
-        class_order(content.filter, classes)
-        return content.filter
+    def make_chain(classes: tuple[str, ...]) -> Chain:
+        class_order(chain, classes)
+        return chain
 
-    if beta is None or isinstance(beta, Mapping):
-        beta = {**content.beta, **(beta or {})} or 1.0
-    classes = tuple(str(name) for name in content.filter.classes)
-    return Settings(make_filter, beta, content.channel, classes)
+    return Settings(make_chain, tuple(str(name) for name in chain.classes))
 
 
 def _classes(
@@ -244,28 +243,47 @@ def end(message: str, code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
-def about(path: Path | None, error: Exception) -> str:
-    """Return an error's message in words of the command line, with the file's name before it."""
+def about(path: Path | None, error: Exception, words: Mapping[Remedy, str] | None = None) -> str:
+    """Return an error's message in words of the command line, with the file's name before it.
+
+    `words` are remedies in words of the command itself.
+    """
     text = str(error)
-    for in_python, as_option in _OPTIONS:
-        text = re.sub(in_python, as_option, text)
-    about_option = path is None or text.startswith("--")
-    return text if about_option or str(path) in text else f"{path}: {text}"
+    if isinstance(error, ArgumentError):
+        option = _OPTIONS.get(error.argument) if error.row is None else None
+        if option is not None:
+            name = option if error.entry is None else f"{option} {error.entry}"
+            error = error.replaced(argument=name, entry=None)
+            path = None
+        text = error.text(words=words or _REMEDIES)
+    return text if path is None or str(path) in text else f"{path}: {text}"
 
 
-_OPTIONS = (
-    (r"sort=True", "--sort"),
-    (r"^(beta|gamma|floor|reference|strong|zone) is", r"--\1 is"),
-    (r"^beta\['(.*)'\] is", r"--beta \1 is"),
-    (r"but classes is \((.*)\); give", r"but --classes is [\1]; give"),
-    (r"^half_life is", "--half-life is"),
-    (r"^columns (names|has)", r"--columns \1"),
-    (r'such as \{"time": "ts"\}', "such as time=ts"),
-    (r'scores="(\w+)"', r"--scores \1"),
-    (r"logits need classfilter\.softmax; if these are", "if these are"),
-    (r"need classfilter\.softmax, percentages a", "need --scores logits, percentages a"),
-    (r"percentages a division by 100", "percentages --scores percent"),
-    (r'columns=\{"(\w+)": \.\.\.\}', r"--columns \1=COLUMN"),
-    (r"classes=\[\.\.\.\]", "--classes NAMES"),
-)
+_OPTIONS = {
+    "beta": "--beta",
+    "columns": "--columns",
+    "floor": "--floor",
+    "gamma": "--gamma",
+    "half_life": "--half-life",
+    "reference": "--reference",
+    "strong": "--strong",
+    "zone": "--zone",
+    "--from": "--from",
+    "--to": "--to",
+}
 """How arguments of functions are given as options."""
+
+_REMEDIES = {
+    Remedy.SOFTMAX: "logits need --scores logits",
+    Remedy.NORMALISE: "normalise it (logits need --scores logits, percentages --scores percent)",
+    Remedy.SORT: "put the rows in order of time, or give --sort",
+    Remedy.IF_LOGITS: "if these are logits, give --scores logits",
+    Remedy.IF_PERCENT: "for percentages, give --scores percent",
+    Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
+    Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
+    Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
+    Remedy.COLUMN_FOR_NAME: "give the columns as time=ts",
+    Remedy.NAME_TIME: "name it, --columns time=COLUMN",
+    Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
+}
+"""What to do, with options in place of arguments."""

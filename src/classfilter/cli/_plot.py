@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._errors import ArgumentError
 from .._support.atomic import atomic_write
 from .._support.types import Weights
 from .._timestamps import REMEDY, parse_timestamp
@@ -56,11 +57,11 @@ def plot(
         column = form.columns.get("stream", "stream")
         P = _filtered(df, column, key, rec)
         if P is None:
-            P = rec.run(settings.make_filter(rec.classes), settings.beta, settings.channel)
+            P = rec.run(settings.make_chain(rec.classes))
         rows = _between(rec, start, stop)
         if zone is None and _has_dates(df[form.columns.get("time", "time")]):
             zone = "UTC"
-        strong = _strongest(rec, settings.beta)
+        strong = _strongest(rec, settings.make_chain(rec.classes).beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
         raise ValueError(about(table, error)) from error
@@ -101,7 +102,7 @@ def _between(rec: Recording, start: str | None, stop: str | None) -> slice:
         if text is not None:
             at = parse_timestamp(text)
             if at is None:
-                raise ValueError(f"{option} is {text!r}; {REMEDY}")
+                raise ArgumentError(option, text, remedy=REMEDY)
             ends[i] = at
     first, last = np.searchsorted(rec.time, ends[0]), np.searchsorted(rec.time, ends[1], "right")
     if first >= last:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from ..chain import Chain
 from ..data._format import TableFormat
-from ..filters._base import Filter
 from ._options import (
     FILE,
     Settings,
@@ -76,15 +76,13 @@ def stream(
 
     named, form = form, settings.for_table(form)
 
-    def make_filter(classes: tuple[str, ...]) -> Filter:
+    def make_chain(classes: tuple[str, ...]) -> Chain:
         check_classes(named, classes)
-        return settings.make_filter(classes)
+        return settings.make_chain(classes)
 
     try:
         served = serve(
-            make_filter,
-            settings.beta,
-            settings.channel,
+            make_chain,
             state=state,
             every=every,
             expire_after=expire_after,

@@ -14,10 +14,20 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .._support.atomic import atomic_write
+from ..chain import load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording, recordings
-from ._options import FILE, PICTURES, TABLE, about, check_folder, printable, table_options
+from ._options import (
+    FILE,
+    PICTURES,
+    TABLE,
+    about,
+    check_classes,
+    check_folder,
+    printable,
+    table_options,
+)
 
 REFERENCE = click.option(
     "--reference", help="The best source; by default the one observed least often."
@@ -160,13 +170,12 @@ def policy(
     """
     from ..evaluation._policy_curve import GAPS, policy_curve
     from ..plot import policy_curve as draw
-    from ..tuning._result import Tuned
 
     if out is not None:
         _check_out(table, out, (*PICTURES, *SUFFIXES))
-    tuned = None if config is None else Tuned.load(config)
+    tuned = None if config is None else load(config)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        curve = policy_curve(streams, tuned, strong=strong, gaps=gaps or GAPS, progress=progress)
+        curve = policy_curve(streams, tuned, reference=strong, gaps=gaps or GAPS, progress=progress)
     click.echo(printable(str(curve)))
     _write(out, lambda: draw(curve), curve.to_table)
 
@@ -196,11 +205,10 @@ def report(
     It opens in a browser without a network. Its sliders run the filter in the page, and it saves
     the settings as TOML. IN may have any number of rows; the page says how many it shows.
     """
-    from ..tuning._result import Tuned
     from ..web import report as run
 
     _check_out(table, out, (".html",))
-    tuned = None if config is None else Tuned.load(config)
+    tuned = None if config is None else load(config)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         run(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
@@ -229,6 +237,7 @@ def read_streams(
     """Return a file as a dataframe, and its recordings."""
     df = read_table(table, columns=form.columns)
     classes = form.classes
+    check_classes(form, form.layout(df.columns).classes or ())
     return df, recordings(df, sort=sort, classes=classes, columns=form.columns, scores=form.scores)
 
 

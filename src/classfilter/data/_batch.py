@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain, compress
+from itertools import chain as in_turn
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._errors import RowError
 from .._support.atomic import atomic_write
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
-from .._validation import RowError
-from ..chain._chain import FilterChain, unpack
+from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
-from ..filters._smoothing import Smoother, check_lag, check_smoother
+from ..filters._smoothing import check_lag
 from ._batch_filter import BatchFilter
 from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import file_suffix, reading
@@ -38,10 +39,10 @@ class Filtered(NamedTuple):
 def filter_file(
     path: str | Path | TableFile,
     out: str | Path,
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
+    *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    *,
     lag: int | None = 0,
     sort: bool = False,
     threads: int | None = None,
@@ -101,7 +102,8 @@ def filter_file(
     form = file.format
     if file.layout.labels:  # a part may not have all of them
         form = replace(form, classes=file.classes)
-    push = _batch(file, filter, beta, channel, check_lag(lag), sort, threads)
+    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
+    push = _batch(file, chain, check_lag(lag), sort, threads)
     unread = file.parts(whole=sort or lag is None)
     done, streams = 0, set()
 
@@ -125,8 +127,8 @@ def filter_file(
                     df, rows = part
                     complete = push(rows)
                 except RowError as error:
-                    row = done + error.row
-                    raise RowError(error.what, row, file.place(row) + error.rest) from None
+                    row = done + (error.row or 0)
+                    raise error.replaced(row=row, line=file.line(row)) from None
                 done += len(df)
                 streams.update(rows.stream.categories)
                 if progress is not None:
@@ -134,7 +136,7 @@ def filter_file(
                 as_text = file.suffix == suffix == ".csv"
                 waiting.append(as_frame(df) if as_text else rows.frame)
                 for P in complete:
-                    yield with_results(waiting.popleft(), file.classes, P)
+                    yield with_results(waiting.popleft(), file.classes, chain, P)
         if waiting:
             raise ValueError(f"{file.path} changed while it was read; try again")
 
@@ -142,7 +144,7 @@ def filter_file(
         parts = results()
         first = next(parts)
         source = polars.io.plugins.register_io_source(
-            lambda *_: chain([first], parts), schema=first.schema
+            lambda *_: in_turn([first], parts), schema=first.schema
         )
         if suffix == ".parquet":
             # Estimates hardly compress; with more effort, writing would take twice the time.
@@ -156,9 +158,7 @@ def filter_file(
 
 def _batch(
     file: TableFile,
-    filter: Filter | FilterChain,  # noqa: A002
-    beta: Weights | None,
-    channel: Channels | None,
+    chain: Chain,
     lag: int | None,
     sort: bool,
     threads: int | None,
@@ -168,23 +168,11 @@ def _batch(
     A table is complete once the later rows that it needs are there.
     """
     if lag == 0:
-        batch = BatchFilter(*unpack(filter, beta, channel), threads)
+        batch = BatchFilter(chain, threads)
         return lambda rows: [batch.run(rows, sort=sort)]
-    f, weights, channels = _fresh_smoother(filter, beta, channel)
     if lag is None or sort:
-        return lambda rows: [smooth_rows(f, rows, weights, channels, lag=lag, sort=sort)]
-    return BatchSmoother(f, weights, channels, lag, file.stream_rows).push
-
-
-def _fresh_smoother(
-    filter: Filter | FilterChain,  # noqa: A002
-    beta: Weights | None,
-    channel: Channels | None,
-) -> tuple[Smoother, Weights, Channels]:
-    f, weights, channels = unpack(filter, beta, channel, smoothing=True)
-    fresh = check_smoother(f).copy()
-    fresh.reset()
-    return fresh, weights, channels
+        return lambda rows: [smooth_rows(chain, rows, lag=lag, sort=sort)]
+    return BatchSmoother(chain, lag, file.stream_rows).push
 
 
 def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
@@ -204,10 +192,10 @@ def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
 
 def filter_table(
     df: DataFrame,
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
+    *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    *,
     sort: bool = False,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
@@ -258,17 +246,18 @@ def filter_table(
     """
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores))
     result_columns(rows.frame.columns, rows.classes)
-    P = BatchFilter(*unpack(filter, beta, channel)).run(rows, sort=sort)
-    result: DataFrame = with_results(rows.frame, rows.classes, P)
+    chain = Chain.of(filter, beta=beta, channel=channel)
+    P = BatchFilter(chain).run(rows, sort=sort)
+    result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
 
 
 def smooth_table(
     df: DataFrame,
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
+    *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    *,
     lag: int | None = None,
     sort: bool = False,
     columns: Mapping[str, str] | None = None,
@@ -304,7 +293,7 @@ def smooth_table(
     """
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores))
     result_columns(rows.frame.columns, rows.classes)
-    f, weights, channels = _fresh_smoother(filter, beta, channel)
-    P = smooth_rows(f, rows, weights, channels, lag=check_lag(lag), sort=sort)
-    result: DataFrame = with_results(rows.frame, rows.classes, P)
+    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
+    P = smooth_rows(chain, rows, lag=check_lag(lag), sort=sort)
+    result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result

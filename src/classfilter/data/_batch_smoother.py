@@ -9,31 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from .._support.types import Array, Ints, Weights
-from ..chain._channel import Channels
-from ..filters._smoothing import Smoother, smooth_streams
+from .._support.types import Array, Ints
+from ..chain._chain import Chain
+from ..filters._smoothing import check_smoother, smooth_streams
+from ..filters._stream_runner import pack_state
 from ..streams._grouping import group_and_sort
 from ..streams._lag import Block, LagSmoother
-from ._batch_filter import in_table_order, observations
+from ..streams._table import StreamTable
 from ._frames import Rows
 
 
-def smooth_rows(
-    fresh: Smoother,
-    rows: Rows,
-    beta: Weights,
-    channel: Channels,
-    *,
-    lag: int | None = None,
-    sort: bool = False,
-) -> Array:
-    """Smooth every stream of a table separately, (T, K), in the table's order."""
+def smooth_rows(chain: Chain, rows: Rows, *, lag: int | None = None, sort: bool = False) -> Array:
+    """Smooth every stream of a table separately, (T, K), in the filter's order of classes."""
+    fresh = check_smoother(chain.filter())
     order, dt = group_and_sort(rows.time, rows.stream.codes, sort)
-    probs, weights = observations(fresh, rows, beta, channel)
+    probs, weights = chain.observe_rows(rows.source, rows.probs, rows.classes)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     smoothed = np.empty(probs.shape, fresh.dtype)
     smoothed[order] = smooth_streams(fresh, probs[order], weights[order], dt, counts, lag)
-    return in_table_order(fresh, rows.classes, smoothed)
+    return smoothed
 
 
 class BatchSmoother:
@@ -41,77 +35,55 @@ class BatchSmoother:
 
     Parameters
     ----------
-    filter : DirichletFilter or StickyFilter
-        Fresh.
-    beta, channel
-        As in `filter_table`.
+    chain : Chain
+        Of a filter that smooths.
     lag : int
         How many later rows of its stream each result uses; 1 or more.
     counts : mapping of stream to int
         The number of rows of each stream in all tables: after the last one, nothing is waited for.
     """
 
-    def __init__(
-        self,
-        filter: Smoother,  # noqa: A002
-        beta: Weights,
-        channel: Channels,
-        lag: int,
-        counts: Mapping[Any, int],
-    ) -> None:
-        self._fresh, self._beta, self._channel = filter, beta, channel
-        self._left = dict(counts)
-        self._smoother = LagSmoother(filter, lag)
-        self._number: dict[Any, int] = {}
-        self._free: list[int] = []  # numbers of streams that ended
-        self._time = np.empty(0)
+    def __init__(self, chain: Chain, lag: int, counts: Mapping[Any, int]) -> None:
+        self._chain = chain
+        fresh = check_smoother(chain.filter())
+        self._left, self._dtype = dict(counts), fresh.dtype
+        self._table = StreamTable(pack_state(fresh.state, fresh.dtype))
+        self._smoother = LagSmoother(fresh, lag)
         self._going_on: set[Any] = set()
-        self._tables: deque[_Table] = deque()
+        self._tables: deque[_Results] = deque()
         self._rows = 0
 
     def __len__(self) -> int:
-        """Return for how many streams there is room: as many as there were at once."""
-        return len(self._time)
+        """Return for how many streams there is room."""
+        return len(self._table.columns.times)
 
     def push(self, rows: Rows, unfinished: Container[Any] | None = None) -> list[Array]:
         """Take a table; return the results of the tables that are complete now, in order.
 
         `unfinished` are the streams with rows in later tables, if there are no `counts`.
         """
-        names = rows.stream.categories
-        streams = self._numbers(names)
-        codes = rows.stream.codes
-        order, dt = group_and_sort(rows.time, codes, last=self._time[streams])
-        probs, weights = observations(self._fresh, rows, self._beta, self._channel)
-        self._tables.append(_Table(self._rows, np.empty(probs.shape, self._fresh.dtype)))
+        names, codes, table = rows.stream.categories, rows.stream.codes, self._table
+        new = [name for name in names if name not in table.slots]
+        table.slots.update(zip(new, table.reserve(len(new)), strict=True))
+        slots = np.array([table.slots[name] for name in names], np.intp)
+        times = table.columns.times
+        order, dt = group_and_sort(rows.time, codes, last=times[slots])
+        probs, weights = self._chain.observe_rows(rows.source, rows.probs, rows.classes)
+        self._tables.append(_Results(self._rows, np.empty(probs.shape, self._dtype)))
         counts = np.bincount(codes, minlength=len(names))
         over = self._ended(dict(zip(names, counts, strict=True)), unfinished)
-        ended = [self._number[name] for name in over]
-        self._time[streams[codes[order]]] = rows.time[order]  # of each stream, the last one stays
-        block = Block(streams[codes[order]], self._rows + order, probs[order], weights[order], dt)
+        ended = np.array([table.slots[name] for name in over], np.intp)
+        times[slots[codes[order]]] = rows.time[order]  # of each stream, the last one stays
+        block = Block(slots[codes[order]], self._rows + order, probs[order], weights[order], dt)
         self._rows += len(rows.time)
-        if names or ended:
-            self._store(*self._smoother.push(block, np.array(ended, int)))
+        if names or over:
+            self._store(*self._smoother.push(block, ended))
         for name in over:
-            self._free.append(self._number.pop(name))
-        self._time[ended] = np.nan
+            table.forget(name)
         complete = []
         while self._tables and not self._tables[0].missing:
-            P = self._tables.popleft().results
-            complete.append(in_table_order(self._fresh, rows.classes, P))
+            complete.append(self._tables.popleft().results)
         return complete
-
-    def _numbers(self, names: list[Any]) -> Ints:
-        """Return the numbers of streams; a new one takes that of one that ended, if there is any.
-
-        Otherwise each table would cost as much as there were streams before it.
-        """
-        new = [name for name in names if name not in self._number]
-        more = max(len(new) - len(self._free), 0)
-        self._free += range(len(self), len(self) + more)
-        self._time = np.append(self._time, np.full(more, np.nan))
-        self._number |= {name: self._free.pop() for name in new}
-        return np.array([self._number[name] for name in names], int)
 
     def _ended(self, counts: dict[Any, int], unfinished: Container[Any] | None) -> list[Any]:
         """Return the streams without later rows."""
@@ -134,7 +106,7 @@ class BatchSmoother:
 
 
 @dataclass
-class _Table:
+class _Results:
     """The results of a table, as far as they are known."""
 
     first: int

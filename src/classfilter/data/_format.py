@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._errors import ArgumentError, Remedy
 from .._support.types import Classes
 from .._validation import is_missing, text_names
-from ..chain._chain import FilterChain, unpack
+from ..chain._chain import Chain
 from ..chain._scores import check_scores
 from ..filters._base import Filter
 
@@ -72,29 +73,26 @@ class TableFormat:
         columns = dict(columns or {})
         for name in columns:
             if name not in COLUMNS and not name.startswith("p_"):
-                raise ValueError(
-                    f"columns names {name!r}; it must be one of {', '.join(COLUMNS)} or p_<class>, "
-                    f'such as {{"time": "ts"}}'
-                )
+                rule = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
+                raise ArgumentError("columns", name, "names {}", rule, Remedy.COLUMN_FOR_NAME)
         return cls(None if classes is None else text_names(classes), columns, check_scores(scores))
 
     @classmethod
     def for_filter(
         cls,
-        filter: Filter | FilterChain,  # noqa: A002
+        filter: Filter | Chain,  # noqa: A002
         columns: Mapping[str, str] | None = None,
         scores: str = "probabilities",
     ) -> TableFormat:
         """Return the format of a table for a filter, which gives the classes."""
-        f, _, _ = unpack(filter, None, None)
-        return cls.of(f.classes, columns, scores)
+        return cls.of(Chain.of(filter).classes, columns, scores)
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
         columns = self._by_name_here(names)
         if "time" not in columns:
-            raise ValueError(
-                f'the table has no column time; it has {names}: name it, columns={{"time": ...}}'
+            raise ArgumentError(
+                "the table", names, "has no column time", f"it has {names}", Remedy.NAME_TIME
             )
         probs = [name[2:] for name in columns if name.startswith("p_")]
         known = self.classes
@@ -106,10 +104,13 @@ class TableFormat:
         if labels or "prediction" in self.columns:
             return Layout(columns, self.classes, labels=True)
         if len(probs) < 2:
-            raise ValueError(
-                "the table needs two or more columns p_<class>, one per class, or a column "
-                f'prediction with names of classes; it has {names}: name them, columns={{"p_walk": '
-                '...} or columns={"prediction": ...}'
+            raise ArgumentError(
+                "the table",
+                names,
+                "needs two or more columns p_<class>, one per class, or a column prediction with "
+                "names of classes",
+                f"it has {names}",
+                Remedy.NAME_PROBS,
             )
         if matched:
             return Layout(columns, tuple(name for name in probs if name in wanted), False)
@@ -119,10 +120,8 @@ class TableFormat:
         """Return the name in the table of each column, by its name here, in the table's order."""
         for here, name in self.columns.items():
             if name not in names:
-                raise ValueError(
-                    f"columns has {name!r} for {here}, which the table does not have; it has "
-                    f"{names}"
-                )
+                problem = f"has {{}} for {here}, which the table does not have"
+                raise ArgumentError("columns", name, problem, f"it has {names}")
         taken = set(self.columns.values())
         free = {name: name for name in names if name not in taken}
         both = free | dict(self.columns)
@@ -144,8 +143,9 @@ def label_classes(cells: Iterable[Any]) -> tuple[str, ...]:
     names = {_name(cell) for cell in cells if not is_missing(cell)}
     whole = all(name.lstrip("-").isdigit() for name in names)
     if len(names) < 2:
-        some = f"only the class {min(names)!r}" if names else "no class"
-        raise ValueError(f"column prediction names {some}; give the classes: classes=[...]")
+        problem = "names only the class {}" if names else "names no class"
+        only = min(names, default=None)
+        raise ArgumentError("column prediction", only, problem, remedy=Remedy.GIVE_CLASSES)
     in_order: list[str] = sorted(names, key=lambda name: (int(name) if whole else 0, name))
     return text_names(in_order)
 

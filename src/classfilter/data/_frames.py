@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._errors import Remedy, RowError
 from .._support.imports import import_optional
 from .._support.types import NUMBER, Array, Floats, Ints
 from .._timestamps import seconds
 from .._validation import (
     Factorized,
-    RowError,
     check_probabilities,
+    class_order,
     factorize,
     factorize_sources,
     factorized_indices,
@@ -24,6 +25,7 @@ from .._validation import (
     one_hot,
     table_label_indices,
 )
+from ..chain._chain import Chain
 from ..chain._scores import softmax
 from ._format import Layout, TableFormat, label_classes
 
@@ -34,14 +36,20 @@ DataFrame = TypeVar("DataFrame")
 KINDS = ("polars", "pandas", "pyarrow")
 
 
-def with_results(frame: Any, classes: tuple[str, ...], P: Array) -> Any:
-    """Return a table with the filtered probabilities of its rows, (T, K), as new columns."""
+def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -> Any:
+    """Return a table with the filtered probabilities of its rows, (T, K), as new columns.
+
+    `P` is in the filter's order of classes, `classes` in that of the table.
+    """
     nw = import_optional("narwhals")
+    place = class_order(chain, classes)
     columns = np.ascontiguousarray(P.T)
     backend = frame.implementation
     new = result_columns(frame.columns, classes)
-    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, columns, strict=False)]
-    names = nw.new_series("class", list(classes), nw.String, backend=backend)
+    in_table = columns[np.argsort(place)]
+    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
+    named = [classes[k] for k in place]
+    names = nw.new_series("class", named, nw.String, backend=backend)
     series.append(names[most_probable(columns)])
     return frame.with_columns(*series).to_native()
 
@@ -152,25 +160,31 @@ def _from_scores(
     try:
         check_probabilities(probs, classes)
     except RowError as error:
-        hint = _hint(scores[error.row], format, layout)
-        raise RowError(error.what, error.row, error.rest + hint) from None
+        raise _with_hints(error, scores[error.row], format, layout) from None
     return probs
 
 
-def _hint(row: Floats, format: TableFormat, layout: Layout) -> str:  # noqa: A002
-    """Return what may be behind an invalid row."""
+def _with_hints(
+    error: RowError,
+    row: Floats,
+    format: TableFormat,  # noqa: A002
+    layout: Layout,
+) -> RowError:
+    """Return the error with what may be behind an invalid row."""
     total = row.sum()
     if np.isnan(total):
-        return ""
+        return error
     if format.scores == "probabilities" and row.min() < 0:
-        return '; if these are logits, give scores="logits"'
+        return error.replaced(remedy=Remedy.IF_LOGITS)
     if format.scores == "probabilities" and abs(total - 100) <= 5:
-        return '; these look like percentages: give scores="percent"'
+        return error.replaced(hints=(Remedy.LOOK_LIKE_PERCENT,))
     names = [f"p_{name}" for name in layout.classes or ()]
     if layout.guessed:
-        return f"; the columns {names} were taken as classes: if not all are, give classes=[...]"
+        taken = f"the columns {names} were taken as classes"
+        return error.replaced(hints=(taken, Remedy.IF_NOT_CLASSES))
     others = [name for name in layout.columns if name.startswith("p_") and name not in names]
-    return f"; the columns {others} are not classes of the filter" if others else ""
+    hints = (f"the columns {others} are not classes of the filter",) if others else ()
+    return error.replaced(hints=hints)
 
 
 def _from_labels(
@@ -195,10 +209,9 @@ def _from_labels(
     invalid = ~((top >= 0) & (top <= 1)) & (labels >= 0)
     if invalid.any():
         row = int(invalid.argmax())
-        rest = f" is {confidence[row]}; it must lie in [0, {100 if top is not confidence else 1}]"
-        if 1 < confidence[row] <= 100 and format.scores == "probabilities":
-            rest += ': for percentages, give scores="percent"'
-        raise RowError("confidence", row, rest)
+        value, most = float(confidence[row]), 100 if format.scores == "percent" else 1
+        remedy = Remedy.IF_PERCENT if most < value <= 100 else ""
+        raise RowError("confidence", value, "is {}", f"it must lie in [0, {most}]", remedy, row)
     spread: Floats = np.where(probs == 1, top[:, None], (1 - top[:, None]) / (K - 1))
     spread[labels < 0] = np.nan
     return spread
@@ -225,8 +238,8 @@ def _numbers(series: Any) -> Floats:
     ]
     if invalid:
         row = first_text(cells, invalid)
-        rest = f" is {cells[row]!r}; it must hold numbers, and nothing where there are none"
-        raise RowError(f"column {series.name}", row, rest)
+        rule = "it must hold numbers, and nothing where there are none"
+        raise RowError(f"column {series.name}", cells[row], rule=rule, row=row)
     return np.array(cells, dtype=np.float64)
 
 
@@ -275,7 +288,7 @@ def _check_streams(stream: Factorized) -> Factorized:
     for i, cell in enumerate(stream.categories):
         if cell is None or cell != cell:
             row = int((stream.codes == i).argmax())
-            raise RowError("stream", row, f" is {cell!r}; every row needs one: fill it in")
+            raise RowError("stream", cell, "is {}", "every row needs one", "fill it in", row)
     return stream
 
 

@@ -16,15 +16,14 @@ from .._timestamps import seconds
 from .._validation import (
     Factorized,
     class_indices,
-    class_order,
     factorize,
     probabilities,
     row_weights,
     source_names,
     text_names,
 )
-from ..chain._chain import FilterChain, unpack
-from ..chain._channel import Channels, correct
+from ..chain._chain import Chain
+from ..chain._channel import Channels
 from ..chain._smoothing import smooth
 from ..filters._base import Filter
 from ..streams._grouping import group_and_sort
@@ -190,7 +189,8 @@ class Recording:
 
     def run(
         self,
-        filter: Filter | FilterChain,  # noqa: A002
+        filter: Filter | Chain,  # noqa: A002
+        *,
         beta: Weights | None = None,
         channel: Channels | None = None,
     ) -> Array:
@@ -219,39 +219,33 @@ class Recording:
         --------
         >>> from classfilter import DirichletFilter
         >>> rec = Recording([0, 5], ["strong", "weak"], [[0.9, 0.1], [0.4, 0.6]], ["rest", "move"])
-        >>> rec.run(DirichletFilter(["rest", "move"], gamma=0.99), {"strong": 1, "weak": 0.1}).shape
+        >>> f = DirichletFilter(["rest", "move"], gamma=0.99)
+        >>> rec.run(f, beta={"strong": 1, "weak": 0.1}).shape
         (2, 2)
         """
-        fresh, order, stream = self._prepared(*unpack(filter, beta, channel))
-        return fresh.run(*stream)[:, order]
+        chain = Chain.of(filter, beta=beta, channel=channel)
+        results: Array = chain.filter().run(*self._observed(chain))
+        return chain.in_order_of(self.classes, results)
 
     def smooth(
         self,
-        filter: Filter | FilterChain,  # noqa: A002
+        filter: Filter | Chain,  # noqa: A002
+        *,
         beta: Weights | None = None,
         channel: Channels | None = None,
-        *,
         lag: int | None = None,
     ) -> Array:
         """Smooth the recording: each row from the rows before and after it, (T, K).
 
         The arguments are those of `run` and of `classfilter.smooth`.
         """
-        fresh, order, stream = self._prepared(*unpack(filter, beta, channel, smoothing=True))
-        return smooth(fresh, *stream, lag=lag)[:, order]
+        chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
+        results = smooth(chain.filter(), *self._observed(chain), lag=lag)
+        return chain.in_order_of(self.classes, results)
 
-    def _prepared(
-        self,
-        filter: Filter,  # noqa: A002
-        beta: Weights,
-        channel: Channels,
-    ) -> tuple[Filter, Ints, tuple[Floats, Floats, Floats]]:
-        """Return a fresh filter, the order of its results, and the arguments of its `run`."""
-        columns = class_order(filter, self.classes)
-        fresh = filter.copy()
-        fresh.reset()
-        probs = correct(self.probs[:, columns], self._factorized, channel, fresh.probs.dtype)
-        return fresh, np.argsort(columns), (probs, self.weights(beta), self.dt)
+    def _observed(self, chain: Chain) -> tuple[Floats, Floats, Floats]:
+        """Return the arguments of `run` of the chain's filter."""
+        return *chain.observe_rows(self._factorized, self.probs, self.classes), self.dt
 
     @classmethod
     def from_table(

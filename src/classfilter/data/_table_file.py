@@ -112,7 +112,7 @@ class TableFile:
             return ROWS_AT_ONCE
         return max(ROWS_AT_ONCE // group, 1) * group
 
-    def place(self, row: int) -> str:
-        """Return the line of a row of a text file, in brackets, for an error message."""
+    def line(self, row: int) -> int | None:
+        """Return the line of a row of a text file, from 1; None for other files."""
         header = HEADER_LINES.get(self.suffix)
-        return "" if header is None else f" (line {header + row + 1})"
+        return None if header is None else header + row + 1

@@ -12,9 +12,8 @@ import numpy as np
 from .. import _core
 from .._support.atomic import atomic_write
 from .._version import __version__
-from ..chain._chain import FilterChain
+from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..chain._settings import options
-from ..config import Config
 from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
@@ -34,22 +33,23 @@ HEADERS = (
 )
 
 
-def in_float32(config: Config) -> Config:
-    """Return the same settings, in the start state and in float32, the firmware's precision."""
-    kind = type(config.filter)
+def in_float32(chain: Chain) -> Chain:
+    """Return the same settings, in float32, the firmware's precision."""
+    f = chain.filter()
+    kind = type(f)
     if kind not in (DirichletFilter, StickyFilter):
         raise ValueError(
             f"filter is {kind.__name__}; only a DirichletFilter and a StickyFilter have a C core"
         )
-    filter_ = kind(config.filter.classes, **options(config.filter) | {"dtype": "float32"})
-    policy = config.policy
+    policy = chain.policy
     if isinstance(policy, Adaptive):
         policy = Adaptive(**policy._options | {"dtype": np.float32})
-    return config._replace(filter=filter_, policy=policy)
+    single = kind(f.classes, **options(f) | {"dtype": "float32"})
+    return Chain(single, beta=chain.beta, channel=chain.channel, policy=policy)
 
 
 def export(
-    filter: Filter | FilterChain | Config,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
     folder: str | Path,
     name: str = "a filter",
 ) -> list[Path]:
@@ -57,9 +57,9 @@ def export(
 
     Parameters
     ----------
-    filter : DirichletFilter, StickyFilter, Tuned or Config
-        The filter; a `Tuned` or what `config.read` returns brings the weights of its sources, their
-        channels and a policy. Without weights there is one source, ``default``, with the weight 1.
+    filter : DirichletFilter, StickyFilter or Chain
+        The filter; a chain brings the weights of its sources, their channels and a policy. Without
+        named weights there is one source, ``default``.
     folder : str or Path
         The folder to write to; it is created if needed, and files of the same names are replaced.
     name : str
@@ -80,16 +80,17 @@ def export(
     ['CMakeLists.txt', 'LICENSE', 'Makefile', 'cf_config.h', 'classfilter.c', 'classfilter.h',
      'example.c', 'golden.h', 'library.json', 'selftest.c', 'selftest.h']
     """
-    config = in_float32(Config.of(filter))
-    if not config.beta:
-        config = config._replace(beta={"default": 1.0})
-    for source in config.channel:
-        if source not in config.beta:
+    config = in_float32(Chain.of(filter))
+    if not isinstance(config.beta, dict):
+        config = Chain.of(config, beta={DEFAULT_SOURCE: config.beta})
+    sources = config.sources
+    for source in channels_of(config):
+        if source not in config.beta:  # type: ignore[operator]
             raise ValueError(
                 f"channel.{source} has no weight; add {source} to [beta], or leave its channel out"
             )
     if config.policy is not None:
-        _check_policy(config.policy, list(config.beta))
+        _check_policy(config.policy, sources)
     texts = {f"core/{file}": (CORE / file).read_text() for file in core_files(config)}
     for path in FIRMWARE.iterdir():
         texts[path.name] = path.read_text()
@@ -106,6 +107,11 @@ def export(
     return written
 
 
+def channels_of(chain: Chain) -> list[str]:
+    """Return the sources that have a channel."""
+    return [name for name, channel in chain.channel.items() if channel is not None]
+
+
 def _check_policy(policy: Policy, sources: list[str]) -> None:
     if not isinstance(policy, (Adaptive, Periodic)):
         raise ValueError(
@@ -116,20 +122,21 @@ def _check_policy(policy: Policy, sources: list[str]) -> None:
             raise ValueError(f"policy chooses {source!r}, but [beta] names {sources}: add it")
 
 
-def core_files(config: Config) -> list[str]:
+def core_files(config: Chain) -> list[str]:
     """Return the files of the core that the settings need."""
-    dirichlet = isinstance(config.filter, DirichletFilter)
+    dirichlet = isinstance(config.filter(), DirichletFilter)
     parts = ["dirichlet" if dirichlet else "sticky"]
-    parts += ["channel"] if config.channel else []
+    parts += ["channel"] if channels_of(config) else []
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
     own = ("dirichlet_bound.h", "dirichlet_mode.h", "dirichlet_rows.h")
     return [*files, *(own if dirichlet else ("sticky_time.h",))]
 
 
-def config_header(config: Config, name: str) -> str:
+def config_header(config: Chain, name: str) -> str:
     """Return the header with all settings as constants."""
-    f = config.filter
+    f = config.filter()
+    assert isinstance(config.beta, dict)
     K, sources = len(f.classes), list(config.beta)
     lines = [
         f"/* Written by classfilter {__version__} from {_comment(name)}; do not edit. */",
@@ -146,10 +153,10 @@ def config_header(config: Config, name: str) -> str:
     ]
     if set(config.beta.values()) <= {0.0, 1.0}:
         lines += ["#define CF_UNIT_WEIGHTS"]
-    lines += _dirichlet(f) if isinstance(f, DirichletFilter) else _sticky(f)  # type: ignore[arg-type]
+    lines += _dirichlet(f) if isinstance(f, DirichletFilter) else _sticky(f)
     lines += [_table("beta", list(config.beta.values()))]
     macros = []
-    if config.channel:
+    if channels_of(config):
         lines += _channels(config, sources)
         macros += ["#define CF_CHANNELS"]
     if config.policy is not None:
@@ -211,13 +218,14 @@ def _sticky(f: StickyFilter) -> list[str]:
     ]
 
 
-def _channels(config: Config, sources: Sequence[str]) -> list[str]:
+def _channels(config: Chain, sources: Sequence[str]) -> list[str]:
     lines, fields = [], []
     for i, source in enumerate(sources):
-        if source not in config.channel:
+        channel = config.channel[source]
+        if channel is None:
             fields.append("{0, NULL, NULL}")
             continue
-        matrix, prior = config.channel[source].logarithms
+        matrix, prior = channel.logarithms
         lines += [_table(f"log_matrix_{i}", matrix), _table(f"log_prior_{i}", prior)]
         fields.append(f"{{CF_CLASSES, cf_config_log_prior_{i}, cf_config_log_matrix_{i}}}")
     listed = ",\n    ".join(fields)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chain._channel import correct_source
-from ..config import Config
+from ..chain._chain import Chain
 
 Singles = NDArray[np.float32]
 ROWS, FULL, SEED = 3000, 8, 2024
@@ -47,9 +46,9 @@ class Golden(NamedTuple):
     policy: Singles
 
 
-def golden(config: Config, rows: int = ROWS) -> Golden:
+def golden(config: Chain, rows: int = ROWS) -> Golden:
     """Return synthetic predictions and the results of the filter, which is in float32."""
-    f, K, names = config.filter.copy(), len(config.filter.classes), list(config.beta)
+    f, K, names = config.filter(), len(config.classes), config.sources
     rule: Any = None if config.policy is None else config.policy.copy()
     random = _random_numbers()
     sources, dt = [], np.zeros(rows, np.float32)
@@ -64,11 +63,9 @@ def golden(config: Config, rows: int = ROWS) -> Golden:
             choice = names.index(rule.choose(before, elapsed))
             chosen.append([choice])
             index = index if next(random) % 4 == 0 else choice
-        source, row = names[index], probs[i]
+        source, beta, row = config.observe(names[index], probs[i])
         sources.append(source)
-        if source in config.channel:
-            row = correct_source(config.channel, source, row)
-        filtered[i] = f.update(row, config.beta[source], float(dt[i]))
+        filtered[i] = f.update(row, beta, float(dt[i]))
         state.append(np.hstack(list(f.state)).astype(np.float32))
         if rule is not None:
             rule.called(source, row, before, float(dt[i]))
@@ -100,7 +97,7 @@ def _random_row(random: Iterator[int], K: int, sources: int) -> tuple[int, float
     return source, dt, np.full(K, np.nan, np.float32) if kind == 0 else row
 
 
-def golden_header(config: Config) -> str:
+def golden_header(config: Chain) -> str:
     """Return the header with the results that the self-test compares with."""
     vectors = golden(config)
     first = np.where(np.isnan(vectors.probs[:, 0]), np.float32(-1), vectors.probs[:, 0])

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..chain._chain import FilterChain
-from ..chain._settings import options
-from ..config import Config
+from ..chain._chain import Chain
 from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 
 
-def to_json(filter: Filter | FilterChain | Config) -> str:  # noqa: A002
+def to_json(filter: Filter | Chain) -> str:  # noqa: A002
     """Return a filter, the weights and channels of its sources and a policy as JSON.
 
     The keys are those of a TOML file. With transitions there is also ``prepared``, what is computed
@@ -21,7 +19,7 @@ def to_json(filter: Filter | FilterChain | Config) -> str:  # noqa: A002
 
     Examples
     --------
-    >>> print(to_json(Config(StickyFilter(["walk", "sit"], stay=0.9), {"weak": 0.1}, {})))
+    >>> print(to_json(Chain(StickyFilter(["walk", "sit"], stay=0.9), beta={"weak": 0.1})))
     {
      "classes": ["walk", "sit"],
      "filter": "sticky",
@@ -29,32 +27,16 @@ def to_json(filter: Filter | FilterChain | Config) -> str:  # noqa: A002
      "beta": {"weak": 0.1}
     }
     """
-    config = Config.of(filter)
-    filter_ = config.filter
+    config = Chain.of(filter)
+    filter_ = config.filter()
     if type(filter_) not in (DirichletFilter, StickyFilter):
         raise ValueError(
             f"filter is {type(filter_).__name__}; only a DirichletFilter and a StickyFilter run in "
             "JavaScript"
         )
-    sections: dict[str, Any] = {
-        "classes": list(filter_.classes),
-        "filter": filter_._kind,  # type: ignore[attr-defined]
-        "options": options(filter_),
-    }
+    sections: dict[str, Any] = dict(config.settings)
     if isinstance(filter_, StickyFilter) and filter_.stay is None:
         sections["prepared"] = _prepared(filter_)
-    if config.beta:
-        sections["beta"] = config.beta
-    if config.channel:
-        sections["channel"] = {
-            source: {"matrix": channel.matrix.tolist(), "prior": channel.prior.tolist()}
-            for source, channel in config.channel.items()
-        }
-    if config.policy is not None:
-        set_options = {
-            key: value for key, value in options(config.policy).items() if value is not None
-        }
-        sections["policy"] = {"kind": config.policy._kind, **set_options}  # type: ignore[attr-defined]
     lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in sections.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 

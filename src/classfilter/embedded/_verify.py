@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..chain._chain import FilterChain
-from ..config import Config
+from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ._export import in_float32
@@ -46,7 +45,7 @@ class Verdict(NamedTuple):
         )
 
 
-def verify(df: Any, filter: Filter | FilterChain | Config) -> Verdict:  # noqa: A002
+def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     """Compare a device's log with the filter in float32 on the same predictions.
 
     Parameters
@@ -56,7 +55,7 @@ def verify(df: Any, filter: Filter | FilterChain | Config) -> Verdict:  # noqa: 
         ``f_<class>`` per class with 9 digits, or ``bits``, a text of ``0x`` and 8 hexadecimal
         digits per class in the filter's order. A column ``dt`` is the time since the row before, as
         the device had it.
-    filter : DirichletFilter, StickyFilter, Tuned or Config
+    filter : DirichletFilter, StickyFilter or Chain
         What the firmware was exported from.
 
     Examples
@@ -68,15 +67,13 @@ def verify(df: Any, filter: Filter | FilterChain | Config) -> Verdict:  # noqa: 
     >>> verify(pl.DataFrame(log), StickyFilter(["rest", "move"], stay=0.9)).row
     1
     """
-    config = in_float32(Config.of(filter))
+    config = in_float32(Chain.of(filter))
     rec = Recording.from_table(df)
     device = _results(df, rec, config)
-    fresh, back, (probs, beta, dt) = rec._prepared(
-        config.filter, config.beta or 1.0, config.channel
-    )
+    probs, beta, dt = rec._observed(config)
     if "dt" in df.columns:
         dt = df["dt"].to_numpy().astype(np.float64)
-    python = fresh.run(probs, beta, dt)[:, back]
+    python = config.in_order_of(rec.classes, config.filter().run(probs, beta, dt))
     differs = device.view(np.uint32) != python.view(np.uint32)
     if not differs.any():
         return Verdict(len(rec))
@@ -84,7 +81,7 @@ def verify(df: Any, filter: Filter | FilterChain | Config) -> Verdict:  # noqa: 
     return Verdict(len(rec), row, rec.classes[k], float(device[row, k]), float(python[row, k]))
 
 
-def _results(df: Any, rec: Recording, config: Config) -> Singles:
+def _results(df: Any, rec: Recording, config: Chain) -> Singles:
     """Return the device's results, in the recording's order of classes."""
     columns = [f"f_{name}" for name in rec.classes]
     if "bits" in df.columns:
@@ -100,7 +97,7 @@ def _results(df: Any, rec: Recording, config: Config) -> Singles:
                 raise ValueError(
                     f"bits in row {row} is {text!r}; it must be 0x and {8 * K} hexadecimal digits"
                 ) from None
-        names = [str(name) for name in config.filter.classes]
+        names = [str(name) for name in config.classes]
         to = [names.index(name) for name in rec.classes] if set(names) == set(rec.classes) else ...
         return np.ascontiguousarray(words[:, to]).view(np.float32)
     missing = [name for name in columns if name not in df.columns]

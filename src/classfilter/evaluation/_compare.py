@@ -128,7 +128,7 @@ def _methods(
     paper = {name: 1.0 if name == reference else 0.5 for name in sources}
 
     def baseline(filter_: Filter, beta: Weights = 1.0) -> Callable[[], Method]:
-        return lambda: lambda rec: rec.run(filter_, beta)
+        return lambda: lambda rec: rec.run(filter_, beta=beta)
 
     def with_best_half_life(beta: Mapping[str, float]) -> Method:
         half_life = 8 * step
@@ -137,7 +137,7 @@ def _methods(
             few = prepared.objective.sample(MAX_DIRICHLET_ROWS)
             half_life = best_half_life(few, weights, step).half_life or half_life
         f = DirichletFilter(classes, half_life=half_life, estimate="mean")
-        return lambda rec: rec.run(f, beta)
+        return lambda rec: rec.run(f, beta=beta)
 
     @cache
     def tuned(kind: Any, channel: bool | None) -> Tuned:

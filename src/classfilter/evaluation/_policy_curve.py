@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._support.html import block, curves, table
+from ..chain._chain import Chain
 from ..data._frames import new_table
 from ..data._recording import Recording
 from ..policy import Adaptive, Periodic, Policy
 from ..tuning._folds import as_list, find_reference, two_folds
-from ..tuning._result import Tuned
 from ..tuning._thinning import DEFAULT_EVERY
 from ..tuning._tune import tune
 from ._replay import Replay, replay, steps
@@ -157,9 +157,9 @@ class PolicyCurve:
 
 def policy_curve(
     recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
-    tuned: Tuned | None = None,
+    tuned: Chain | None = None,
     *,
-    strong: str = "strong",
+    reference: str = "strong",
     gaps: Sequence[int] = GAPS,
     progress: Callable[[float], None] | None = None,
 ) -> PolicyCurve:
@@ -169,10 +169,10 @@ def policy_curve(
     ----------
     recordings : Recording, or several, or a mapping to them
         One per stream, with a row of both sources at every step; times in seconds.
-    tuned : Tuned, optional
+    tuned : Chain, optional
         The filter, its weights and channels. By default, each fold of the streams is run with what
         `tune` chooses on the other fold, without labels, for a strong call at every 12th step.
-    strong : str, default "strong"
+    reference : str, default "strong"
         The source whose calls are counted.
     gaps : sequence of int
         Mean steps from one strong call to the next.
@@ -188,7 +188,7 @@ def policy_curve(
     [True, True]
     """
     several = [rec for rec in as_list(recordings) if len(rec)]
-    find_reference(several, strong, "strong")
+    strong = find_reference(several, reference)
     for gap in gaps:
         if isinstance(gap, bool) or not isinstance(gap, (int, np.integer)) or gap < 2:
             raise ValueError(f"gaps has {gap!r}; it counts steps and must be 2 or more")
@@ -223,7 +223,7 @@ def policy_curve(
 
 
 def _point(
-    groups: Sequence[tuple[list[Recording], Tuned]],
+    groups: Sequence[tuple[list[Recording], Chain]],
     truths: Sequence[Any],
     policy: Policy,
     gap: int,
@@ -231,14 +231,13 @@ def _point(
 ) -> Point:
     replays: list[Replay] = []
     for group, tuned in groups:
-        f = tuned.filter()
-        replays += [replay(rec, policy, f, tuned.beta, tuned.channel) for rec in group]
+        replays += [replay(rec, tuned, policy=policy) for rec in group]
     hours = sum(_hours(result.recording) for result in replays)
     accuracy = _accuracy(truths, [result.probs.argmax(axis=1) for result in replays])
     return Point(gap, sum(result.calls[strong] for result in replays) / hours, accuracy)
 
 
-def _tuned_folds(recordings: list[Recording], strong: str) -> list[tuple[list[Recording], Tuned]]:
+def _tuned_folds(recordings: list[Recording], strong: str) -> list[tuple[list[Recording], Chain]]:
     """Return both folds of the streams, each with what was tuned on the other."""
     folds = two_folds(recordings, strong)
     if folds is None:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.types import Array, Ints, Weights
-from .._validation import class_order
-from ..chain._chain import FilterChain, is_chain, unpack
-from ..chain._channel import Channels, correct
+from ..chain._chain import Chain
+from ..chain._channel import Channels
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..policy import Adaptive, Policy
@@ -36,10 +35,11 @@ class Replay(NamedTuple):
 
 def replay(
     rec: Recording,
-    policy: Policy | None,
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
+    *,
     beta: Weights | None = None,
     channel: Channels | None = None,
+    policy: Policy | None = None,
 ) -> Replay:
     """Let a policy choose, step by step, among sources that were all recorded at every step.
 
@@ -49,15 +49,15 @@ def replay(
     ----------
     rec : Recording
         One row per source at each of S times. A row of NaN is a call without a prediction.
-    policy : Policy or None
-        Chooses the source of each step; None is the policy of the `Tuned`.
-    filter : Filter or Tuned
+    filter : Filter or Chain
         Its settings are used, not its state.
     beta : mapping of str to float, or float, optional
         The weight of each source, or one for all; by default those of the `Tuned`, or 1.
     channel : mapping of str to Channel or None, optional
         Corrects the predictions of a source before the filter observes them; by default those of
-        the `Tuned`, or none.
+        the chain, or none.
+    policy : Policy, optional
+        Chooses the source of each step; by default that of the chain.
 
     Returns
     -------
@@ -70,21 +70,15 @@ def replay(
     >>> from classfilter import StickyFilter, policy, simulate
     >>> rec = simulate(hours=1.0).recording(every=None)
     >>> f, beta = StickyFilter(rec.classes, half_life=120.0), {"strong": 1.0, "weak": 0.1}
-    >>> replay(rec, policy.Periodic(every=12), f, beta).calls
+    >>> replay(rec, f, beta=beta, policy=policy.Periodic(every=12)).calls
     {'weak': 660, 'strong': 60}
     """
     rows = steps(rec)
-    if policy is None and is_chain(filter):
-        policy = filter.policy
-    if policy is None:
+    chain = Chain.of(filter, beta=beta, channel=channel, policy=policy)
+    if chain.policy is None:
         raise ValueError("policy is None, and the filter has none; give one, such as Periodic(12)")
-    settings, beta, channel = unpack(filter, beta, channel)
-    to = class_order(settings, rec.classes)
-    policy, filter_ = policy.copy(), settings.copy()
-    policy.reset()
-    filter_.reset()
-    probs = correct(rec.probs[:, to], rec._factorized, channel, filter_.probs.dtype)
-    weights = rec.weights(beta)
+    policy, filter_ = chain.policy.copy(), chain.filter()
+    probs, weights = chain.observe_rows(rec._factorized, rec.probs, rec.classes)
     times = rec.time[next(iter(rows.values()))] if rows else rec.time
     # Python's own lists: to index an array takes as long as an update of the filter.
     stream = _Stream(
@@ -101,8 +95,8 @@ def replay(
     columns = rec.time[called], rec.source[called], rec.probs[called]
     recording = Recording._from_checked(*columns, rec.classes, label)
     calls = {name: int((recording.source == name).sum()) for name in rows}
-    filtered = np.array(estimates, filter_.probs.dtype).reshape(len(called), len(to))
-    return Replay(recording, filtered[:, np.argsort(to)], calls)
+    filtered = np.array(estimates, filter_.probs.dtype).reshape(len(called), len(rec.classes))
+    return Replay(recording, chain.in_order_of(rec.classes, filtered), calls)
 
 
 class _Stream(NamedTuple):

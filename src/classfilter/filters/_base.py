@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from .._errors import ArgumentError
+from .._support.imports import public_name
 from .._support.types import NUMBER, Array
 
 FilterType = TypeVar("FilterType", bound="Filter")
@@ -83,7 +84,7 @@ class BaseFilter:
 
         `load` reads it.
         """
-        import_module("classfilter.config").save(self, fspath(path), beta, policy=policy)
+        public_name("Chain")(self, beta=beta or 1.0, policy=policy).save(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), self._classes, **self._options), (), tuple(self.state)  # type: ignore[call-arg]
@@ -94,33 +95,14 @@ class BaseFilter:
 
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return a dtype if it is float64 or float32."""
+    rule = "it must be float64 or float32"
     try:
         checked = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):  # it parses text with commas as code
-        raise ValueError(f"dtype is {dtype!r}; it must be float64 or float32") from None
+        raise ArgumentError("dtype", dtype, rule=rule) from None
     if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ValueError(f"dtype is {checked}; it must be float64 or float32")
+        raise ArgumentError("dtype", checked, f"is {checked}", rule)
     return checked
-
-
-_OPTION_OF = {"each alpha": "prior", "each entry of prior": "prior", "eta": "prior_weight"}
-
-
-def settings_error(error: ValueError, options: Mapping[str, Any]) -> ValueError:
-    """Return the core's error about an option with the value of the option.
-
-    Examples
-    --------
-    >>> settings_error(ValueError("gamma must lie in [0, 1]"), {"gamma": 1.5})
-    ValueError('gamma is 1.5; it must lie in [0, 1]')
-    """
-    what, must, rest = str(error).partition(" must ")
-    name = _OPTION_OF.get(what, what)
-    if not must or name not in options:
-        return error
-    value = np.asarray(options[name], np.float64).tolist()
-    subject = "each entry" if name == "prior" else "it"
-    return ValueError(f"{name} is {value!r}; {subject}{must}{rest}")
 
 
 def decay(
@@ -134,5 +116,5 @@ def decay(
     if rate is not None:
         raise ValueError(f"{name} and half_life are both given; give one of them")
     if not (isinstance(half_life, NUMBER) and half_life > 0 and math.isfinite(half_life)):
-        raise ValueError(f"half_life is {half_life!r}; it must be positive and finite")
+        raise ArgumentError("half_life", half_life, rule="it must be positive and finite")
     return float(0.5 ** (1.0 / half_life))

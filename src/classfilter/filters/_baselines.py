@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
+from .._errors import ArgumentError
 from .._support.types import NUMBER, Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
@@ -281,7 +282,7 @@ class EmaFilter(_Baseline):
     ) -> None:
         self._gamma = decay(gamma, half_life)
         if not 0 <= self._gamma <= 1:
-            raise ValueError(f"gamma is {gamma!r}; it must lie in [0, 1]")
+            raise ArgumentError("gamma", gamma, rule="it must lie in [0, 1]")
         super().__init__(classes, gamma=self._gamma)
         self._start = self._state = EmaState(0.0, self._uniform)
 

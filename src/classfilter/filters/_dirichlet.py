@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._support.types import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay, settings_error
+from ._base import BaseFilter, check_dtype, decay
 
 
 class DirichletState(NamedTuple):
@@ -145,21 +145,18 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             "bounded": bool(bounded),
             "dtype": dtype,
         }
-        try:
-            super().__init__(
-                prior=prior,
-                prior_weight=prior_weight,
-                gamma=gamma,
-                floor=floor,
-                anchor=anchor,
-                max_concentration=max_concentration,
-                mean=estimate == "mean",
-                tolerance=tolerance,
-                bounded=bounded,
-                single=single,
-            )
-        except ValueError as error:
-            raise settings_error(error, settings) from None
+        super().__init__(
+            prior=prior,
+            prior_weight=prior_weight,
+            gamma=gamma,
+            floor=floor,
+            anchor=anchor,
+            max_concentration=max_concentration,
+            mean=estimate == "mean",
+            tolerance=tolerance,
+            bounded=bounded,
+            single=single,
+        )
         # After the core, which refuses a second __init__: a filter keeps its settings for life.
         self._classes, self._gamma, self._dtype = names, gamma, dtype
         self._options = settings

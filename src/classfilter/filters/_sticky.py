@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._support.types import Array, Classes
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay, settings_error
+from ._base import BaseFilter, check_dtype, decay
 from ._ctmc import MAX_MODE_ERROR, Modes, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
@@ -114,10 +114,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
                 f"prior has shape {prior.shape}; it must have one entry per class, shape ({K},)"
             )
         options |= {"prior": prior, "floor": floor, "dtype": dtype}
-        try:
-            self._start(options, rates)
-        except ValueError as error:
-            raise settings_error(error, options) from None
+        self._start(options, rates)
         # After the core, which refuses a second __init__: a filter keeps its settings for life.
         self._classes, self._dtype = names, dtype
         self._stay = stays if rates is None else None

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._support.types import NUMBER, Array, Floats, Weights
-from ..chain._chain import FilterChain
-from ..chain._channel import Channel
+from ..chain._chain import Chain
+from ..chain._channel import Channels
 from ..filters._base import Filter
 from ..policy import Policy
 from ._base import LOG, BaseCascade, Step
@@ -79,14 +79,14 @@ class AsyncCascade(BaseCascade):
 
     def __init__(
         self,
-        filter: Filter | FilterChain,  # noqa: A002
+        filter: Filter | Chain,  # noqa: A002
         sources: Mapping[str, Source],
-        policy: Policy | None = None,
-        beta: Weights | None = None,
         *,
+        beta: Weights | None = None,
+        channel: Channels | None = None,
+        policy: Policy | None = None,
         deadline: float,
         keep: int = 64,
-        channel: Mapping[str, Channel | None] | None = None,
         window: Mapping[str, int] | None = None,
         cost: Mapping[str, float] | None = None,
     ) -> None:
@@ -99,7 +99,9 @@ class AsyncCascade(BaseCascade):
         self._pending: dict[str, _Call] = {}
         self._workers: dict[str, ThreadPoolExecutor] = {}
         self._waiting = self._closed = False
-        super().__init__(filter, sources, policy, beta, channel=channel, window=window, cost=cost)
+        super().__init__(
+            filter, sources, beta=beta, channel=channel, policy=policy, window=window, cost=cost
+        )
 
     @property
     def dropped(self) -> dict[str, int]:

@@ -6,7 +6,6 @@ import logging
 import math
 from collections.abc import Collection, Mapping
 from os import PathLike
-from pathlib import Path
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
@@ -14,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._support.types import NUMBER, Array, Floats, Weights
-from .._validation import factorize, row_weights
-from ..chain._chain import FilterChain, is_chain, unpack
-from ..chain._channel import Channel, correct_source
+from ..chain._chain import Chain
+from ..chain._channel import Channels
 from ..chain._settings import from_builtin, to_builtin
 from ..filters._base import Filter
+from ..filters._stream_runner import pack_state, unpack_state
 from ..policy import Policy
-from . import _checkpoint as checkpoint
+from ..streams import _file as file
+from ..streams._table import StreamTable
 from ._source import OnlySource, Source, describe_error, parse_output
 
 LOG = logging.getLogger("classfilter")
@@ -79,12 +79,12 @@ class BaseCascade:
 
     def __init__(
         self,
-        filter: Filter | FilterChain,  # noqa: A002
+        filter: Filter | Chain,  # noqa: A002
         sources: Mapping[str, Source],
-        policy: Policy | None = None,
-        beta: Weights | None = None,
         *,
-        channel: Mapping[str, Channel | None] | None = None,
+        beta: Weights | None = None,
+        channel: Channels | None = None,
+        policy: Policy | None = None,
         window: Mapping[str, int] | None = None,
         cost: Mapping[str, float] | None = None,
     ) -> None:
@@ -94,9 +94,8 @@ class BaseCascade:
             if not callable(call):
                 raise TypeError(f"sources[{name!r}] is {short(call)}; give a callable")
         names = list(sources)
-        if policy is None and is_chain(filter):
-            policy = filter.policy
-        fresh, beta, channel = unpack(filter, beta, channel)
+        chain = Chain.of(filter, beta=beta, channel=channel, policy=policy)
+        policy = chain.policy
         if policy is None:
             if len(names) > 1:
                 raise ValueError(
@@ -104,9 +103,8 @@ class BaseCascade:
                     "policy.Periodic(every=12)"
                 )
             policy = OnlySource(names[0])
-        self._sources = dict(sources)
-        weights = row_weights(factorize(names), beta).tolist()
-        self._weights = dict(zip(names, weights, strict=True))
+        self._sources, self._chain = dict(sources), chain
+        self._weights = {name: chain.weight(name)[1] for name in names}
         self._window = _sizes(window or {}, names)
         if cost is None:
             cost = getattr(policy, "cost", None)
@@ -115,15 +113,10 @@ class BaseCascade:
             prices = dict(cost)
             _require_known("cost", prices, names)
         self._cost = {name: _price(name, prices.get(name, 0.0)) for name in names}
-        self._classes = tuple(str(name) for name in fresh.classes)
-        self._missing: Floats = np.full(len(fresh.classes), np.nan)
+        self._classes = tuple(str(name) for name in chain.classes)
+        self._missing: Floats = np.full(len(chain.classes), np.nan)
         self._missing.flags.writeable = False
-        self._channel = {
-            name: c for name, c in channel.items() if c is not None and name in sources
-        }
-        for name in self._channel:
-            correct_source(self._channel, name, self._missing[None])
-        self.filter, self.policy = fresh.copy(), policy.copy()
+        self.filter, self.policy = chain.filter(), policy.copy()
         """Copies that belong to the loop."""
         self.reset()
 
@@ -178,45 +171,29 @@ class BaseCascade:
         self._last = {name: float(at) for name, at in last.items()}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to a file, which appears complete or not at all; see `restore`."""
+        """Write the state to a file, which appears complete or not at all; see `load`."""
         filter_state, policy_state, time, last = self.state
-        settings = checkpoint.policy_settings(self.policy)
-        policy = {"settings": settings, "state": to_builtin(policy_state), "last": last}
-        at = math.nan if time is None else time
-        stream = checkpoint.SavedStream(None, at, [], to_builtin(filter_state), policy)
-        columns = tuple(str(name) for name in self.filter.classes)
-        settings = checkpoint.filter_settings(self.filter)
-        checkpoint.write(Path(path), checkpoint.Checkpoint(settings, columns, [stream]))
+        table = StreamTable(pack_state(filter_state, self.filter.probs.dtype))
+        table.slots[None] = slot = table.reserve(1)[0]
+        table.columns.times[slot] = math.nan if time is None else time
+        meta = {"policy": to_builtin(policy_state), "last": last}
+        file.write(path, file.Saved("cascade", self._chain, *table.held(), meta, {}))
 
-    def restore(self, path: str | PathLike[str]) -> None:
+    def load(self, path: str | PathLike[str]) -> None:
         """Take the state from a file written by `save`, or raise and say why that is impossible.
 
-        The filter and the policy must have the settings of those that the file was written with.
+        The settings of filter, weights, channels and policy must be those that it was written with.
         """
-        try:
-            self.state = self._saved_state(Path(path))
-        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as error:
-            why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"{path} is damaged ({why}); {checkpoint.REMEDY}") from None
-
-    def _saved_state(self, path: Path) -> CascadeState:
-        saved = checkpoint.read(path)
-        settings = checkpoint.filter_settings(self.filter)
-        checkpoint.require_same(path, saved.filter, settings, "filter")
-        if len(saved.streams) != 1:
-            raise ValueError(f"{path} has {len(saved.streams)} streams; give a file of one stream")
-        (stream,) = saved.streams
-        fresh = self.policy.copy()
-        fresh.reset()
-        policy_state, last = fresh.state, {}
-        if stream.policy is not None:
-            settings = checkpoint.policy_settings(self.policy)
-            checkpoint.require_same(path, stream.policy["settings"], settings, "policy")
-            policy_state = from_builtin(stream.policy["state"], policy_state)
-            last = stream.policy["last"]
-        filter_state = from_builtin(stream.state, self.filter.state)
-        time = None if math.isnan(stream.time) else stream.time
-        return CascadeState(filter_state, policy_state, time, last)
+        otherwise = f"no state of a cascade; {file.REMEDY}"
+        saved = file.read(path, "cascade", otherwise, self._chain)
+        with file.damaged(path):
+            (numbers,), (time,) = saved.columns.states, saved.columns.times.tolist()
+            self.state = CascadeState(
+                unpack_state(self.filter, numbers),
+                from_builtin(saved.meta["policy"], self.policy.state),
+                None if math.isnan(time) else time,
+                dict(saved.meta["last"]),
+            )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.filter!r}, {list(self._sources)}, {self.policy!r})"
@@ -288,9 +265,8 @@ class BaseCascade:
         """
         try:
             row = parse_output(output, self._classes)
-            if source in self._channel:
-                row = self._channel[source].apply(row.astype(self.filter.probs.dtype))
-            return row
+            observed: Floats = self._chain.observe(source, row).probs
+            return observed
         except Exception as error:
             return self._invalid(source, error, now)
 

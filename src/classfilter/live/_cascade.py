@@ -54,8 +54,8 @@ class Cascade(BaseCascade):
     >>> cascade = Cascade(
     ...     DirichletFilter(["rest", "move"], half_life=30.0),
     ...     {"weak": weak, "strong": strong},
-    ...     policy.Periodic(every=3),
-    ...     {"weak": 0.1, "strong": 1.0},
+    ...     beta={"weak": 0.1, "strong": 1.0},
+    ...     policy=policy.Periodic(every=3),
     ...     window={"weak": 50, "strong": 100},
     ... )
     >>> samples = np.random.default_rng(0).normal(0.0, 0.5, (300, 3))

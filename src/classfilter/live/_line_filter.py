@@ -10,15 +10,10 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
-import numpy as np
-
-from .._support.types import Weights
 from .._validation import class_order
-from ..chain._channel import Channels, correct_source
+from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..chain._scores import softmax
 from ..data._format import COLUMNS, TableFormat
-from ..filters._base import Filter
-from ..streams._sources import Sources
 from ._line_values import (
     NUMBERS,
     LineError,
@@ -43,7 +38,7 @@ class LineFilter:
 
     Parameters
     ----------
-    make_filter, beta, channel, line_number
+    make_chain, line_number
         As in `serve`.
     form : TableFormat
         How lines are written.
@@ -56,14 +51,11 @@ class LineFilter:
 
     def __init__(
         self,
-        make_filter: Callable[[tuple[str, ...]], Filter],
-        beta: Weights,
-        channel: Channels,
+        make_chain: Callable[[tuple[str, ...]], Chain],
         form: TableFormat,
         line_number: str | None = None,
     ) -> None:
-        self._sources, self._form, self._number_key = Sources(beta, channel), form, line_number
-        self._make_filter = make_filter
+        self._make_chain, self._form, self._number_key = make_chain, form, line_number
         key = {name: form.columns.get(name, name) for name in COLUMNS}
         self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
         self._label_keys = key["prediction"], key["confidence"]
@@ -76,7 +68,7 @@ class LineFilter:
         """Use a file of states, and go on from it if it exists."""
         self._state, self._every, self._limits = state, every, limits
         if state and state.exists():
-            self._use(resume(self._make_filter, state, every, **limits))
+            self._use(resume(self._make_chain, state, every, **limits))
 
     def wait(self) -> float | None:
         """Return the seconds until the file is due; None if there is nothing to save."""
@@ -104,35 +96,34 @@ class LineFilter:
             return None
         layout = self._layouts.get(tuple(row))
         labelled, has_results = layout or self._check_keys(row)
-        at, name, source = row[self._time], row.get(self._stream), row.get(self._source, "default")
+        at, name = row[self._time], row.get(self._stream)
+        source = row.get(self._source, DEFAULT_SOURCE)
         if type(at) is not float:
             short_int = type(at) is int and -MAX_EXACT < at < MAX_EXACT
             at = float(at) if short_int else seconds(self._time, at)
         if type(name) is not str:
-            check_name(self._stream, row)
-        weight = self._sources.weights.get(source) if type(source) is str else None
-        if weight is None:
-            weight = self._weight(row)
+            name = check_name(self._stream, row)
+        if type(source) is not str or source not in self._weights:
+            self._check_source(row, self._chain)
         scores = self._label(row) if labelled else self._take(row)
         probs = list(scores)
         if not NUMBERS.issuperset(map(type, scores)):
             check_scores(self._keys, scores)
-            probs = [math.nan] * len(scores)
+            # With no probability, a label counts: a table has both columns for all rows.
+            unlabelled = row.get(self._label_keys[0]) is None
+            probs = [math.nan] * len(scores) if unlabelled else list(self._label(row))
         elif self._form.scores != "probabilities" and not labelled:
             probs = self._converted(scores)
         try:
-            if str(source) in self._sources.channel:
-                rows = np.array([probs], self._dtype)
-                probs = correct_source(self._sources.channel, str(source), rows)[0].tolist()
-            estimate = self._update(name, at, body, probs, weight, self._number_key is not None)
+            estimate = self._update(name, at, body, source, probs, self._number_key is not None)
         except (ValueError, TypeError, ArithmeticError) as error:
             if self._form.scores == "probabilities":
                 check_probs(self._keys, scores)  # it names the key
             raise LineError(str(error)) from None
         if estimate is None:
             return None
-        f = self._arrange(estimate.tolist())
-        added = self._added[f.index(max(f))] % f
+        f = estimate.tolist()
+        added = self._added[f.index(max(f))] % self._arrange(f)
         if has_results:
             line = self._without_results(row)
         brace = line.rindex(b"}")
@@ -150,17 +141,17 @@ class LineFilter:
 
     def _use(self, streams: LiveStreams) -> None:
         """Prepare all that depends on the classes."""
-        columns = streams.columns
-        order = class_order(streams.fresh, columns).tolist()
+        columns, chain = streams.columns, streams.chain
+        order = class_order(chain, columns).tolist()
+        self._chain, self._weights = chain, chain._weights
         self._keys = [self._key(columns[k]) for k in order]
         self._take = itemgetter(*self._keys)
         self._arrange = itemgetter(*(order.index(k) for k in range(len(columns))))
         quoted = [json.dumps(name).replace("%", "%%") for name in columns]
         numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
-        self._added = [f'{numbers},"class":{name}' for name in quoted]
+        self._added = [f'{numbers},"class":{quoted[k]}' for k in order]
         self._results = [*(f"f_{name}" for name in columns), "class"]
         self._update = streams.update
-        self._dtype = streams.fresh.probs.dtype
         self.streams = streams
 
     def _key(self, name: str) -> str:
@@ -209,7 +200,8 @@ class LineFilter:
         """Take the classes of the first valid line."""
         seconds(self._time, row[self._time])
         check_name(self._stream, row)
-        self._weight(row)
+        chain = self.streams.chain if self.streams else self._make_chain(columns)
+        self._check_source(row, chain)
         keys = [self._key(name) for name in columns]
         if labelled:
             label_probs(row, self._label_keys, columns, self._form.scores == "percent")
@@ -220,8 +212,7 @@ class LineFilter:
             if check_scores(keys, scores):
                 self._converted(scores)
         if self.streams is None:
-            fresh = self._make_filter(columns)
-            self._use(LiveStreams(fresh, columns, self._state, self._every, **self._limits))
+            self._use(LiveStreams(chain, columns, self._state, self._every, **self._limits))
             if self._number_key is not None:
                 self._take_number(row)
         elif set(columns) != set(self.streams.columns):
@@ -265,13 +256,12 @@ class LineFilter:
         kept = {key: value for key, value in row.items() if key not in self._results}
         return json.dumps(kept).encode()
 
-    def _weight(self, row: dict[str, Any]) -> float:
-        source = row.get(self._source, "default")
+    def _check_source(self, row: dict[str, Any], chain: Chain) -> None:
+        """Raise unless the source of a line has a weight."""
+        source = row.get(self._source, DEFAULT_SOURCE)
         if type(source) not in (str, int):
             raise LineError(f"{self._source} is {short(source)}; it must be a name: fill it in")
-        beta = self._sources.beta
-        if isinstance(beta, Mapping) and str(source) not in beta:
+        if isinstance(chain.beta, Mapping) and str(source) not in chain.beta:
             what = "is" if self._source in row else "is missing, which means"
-            hint = f"beta names {list(beta)}: add it there"
+            hint = f"beta names {list(chain.beta)}: add it there"
             raise LineError(f"{self._source} {what} {short(source)}, which has no weight; {hint}")
-        return self._sources.resolve(source)[1]

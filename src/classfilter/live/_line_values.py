@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from reprlib import repr as short
 from typing import Any, NoReturn
 
 from .. import _core
+from .._errors import Remedy, RowError
 from .._timestamps import parse_timestamp
 from .._validation import table_label_indices
 
@@ -81,10 +81,13 @@ def line_number(key: str, row: dict[str, Any]) -> int:
     return number
 
 
-def check_name(key: str, row: dict[str, Any]) -> None:
-    """Raise if the name of the stream is none."""
-    if key in row and type(row[key]) not in (str, int):
+def check_name(key: str, row: dict[str, Any]) -> str | None:
+    """Return the name of the stream as text, as in a table; None where lines have none."""
+    if key not in row:
+        return None
+    if type(row[key]) not in (str, int):
         raise LineError(f"{key} is {short(row[key])}; it must be text or a whole number")
+    return str(row[key])
 
 
 def label_probs(
@@ -130,16 +133,15 @@ def check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
         return
     try:
         _core.check_row(len(probs), list(probs), 1.0, 0.0)
-    except ValueError as error:
-        text = re.sub(r"^probs\[(\d+)\]", lambda m: short(keys[int(m[1])]), str(error))
-        text = text.replace("probs sums", "the p_<class> sum", 1)
-        text = text.replace("normalise it", "normalise them", 1)
-        for in_python, option in _SCORES.items():
-            text = text.replace(in_python, option)
-        raise LineError(text) from None
+    except RowError as error:
+        if error.entry is None:
+            about = error.replaced(argument="the p_<class>", problem="sum to {}")
+        else:
+            about = error.replaced(argument=short(keys[int(error.entry)]), entry=None)
+        raise LineError(about.text(words=_REMEDIES)) from None
 
 
-_SCORES = {
-    "logits need classfilter.softmax": "logits need --scores logits",
-    "percentages a division by 100": "percentages --scores percent",
+_REMEDIES = {
+    Remedy.SOFTMAX: "logits need --scores logits",
+    Remedy.NORMALISE: "normalise them (logits need --scores logits, percentages --scores percent)",
 }

@@ -9,7 +9,6 @@ invalid line is rejected by its number and changes nothing; the rest goes on.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -17,16 +16,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TextIO
 
 from .._support.signals import Signals
-from .._support.types import Weights
-from ..chain._channel import Channels
+from ..chain._chain import Chain
 from ..data._format import TableFormat
-from ..filters._base import Filter
 from ._line_filter import LineFilter
 from ._line_values import LineError
 from ._pipes import Sink, lines
-from ._state_file import locked
+from ._streams import LiveStreams, locked
 
-MakeFilter = Callable[[tuple[str, ...]], Filter]
+MakeChain = Callable[[tuple[str, ...]], Chain]
 
 
 class Served(NamedTuple):
@@ -50,9 +47,7 @@ class Served(NamedTuple):
 
 
 def serve(
-    make_filter: MakeFilter,
-    beta: Weights = 1.0,
-    channel: Channels | None = None,
+    make_chain: MakeChain,
     *,
     source: int = 0,
     sink: int = 1,
@@ -61,7 +56,7 @@ def serve(
     every: float = 1.0,
     expire_after: float | None = None,
     max_streams: int | None = None,
-    max_jump: float = math.inf,
+    max_jump: float | None = None,
     classes: tuple[str, ...] | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
@@ -71,14 +66,9 @@ def serve(
 
     Parameters
     ----------
-    make_filter : callable
-        Returns a filter for the classes of the first valid line, in their order there. What it
-        raises ends `serve`.
-    beta : mapping of str to float, or float, default 1
-        The weight of each source, or one for all. A line without a source is of ``"default"``.
-    channel : mapping of str to Channel, optional
-        Corrects the predictions of a source before the filter takes them; in the filter's order of
-        classes.
+    make_chain : callable
+        Returns the chain for the classes of the first valid line, in their order there. What it
+        raises ends `serve`. A line without a source is of ``"default"``.
     source, sink : int
         File descriptors to read from and to write to; one write per line.
     errors : text file, optional
@@ -117,11 +107,11 @@ def serve(
     Examples
     --------
     >>> import os
-    >>> from classfilter import DirichletFilter
+    >>> from classfilter import Chain, DirichletFilter
     >>> (source, feed), (results, sink) = os.pipe(), os.pipe()
     >>> _ = os.write(feed, b'{"time": 0, "p_rest": 0.75, "p_move": 0.25}')
     >>> os.close(feed)
-    >>> serve(DirichletFilter, source=source, sink=sink)
+    >>> serve(lambda classes: Chain(DirichletFilter(classes)), source=source, sink=sink)
     Served(lines=1, filtered=1, rejected=0, skipped=0, ended='end')
     >>> os.read(results, 999)[:58]
     b'{"time": 0, "p_rest": 0.75, "p_move": 0.25,"f_rest":0.7808'
@@ -135,9 +125,9 @@ def serve(
     form = TableFormat.of(classes, columns, scores)
     if state and not state.resolve().parent.is_dir():
         raise ValueError(f"{state} cannot be written; make its folder first")
-    number = filtered = rejected = 0
+    number = filtered = rejected = skipped = 0
     with locked(state) if state else nullcontext(), Signals() as signals:
-        live = LineFilter(make_filter, beta, channel or {}, form, line_number)
+        live = LineFilter(make_chain, form, line_number)
         live.open(state, every, limits)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)
@@ -154,6 +144,8 @@ def serve(
                 if result is not None:
                     out.write(result)
                     filtered += 1
+                elif live.streams is not None:
+                    skipped = _report_skipped(live.streams, skipped, number, state, log)
             if live.wait() == 0:
                 try:
                     live.save()
@@ -163,6 +155,26 @@ def serve(
         _report(live, state, log)
     skipped = live.streams.skipped if live.streams else 0
     return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
+
+
+def _report_skipped(
+    streams: LiveStreams, before: int, number: int, state: Path | None, log: TextIO
+) -> int:
+    """Say that lines are skipped, while it happens: the first, and where their count doubles.
+
+    After a restart, a clock that has gone back looks like lines that come again.
+    """
+    count, line = streams.skipped, streams.last_skipped
+    if count > before and count & (count - 1) == 0:
+        why = "by its number"
+        if line is not None:
+            why = f"time {line.time!r} of stream {line.stream!r} is not after {line.last!r}"
+        print(
+            f"line {number}: {state} has it already ({why}); skipped, {count:,} so far",
+            file=log,
+            flush=True,
+        )
+    return count
 
 
 def _report(live: LineFilter, state: Path | None, log: TextIO) -> None:

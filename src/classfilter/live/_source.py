@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from reprlib import repr as short
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._errors import RowError
 from .._support.types import Floats
 from .._validation import label_row
 
@@ -48,16 +48,17 @@ def parse_output(output: Any, classes: tuple[str, ...]) -> Floats:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the core's message about a row, or about the only row of several, with `it` for it.
+    """Return what is wrong with a row, or with the only row of several, with `it` for it.
 
     Examples
     --------
-    >>> describe_error(ValueError("probs[0, 1] is -0.2; a probability must not be negative"))
+    >>> rule = "a probability must not be negative"
+    >>> describe_error(RowError("probs", -0.2, rule=rule, row=0, entry=1))
     'it[1] is -0.2; a probability must not be negative'
     """
-    return re.sub(
-        r"^probs(?: in row 0)?(\[(?:0, )?)?", lambda m: f"it{'[' * bool(m[1])}", str(error)
-    )
+    if isinstance(error, RowError) and error.argument == "probs":
+        error = error.replaced(argument="it", row=None)
+    return str(error)
 
 
 class OnlySource:

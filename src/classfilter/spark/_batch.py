@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
-from ..chain._chain import FilterChain, unpack
+from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..data._batch_filter import BatchFilter
 from ..data._batch_smoother import BatchSmoother, smooth_rows
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 def filter_frame(
     df: DataFrame,
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
+    *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    *,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     invalid: str = "fail",
@@ -54,16 +54,17 @@ def filter_frame(
     pyspark.sql.DataFrame
         The same rows and columns, with ``f_<class>`` and ``class``, null in invalid rows.
     """
-    form = frame_format(df, unpack(filter, beta, channel), columns, scores, invalid)
+    chain = Chain.of(filter, beta=beta, channel=channel)
+    form = frame_format(df, chain, columns, scores, invalid)
     return _mapped(df, form, _Filter(form))
 
 
 def smooth_frame(
     df: DataFrame,
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
+    *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    *,
     lag: int | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
@@ -87,9 +88,9 @@ def smooth_frame(
         As from `filter_frame`.
     """
     check_lag(lag)
-    chain = unpack(filter, beta, channel, smoothing=True)
+    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     form = frame_format(df, chain, columns, scores, invalid)
-    check_smoother(form.filter)
+    check_smoother(chain.filter())
     return _mapped(df, form, _Filter(form) if lag == 0 else _Smoother(form, lag))
 
 
@@ -112,7 +113,7 @@ class _Work:
         status = self._form.invalid == "quarantine"
         tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
         for checked, P in self._results(tables):
-            yield from with_results(checked, self._form.classes, P, status).to_batches()
+            yield from with_results(checked, self._form, P, status).to_batches()
 
     def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         """Yield the tables, checked, with the results of their valid rows."""
@@ -122,7 +123,7 @@ class _Work:
 class _Filter(_Work):
     def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         form = self._form
-        batch = BatchFilter(form.filter, form.beta, form.channel, threads=1)
+        batch = BatchFilter(form.chain, threads=1)
         for table in tables:
             checked = check_rows(table, form)
             yield checked, batch.run(checked.rows)
@@ -136,14 +137,14 @@ class _Smoother(_Work):
         self._lag = lag
 
     def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
-        form, f = self._form, check_smoother(self._form.filter)
+        form = self._form
         stream = form.layout.columns.get("stream")
         if self._lag is None:
             for table in whole_streams(tables, stream):
                 checked = check_rows(table, form)
-                yield checked, smooth_rows(f, checked.rows, form.beta, form.channel)
+                yield checked, smooth_rows(form.chain, checked.rows)
             return
-        smoother = BatchSmoother(f, form.beta, form.channel, self._lag, {})
+        smoother = BatchSmoother(form.chain, self._lag, {})
         waiting: deque[CheckedRows] = deque()
         for table, unfinished in with_unfinished(tables, stream):
             checked = check_rows(table, form)

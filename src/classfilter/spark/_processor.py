@@ -12,9 +12,10 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from .._validation import class_order
 from ..filters._stream_runner import pack_state
+from ..streams._row import StreamRow, pack, unpack
 from ..streams._rows import update_stream_of
-from ._schema import ERROR, OBSERVATION, STATUS, TIE, TIME, WEIGHT, FrameFormat
-from ._state import StreamState, pack, settings_digest, unpack
+from ..streams._table import StreamTable
+from ._schema import ERROR, OBSERVATION, REFUSED, STATUS, TIE, TIME, WEIGHT, FrameFormat
 
 
 class StreamProcessor(StatefulProcessor):
@@ -43,20 +44,23 @@ class StreamProcessor(StatefulProcessor):
         self._form, self._names, self._expire_after = form, names, expire_after
         # A row finds a cell by its number ten times as fast as by its name.
         self._at = {name: i for i, name in enumerate(columns)}
-        self._digest = settings_digest(form.filter, form.beta, form.channel)
+        self._digest = bytes.fromhex(form.chain.digest)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Begin the rows of a partition; Spark calls it."""
         form = self._form
         self._handle = handle
         self._state = handle.getValueState("filter", "state binary")
-        self._update = update_stream_of(form.filter.copy())
-        self._dtype = form.filter.probs.dtype
-        self._start = pack_state(form.filter.state, self._dtype)
-        self._order = np.argsort(class_order(form.filter, form.classes))
+        fresh = form.chain.filter()
+        self._update = update_stream_of(fresh)
+        self._dtype = fresh.probs.dtype
+        start = pack_state(fresh.state, self._dtype)
+        self._table = StreamTable(start, expire_after=self._expire_after)
+        place = class_order(form.chain, form.classes)
+        self._order, self._labels = np.argsort(place), [form.classes[k] for k in place]
         self._new_row = Row(*self._names)
-        self._time, self._observation, self._weight, self._tie, self._error = (
-            self._at[name] for name in (TIME, OBSERVATION, WEIGHT, TIE, ERROR)
+        self._time, self._observation, self._weight, self._tie, self._refusal, self._error = (
+            self._at[name] for name in (TIME, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR)
         )
         self._compared = [self._at[name] for name in [*form.key[2:], *form.prediction]]
         # Where each cell of a result comes from: the row, and behind it the results.
@@ -70,63 +74,73 @@ class StreamProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         """Yield the new rows of a stream with their results; Spark calls it."""
         (stream,) = key
-        saved = self._state.get()
-        state = None if saved is None else unpack(saved[0], self._digest, self._start, stream)
-        known, watermark = state, timerValues.getCurrentWatermarkInMs() / 1000
-        states = np.empty((1, self._start.size), self._dtype)
-        results = []
-        for row in sorted(rows, key=self._place):
-            why = self._refused(row, state, watermark)
-            if why is not None:
-                results.append(self._result(row, None, *why))
-                continue
-            at, tie = row[self._time], row[self._tie]
-            if state is None or self._is_over(state.time, at):
-                last, ties, states[0] = at, [], self._start
-            else:
-                last, ties, states[0] = state.time, state.ties, state.numbers
-            observation = np.frombuffer(row[self._observation], self._dtype)
-            estimate = self._update(states, 0, observation, row[self._weight], at - last)
-            state = StreamState(at, [*ties, tie] if at == last else [tie], states[0])
-            results.append(self._result(row, estimate[self._order], "ok", None))
-        if state is not None and state is not known:
-            self._state.update((pack(state, self._digest),))
-            if known is None:
-                self._set_timer(state.time)
+        saved, table = self._state.get(), self._table
+        if saved is not None:
+            table.put(stream, self._unpacked(saved[0], stream))
+        watermark = timerValues.getCurrentWatermarkInMs() / 1000
+        results, changed = [], False
+        try:
+            for row in sorted(rows, key=self._place):
+                why = self._refused(row, stream, watermark)
+                if why is None:
+                    estimate = self._take(row, stream)
+                    results.append(self._result(row, estimate, "ok", None))
+                    changed = True
+                else:
+                    results.append(self._result(row, None, *why))
+            if changed:
+                after = table.row(stream)
+                self._state.update((pack(after, self._digest),))
+                if saved is None:
+                    self._set_timer(after.time)
+        finally:
+            if stream in table.slots:
+                table.forget(stream)
         return iter(results)
+
+    def _unpacked(self, data: bytes, stream: Any) -> StreamRow:
+        return unpack(data, self._digest, self._table.start, stream)
+
+    def _take(self, row: Row, stream: Any) -> Any:
+        """Return the estimate after a row, which the table has then."""
+        at, table = row[self._time], self._table
+        slot = table.place(stream, at)
+        states, times, _, _, extra = table.columns
+        known = extra[slot] if times[slot] == at else ()
+        observation = np.frombuffer(row[self._observation], self._dtype)
+        estimate = self._update(states, times, slot, observation, row[self._weight], at, None)
+        extra[slot] = (*known, row[self._tie])
+        table.note(stream, slot, at)
+        return estimate
 
     def _place(self, row: Row) -> tuple[Any, ...]:
         """Return what the rows of a stream are sorted by, as Spark sorts the columns."""
-        if row[self._error] is not None:
+        if row[self._refusal] is not None:
             return (-math.inf,)
         cells = [row[i] for i in self._compared]
         return (row[self._time], *((cell is not None, cell != cell, cell) for cell in cells))
 
-    def _refused(
-        self, row: Row, state: StreamState | None, watermark: float
-    ) -> tuple[str, str] | None:
+    def _refused(self, row: Row, stream: Any, watermark: float) -> tuple[str, str] | None:
         """Return the status of a row that is not filtered, and why not."""
-        if row[self._error] is not None:
-            return "invalid", row[self._error]
-        at = row[self._time]
-        if state is None:
+        if row[self._refusal] is not None:
+            return row[self._refusal], row[self._error]
+        at, slot = row[self._time], self._table.slots.get(stream)
+        if slot is None:
             # The stream may have been dropped, and this row may be older than its last one.
             if self._expire_after is not None and at < watermark and watermark > 0:
                 return "late", f"time {at} is before {watermark}, the watermark"
             return None
-        if at < state.time:
-            return "late", f"time {at} is before {state.time}, that of the stream's last row"
-        if at == state.time and row[self._tie] in state.ties:
+        last = float(self._table.columns.times[slot])
+        if at < last:
+            return "late", f"time {at} is before {last}, that of the stream's last row"
+        if at == last and row[self._tie] in self._table.columns.extra[slot]:
             return "duplicate", f"the stream has the same prediction at time {at}"
         return None
-
-    def _is_over(self, last: float, at: float) -> bool:
-        return self._expire_after is not None and at - last > self._expire_after
 
     def _result(self, row: Row, estimate: Any, status: str, error: str | None) -> Row:
         results = self._nothing
         if estimate is not None:
-            results = [*estimate.tolist(), self._form.classes[int(estimate.argmax())]]
+            results = [*estimate[self._order].tolist(), self._labels[int(estimate.argmax())]]
         cells = [*row, *results, status, error]
         return self._new_row(*[cells[i] for i in self._picked])
 
@@ -142,12 +156,11 @@ class StreamProcessor(StatefulProcessor):
         (stream,) = key
         saved = self._state.get()
         if saved is not None:
-            state = unpack(saved[0], self._digest, self._start, stream)
-            watermark = timerValues.getCurrentWatermarkInMs() / 1000
-            if self._is_over(state.time, watermark):
+            last = self._unpacked(saved[0], stream).time
+            if timerValues.getCurrentWatermarkInMs() / 1000 - last > self._table.span:
                 self._state.clear()
             else:
-                self._set_timer(state.time)
+                self._set_timer(last)
         return iter([])
 
     def close(self) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._errors import RowError
 from .._support.imports import import_optional
 from .._support.types import Array, Bools
-from .._validation import RowError, row_weights
+from .._validation import class_order, row_weights
 from ..data._frames import Rows, most_probable, read_rows, result_columns
 from ._schema import STATUS, FrameFormat
 
@@ -43,7 +44,7 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
 
 def _read(table: pa.Table, form: FrameFormat) -> Rows:
     rows = read_rows(table, form.table)
-    row_weights(rows.source, form.beta)
+    row_weights(rows.source, form.chain.beta)
     return rows
 
 
@@ -64,18 +65,21 @@ def _named(error: RowError, table: pa.Table, form: FrameFormat) -> str:
     """Return what is wrong with a row, named by its stream, time and source."""
     cells = {name: table[name][error.row].as_py() for name in form.key}
     row = ", ".join(f"{name} {cell!r}" for name, cell in cells.items())
-    return f"{error.what} in the row of {row}{error.rest}"
+    return error.text(where=f" in the row of {row}")
 
 
-def with_results(checked: CheckedRows, classes: tuple[str, ...], P: Array, status: bool) -> Any:
+def with_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool) -> Any:
     """Return a table with the results of its valid rows, (T, K), as new columns."""
     pa = import_optional("pyarrow", extra="spark")
-    table, valid = checked.table, checked.valid
+    table, valid, classes = checked.table, checked.valid, form.classes
+    place = class_order(form.chain, classes)
     estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
     estimates[:, valid] = P.T
     labels = pa.array(most_probable(estimates).astype(np.int32), mask=~valid)
-    label = pa.DictionaryArray.from_arrays(labels, pa.array(classes)).cast(pa.string())
-    cells = [*(pa.array(row, mask=~valid) for row in estimates), label]
+    named = pa.array([classes[k] for k in place])
+    label = pa.DictionaryArray.from_arrays(labels, named).cast(pa.string())
+    in_table = estimates[np.argsort(place)]
+    cells = [*(pa.array(row, mask=~valid) for row in in_table), label]
     columns = dict(zip(result_columns(table.column_names, classes), cells, strict=True))
     if status:
         named = pa.array(["invalid", "ok"]).take(pa.array(valid.astype(np.int8)))

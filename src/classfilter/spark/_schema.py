@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._support.imports import import_optional
-from .._support.types import Weights
-from .._validation import check_weight, class_order
-from ..chain._channel import Channels
+from .._validation import class_order
+from ..chain._chain import Chain
 from ..data._format import Layout, TableFormat
 from ..data._frames import result_columns
-from ..filters._base import Filter
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -22,8 +20,9 @@ INVALID = ("fail", "quarantine")
 STATUS = ("status", "error")
 """The columns that say whether a row was used, and why not."""
 
-TIME, EVENT, OBSERVATION, WEIGHT, TIE, ERROR = (
-    f"_classfilter_{name}" for name in ("time", "event", "observation", "weight", "tie", "error")
+TIME, EVENT, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR = (
+    f"_classfilter_{name}"
+    for name in ("time", "event", "observation", "weight", "tie", "refused", "error")
 )
 """Columns between the check of the rows and the filter."""
 
@@ -37,19 +36,15 @@ class FrameFormat(NamedTuple):
         As for tables.
     layout : Layout
         Where things are.
-    filter : Filter
-        Fresh.
-    beta, channel
-        The weights and the channels of the sources.
+    chain : Chain
+        The settings.
     invalid : {"fail", "quarantine"}
         What an invalid row does.
     """
 
     table: TableFormat
     layout: Layout
-    filter: Filter
-    beta: Weights
-    channel: Channels
+    chain: Chain
     invalid: str
 
     @property
@@ -78,7 +73,7 @@ class FrameFormat(NamedTuple):
 
 def frame_format(
     df: DataFrame,
-    chain: tuple[Filter, Weights, Channels],
+    chain: Chain,
     columns: Mapping[str, str] | None,
     scores: str,
     invalid: str,
@@ -87,15 +82,9 @@ def frame_format(
     import_optional("pyspark", extra="spark")
     if invalid not in INVALID:
         raise ValueError(f"invalid is {invalid!r}; it must be one of {', '.join(INVALID)}")
-    f, beta, channel = chain
-    fresh = f.copy()
-    fresh.reset()
-    table = TableFormat.for_filter(fresh, columns, scores)
-    layout = table.layout(df.columns)
-    for name, weight in beta.items() if isinstance(beta, Mapping) else [("", beta)]:
-        check_weight(f"beta[{name!r}]" if name else "beta", weight)
-    form = FrameFormat(table, layout, fresh, beta, channel, invalid)
-    class_order(fresh, form.classes)
+    table = TableFormat.for_filter(chain, columns, scores)
+    form = FrameFormat(table, table.layout(df.columns), chain, invalid)
+    class_order(chain, form.classes)
     _check_types(df, form)
     return form
 
@@ -118,7 +107,7 @@ def _check_types(df: DataFrame, form: FrameFormat) -> None:
 def result_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
     """Return the columns of a DataFrame with those of the results."""
     types = import_optional("pyspark.sql.types", extra="spark")
-    single = form.filter.probs.dtype == np.float32
+    single = form.chain.filter().probs.dtype == np.float32
     number = types.FloatType() if single else types.DoubleType()
     text = types.StringType()
     *estimates, label = result_columns(df.columns, form.classes)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+import time as clock
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._support.imports import import_optional
-from .._support.types import Weights
-from ..chain._chain import FilterChain, unpack
+from .._support.types import Bools, Floats, Weights
+from ..chain._chain import Chain
 from ..chain._channel import Channels
-from ..data._batch_filter import observations
 from ..filters._base import Filter
 from ._rows import check_rows, with_columns
 from ._schema import (
     ERROR,
     EVENT,
     OBSERVATION,
+    REFUSED,
     TIE,
     TIME,
     WEIGHT,
@@ -34,17 +35,19 @@ if TYPE_CHECKING:
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-STATUSES = ("ok", "late", "duplicate", "invalid")
+STATUSES = ("ok", "late", "duplicate", "ahead", "invalid")
+DAY = 86400.0
 
 
 def filter_stream(
     df: DataFrame,
-    filter: Filter | FilterChain,  # noqa: A002
+    filter: Filter | Chain,  # noqa: A002
+    *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    *,
     expire_after: float | None = None,
     delay: float = 0.0,
+    max_ahead: float | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     invalid: str = "fail",
@@ -59,6 +62,7 @@ def filter_stream(
     - "late": its time is before that of the last row of its stream in an earlier micro-batch; or
       its stream has no state and its time is before the watermark.
     - "duplicate": its stream has the same time, source and prediction already.
+    - "ahead": its time is more than `max_ahead` after the present: its clock is wrong.
     - "invalid": it cannot be used; only with ``invalid="quarantine"``.
 
     Rows that are not "ok" have null results and an ``error`` that says why, and change no state.
@@ -73,10 +77,15 @@ def filter_stream(
         As in `filter_frame`. A query that continues from a checkpoint must have the settings that
         wrote it: a stream whose state has others fails the query.
     expire_after : float, optional
-        A stream without a row for longer starts again with its next one, as a new stream. Its state
-        is dropped once the watermark has passed that time. In seconds, or in the unit of numbers.
+        A stream is over when more than `expire_after` passes without a row of it; its next row
+        begins it anew. Its state is dropped once the watermark has passed that time. In seconds, or
+        in the unit of numbers.
     delay : float, default 0
         How far the watermark stays behind the newest time of all rows; with `expire_after`.
+    max_ahead : float, optional
+        How many seconds after the present a time may be, as UNIX seconds. One time further ahead
+        would move the watermark, and all streams' later rows would be late. By default a day where
+        the column is a timestamp or a date, and without a limit where it is a number.
     invalid : {"fail", "quarantine"}
         What an invalid row does: fail the query, with an error that names it; or come out.
 
@@ -86,7 +95,8 @@ def filter_stream(
         Streaming, in output mode append: the same columns, with ``f_<class>``, ``class``,
         ``status`` and ``error``.
     """
-    form = frame_format(df, unpack(filter, beta, channel), columns, scores, invalid)
+    chain = Chain.of(filter, beta=beta, channel=channel)
+    form = frame_format(df, chain, columns, scores, invalid)
     if not df.isStreaming:
         raise ValueError("df is not a streaming DataFrame; use filter_frame")
     if "stream" not in form.layout.columns:
@@ -94,14 +104,16 @@ def filter_stream(
             f"the table has no column stream; it has {df.columns}: name it, "
             'columns={"stream": ...}'
         )
-    _check_times(expire_after, delay)
+    _check_times(expire_after, delay, max_ahead)
     _check_session(df)
     schema = result_schema(df, form, status=True)
     from ._processor import StreamProcessor  # needs PySpark
 
     functions = import_optional("pyspark.sql.functions", extra="spark")
     mode = "None" if expire_after is None else "EventTime"
-    checked = _checked(df, form, None if expire_after is None else delay)
+    if max_ahead is None and _has_dates(df, form):
+        max_ahead = DAY
+    checked = _checked(df, form, None if expire_after is None else delay, max_ahead)
     processor = StreamProcessor(form, checked.columns, schema.names, expire_after)
     stream = column(form.layout.columns["stream"])
     filtered = checked.groupBy(stream).transformWithState(processor, schema, "Append", mode)
@@ -109,9 +121,16 @@ def filter_stream(
     return filtered.observe("classfilter", *(count(status == s).alias(s) for s in STATUSES))
 
 
-def _check_times(expire_after: float | None, delay: float) -> None:
-    if expire_after is not None and not 0 < expire_after < math.inf:
-        raise ValueError(f"expire_after is {expire_after!r}; it must be positive and finite")
+def _has_dates(df: DataFrame, form: FrameFormat) -> bool:
+    types = import_optional("pyspark.sql.types", extra="spark")
+    dates = (types.TimestampType, types.TimestampNTZType, types.DateType)
+    return isinstance(df.schema[form.layout.columns["time"]].dataType, dates)
+
+
+def _check_times(expire_after: float | None, delay: float, max_ahead: float | None) -> None:
+    for name, span in (("expire_after", expire_after), ("max_ahead", max_ahead)):
+        if span is not None and not 0 < span < math.inf:
+            raise ValueError(f"{name} is {span!r}; it must be positive and finite")
     if not 0 <= delay < math.inf:
         raise ValueError(f"delay is {delay!r}; it must be finite and not negative")
     if delay and expire_after is None:
@@ -134,7 +153,9 @@ def _check_session(df: DataFrame) -> None:
             )
 
 
-def _checked(df: DataFrame, form: FrameFormat, delay: float | None) -> DataFrame:
+def _checked(
+    df: DataFrame, form: FrameFormat, delay: float | None, max_ahead: float | None
+) -> DataFrame:
     """Return the rows with their observations, weights and errors, in many rows at a time."""
     functions = import_optional("pyspark.sql.functions", extra="spark")
     types = import_optional("pyspark.sql.types", extra="spark")
@@ -145,9 +166,10 @@ def _checked(df: DataFrame, form: FrameFormat, delay: float | None) -> DataFrame
         types.StructField(TIME, types.DoubleType()),
         types.StructField(OBSERVATION, types.BinaryType()),
         types.StructField(WEIGHT, types.DoubleType()),
+        types.StructField(REFUSED, types.StringType()),
         types.StructField(ERROR, types.StringType()),
     ]
-    checked = rows.mapInArrow(_Check(form), types.StructType(fields))
+    checked = rows.mapInArrow(_Check(form, max_ahead), types.StructType(fields))
     if delay is None:
         return checked
     # Without its column, since Spark would drop the rows before its watermark without a trace.
@@ -158,27 +180,40 @@ def _checked(df: DataFrame, form: FrameFormat, delay: float | None) -> DataFrame
 class _Check:
     """What a worker does with the rows before the filter, which sees one stream at a time."""
 
-    def __init__(self, form: FrameFormat) -> None:
-        self._form = form
+    def __init__(self, form: FrameFormat, max_ahead: float | None) -> None:
+        self._form, self._max_ahead = form, max_ahead
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with observations, weights and errors."""
         pa = import_optional("pyarrow", extra="spark")
         form = self._form
-        dtype = form.filter.probs.dtype
+        dtype = form.chain.filter().probs.dtype
         for batch in batches:
             if not batch.num_rows:
                 continue
             table, rows, valid, errors = check_rows(pa.Table.from_batches([batch]), form)
-            probs, beta = observations(form.filter, rows, form.beta, form.channel)
+            probs, beta = form.chain.observe_rows(rows.source, rows.probs, rows.classes)
             time, weight = np.zeros((2, len(table)))
             time[valid], weight[valid] = rows.time, beta
             packed = iter(np.ascontiguousarray(probs, dtype))
             cells = [next(packed).tobytes() if ok else None for ok in valid.tolist()]
+            refused = [None if ok else "invalid" for ok in valid.tolist()]
+            for row in self._ahead(time, valid):
+                refused[row], cells[row] = "ahead", None
+                errors[row] = f"time {time[row]} is more than {self._max_ahead} s after now"
+            used = np.array([why is None for why in refused])
             columns = {
-                TIME: pa.array(time, mask=~valid),
+                TIME: pa.array(time, mask=~used),
                 OBSERVATION: pa.array(cells, pa.binary()),
-                WEIGHT: pa.array(weight, mask=~valid),
+                WEIGHT: pa.array(weight, mask=~used),
+                REFUSED: pa.array(refused, pa.string()),
                 ERROR: pa.array(errors, pa.string()),
             }
             yield from with_columns(table, columns).to_batches()
+
+    def _ahead(self, time: Floats, valid: Bools) -> list[int]:
+        """Return the rows whose time is too far ahead."""
+        if self._max_ahead is None:
+            return []
+        ahead: list[int] = np.flatnonzero(valid & (time > clock.time() + self._max_ahead)).tolist()
+        return ahead

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from itertools import pairwise
-from threading import RLock, Thread
+from threading import RLock
 from typing import Any, Generic
 
 import numpy as np
@@ -13,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._support.types import Array
-from ..chain._chain import FilterChain, chain_rows, is_chain
-from ..chain._settings import differing, options
+from .._validation import factorize, probabilities, source_names
+from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..filters._base import FilterType
 from ..filters._dirichlet import DirichletFilter
 from ..filters._stream_runner import (
@@ -22,13 +20,10 @@ from ..filters._stream_runner import (
     StreamRunner,
     pack_state,
     stable_argsort,
-    thread_count,
     unpack_state,
-    update_state,
 )
-from ._file import read_npz
-
-FORMAT = 1
+from . import _file
+from ._table import Columns
 
 
 class Bank(Generic[FilterType]):
@@ -39,8 +34,8 @@ class Bank(Generic[FilterType]):
 
     Parameters
     ----------
-    filter : Filter or Tuned
-        Its settings, and its state as the initial state of every stream. A `Tuned` brings the
+    filter : Filter or Chain
+        Its settings, and its state as the initial state of every stream. A chain brings the
         weights and the channels of its sources: see `update`.
     streams : int
         The number of streams, N.
@@ -55,25 +50,26 @@ class Bank(Generic[FilterType]):
     array([[0., 1.]])
     """
 
-    def __init__(self, filter: FilterType | FilterChain, streams: int) -> None:  # noqa: A002
+    def __init__(self, filter: FilterType | Chain, streams: int) -> None:  # noqa: A002
         if hasattr(self, "_lock"):  # others may be using it, in another thread
             raise RuntimeError("the bank was initialised before: make a new one")
         if streams < 0:
             raise ValueError(f"streams is {streams}; it must not be negative")
-        chain = filter if is_chain(filter) else None
-        fresh: Any = filter.copy() if chain is None else chain.filter()  # type: ignore[union-attr]
+        chain = filter if isinstance(filter, Chain) else None
+        fresh: Any = filter.filter() if isinstance(filter, Chain) else filter.copy()
         start = pack_state(fresh.state, getattr(fresh, "dtype", np.dtype(np.float64)))
         self.__setstate__((fresh, start, np.tile(start, (streams, 1)), chain))
 
-    def __getstate__(self) -> tuple[FilterType, Array, Array, FilterChain | None]:
+    def __getstate__(self) -> tuple[FilterType, Array, Array, Chain | None]:
         with self._lock:
             return self._filter, self._start, self._states.copy(), self._chain
 
-    def __setstate__(self, state: tuple[FilterType, Array, Array, FilterChain | None]) -> None:
+    def __setstate__(self, state: tuple[FilterType, Array, Array, Chain | None]) -> None:
         self._filter, self._start, self._states, self._chain = state
+        self._settings = self._chain or Chain(self._filter)
         self._classes = len(self._filter.classes)
         self._single = bool(self._start.dtype == np.float32)
-        self._compiled = hasattr(self._filter, "_update_many")
+        self._runner = StreamRunner(self._filter)
         # One that the same thread can take again: a signal's handler may use the bank, too.
         self._lock = RLock()
 
@@ -122,7 +118,7 @@ class Bank(Generic[FilterType]):
         rows : array_like of int, shape (M,), optional
             The streams that the observations belong to, none twice; by default all.
         source : str or array_like of str, shape (N,) or (M,), optional
-            Of a bank of a `Tuned`: the source of all observations, or of each one, whose weight and
+            Of a bank of a chain: the source of all observations, or of each one, whose weight and
             channel are used. Needed where it has several.
         threads : int, optional
             The number of threads that share the rows; by default that of processors. The results
@@ -136,79 +132,47 @@ class Bank(Generic[FilterType]):
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
         # Arguments may run anyone's code while they become arrays: that comes before the lock.
-        probs, beta = self._observations(probs, beta, source)
+        probs, beta = self._observed(probs, beta, source)
         s, weights, times, which = _core.as_batch(
             self._classes, self._single, probs, beta, dt, rows
         )
         with self._lock:
             states = self._states
             out = _core.check_batch(len(states), self._single, s, weights, times, which)
-            count = len(out)
-            if not self._compiled:
-                self._update_one_by_one(states, which, s, weights, times, out)
-            elif (parts := thread_count(threads, count)) == 1:
-                self._filter._update_many(states, which, s, weights, times, out, 0, count)  # type: ignore[attr-defined]
+            stream_rows = StreamRows(s, weights, times, None, None, which)
+            after = self._runner.run(states, stream_rows, out, threads)
+            if which is None:
+                self._states = after
             else:
-                cuts = [count * i // parts for i in range(parts + 1)]
-                self._share((states, which, s, weights, times, out), cuts)
+                _core.commit(states, None, which, after, None)
         return out
 
-    def _observations(
+    def _observed(
         self, probs: ArrayLike, beta: ArrayLike | None, source: ArrayLike | None
     ) -> tuple[ArrayLike, ArrayLike]:
         """Return rows and weights, by their sources."""
-        if self._chain is not None:
-            return chain_rows(self._chain, source, probs, beta, self._filter.probs)
-        if source is not None:
+        if self._chain is None:
+            if source is not None:
+                raise ValueError(
+                    f"source is {source!r}, but the bank has no weights of sources; make it of a "
+                    "chain, or give beta"
+                )
+            return probs, 1.0 if beta is None else beta
+        chain, rows = self._chain, probabilities(probs, self._chain._names)
+        if source is None:
+            if len(chain.sources) > 1:
+                raise ValueError(
+                    f"source is not given, and the filter has weights for {chain.sources}; name "
+                    "the source of each row, or one for all"
+                )
+            source = chain.sources[0] if chain.sources else DEFAULT_SOURCE
+        names = factorize(source_names(source, len(rows)).tolist())
+        if len(names.codes) != len(rows):
             raise ValueError(
-                f"source is {source!r}, but the bank has no weights of sources; make it of a "
-                "Tuned, or give beta"
+                f"source has {len(names.codes)} entries, but probs has {len(rows)} rows"
             )
-        return probs, 1.0 if beta is None else beta
-
-    def _share(self, batch: tuple[Any, ...], cuts: list[int]) -> None:
-        """Update the rows between cuts, each part in a thread; the first one in this."""
-        errors: list[BaseException] = []
-
-        def update(start: int, stop: int) -> None:
-            try:
-                self._filter._update_many(*batch, start, stop)  # type: ignore[attr-defined]
-            except BaseException as error:
-                errors.append(error)
-
-        first, *others = pairwise(cuts)
-        threads = [Thread(target=update, args=part) for part in others]
-        started = 0
-        try:
-            for thread in threads:
-                thread.start()
-                started += 1
-        except RuntimeError:  # the system has no more threads
-            for part in others[started:]:
-                update(*part)
-        finally:
-            update(*first)
-            for thread in threads[:started]:
-                thread.join()
-        if errors:
-            raise errors[0]
-
-    def _update_one_by_one(
-        self,
-        states: Array,
-        which: NDArray[np.intp] | None,
-        probs: Array,
-        beta: Array,
-        dt: Array,
-        out: Array,
-    ) -> None:
-        weights, times = (np.broadcast_to(x, len(probs)).tolist() for x in (beta, dt))
-        streams = range(len(probs)) if which is None else which.tolist()
-        after = states[streams]
-        for i, stream in enumerate(streams):
-            row = probs[i], weights[i], times[i]
-            out[i], after[i] = update_state(self._filter, states[stream], *row)
-        states[streams] = after
+        observed, weights = chain.observe_rows(names, rows)
+        return observed, weights if beta is None else beta
 
     def run(
         self,
@@ -242,7 +206,7 @@ class Bank(Generic[FilterType]):
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
-        probs, beta = self._observations(probs, beta, source)
+        probs, beta = self._observed(probs, beta, source)
         s, weights, times, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
         streams = np.atleast_1d(np.asarray(rows))
         if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
@@ -259,12 +223,10 @@ class Bank(Generic[FilterType]):
                     f"{len(self) - 1}"
                 )
             used, codes = np.unique(streams, return_inverse=True)
-            states = self._states[used]
-            weights, times = (np.broadcast_to(x, len(s)) for x in (weights, times))
             order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
-            stream_rows = StreamRows(s, weights, times, order, counts)
-            StreamRunner(self._filter).run(states, stream_rows, out, threads)
-            self._states[used] = states
+            stream_rows = StreamRows(s, weights, times, order, counts, used)
+            after = self._runner.run(self._states, stream_rows, out, threads)
+            _core.commit(self._states, None, used, after, None)
         return out
 
     def filter(self, stream: int) -> FilterType:
@@ -302,54 +264,19 @@ class Bank(Generic[FilterType]):
             self._states = np.delete(self._states, which, axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all states to one `.npz` file, complete or not at all."""
-        from .._support.atomic import atomic_write
-
+        """Write all states to one file, complete or not at all; `load` reads it."""
         with self._lock:
             states = self._states.copy()
-        with atomic_write(os.fspath(path)) as file:
-            np.savez(
-                file,
-                format=FORMAT,
-                filter=self._kind(),
-                classes=self._names(),
-                options=json.dumps(self._options()),
-                states=states,
-            )
+        times = np.full((3, len(states)), np.nan)
+        columns = Columns(states, times[0], times[1], times[2], np.empty(len(states), object))
+        _file.write(path, _file.Saved("bank", self._settings, None, columns, {}, {}))
 
-    def restore(self, path: str | os.PathLike[str]) -> None:
+    def load(self, path: str | os.PathLike[str]) -> None:
         """Replace all streams by those of a file that `save` wrote, of a bank of equal settings."""
-        saved = read_npz(path, "not a saved bank; give a file that save wrote")
-        missing = {"format", "filter", "classes", "options", "states"} - set(saved)
-        if missing:
-            raise ValueError(f"{path} is not a saved bank: it has no {sorted(missing)[0]!r}")
-        if saved["format"].tolist() != FORMAT:
-            raise ValueError(f"{path} has format {saved['format']}; this version reads {FORMAT}")
-        if str(saved["filter"]) != self._kind():
-            raise ValueError(f"{path} is of {saved['filter']}, the bank of {self._kind()}")
-        if saved["classes"].tolist() != self._names():
-            raise ValueError(
-                f"{path} has the classes {saved['classes'].tolist()}, the bank {self._names()}"
-            )
-        self._require_options(path, str(saved["options"]))
-        try:
-            self._replace_states(np.array(saved["states"], order="C"))
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
-
-    def _require_options(self, path: str | os.PathLike[str], saved: str) -> None:
-        """Raise where a file is of other settings: its states mean something else with these."""
-        try:
-            theirs = dict(json.loads(saved))
-        except (RecursionError, TypeError, ValueError):
-            raise ValueError(f"{path} is damaged: its options are no JSON object") from None
-        ours = self._options()
-        name = differing(theirs, ours)
-        if name is not None:
-            raise ValueError(
-                f"{path} is of a filter with {name}={theirs.get(name)!r}, the bank of one with "
-                f"{name}={ours.get(name)!r}; make the bank with the settings of the file"
-            )
+        otherwise = "not a saved bank; give a file that save wrote"
+        saved = _file.read(path, "bank", otherwise, self._settings)
+        with _file.damaged(path):
+            self._replace_states(saved.columns.states)
 
     def _replace_states(self, states: Array) -> None:
         if states.dtype != self._start.dtype:
@@ -360,24 +287,5 @@ class Bank(Generic[FilterType]):
                 f"{len(self._start)} numbers, shape (N, {len(self._start)})"
             )
         with self._lock:
-            self._check_states(states)
+            self._runner.check_states(states)
             self._states = states
-
-    def _check_states(self, states: Array) -> None:
-        if self._compiled:
-            self._filter._check_states(states)  # type: ignore[attr-defined]
-            return
-        for stream, row in enumerate(states):
-            try:
-                self._filter.state = unpack_state(self._filter, row)
-            except ValueError as error:
-                raise ValueError(f"the state of stream {stream}: {error}") from None
-
-    def _kind(self) -> str:
-        return type(self._filter).__name__
-
-    def _options(self) -> dict[str, Any]:
-        return options(self._filter)
-
-    def _names(self) -> list[str]:
-        return [str(name) for name in self.classes]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._support.types import Array
+from ..chain._settings import from_builtin, to_builtin
 from ..policy import Policy
 
 
@@ -47,14 +48,12 @@ class Calls:
 
     def saved(self) -> tuple[Any, list[float], dict[str, float]]:
         """Return all of it, for a file."""
-        return self.policy.state, self.estimate.tolist(), dict(self.last)
+        return to_builtin(self.policy.state), self.estimate.tolist(), dict(self.last)
 
-    @classmethod
-    def restored(
-        cls, policy: Policy, estimate: Array, saved: tuple[Any, list[float], dict[str, float]]
-    ) -> Calls:
-        """Return what `saved` returned; `estimate` is one of the same type."""
-        state, values, last = saved
-        calls = cls(policy, np.array(values, estimate.dtype))
-        calls.policy.state, calls.last = state, last
-        return calls
+    def restored(self, saved: tuple[Any, list[float], dict[str, float]]) -> Calls:
+        """Return what `saved` returned, on a new one."""
+        state, estimate, last = saved
+        new = self.copy()
+        new.policy.state = from_builtin(state, self.policy.state)
+        new.estimate, new.last = np.array(estimate, self.estimate.dtype), dict(last)
+        return new

@@ -1,24 +1,28 @@
-"""The file of a tracker: its settings, and the state of every stream; complete and checked."""
+"""The file of streams: settings, names and columns of any table; complete, checked, versioned."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 
-from .. import config
 from .._support.atomic import atomic_write
-from .._support.types import Array, Floats
-from ..chain._settings import from_builtin, to_builtin, to_toml
+from .._support.types import Array
+from ..chain._chain import Chain
+from ..chain._settings import differing
+from ..chain._toml import from_settings
+from ._table import Columns
 
-VERSION = 1
+VERSION = 2
 NAMES_AT_ONCE = 4096
-_KEYS = ("version", "settings", "more", "streams", "times", "seen", "states")
+REMEDY = "move the file away to start from the beginning"
+_KEYS = ("version", "kind", "digest", "settings", "meta", "streams", "states", "times")
 
 
 class Saved(NamedTuple):
@@ -26,127 +30,160 @@ class Saved(NamedTuple):
 
     Attributes
     ----------
-    filter, beta, channel, policy, expire_after, max_streams
-        As in `Tracker`.
-    names : list
-        The streams; where they are dropped, the next one to go is first.
-    times, seen : ndarray (N,)
-        The time of each one's last row, and what the newest time of all streams was then.
-    states : ndarray (N, S)
-        The state of each one's filter, as in a bank.
-    calls : dict
-        Of a policy, by stream: its state, the last estimate, and the time of each source's last
-        call.
-    newest : float
-        The newest time of all streams.
+    kind : {"tracker", "bank", "lines", "cascade"}
+        What wrote it.
+    chain : Chain
+        The settings.
+    names : list or None
+        The streams, None where they have numbers; where they are dropped, the next to go first.
+    columns : Columns
+        What is known of each of them.
+    meta : dict
+        What else is known, as JSON has it.
+    more : dict of str to ndarray
+        More arrays.
     """
 
-    filter: Any
-    beta: Any
-    channel: Any
-    policy: Any
-    expire_after: float | None
-    max_streams: int | None
-    names: list[Any]
-    times: Floats
-    seen: Floats
-    states: Array
-    calls: dict[Any, Any]
-    newest: float
+    kind: str
+    chain: Chain
+    names: Any
+    columns: Columns
+    meta: dict[str, Any]
+    more: dict[str, Array]
 
 
-def write(path: str | PathLike[str], saved: Saved, more: Mapping[str, Any] | None = None) -> None:
-    """Write a file, with more arrays; it appears complete or not at all."""
-    named = saved.beta if hasattr(saved.beta, "items") else None
-    calls = [[_as_json(name), to_builtin(values)] for name, values in saved.calls.items()]
-    rest = {
-        "beta": None if named is not None else saved.beta,
-        "expire_after": saved.expire_after,
-        "max_streams": saved.max_streams,
-        "newest": saved.newest if saved.names else None,
-        "calls": calls,
-    }
+def write(path: str | PathLike[str], saved: Saved) -> None:
+    """Write a file; it appears complete or not at all, and only its owner can read it."""
+    arrays: dict[str, Any] = saved.columns._asdict() | saved.more
+    del arrays["extra"]
     with atomic_write(fspath(path), private=True) as file:
         np.savez(
             file,
             version=VERSION,
-            settings=to_toml(saved.filter, named, saved.channel, saved.policy),
-            more=json.dumps(rest),
+            kind=saved.kind,
+            digest=saved.chain.digest,
+            settings=json.dumps(saved.chain.settings),
+            meta=json.dumps(saved.meta),
             streams=_packed(saved.names),
-            times=saved.times,
-            seen=saved.seen,
-            states=saved.states,
-            **(more or {}),
+            **arrays,
         )
 
 
-def read(
-    path: str | PathLike[str], otherwise: str = "no saved tracker; take an earlier copy"
-) -> tuple[Saved, dict[str, Array]]:
-    """Read a file, and all its arrays; or raise and say what is wrong with it."""
+def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | None = None) -> Saved:
+    """Read a file of a kind, or raise and say what is wrong with it.
+
+    `otherwise` says what else it may be, and the remedy. With `chain`, the settings must be those.
+    """
     content = read_npz(path, otherwise)
+    what = otherwise.partition(";")[0]
+    if "version" not in content and "format" not in content:
+        raise ValueError(f"{path} is {what}: it has no 'version'")
+    version = content.get("version", content.get("format", np.array(0))).tolist()
+    if version != VERSION:
+        raise ValueError(
+            f"{path} has version {version} of the format, but this reads version {VERSION}; use "
+            "the release that wrote it"
+        )
     missing = [key for key in _KEYS if key not in content]
     if missing:
-        raise ValueError(f"{path} is {otherwise.partition(';')[0]}: it has no {missing[0]!r}")
-    try:
-        version = int(content["version"])
-        if version == VERSION:
-            return _saved(content), content
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        what = " ".join(str(error).split())
-        raise ValueError(f"{path} is damaged, or {otherwise} ({what})") from None
+        raise ValueError(f"{path} is {what}: it has no {missing[0]!r}")
+    if str(content["kind"]) != kind:
+        raise ValueError(f"{path} is {what}, but the file of a {content['kind']}")
+    with damaged(path):
+        settings, digest = json.loads(str(content["settings"])), str(content["digest"])
+        if chain is None:
+            chain = from_settings(settings)
+            if chain.digest != digest:
+                raise ValueError("its settings are not those that it was written with")
+    if chain.digest != digest:
+        require_same(path, settings, chain.settings)
+    with damaged(path):
+        names = _unpacked(content["streams"])
+        columns = _columns(content, len(content["states"]) if names is None else len(names))
+        if names is not None and len(set(names)) < len(names):
+            raise ValueError("a stream is there twice")
+        more = {key: x for key, x in content.items() if key not in (*_KEYS, "seen", "jumps")}
+        return Saved(kind, chain, names, columns, json.loads(str(content["meta"])), more)
+
+
+def require_same(path: str | PathLike[str], saved: dict[str, Any], here: dict[str, Any]) -> None:
+    """Raise, since a file was written with other settings: its states mean something else now."""
+    key = differing(saved, here)
+    if key is None:
+        raise ValueError(f"{path} is damaged: its settings are not those that it was written with")
+
+    def value(settings: Any) -> Any:
+        for part in key.split(".", 1):
+            settings = settings.get(part) if isinstance(settings, dict) else None
+        return settings
+
+    name = key.removeprefix("options.")
     raise ValueError(
-        f"{path} has version {version} of the format, but this reads version {VERSION}; use the "
-        "release that wrote it"
+        f"{path} was written with {name} {value(saved)!r}, but here it is {value(here)!r}; give "
+        f"the same, or {REMEDY}"
     )
 
 
-def _saved(content: dict[str, Array]) -> Saved:
-    settings = config.parse(str(content["settings"]))
-    more = json.loads(str(content["more"]))
-    names = _unpacked(content["streams"])
-    times, seen, states = content["times"], content["seen"], content["states"]
-    if len(set(names)) < len(names):
-        raise ValueError("a stream is there twice")
-    for column in (times, seen):
-        if column.shape != (len(names),) or column.dtype != np.float64:
+def _columns(content: dict[str, Array], count: int) -> Columns:
+    states = content["states"]
+    if states.ndim != 2 or len(states) != count:
+        raise ValueError(f"it has states of shape {states.shape} for {count} streams")
+    times, seen, jumps = (content[name] for name in ("times", "seen", "jumps"))
+    for column in (times, seen, jumps):
+        if column.shape != (count,) or column.dtype != np.float64:
             raise ValueError("its columns have unequal lengths")
-    if not np.isfinite(times).all() or np.isnan(seen).any():
+    if np.isinf([times, seen, jumps]).any():
         raise ValueError("a time is not finite")
-    if len(states) != len(names):
-        raise ValueError("its columns have unequal lengths")
-    beta = settings.beta if more["beta"] is None else more["beta"]
-    calls = {}
-    if settings.policy is not None:
-        pattern = settings.policy.state
-        for name, (state, estimate, last) in more["calls"]:
-            calls[_from_json(name)] = from_builtin(state, pattern), estimate, dict(last)
-    newest = float("-inf") if more["newest"] is None else float(more["newest"])
-    return Saved(
-        settings.filter, beta, settings.channel, settings.policy, more["expire_after"],
-        more["max_streams"], names, times, seen, states, calls, newest,
-    )  # fmt: skip
+    return Columns(np.ascontiguousarray(states), times, seen, jumps, np.full(count, None, object))
 
 
-def _packed(names: list[Any]) -> Array:
+@contextmanager
+def damaged(path: str | PathLike[str]) -> Iterator[None]:
+    """Say of any error in the block that the file is damaged."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        what = " ".join(str(error).split())
+        raise ValueError(f"{path} is damaged: {what}; take an earlier copy, or {REMEDY}") from None
+
+
+def read_npz(path: str | PathLike[str], otherwise: str) -> dict[str, Array]:
+    """Return the arrays of a `.npz` file; `otherwise` says what else it may be, and the remedy."""
+    with Path(path).open("rb") as opened:
+        try:
+            with ZipFile(opened) as archive:
+                # NumPy stores them as they are: a compressed one may grow without bounds.
+                if any(member.compress_type != ZIP_STORED for member in archive.infolist()):
+                    raise ValueError("it is compressed")
+            opened.seek(0)
+            with np.load(opened, allow_pickle=False) as file:
+                return {name: file[name] for name in file.files}
+        except Exception:  # zipfile and NumPy raise a dozen kinds for a damaged file
+            raise ValueError(f"{path} is damaged, or {otherwise}") from None
+
+
+def _packed(names: list[Any] | None) -> Array:
     """Return names as JSON, in bytes; block by block, since JSON takes much memory meanwhile."""
+    if names is None:
+        return np.frombuffer(b"null", np.uint8)
     blocks = (names[i : i + NAMES_AT_ONCE] for i in range(0, len(names), NAMES_AT_ONCE))
-    texts = [json.dumps([_as_json(name) for name in block])[1:-1].encode() for block in blocks]
+    texts = [json.dumps([name_as_json(name) for name in block])[1:-1].encode() for block in blocks]
     return np.frombuffer(b"[%b]" % b",".join(texts), np.uint8)
 
 
-def _unpacked(text: Array) -> list[Any]:
+def _unpacked(text: Array) -> list[Any] | None:
     if text.dtype != np.uint8:
         raise ValueError("the names of its streams are no text")
-    return [_from_json(name) for name in json.loads(text.tobytes())]
+    names = json.loads(text.tobytes())
+    return None if names is None else [name_from_json(name) for name in names]
 
 
-def _as_json(name: Any) -> Any:
+def name_as_json(name: Any) -> Any:
     """Return the name of a stream as JSON has it: a list for a tuple."""
     if isinstance(name, np.generic):
         name = name.item()
     if type(name) is tuple:
-        return [_as_json(part) for part in name]
+        return [name_as_json(part) for part in name]
     if name is not None and type(name) not in (str, int, float, bool):
         raise TypeError(
             f"stream {name!r} is a {type(name).__name__}; a tracker is saved with streams named by "
@@ -155,14 +192,6 @@ def _as_json(name: Any) -> Any:
     return name
 
 
-def _from_json(name: Any) -> Any:
-    return tuple(map(_from_json, name)) if type(name) is list else name
-
-
-def read_npz(path: str | PathLike[str], otherwise: str) -> dict[str, Array]:
-    """Return the arrays of a `.npz` file; `otherwise` says what else it may be, and the remedy."""
-    try:
-        with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (BadZipFile, EOFError, KeyError, TypeError, ValueError):  # as NumPy meets other files
-        raise ValueError(f"{path} is damaged, or {otherwise}") from None
+def name_from_json(name: Any) -> Any:
+    """Return the name that `name_as_json` wrote."""
+    return tuple(map(name_from_json, name)) if type(name) is list else name

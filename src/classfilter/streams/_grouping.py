@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._errors import Remedy, RowError
 from .._support.types import Floats, Ints
-from .._validation import RowError
 from ..filters._stream_runner import stable_argsort
+
+LONGEST_STEP = 1e30
+"""The largest time between two rows that a filter takes."""
 
 
 def group_and_sort(
@@ -24,13 +27,18 @@ def group_and_sort(
     if last is not None:
         known = first[~np.isnan(last[which[first]])]
         before[known] = last[which[known]]
-    dt: Floats = t - before
-    if np.any(dt < 0):
-        at = min(np.flatnonzero(dt < 0), key=lambda i: order[i])
+    with np.errstate(over="ignore"):
+        dt: Floats = t - before
+    wrong = (dt < 0) | (dt > LONGEST_STEP)
+    if np.any(wrong):
+        at = min(np.flatnonzero(wrong), key=lambda i: order[i])
+        back = dt[at] < 0
+        where = "before" if back else "too long after"
         raise RowError(
             "time",
-            int(order[at]),
-            f" is {t[at]}, before {before[at]}, that of the row before it; put the rows "
-            "in order of time, or give sort=True",
+            float(t[at]),
+            f"is {{}}, {where} {before[at]}, that of the row before it",
+            remedy=Remedy.SORT if back else "leave the row out",
+            row=int(order[at]),
         )
     return order, dt

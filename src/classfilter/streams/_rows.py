@@ -1,35 +1,148 @@
-"""The rows of a tracker: their times, and what updates one of many states."""
+"""Rows of streams: what comes in, and what a table of streams makes of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
+from .._errors import ArgumentError, Remedy, RowError
 from .._support.types import Array, Floats, Ints
 from .._timestamps import parse_timestamp, seconds
-from .._validation import Factorized, RowError, factorize, probabilities
-from ..filters._stream_runner import update_state
+from .._validation import Factorized, factorize, probabilities
+from ..chain._chain import DEFAULT_SOURCE
+from ..filters._stream_runner import StreamRows, StreamRunner, pack_state, unpack_state
 from ._grouping import group_and_sort
+from ._table import StreamTable
 
-DEFAULT_SOURCE = "default"
-UpdateStream = Callable[[Array, int, ArrayLike, float, float], Array]
+UpdateStream = Callable[[Array, Floats, int, ArrayLike, float, float, Any], "Array | None"]
 
 
 def update_stream_of(filter: Any) -> UpdateStream:  # noqa: A002
-    """Return what updates one of many states by a filter's settings: one call into C, if it can."""
+    """Return what takes a row of one of many streams: one call into C, if the filter can.
+
+    Its arguments are the states and the times of all, the slot, the prediction, its weight, its
+    time, and the logarithms of a channel or None. It returns None if the time goes back.
+    """
     if hasattr(filter, "_update_stream"):
         compiled: UpdateStream = filter._update_stream
         return compiled
 
-    def update(states: Array, slot: int, probs: ArrayLike, beta: float, dt: float) -> Array:
-        estimate, states[slot] = update_state(filter, states[slot], probs, beta, dt)
+    def update(
+        states: Array, times: Floats, slot: int, probs: ArrayLike, beta: float, at: float,
+        logarithms: Any,
+    ) -> Array | None:  # fmt: skip
+        dt = 0.0 if math.isnan(times[slot]) else at - float(times[slot])
+        if not 0 <= dt < math.inf:
+            return None
+        if logarithms is not None:
+            row = _core.check_row(len(filter.classes), probs, 1.0, 0.0)[0]
+            probs = _core.apply_channel(*logarithms, row[None])[0]
+        filter.state = unpack_state(filter, states[slot])
+        estimate: Array = filter.update(probs, beta, dt)
+        after = pack_state(filter.state, states.dtype)[None]
+        _core.commit(states, times, np.array([slot]), after, np.array([at]))
         return estimate
 
     return update
+
+
+class Taken(NamedTuple):
+    """What many rows did to a table.
+
+    Attributes
+    ----------
+    estimates : ndarray (T, K)
+        In the order of the rows.
+    dt : ndarray (T,)
+        The time since the row of the same stream before; 0 where one begins, or begins anew.
+    begins : ndarray of bool (T,)
+        Whether a stream begins with the row, or begins anew.
+    slots : ndarray of int (N,)
+        Of each stream, where it is now.
+    """
+
+    estimates: Array
+    dt: Floats
+    begins: Array
+    slots: Ints
+
+
+def take_many(
+    table: StreamTable,
+    runner: StreamRunner,
+    streams: Factorized,
+    time: Floats,
+    observed: tuple[Floats, Floats],
+    *,
+    sort: bool | None = False,
+    threads: int | None = None,
+    note: Callable[[Taken], Array] | None = None,
+) -> Taken:
+    """Take many rows, in their order: each stream's state and time follow, all at once.
+
+    The table's clock is left to the caller. At an error nothing changes. With `sort`, the rows of
+    a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets the results
+    before the table does, and returns what else the table keeps of each stream.
+    """
+    names, codes = streams.categories, streams.codes
+    slots = np.array([table.slots.get(name, -1) for name in names], np.intp)
+    known = slots >= 0
+    last = np.full(len(names), np.nan)
+    last[known] = table.columns.times[slots[known]]
+    with np.errstate(over="ignore"):  # an infinite step is named by the filter
+        try:
+            order, gaps = group_and_sort(time, codes, bool(sort), last)
+        except RowError as error:
+            raise error if sort is not None else of_stream(error, streams) from None
+    grouped = codes[order]
+    first = np.diff(grouped, prepend=-1) != 0
+    _check_jumps(table, streams, time, order, gaps, first)
+    anew = gaps > table.span
+    begins = anew | (first & ~known[grouped])
+    # A group is the rows of a stream from where it begins, or goes on, to where it begins anew.
+    starts = np.flatnonzero(first | anew)
+    counts = np.diff(np.append(starts, len(order)))
+    owner, goes_on = grouped[starts], ~begins[starts]
+    dt = np.empty(len(order))
+    dt[order] = np.where(begins, 0.0, gaps)
+    begun = np.empty(len(order), bool)
+    begun[order] = begins
+    dtype = table.start.dtype
+    probs, beta, steps = (np.ascontiguousarray(x, dtype) for x in (*observed, dt))
+    estimates = np.empty(probs.shape, dtype)
+    final = np.flatnonzero(np.diff(owner, append=-1) != 0)  # the last group of each stream
+    who, moved = owner[final], ~goes_on[final]
+    with table.moving([names[i] for i in who[moved]]) as new:
+        old = slots.copy()
+        slots[who[moved]] = list(new.values())  # they have the state of a stream that begins
+        rows = StreamRows(
+            probs, beta, steps, order, counts, np.where(goes_on, old[owner], slots[owner])
+        )
+        after = runner.run(table.columns.states, rows, estimates, threads)
+        taken = Taken(estimates, dt, begun, slots)
+        extra = None if note is None else note(taken)[who]
+        ends = order[starts[final] + counts[final] - 1]
+        table.write(new, slots[who], after[final], time[ends], extra)
+    return taken
+
+
+def _check_jumps(
+    table: StreamTable, streams: Factorized, time: Floats, order: Ints, gaps: Floats, first: Array
+) -> None:
+    """Raise for the first row that is too far ahead, unless the table waits for such a time."""
+    if table.max_jump is None:
+        return
+    for i in sorted(np.flatnonzero(gaps > table.max_jump).tolist(), key=lambda i: int(order[i])):
+        row = int(order[i])
+        name = streams.categories[streams.codes[row]]
+        last = float(table.columns.times[table.slots[name]] if first[i] else time[order[i - 1]])
+        if not (first[i] and table.confirms(name, float(time[row]))):
+            raise table.jump_error(name, last, float(time[row])).replaced(argument="times", row=row)
 
 
 def take_rows(
@@ -52,23 +165,13 @@ def take_rows(
     return names, t, source, rows
 
 
-def time_steps(t: Floats, codes: Ints, last: Floats, names: list[Any]) -> Floats:
-    """Return the time of each row since the row of its stream before.
-
-    `codes` are the streams of the rows, `last` the time of each stream's last row, NaN for a new
-    one, and `names` the names of the rows' streams.
-    """
-    try:
-        with np.errstate(over="ignore"):  # an infinite step is named by the filter
-            order, grouped = group_and_sort(t, codes, last=last)
-    except RowError as error:
-        what, row = error.rest.partition(", that of")[0], error.row
-        where = f"that of the row before it of stream {names[row]!r}"
-        remedy = "give the rows of a stream in order of time"
-        raise RowError("times", row, f"{what}, {where}; {remedy}") from None
-    dt = np.empty(len(t))
-    dt[order] = grouped
-    return dt
+def of_stream(error: RowError, streams: Factorized) -> RowError:
+    """Return the error of a row's time with the name of its stream, and without sorting."""
+    name = streams.categories[streams.codes[error.row or 0]]
+    problem = f"{error.problem} of stream {name!r}"
+    remedy = "give the rows of a stream in order of time"
+    changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}
+    return error.replaced(argument="times", problem=problem, **changes)
 
 
 def to_seconds(time: Any) -> float:
@@ -82,7 +185,6 @@ def to_seconds(time: Any) -> float:
     except OverflowError:
         at = None
     if at is None:
-        raise ValueError(
-            f"time is {time!r}; give a number, a datetime, or ISO 8601 text with a zone"
-        )
+        remedy = "give a number, a datetime, or ISO 8601 text with a zone"
+        raise ArgumentError("time", time, remedy=remedy)
     return at

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import compress
 from os import PathLike, fspath
-from threading import RLock
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._support.atomic import remove_drafts
 from .._support.types import Array, Weights
-from .._validation import label_row, row_weights
-from ..chain._chain import FilterChain, is_chain, unpack
-from ..chain._channel import Channels, correct
+from .._validation import factorize, label_row
+from ..chain._chain import LABEL, Chain
+from ..chain._channel import Channels
 from ..filters._base import Filter
-from ..filters._stream_runner import unpack_state
+from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
-from . import _file as _tracker_file
-from ._bank import Bank
+from . import _file
 from ._calls import Calls
-from ._roster import Roster
-from ._rows import DEFAULT_SOURCE, take_rows, time_steps, to_seconds, update_stream_of
-from ._sources import Sources
-
-LABEL = (str, int, np.integer, type(None))
+from ._rows import Taken, take_many, take_rows, to_seconds, update_stream_of
+from ._table import StreamTable
 
 
 class Tracker:
@@ -38,8 +33,9 @@ class Tracker:
 
     Parameters
     ----------
-    filter : Filter or Tuned
-        The settings of all streams; a Tuned brings weights, channels and its policy.
+    filter : Filter or Chain
+        The settings of all streams; a chain, such as a `Tuned`, brings weights, channels and its
+        policy.
     beta : mapping of str to float, or float, optional
         The weight of each source, or one for all; 1 by default.
     channel : mapping of str to Channel or None, optional
@@ -47,16 +43,20 @@ class Tracker:
     policy : Policy, optional
         Chooses which source to call next, for each stream by itself; see `next_source`.
     expire_after : float, optional
-        A stream is dropped when the newest time of all streams has gone on by more than that since
-        its last row. A step of more than that at once counts when a second stream confirms it, so
-        that one wrong clock drops nothing.
+        A stream is over when more than `expire_after` passes without a row of it; its next row
+        begins it anew. It is forgotten when the newest time of all streams has gone on so far since
+        its last row. A time further from the others than that counts when three streams agree on
+        it, so that one or two wrong clocks drop nothing.
     max_streams : int, optional
         Where there are more, the stream whose last row came first is dropped.
+    max_jump : float, optional
+        A row that is further ahead of the row before of its stream is refused, unless the stream's
+        next row confirms its time: one wrong time would make all later ones invalid.
 
     Examples
     --------
     >>> import classfilter as cf
-    >>> tracker = Tracker(cf.DirichletFilter(["rest", "move"]), {"weak": 0.5, "strong": 1.0})
+    >>> tracker = Tracker(cf.DirichletFilter(["rest", "move"]), beta={"weak": 0.5, "strong": 1.0})
     >>> tracker.update("ann", 0.0, "strong", [0.9, 0.1]).round(2)
     array([1., 0.])
     >>> tracker.update("bob", 0.0, "weak", [0.2, 0.8]).round(2)
@@ -69,54 +69,58 @@ class Tracker:
 
     def __init__(
         self,
-        filter: Filter | FilterChain,  # noqa: A002
+        filter: Filter | Chain,  # noqa: A002
+        *,
         beta: Weights | None = None,
         channel: Channels | None = None,
         policy: Policy | None = None,
-        *,
         expire_after: float | None = None,
         max_streams: int | None = None,
+        max_jump: float | None = None,
     ) -> None:
-        if policy is None and is_chain(filter):
-            policy = filter.policy
-        fresh, weights, channels = unpack(filter, beta, channel)
-        if expire_after is not None and not 0 < expire_after < math.inf:
-            raise ValueError(f"expire_after is {expire_after!r}; it must be positive and finite")
-        if max_streams is not None and max_streams < 1:
-            raise ValueError(f"max_streams is {max_streams!r}; it must be 1 or more")
-        self._expire_after, self._max_streams = expire_after, max_streams
-        self._fresh = fresh.copy()
-        self._fresh.reset()
-        self._sources = Sources(weights, channels)
-        self._weights, self._channel = self._sources.weights, self._sources.channel
-        self._policy = policy and policy.copy()
-        if self._policy is not None:
-            self._policy.reset()
-        self._names = tuple(map(str, self._fresh.classes))
-        # One that the same thread can take again: a signal's handler may use the tracker, too.
-        self._lock = RLock()
-        self._bank = Bank(self._fresh, 0)
-        self._roster = Roster(self._bank, expire_after, max_streams)
-        self._slots, self._times = self._roster.slots, self._roster.times
-        self._drops = self._roster.drops
-        self._update_stream = update_stream_of(self._fresh.copy())
-        self._reader = self._fresh.copy()
-        self._calls: dict[Hashable, Calls] = {}
+        self._use(
+            Chain.of(filter, beta=beta, channel=channel, policy=policy),
+            expire_after=expire_after,
+            max_streams=max_streams,
+            max_jump=max_jump,
+        )
+
+    def _use(self, chain: Chain, **limits: Any) -> None:
+        self._chain, self._policy = chain, chain.policy
+        self._reader = chain.filter()
+        start = pack_state(self._reader.state, self._reader.probs.dtype)
+        self._table = StreamTable(start, **limits)
+        self._slots, self._lock = self._table.slots, self._table.lock
+        self._watches_times, self._drops = self._table.watches_times, self._table.drops
+        self._weights, self._logarithms = chain._weights, chain._logarithms
+        self._update_stream = update_stream_of(chain.filter())
+        self._runner = StreamRunner(chain.filter())
+        self._saving = Lock()
+
+    @property
+    def chain(self) -> Chain:
+        """The settings of all streams."""
+        return self._chain
 
     @property
     def classes(self) -> tuple[Any, ...]:
         """The classes, in the order of the probabilities."""
-        return self._fresh.classes
+        return self._chain.classes
 
     @property
     def expire_after(self) -> float | None:
-        """How much time without a row drops a stream."""
-        return self._expire_after
+        """How much time without a row ends a stream."""
+        return self._table.expire_after
 
     @property
     def max_streams(self) -> int | None:
         """The largest number of streams."""
-        return self._max_streams
+        return self._table.max_streams
+
+    @property
+    def max_jump(self) -> float | None:
+        """How far ahead of the row before of its stream a row may be."""
+        return self._table.max_jump
 
     @property
     def streams(self) -> list[Any]:
@@ -131,7 +135,7 @@ class Tracker:
         return stream in self._slots
 
     def __repr__(self) -> str:
-        return f"Tracker({self._fresh!r}, {len(self)} streams)"
+        return f"Tracker({self._reader!r}, {len(self)} streams)"
 
     def update(
         self, stream: Hashable, time: Any, source: str | None, probs: ArrayLike | str | None
@@ -156,69 +160,66 @@ class Tracker:
             Something is invalid; nothing has changed.
         """
         at = time if type(time) is float else to_seconds(time)
-        if source is None:
-            source = DEFAULT_SOURCE
-        beta = self._weights.get(source)
+        beta = self._weights.get(source)  # type: ignore[arg-type]
         if beta is None:
-            source, beta = self._sources.resolve(source)
+            source, beta = self._chain.weight(source)
         if isinstance(probs, LABEL):
-            probs = label_row(probs, self._names, "probs")
-        if source in self._channel:
-            probs = self._sources.correct(source, probs, self._fresh.probs)
-        return self._observe(stream, at, source, beta, probs)
-
-    def _observe(
-        self, stream: Hashable, at: float, source: str, beta: float, probs: ArrayLike
-    ) -> Array:
+            probs = label_row(probs, self._chain._names, "probs")
+        table = self._table
         with self._lock:
             slot = self._slots.get(stream)
-            if slot is None:
-                return self._begin(stream, at, source, beta, probs)
-            dt = at - self._times[slot]
-            if not 0 <= dt < math.inf:
-                raise ValueError(self._roster.time_error(stream, at, slot))
-            if self._policy is None:
-                estimate = self._update_stream(self._bank._states, slot, probs, beta, dt)
-            else:
-                estimate = self._update_and_note(slot, stream, at, source, probs, beta, dt)
-            self._times[slot] = at
-            if self._drops and self._roster.touch(stream, slot, at):
-                self._drop_old()
-        return estimate
-
-    def _begin(
-        self, stream: Hashable, at: float, source: str, beta: float, probs: ArrayLike
-    ) -> Array:
-        if not math.isfinite(at):
-            raise ValueError(f"time is {at}; it must be finite")
-        slot = self._roster.reserve(stream)
-        try:
-            estimate = self._update_and_note(slot, stream, at, source, probs, beta, 0.0)
-        except BaseException:
-            self._roster.release([slot])
-            raise
-        self._roster.place(stream, slot, at)
-        self._drop_old()
+            known = slot is not None and not self._watches_times
+            place: int = slot if known else table.place(stream, at)  # type: ignore[assignment]
+            if self._policy is not None:
+                return self._update_and_note(stream, place, at, source, probs)  # type: ignore[arg-type]
+            logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
+            try:
+                columns = table.columns
+                estimate = self._update_stream(
+                    columns[0], columns[1], place, probs, beta, at, logarithms
+                )
+            except BaseException:
+                if place != slot:
+                    table.release([place])
+                raise
+            if estimate is None:
+                raise table.time_error(stream, place, at)
+            if self._drops or not known:
+                table.note(stream, place, at)
+                table.drop_old()
         return estimate
 
     def _update_and_note(
-        self, slot: int, stream: Hashable, at: float, source: str, probs: ArrayLike, beta: float,
-        dt: float,
-    ) -> Array:  # fmt: skip
+        self, stream: Hashable, slot: int, at: float, source: str, probs: Any
+    ) -> Array:
         """Update a stream and its policy, both or none."""
-        states = self._bank._states
-        if self._policy is None:
-            return self._update_stream(states, slot, probs, beta, dt)
-        before = states[slot].copy()
-        estimate = self._update_stream(states, slot, probs, beta, dt)
+        table, begins = self._table, self._slots.get(stream) != slot
+        states, times, _, _, extra = table.columns
+        before = states[[slot]], times[[slot]]
+        dt = 0.0 if begins else at - float(times[slot])
         try:
-            calls = self._calls.get(stream) or Calls(self._policy, self._fresh.probs)
-            calls.note(source, at, probs, estimate, dt)
+            _, beta, observation = self._chain.observe(source, probs)
+            estimate = self._update_stream(states, times, slot, observation, beta, at, None)
+            if estimate is None:
+                raise table.time_error(stream, slot, at)
+            calls = self._new_calls() if begins else extra[slot].copy()
+            calls.note(source, at, observation, estimate, dt)
+            extra[slot] = calls
         except BaseException:
-            states[slot] = before
+            if begins:
+                table.release([slot])
+            else:
+                table.write({}, np.array([slot]), *before)
             raise
-        self._calls[stream] = calls
+        table.note(stream, slot, at)
+        if self._drops:
+            table.drop_old()
         return estimate
+
+    def _new_calls(self) -> Calls:
+        """Return what the policy knows of a new stream."""
+        assert self._policy is not None
+        return Calls(self._policy, self._chain.filter().probs)
 
     def update_many(
         self,
@@ -233,57 +234,41 @@ class Tracker:
         rows, (N, K), or their classes, (N,). An invalid row raises ValueError and nothing changes.
         Streams are dropped after all rows.
         """
-        names, t, source, rows = take_rows(streams, times, sources, probs, self._names)
-        beta = row_weights(source, self._sources.beta)
-        observed = correct(rows, source, self._channel, self._fresh.probs.dtype)
+        names, t, source, rows = take_rows(streams, times, sources, probs, self._chain._names)
+        observed = self._chain.observe_rows(source, rows)
         if not names:
-            return np.empty((0, len(self.classes)), self._fresh.probs.dtype)
-        number: dict[Hashable, int] = {}
-        codes = np.array([number.setdefault(name, len(number)) for name in names], np.intp)
-        with self._lock:
-            slots = np.array([self._slots.get(name, -1) for name in number], np.intp)
-            known = slots >= 0
-            last = np.full(len(slots), np.nan)
-            last[known] = np.asarray(self._times)[slots[known]]
-            dt = time_steps(t, codes, last, names)
-            new: dict[Hashable, int] = {}
-            before = None
-            try:
-                for name in compress(number, ~known):
-                    new[name] = self._roster.reserve(name)
-                slots[~known] = list(new.values())
-                before = None if self._policy is None else self._bank._states[slots]
-                estimates: Array = self._bank.run(observed, beta, dt, rows=slots[codes])
-                if self._policy is not None:
-                    called = [source.categories[code] for code in source.codes.tolist()]
-                    columns = names, called, t.tolist(), observed, estimates, dt.tolist()
-                    self._note_calls(zip(*columns, strict=True))
-            except BaseException:
-                if before is not None:
-                    self._bank._states[slots] = before
-                self._roster.release(new.values())
-                raise
-            last[codes] = t  # of each stream, the last one stays
-            self._slots.update(new)
-            np.asarray(self._times)[slots] = last
-            if self._drops:
-                for name, slot, at in zip(names, slots[codes].tolist(), t.tolist(), strict=True):
-                    self._roster.touch(name, slot, at)
-            self._drop_old()
-        return estimates
+            return np.empty((0, len(self.classes)), self._reader.probs.dtype)
+        rows_of = factorize(names)
 
-    def _note_calls(self, rows: Iterable[tuple[Any, str, float, Array, Array, float]]) -> None:
-        """Take note of the calls of many rows, all or none."""
-        assert self._policy is not None
-        noted: dict[Hashable, Calls] = {}
-        for stream, source, at, observation, estimate, dt in rows:
-            calls = noted.get(stream)
-            if calls is None:
-                old = self._calls.get(stream)
-                calls = Calls(self._policy, self._fresh.probs) if old is None else old.copy()
-                noted[stream] = calls
-            calls.note(source, at, observation, estimate, dt)
-        self._calls.update(noted)
+        def note(taken: Taken) -> Array:
+            called = [source.categories[code] for code in source.codes.tolist()]
+            return self._noted(rows_of, called, t, observed[0], taken)
+
+        table = self._table
+        with self._lock:
+            noted = None if self._policy is None else note
+            taken = take_many(table, self._runner, rows_of, t, observed, sort=None, note=noted)
+            if self._drops:
+                slots = taken.slots[rows_of.codes].tolist()
+                for name, slot, at in zip(names, slots, t.tolist(), strict=True):
+                    table.note(name, slot, at)
+                table.drop_old()
+        return taken.estimates
+
+    def _noted(
+        self, rows: Any, called: list[str], t: Array, observed: Array, taken: Taken
+    ) -> Array:
+        """Return what the policy knows of each stream after many rows."""
+        noted = np.full(len(rows.categories), None, object)
+        dt, begins = taken.dt.tolist(), taken.begins.tolist()
+        for row, (i, at) in enumerate(zip(rows.codes.tolist(), t.tolist(), strict=True)):
+            if begins[row]:
+                noted[i] = self._new_calls()
+            elif noted[i] is None:
+                slot = self._slots[rows.categories[i]]
+                noted[i] = self._table.columns.extra[slot].copy()
+            noted[i].note(called[row], at, observed[row], taken.estimates[row], dt[row])
+        return noted
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
@@ -291,15 +276,14 @@ class Tracker:
             raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
         at = time if type(time) is float else to_seconds(time)
         with self._lock:
-            calls = self._calls.get(stream)
-            if calls is None:
-                return self._policy.choose(self._fresh.probs, {})
-            return calls.next_source(at)
+            slot = self._slots.get(stream)
+            known = None if slot is None else self._table.columns.extra[slot]
+            return (known or self._new_calls()).next_source(at)
 
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""
         with self._lock:
-            return self._bank.filter(self._roster.slot(stream))
+            return self._in_state(stream).copy()
 
     def probs(self, stream: Hashable) -> Array:
         """Return the last estimate of a stream, (K,)."""
@@ -307,20 +291,20 @@ class Tracker:
             return self._in_state(stream).probs
 
     def label(self, stream: Hashable) -> Any:
-        """Return the most probable class of a stream."""
+        """Return the most probable class of a stream; of several, the first."""
         with self._lock:
             return self._in_state(stream).label
 
     def _in_state(self, stream: Hashable) -> Filter:
         """Return a filter in the state of a stream, which the next call changes."""
-        state = self._bank._states[self._roster.slot(stream)].copy()
+        state = self._table.columns.states[self._table.slot(stream)].copy()
         self._reader.state = unpack_state(self._reader, state)
         return self._reader
 
     def time(self, stream: Hashable) -> float:
         """Return the time of a stream's last row."""
         with self._lock:
-            return self._times[self._roster.slot(stream)]
+            return float(self._table.columns.times[self._table.slot(stream)])
 
     def drop(self, streams: Iterable[Hashable]) -> None:
         """Forget streams."""
@@ -329,68 +313,63 @@ class Tracker:
         names = dict.fromkeys(streams)
         with self._lock:
             for name in names:
-                self._roster.slot(name)
+                self._table.slot(name)
             for name in names:
-                self._roster.forget(name)
-                self._calls.pop(name, None)
+                self._table.forget(name)
 
     def expire(self, now: Any) -> list[Any]:
-        """Forget the streams without a row for longer than `expire_after` before now; return them.
+        """Set the clock of all streams to now, and forget the streams that are over; return them.
 
         `update` does it by the newest time of all streams; this is for when no rows come.
         """
-        if self._expire_after is None:
-            raise ValueError("the tracker has no expire_after; give it one")
         at = now if type(now) is float else to_seconds(now)
-        if not math.isfinite(at):
-            raise ValueError(f"now is {at}; it must be finite")
         with self._lock:
-            self._roster.newest = max(self._roster.newest, at)
-            return self._drop_old()
-
-    def _drop_old(self) -> list[Any]:
-        dropped = self._roster.drop_old() if self._drops else []
-        for name in dropped:
-            self._calls.pop(name, None)
-        return dropped
+            return self._table.expire(at)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write settings and all streams to one file, complete or not at all; `load` reads it.
 
-        Streams must be named by text, numbers, None, or tuples of them.
+        Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
+        the one that began last is in the file at the end.
         """
-        remove_drafts(fspath(path))
-        _tracker_file.write(path, self._saved())
+        with self._saving:
+            remove_drafts(fspath(path))
+            _file.write(path, self._saved("tracker"))
 
-    def _saved(self) -> _tracker_file.Saved:
+    def _saved(self, kind: str) -> _file.Saved:
+        table = self._table
         with self._lock:
-            slots = list(self._slots.values())
-            return _tracker_file.Saved(
-                self._fresh, self._sources.beta, self._channel, self._policy,
-                self._expire_after, self._max_streams, list(self._slots),
-                np.array(self._times)[slots], np.array(self._roster.seen)[slots],
-                self._bank._states[slots], {name: c.saved() for name, c in self._calls.items()},
-                self._roster.newest,
-            )  # fmt: skip
+            names, columns = table.held()
+            meta = {
+                "expire_after": table.expire_after,
+                "max_streams": table.max_streams,
+                "max_jump": table.max_jump,
+                "clock": None if math.isnan(table.clock) else table.clock,
+                "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
+            }
+            if self._policy is not None:
+                meta["calls"] = [calls.saved() for calls in columns.extra]
+        return _file.Saved(kind, self._chain, names, columns, meta, {})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tracker:
         """Return the tracker that a file of `save` holds."""
-        saved, _ = _tracker_file.read(path)
-        try:
-            return cls._restored(saved)
-        except (LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {' '.join(str(error).split())}") from None
-
-    @classmethod
-    def _restored(cls, saved: _tracker_file.Saved) -> Tracker:
-        tracker = cls(
-            saved.filter, saved.beta, saved.channel, saved.policy,
-            expire_after=saved.expire_after, max_streams=saved.max_streams,
-        )  # fmt: skip
-        tracker._roster.restore(saved.names, saved.times, saved.seen, saved.states)
-        tracker._roster.newest = saved.newest
-        for name, values in saved.calls.items():
-            assert tracker._policy is not None
-            tracker._calls[name] = Calls.restored(tracker._policy, tracker._fresh.probs, values)
+        saved = _file.read(path, "tracker", "no saved tracker; take an earlier copy")
+        tracker = cls.__new__(cls)
+        with _file.damaged(path):
+            limits = {
+                name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
+            }
+            tracker._use(saved.chain, **limits)
+            tracker._take(saved)
         return tracker
+
+    def _take(self, saved: _file.Saved) -> None:
+        """Take all streams of a file."""
+        names, columns, meta = saved.names, saved.columns, saved.meta
+        self._runner.check_states(columns.states)
+        if self._policy is not None:
+            for i, calls in enumerate(meta["calls"]):
+                columns.extra[i] = self._new_calls().restored(calls)
+        self._table.take(names, columns, math.nan if meta["clock"] is None else meta["clock"])
+        self._table.strays = {_file.name_from_json(name): at for name, at in meta["strays"]}

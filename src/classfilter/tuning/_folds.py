@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import ArgumentError
 from ..data._recording import Recording
 
 Folds = list[tuple[list[Recording], list[Recording]]]
@@ -49,14 +50,13 @@ def find_reference(
     if reference is None:
         rarest = sorted(counts, key=lambda name: counts[name])
         if len(rarest) > 1 and 2 * counts[rarest[0]] > counts[rarest[1]]:
-            raise ValueError(
-                f"reference is not given, and {rarest[0]!r} and {rarest[1]!r} have about as many "
-                "predictions; name the best source"
-            )
+            pair = f"{rarest[0]!r} and {rarest[1]!r}"
+            problem = f"is not given, and {pair} have about as many predictions"
+            raise ArgumentError("reference", None, problem, remedy="name the best source")
         return str(rarest[0])
     if reference not in counts:
         known = ", ".join(sorted(counts))
-        raise ValueError(f"{argument} is {reference!r}; the sources with predictions are {known}")
+        raise ArgumentError(argument, reference, rule=f"the sources with predictions are {known}")
     return reference
 
 

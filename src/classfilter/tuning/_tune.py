@@ -246,41 +246,37 @@ def _result(prepared: Prepared, found: Found) -> Tuned:
     model, reference = objective.runner.model, rows.reference
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
-        smoother = _tuned(model, rows.classes, reference, found.sticky, criterion, [], "")
+        smoother = _tuned(model, rows.classes, found.sticky, reference, criterion)
     return _tuned(
         model,
         rows.classes,
-        reference,
         chosen,
+        reference,
         criterion,
-        table,
-        explanation,
+        table=table,
+        explanation=explanation,
         rivals=rivals,
         assumptions=prepared.assumptions,
-        _smoother=smoother,
+        smoother=smoother,
     )
 
 
 def _tuned(
     model: EstimatedModel,
     classes: tuple[str, ...],
-    reference: str,
     candidate: Candidate,
+    reference: str,
     criterion: str,
-    table: list[Any],
-    explanation: str,
     **more: Any,
 ) -> Tuned:
     channels, beta = candidate.channels(model), dict(candidate.beta)
     return Tuned(
-        beta,
-        {name: channels.get(name) for name in beta},
-        reference,
-        candidate,
-        criterion,
-        table,
-        explanation,
         candidate.filter(model, classes),
+        beta=beta,
+        channel={name: channels.get(name) for name in beta},
+        reference=reference,
+        candidate=candidate,
+        criterion=criterion,
         **more,
     )
 
@@ -322,4 +318,4 @@ def _untuned(recordings: Sequence[Recording], reference: str, kind: str) -> Tune
     )
     K = len(recordings[0].classes)
     model = EstimatedModel(np.full(K, 1 / K), np.full(K, 1 / K), None, {})
-    return _tuned(model, recordings[0].classes, reference, candidate, "nothing", [], why)
+    return _tuned(model, recordings[0].classes, candidate, reference, "nothing", explanation=why)

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import class_order
-from ..config import Config
+from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..embedded._json import to_json
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ..tuning._folds import median_step
-from ..tuning._result import Tuned
 
 Streams = list[tuple[str, Recording]]
 """Recordings, by the names of their streams."""
@@ -38,7 +37,7 @@ def first_rows(streams: Streams, limit: int) -> Streams:
     return chosen
 
 
-def playable(tuned: Tuned) -> Tuned:
+def playable(tuned: Chain) -> Chain:
     """Return settings that run in the browser: the tuned ones, or else those of its smoother.
 
     A simple rule without a smoother, as from a file, gives its place to a Dirichlet filter.
@@ -46,32 +45,30 @@ def playable(tuned: Tuned) -> Tuned:
     for candidate in (tuned, tuned.smoother):
         if type(candidate.filter()) in (DirichletFilter, StickyFilter):
             return candidate
-    fresh = DirichletFilter(tuned.filter().classes, estimate="mean")
-    return Tuned(tuned.beta, tuned.channel, tuned.reference, None, "nothing", [], "", fresh)
+    return tuned.with_filter(DirichletFilter(tuned.classes, estimate="mean"))
 
 
-def page_data(streams: Streams, tuned: Tuned) -> dict[str, Any]:
+def page_data(streams: Streams, tuned: Chain) -> dict[str, Any]:
     """Return what the page's script reads; names are values in it, never keys.
 
     Parameters
     ----------
     streams : Streams
-        With all their sources in `tuned.beta`.
-    tuned : Tuned
+        With all their sources among the chain's.
+    tuned : Chain
         As `playable` returns it.
     """
     filter_ = tuned.filter()
     first = streams[0][1]
     columns = class_order(filter_, first.classes)
     place_of = np.argsort(columns)
-    sources = list(tuned.beta)
-    channels = {name: channel for name, channel in tuned.channel.items() if channel is not None}
+    sources = list(tuned.beta)  # type: ignore[arg-type]
     return {
         "classes": [first.classes[k] for k in columns],
         "sources": sources,
         "dates": bool(first.time[0] >= FIRST_DATE),
         "step": median_step([rec for _, rec in streams]),
-        "config": to_json(Config(filter_, tuned.beta, channels)),
+        "config": to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel)),
         "streams": [
             {
                 "name": name,

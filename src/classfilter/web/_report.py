@@ -13,6 +13,7 @@ from typing import Any
 
 from .._support.atomic import atomic_write
 from .._support.html import lines_of
+from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..evaluation._compare import compare
 from ..evaluation._comparison import Comparison
@@ -44,7 +45,7 @@ TUNED = 0.3
 def report(
     recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
     path: str | PathLike[str],
-    tuned: Tuned | None = None,
+    tuned: Chain | None = None,
     *,
     reference: str | None = None,
     progress: Progress | None = None,
@@ -60,7 +61,7 @@ def report(
         page says how many rows of which streams it has in it.
     path : str or path
         Where to write it.
-    tuned : Tuned, optional
+    tuned : Chain, optional
         The settings; by default what `tune` finds on the recordings, without labels.
     reference : str, optional
         The best source; by default that of `tuned`, or the one that is observed least often.
@@ -86,8 +87,12 @@ def report(
     report_progress = progress or (lambda share: None)
     if tuned is None:
         tuned = tune(everything, reference=best, progress=lambda x: report_progress(TUNED * x))
+    elif not isinstance(tuned.beta, dict):
+        named = {name: tuned.beta for rec in everything for name in rec.sources}
+        tuned = Chain.of(tuned, beta=named)
     # As they will be: the reference at the rate at which it will be called.
-    every = None if tuned.assumptions is None else round(tuned.assumptions.every)
+    assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
+    every = None if assumptions is None else round(assumptions.every)
     recs = thin(everything, best, every).recordings
     both = [(name, rec) for name, rec in streams if len(rec)]
     streams = [(name, rec) for (name, _), rec in zip(streams, recs, strict=True) if len(rec)]
@@ -127,7 +132,7 @@ def _comparison(recs: Sequence[Recording], reference: str, progress: Progress) -
         return f"There is no comparison: {error}."
 
 
-def _summary(streams: Streams, measured: Streams, shown: Streams, tuned: Tuned) -> str:
+def _summary(streams: Streams, measured: Streams, shown: Streams, tuned: Chain) -> str:
     """Return what the page is about, and what is in it, as lines of text."""
 
     def count(some: Streams) -> str:
@@ -135,12 +140,10 @@ def _summary(streams: Streams, measured: Streams, shown: Streams, tuned: Tuned) 
         return f"{rows:,} rows of {len(some):,} stream" + "s" * (len(some) != 1)
 
     lines = [f"{count(streams)}, with {len(streams[0][1].classes)} classes."]
-    thinned = tuned.assumptions is not None and tuned.assumptions.thinned
-    if thinned:
-        every = tuned.assumptions.every  # type: ignore[union-attr]
-        lines[0] += (
-            f" {tuned.reference!r} is taken at one step in {every:.3g}, as it will be called."
-        )
+    assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
+    if assumptions is not None and assumptions.thinned:
+        every = f"one step in {assumptions.every:.3g}"
+        lines[0] += f" {tuned.reference!r} is taken at {every}, as it will be called."
     if count(shown) != count(streams):
         lines.append(f"In this file, for the pictures and the sliders: the first {count(shown)}.")
     if count(measured) != count(streams):

@@ -11,6 +11,7 @@ import numpy as np
 from .. import metrics
 from .._support.html import Markup, curves, lines_of, markup, table
 from .._support.types import Array
+from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..evaluation._policy_curve import policy_curve
 from ..evaluation._replay import steps
@@ -51,7 +52,7 @@ def hours(rec: Recording) -> float:
     return float(dt[dt <= 10 * np.median(dt)].sum()) / 3600 if dt.size else 0.0
 
 
-def streams_section(streams: Streams, tuned: Tuned, labelled: bool) -> str:
+def streams_section(streams: Streams, tuned: Chain, labelled: bool) -> str:
     """Describe the sources and the streams: rows, rates, switches per hour, accuracy."""
     recs = [rec for _, rec in streams]
     total = sum(map(hours, recs))
@@ -94,7 +95,7 @@ def _share(rec: Recording, predicted: Any) -> str:
     return f"{(rec.label == predicted)[judged].mean():.1%}" if judged.any() else ""
 
 
-def confusions_section(recs: Sequence[Recording], tuned: Tuned, labelled: bool) -> str:
+def confusions_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> str:
     """Show what each source predicts in each class, without labels; and by them, if there are."""
     classes = recs[0].classes
     smoothed = [rec.smooth(playable(tuned)) for rec in recs]
@@ -147,7 +148,7 @@ def matrix(counts: Array, classes: Sequence[str], title: str) -> Markup:
 
 
 def calibration_section(
-    recs: Sequence[Recording], tuned: Tuned, reference: str, labelled: bool
+    recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
 ) -> str:
     """Show how often what was called probable was right, by labels or by the reference."""
     found = calibration(recs, [tuned.run(rec) for rec in recs], reference, labelled)
@@ -176,7 +177,7 @@ def calibration_section(
 
 
 def calls_section(
-    recs: Sequence[Recording], dense: Sequence[Recording], tuned: Tuned, labelled: bool
+    recs: Sequence[Recording], dense: Sequence[Recording], tuned: Chain, labelled: bool
 ) -> str:
     """Show what calls of the reference buy: a policy curve, or what fewer calls would cost."""
     title, strong = "Strong calls, and what they buy", tuned.reference
@@ -184,7 +185,7 @@ def calls_section(
     if not others:
         return section(title, f"There is one source, {strong!r}, so there is no choice of calls.")
     if len(others) == 1 and all(map(_has_both, dense)):
-        curve = policy_curve(dense, tuned, strong=strong, gaps=GAPS)
+        curve = policy_curve(dense, tuned, reference=strong, gaps=GAPS)
         return section(title, Markup(curve._repr_html_()))
     full = [rec.run(tuned).argmax(axis=1) for rec in recs]
     total = sum(map(hours, recs)) or np.nan
@@ -192,7 +193,7 @@ def calls_section(
     hold, weights = HoldFilter(recs[0].classes), {**dict.fromkeys(others, 0.5), strong: 1.0}
     runs: dict[str, Callable[[Recording], Array]] = {
         "filtered": lambda rec: rec.run(tuned),
-        "last strong prediction": lambda rec: rec.run(hold, weights),
+        "last strong prediction": lambda rec: rec.run(hold, beta=weights),
     }
     lines: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for nth in FEWER:
@@ -237,13 +238,16 @@ def _right(rec: Recording, part: Recording, full: Any, P: Array, labelled: bool)
     return full[last] == predicted
 
 
-def choice_section(tuned: Tuned) -> str:
+def choice_section(tuned: Chain) -> str:
     """Say what `tune` chose and why: its explanation, its rivals, and what it tried."""
+    named = tuned.beta if isinstance(tuned.beta, dict) else {"all": tuned.beta}
     weights = [
         [name, f"{weight:.3g}", "yes" if tuned.channel.get(name) is not None else "no"]
-        for name, weight in tuned.beta.items()
+        for name, weight in named.items()
     ]
-    parts: list[Any] = [tuned.explanation, table(["source", "weight", "channel"], weights)]
+    parts: list[Any] = [str(tuned), table(["source", "weight", "channel"], weights)]
+    if not isinstance(tuned, Tuned):
+        return section("The settings", *parts)
     if tuned.assumptions is not None:
         every, thinned, agreement, correlation = tuned.assumptions
         parts.append(

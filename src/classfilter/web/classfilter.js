@@ -138,6 +138,22 @@ const { float, repr } = module2;
 
 const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
 const NOT_CONVERGED = 14;
+/** The option that each status of the core refuses, or each number of it, and its rule. */
+const SETTINGS = {
+  2: { option: "gamma", rule: "must lie in [0, 1]" },
+  3: { option: "floor", rule: "must lie in [1e-30, 1)" },
+  4: { option: "anchor", rule: "must lie in [0, 1e9]" },
+  5: { option: "prior", each: "each alpha", rule: "must be at least 1e-6 and their sum at most maxConcentration" },
+  6: { option: "eta", rule: "must lie in [0, 1e9]" },
+  7: { option: "maxConcentration", rule: "must lie between the number of classes and 1e12 (float: 1e6)" },
+  15: { option: "stay", rule: "must lie in [0, 1]" },
+  16: {
+    option: "prior",
+    each: "each entry of prior",
+    rule: "must be at least 1e-6, and their sum within 0.05 of 1",
+  },
+  19: { option: "tolerance", rule: "must lie in [0, 0.1]" },
+};
 const INVALID = {
   [STATUS.PROBS_NEGATIVE]: {
     test: (p) => p < 0,
@@ -295,12 +311,13 @@ function takeNumbers(name, values, rows, type) {
 
 /** Settings and states that the core refuses; of an option among `options`, with its value. */
 function settingsError(status, options = {}) {
-  const text = message(status).replaceAll("max_concentration", "maxConcentration");
-  const [, what, rest] = /^(each alpha|each entry of prior|\w+) (must .*)$/.exec(text) ?? [];
-  if (what?.startsWith("each ") && options.prior) {
-    return new RangeError(`prior is [${Array.from(options.prior, float).join(", ")}]; each entry ${rest}`);
-  }
-  return new RangeError(options[what] === undefined ? text : `${what} is ${float(options[what])}; it ${rest}`);
+  const setting = SETTINGS[status];
+  if (setting === undefined) return new RangeError(message(status));
+  const { option, each, rule } = setting;
+  const value = options[option];
+  if (value === undefined) return new RangeError(`${each ?? option} ${rule}`);
+  const [text, what] = each === undefined ? [float(value), "it"] : [`[${Array.from(value, float).join(", ")}]`, "each entry"];
+  return new RangeError(`${option} is ${text}; ${what} ${rule}`);
 }
 
 /** The error of an update that failed; `row` is undefined for a single one. */
@@ -825,6 +842,10 @@ class Adaptive {
   #state;
 
   constructor(options = {}) {
+    if (options instanceof Adaptive) {
+      this.#share(options);
+      return;
+    }
     checkOptions("Adaptive", options, OPTIONS);
     const { budget = 1 / 12, minGap = 2, disagreement = 0.05, floor = 0.02, horizon = 12 } = options;
     const { strong = "strong", weak = "weak", dtype = "float64" } = options;
@@ -925,9 +946,16 @@ class Adaptive {
 
   /** An independent policy with the same settings, in the same state. */
   copy() {
-    const copy = new Adaptive(Object.fromEntries(OPTIONS.map((name) => [name, this[name]])));
-    copy.state = this.state;
-    return copy;
+    return new Adaptive(this);
+  }
+
+  /** Take the settings of another one, which never change, and its state. */
+  #share(other) {
+    Object.assign(this, other);
+    this.#type = other.#type;
+    this.#call = other.#call;
+    this.#block = other.#block;
+    this.#state = other.#state.slice();
   }
 }
 
@@ -1400,12 +1428,201 @@ return { softmax };
 })();
 
 const module12 = await (async () => {
+// The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
+const { float, general, repr } = module2;
+
+/** So many streams that agree on a time set the clock, or all of them where there are fewer. */
+const ENOUGH = 3;
+const MOST_STRAYS = 8;
+
+/**
+ * What a tracker keeps of each stream. A row takes two calls: `step` refuses it, or says what it continues, and `put`
+ * replaces that. An error between the two leaves the table as it was.
+ */
+class StreamTable {
+  #entries = new Map(); // the stream whose last row came first is first; an entry that moves is a new object
+  #clock; // the time of all streams; undefined before the first row
+  #strays = new Map(); // the times of rows further than expireAfter from the clock, by stream
+  #walk = this.#entries.entries();
+  #first = [];
+
+  constructor({ expireAfter, maxStreams, maxJump }) {
+    checkDuration("expireAfter", expireAfter);
+    checkDuration("maxJump", maxJump);
+    if (maxStreams !== undefined && !(typeof maxStreams === "number" && maxStreams >= 1)) {
+      throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
+    }
+    this.limits = Object.freeze({ expireAfter, maxStreams, maxJump });
+  }
+
+  get names() {
+    return [...this.#entries.keys()];
+  }
+
+  get size() {
+    return this.#entries.size;
+  }
+
+  has(stream) {
+    return this.#entries.has(stream);
+  }
+
+  /** The entry of a stream: `time`, that of its last row, and `value`. */
+  get(stream) {
+    checkName(stream);
+    const entry = this.#entries.get(stream);
+    if (entry === undefined) {
+      throw new RangeError(`there is no stream ${repr(stream)}; it had no row yet, or was dropped`);
+    }
+    return entry;
+  }
+
+  /** The entry that a row at a time would continue; undefined where it would begin the stream. */
+  continued(stream, at) {
+    checkName(stream);
+    const entry = this.#entries.get(stream);
+    return entry === undefined || this.#isOver(entry.time, at) ? undefined : entry;
+  }
+
+  /** As `continued`, for a row that has come; raise for one that is late, or too far ahead. */
+  step(stream, at) {
+    checkName(stream);
+    const entry = this.#entries.get(stream);
+    if (entry === undefined) return undefined;
+    if (at < entry.time) throw timeError(stream, at, "before", entry.time);
+    this.#confirmJump(stream, at, entry);
+    if (this.#isOver(entry.time, at)) return undefined;
+    if (at - entry.time === Infinity) throw timeError(stream, at, "too long after", entry.time);
+    return entry;
+  }
+
+  /** Keep a value of a stream that had a row; forget the streams that are over, and those too many. */
+  put(stream, at, value) {
+    this.#putLast(stream, { time: at, seen: this.#clock, jump: undefined, value });
+    if (this.limits.expireAfter !== undefined) {
+      this.#noteTime(stream, at);
+      this.#entries.get(stream).seen = this.#clock;
+    }
+    this.#forget();
+  }
+
+  /** Forget streams, all or none. */
+  drop(streams) {
+    streams.forEach((stream) => this.get(stream));
+    streams.forEach((stream) => this.#entries.delete(stream));
+  }
+
+  /** Set the clock; forget the streams that are over, and return them. */
+  expire(now) {
+    this.#setClock(now);
+    return this.#forget();
+  }
+
+  #isOver(last, now) {
+    return now - last > this.limits.expireAfter;
+  }
+
+  /** Refuse a row far ahead of its stream, unless the one refused before was there, too. */
+  #confirmJump(stream, at, entry) {
+    const { maxJump } = this.limits;
+    if (!(at - entry.time > maxJump)) return;
+    const since = at - entry.jump;
+    if (since >= 0 && since <= maxJump) return;
+    entry.jump = at;
+    throw new RangeError(
+      `time is ${float(at)}, more than ${general(maxJump)} after ${float(entry.time)}, that of the last row of stream ` +
+        `${repr(stream)}; it is rejected, unless the next row of the stream confirms it`,
+    );
+  }
+
+  /** Move the clock to a row's time if that is near, or if enough streams agree on another one. */
+  #noteTime(stream, at) {
+    const near = (time) => Math.abs(time - at) <= this.limits.expireAfter;
+    const strays = this.#strays;
+    if (this.#clock === undefined || near(this.#clock)) {
+      this.#clock = Math.max(this.#clock ?? at, at);
+      if (strays.size > 0) strays.clear();
+      return;
+    }
+    strays.delete(stream);
+    strays.set(stream, at);
+    if (strays.size > MOST_STRAYS) strays.delete(strays.keys().next().value);
+    const agreed = [...strays].filter(([, time]) => near(time));
+    if (agreed.length < Math.min(ENOUGH, this.size)) return;
+    this.#setClock(Math.max(...agreed.map(([, time]) => time)));
+    strays.clear();
+    for (const [name] of agreed) {
+      if (this.has(name)) this.#putLast(name, { ...this.#entries.get(name), seen: this.#clock });
+    }
+  }
+
+  #setClock(now) {
+    if (now < this.#clock) for (const entry of this.#entries.values()) entry.seen = Math.min(entry.seen, now);
+    this.#clock = now;
+  }
+
+  #putLast(stream, entry) {
+    this.#entries.delete(stream);
+    this.#entries.set(stream, entry);
+  }
+
+  #forget() {
+    const forgotten = [];
+    while (this.size > 0) {
+      const [stream, { seen }] = this.#oldest();
+      if (!(this.size > this.limits.maxStreams) && !this.#isOver(seen, this.#clock)) break;
+      this.#entries.delete(stream);
+      forgotten.push(stream);
+    }
+    return forgotten;
+  }
+
+  /** The stream whose last row came first. A new iterator would pass all places that others have left: this one goes on. */
+  #oldest() {
+    while (this.#first.length === 0 || this.#entries.get(this.#first[0]) !== this.#first[1]) {
+      const { value, done } = this.#walk.next();
+      if (done) this.#walk = this.#entries.entries();
+      this.#first = value ?? [];
+    }
+    return this.#first;
+  }
+}
+
+function checkDuration(name, value) {
+  if (value !== undefined && !(typeof value === "number" && value > 0 && value < Infinity)) {
+    throw new RangeError(`${name} is ${repr(value)}; it must be positive and finite`);
+  }
+}
+
+/** Raise for what does not equal itself when it is written again. */
+function checkName(stream) {
+  if (Number.isNaN(stream)) {
+    throw new RangeError("stream is nan, which equals nothing, not even itself; give it a name");
+  }
+  if ((typeof stream === "object" && stream !== null) || typeof stream === "function") {
+    const [what, text] = Array.isArray(stream) ? [repr(stream), stream.join("/")] : ["an object", "site/7"];
+    throw new TypeError(`stream is ${what}, which equals no other one; give text or a number, such as ${repr(text)}`);
+  }
+}
+
+function timeError(stream, at, where, last) {
+  return new RangeError(
+    `time is ${float(at)}, ${where} ${float(last)}, that of the last row of stream ${repr(stream)}; ` +
+      "give the rows of a stream in order of time",
+  );
+}
+
+return { StreamTable };
+})();
+
+const module13 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 const { arrayType, checkOptions, checkRow, checkWeight, takeRow } = module3;
+const { StreamTable } = module12;
 const { float, repr } = module2;
 
 const DEFAULT_SOURCE = "default";
-const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams"];
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump"];
 
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 class Tracker {
@@ -1414,8 +1631,7 @@ class Tracker {
   #channel;
   #policy;
   #start;
-  #streams = new Map(); // the stream whose last row came first is first
-  #newest = -Infinity;
+  #table;
 
   /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
   constructor(filter, options = {}) {
@@ -1423,15 +1639,7 @@ class Tracker {
     const chain = filter?.filter === undefined ? { filter } : filter;
     const weights = chain.beta !== undefined && Object.keys(chain.beta).length > 0 ? chain.beta : 1;
     const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
-    const { expireAfter, maxStreams } = options;
-    if (expireAfter !== undefined && !(expireAfter > 0 && expireAfter < Infinity)) {
-      throw new RangeError(`expireAfter is ${repr(expireAfter)}; it must be positive and finite`);
-    }
-    if (maxStreams !== undefined && !(maxStreams >= 1)) {
-      throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
-    }
-    this.expireAfter = expireAfter;
-    this.maxStreams = maxStreams;
+    this.#table = new StreamTable(options);
     this.#filter = chain.filter.copy();
     this.#filter.reset();
     this.#start = this.#filter._numbers();
@@ -1448,40 +1656,52 @@ class Tracker {
     return this.#filter.classes;
   }
 
+  /** How much time without a row ends a stream. */
+  get expireAfter() {
+    return this.#table.limits.expireAfter;
+  }
+
+  /** The largest number of streams. */
+  get maxStreams() {
+    return this.#table.limits.maxStreams;
+  }
+
+  /** How much later than the last row of its stream a row may be. */
+  get maxJump() {
+    return this.#table.limits.maxJump;
+  }
+
   /** The names of all streams; the one whose last row came first is first. */
   get streams() {
-    return [...this.#streams.keys()];
+    return this.#table.names;
   }
 
   get size() {
-    return this.#streams.size;
+    return this.#table.size;
   }
 
   has(stream) {
-    return this.#streams.has(stream);
+    return this.#table.has(stream);
   }
 
   /** Observe one row; return the estimate of its stream. An error leaves everything as it was. */
   update(stream, time, source, probs) {
-    const at = seconds(time);
+    const at = seconds("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const observed = this.#channel.has(name) ? this.#corrected(name, probs) : probs;
-    const known = this.#streams.get(stream);
-    const dt = known === undefined ? 0 : at - known.time;
-    if (!(dt >= 0 && dt < Infinity) || !Number.isFinite(at)) throw timeError(stream, at, known);
-    this.#filter._setNumbers(known === undefined ? this.#start : known.state);
-    const before = known?.estimate ?? (this.#policy === null ? null : this.#filter.probs);
+    const entry = this.#table.step(stream, at);
+    const known = entry?.value;
+    const dt = entry === undefined ? 0 : at - entry.time;
+    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
+    const observed = this.#channel.has(name) ? this.#corrected(name, row) : row;
+    this.#filter._setNumbers(known?.state ?? this.#start);
+    const before = this.#policy === null ? null : (known?.estimate.slice() ?? this.#filter.probs);
     const estimate = this.#filter.update(observed, { beta, dt });
     const state = this.#filter._numbers();
-    const policy = known?.policy ?? this.#policy?.copy() ?? null;
+    const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
     policy?.called(name, observed, before, dt);
-    const last = known?.last ?? new Map();
-    last.set(name, at);
-    this.#streams.delete(stream);
-    this.#streams.set(stream, { state, time: at, estimate, policy, last });
-    this.#newest = Math.max(this.#newest, at);
-    this.#dropOld();
+    const last = policy === null ? null : new Map(known?.last).set(name, at);
+    this.#table.put(stream, at, { state, estimate, policy, last });
     return estimate.slice();
   }
 
@@ -1490,55 +1710,44 @@ class Tracker {
     if (this.#policy === null) {
       throw new RangeError("the tracker has no policy; give one, such as new Periodic({ every: 12 })");
     }
-    const at = seconds(time);
-    const known = this.#streams.get(stream);
+    const at = seconds("time", time);
+    const known = this.#table.continued(stream, at)?.value;
     if (known === undefined) return this.#policy.choose(this.#probsOf(this.#start), {});
     const since = Object.fromEntries([...known.last].map(([name, last]) => [name, at - last]));
-    return known.policy.choose(known.estimate, since);
+    return known.policy.choose(known.estimate.slice(), since);
   }
 
   /** The last estimate of a stream. */
   probs(stream) {
-    return this.#entry(stream).estimate.slice();
+    return this.#table.get(stream).value.estimate.slice();
   }
 
   /** The most probable class of a stream. */
   label(stream) {
-    this.#filter._setNumbers(this.#entry(stream).state);
+    this.#filter._setNumbers(this.#table.get(stream).value.state);
     return this.#filter.label;
   }
 
   /** The time of a stream's last row. */
   time(stream) {
-    return this.#entry(stream).time;
+    return this.#table.get(stream).time;
   }
 
   /** Forget streams. */
   drop(streams) {
     if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
-    const names = [...streams];
-    names.forEach((name) => this.#entry(name));
-    names.forEach((name) => this.#streams.delete(name));
+    this.#table.drop([...streams]);
   }
 
-  /** Forget the streams without a row for longer than `expireAfter` before now; return them. */
+  /** Set the clock of all streams to now; forget the streams that are over, and return them. */
   expire(now) {
     if (this.expireAfter === undefined) throw new RangeError("the tracker has no expireAfter; give it one");
-    const at = seconds(now);
-    if (!Number.isFinite(at)) throw new RangeError(`now is ${float(at)}; it must be finite`);
-    this.#newest = Math.max(this.#newest, at);
-    return this.#dropOld();
+    return this.#table.expire(seconds("now", now));
   }
 
   #probsOf(state) {
     this.#filter._setNumbers(state);
     return this.#filter.probs;
-  }
-
-  #entry(stream) {
-    const entry = this.#streams.get(stream);
-    if (entry === undefined) throw new RangeError(`there is no stream ${repr(stream)}; it had no row yet, or expired`);
-    return entry;
   }
 
   #weight(name) {
@@ -1555,39 +1764,22 @@ class Tracker {
     checkRow(row);
     return this.#channel.get(name).apply(row);
   }
-
-  #dropOld() {
-    const dropped = [];
-    for (const [stream, { time }] of this.#streams) {
-      const old = this.expireAfter !== undefined && this.#newest - time > this.expireAfter;
-      if (!old && !(this.#streams.size > this.maxStreams)) break;
-      this.#streams.delete(stream);
-      dropped.push(stream);
-    }
-    return dropped;
-  }
 }
 
 /** A time as a number; a Date in seconds. */
-function seconds(time) {
-  if (time instanceof Date) return time.getTime() / 1000;
-  if (typeof time === "number") return time;
-  throw new TypeError(`time is ${repr(time)}; give a number or a Date`);
-}
-
-function timeError(stream, at, known) {
-  if (!Number.isFinite(at)) return new RangeError(`time is ${float(at)}; it must be finite`);
-  const where = at < known.time ? "before" : "too long after";
-  return new RangeError(
-    `time is ${float(at)}, ${where} ${float(known.time)}, that of the last row of stream ${repr(stream)}; ` +
-      "give the rows of a stream in order of time",
-  );
+function seconds(name, time) {
+  if (!(time instanceof Date) && typeof time !== "number") {
+    throw new TypeError(`${name} is ${repr(time)}; give a number or a Date`);
+  }
+  const at = time instanceof Date ? time.getTime() / 1000 : time;
+  if (!Number.isFinite(at)) throw new RangeError(`${name} is ${float(at)}; it must be finite`);
+  return at;
 }
 
 return { Tracker };
 })();
 
-const module13 = await (async () => {
+const module14 = await (async () => {
 const { Channel } = module4;
 const { load } = module10;
 const { DirichletFilter } = module6;
@@ -1595,9 +1787,9 @@ const { Adaptive, Periodic } = module7;
 const { softmax } = module11;
 const { StickyFilter } = module8;
 const { toToml } = module9;
-const { Tracker } = module12;
+const { Tracker } = module13;
 
 return { Channel, load, DirichletFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module13;
+const classfilter = module14;

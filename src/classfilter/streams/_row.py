@@ -1,4 +1,4 @@
-"""The state of a live stream as bytes, which Spark's state store keeps.
+"""What is known of one stream as bytes, for a store that keeps each stream by itself.
 
 One byte is the version; then come the digest of the settings, 8 bytes; the time of the last row;
 the number of rows at that time, 2 bytes, and the hash of each, 8 bytes; and the numbers of the
@@ -7,74 +7,55 @@ filter's state, as many as the filter has. All are little-endian.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import struct
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._support.types import Array, Weights
-from ..chain._channel import Channels
-from ..filters._base import Filter
-from ..live._checkpoint import filter_settings
+from .._support.types import Array
 
-VERSION = 1
+VERSION = 2
 MAX_TIES = 1000
 """So many rows at the time of the last one are remembered: the last ones."""
 REMEDY = "start a new checkpoint: another checkpointLocation"
 _HEAD = struct.Struct("<B8sdH")
 
 
-class StreamState(NamedTuple):
+class StreamRow(NamedTuple):
     """What is known of a stream after its last row.
 
     Attributes
     ----------
     time : float
         That of the last row.
-    ties : list of int
+    ties : tuple of int
         The hash of each row at that time.
     numbers : ndarray (S,)
         The filter's state.
     """
 
     time: float
-    ties: list[int]
+    ties: tuple[int, ...]
     numbers: Array
 
 
-def settings_digest(filter: Filter, beta: Weights, channel: Channels) -> bytes:  # noqa: A002
-    """Return 8 bytes that tell settings apart: filter, weights and channels."""
-    matrices = {
-        name: [c.matrix.tolist(), np.asarray(c.prior).tolist()]
-        for name, c in channel.items()
-        if c is not None
-    }
-    weights = dict(beta) if isinstance(beta, Mapping) else beta
-    settings = [filter_settings(filter), weights, matrices]
-    text = json.dumps(settings, sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
-
-
-def pack(state: StreamState, digest: bytes) -> bytes:
-    """Return a stream's state as bytes."""
-    ties = state.ties[-MAX_TIES:]
-    head = _HEAD.pack(VERSION, digest, state.time, len(ties))
-    numbers = state.numbers.astype(state.numbers.dtype.newbyteorder("<"), copy=False)
+def pack(row: StreamRow, digest: bytes) -> bytes:
+    """Return what is known of a stream as bytes."""
+    ties = row.ties[-MAX_TIES:]
+    head = _HEAD.pack(VERSION, digest, row.time, len(ties))
+    numbers = row.numbers.astype(row.numbers.dtype.newbyteorder("<"), copy=False)
     return head + struct.pack(f"<{len(ties)}q", *ties) + numbers.tobytes()
 
 
-def unpack(data: bytes, digest: bytes, like: Array, stream: Any) -> StreamState:
-    """Return the state that bytes hold, with as many numbers as `like`, or raise and say why not.
+def unpack(data: bytes, digest: bytes, like: Array, stream: Any) -> StreamRow:
+    """Return what bytes hold of a stream, with as many numbers as `like`, or raise and say why not.
 
     Examples
     --------
     >>> start = np.array([1.0, 1.0])
-    >>> data = pack(StreamState(5.0, [7], np.array([2.0, 3.0])), b"settings")
+    >>> data = pack(StreamRow(5.0, (7,), np.array([2.0, 3.0])), b"settings")
     >>> len(data), unpack(data, b"settings", start, "ann")
-    (43, StreamState(time=5.0, ties=[7], numbers=array([2., 3.])))
+    (43, StreamRow(time=5.0, ties=(7,), numbers=array([2., 3.])))
     >>> unpack(data, b"changed.", start, "ann")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: the state of stream 'ann' was written with other settings ...
@@ -98,6 +79,6 @@ def unpack(data: bytes, digest: bytes, like: Array, stream: Any) -> StreamState:
         raise ValueError(
             f"{whose} is damaged: it has {len(data)} bytes, not {start + like.nbytes}; {REMEDY}"
         )
-    ties = list(struct.unpack_from(f"<{count}q", data, _HEAD.size))
+    ties = tuple(struct.unpack_from(f"<{count}q", data, _HEAD.size))
     numbers = np.frombuffer(data, like.dtype.newbyteorder("<"), offset=start).astype(like.dtype)
-    return StreamState(time, ties, numbers)
+    return StreamRow(time, ties, numbers)

@@ -1,0 +1,168 @@
+"""Errors with fields: which argument is wrong, where, what it must be, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+ErrorType = TypeVar("ErrorType", bound="ArgumentError")
+
+
+class Remedy(str, Enum):
+    """What to do, in the words of Python, where the command line or a line has other words.
+
+    These look up the member. It is the same object after pickling.
+    """
+
+    SOFTMAX = "logits need classfilter.softmax"
+    NORMALISE = "normalise it (logits need classfilter.softmax, percentages a division by 100)"
+    SORT = "put the rows in order of time, or give sort=True"
+    IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
+    IF_PERCENT = 'for percentages, give scores="percent"'
+    LOOK_LIKE_PERCENT = 'these look like percentages: give scores="percent"'
+    IF_NOT_CLASSES = "if not all are, give classes=[...]"
+    GIVE_CLASSES = "give the classes: classes=[...]"
+    COLUMN_FOR_NAME = 'give the columns as {"time": "ts"}'
+    NAME_TIME = 'name it, columns={"time": ...}'
+    NAME_PROBS = 'name them, columns={"p_walk": ...} or columns={"prediction": ...}'
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class ArgumentError(ValueError):
+    """An argument that cannot be used.
+
+    Attributes
+    ----------
+    argument : str
+        Its name, as it is given: ``"gamma"``, ``"probs"``, ``"column p_walk"``.
+    value : object
+        What is wrong: an entry, a cell, the sum of a row, a number of entries.
+    problem : str
+        What is wrong in words, with ``{}`` for the value: ``"is {}"``, ``"sums to {}"``.
+    rule : str
+        What the value must be; empty where the problem or the remedy says it.
+    remedy : str
+        What to do; empty where the rule says it.
+    row : int or None
+        The index of the row; None for a single update, and where there are no rows.
+    entry : int, str or None
+        Where in the row, or in a mapping: the index of a class, or a name.
+    hints : tuple of str
+        What else may be behind it, and what to do then.
+    line : int or None
+        The line of the row in a text file, from 1.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> try:
+    ...     cf.DirichletFilter(2, gamma=1.5)
+    ... except cf.ArgumentError as error:
+    ...     print(error.argument, error.value, error.rule, sep=" | ")
+    ...     print(error)
+    gamma | 1.5 | it must lie in [0, 1]
+    gamma is 1.5; it must lie in [0, 1]
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        value: Any,
+        problem: str = "is {}",
+        rule: str = "",
+        remedy: str = "",
+        row: int | None = None,
+        entry: int | str | None = None,
+        hints: tuple[str, ...] = (),
+        line: int | None = None,
+    ) -> None:
+        # All of them as `args`, so that the error can be pickled.
+        super().__init__(argument, value, problem, rule, remedy, row, entry, hints, line)
+        self.argument, self.value, self.problem = argument, value, problem
+        self.rule, self.remedy, self.hints = rule, remedy, hints
+        self.row, self.entry, self.line = row, entry, line
+
+    @classmethod
+    def _of_core(
+        cls: type[ErrorType],
+        argument: str,
+        value: Any,
+        problem: str,
+        rule: str,
+        remedy: str,
+        row: int,
+        entry: int,
+    ) -> ErrorType:
+        """Return an error of the C core: it names a `Remedy`, and -1 is no row and no entry."""
+        remedy = Remedy.__members__.get(remedy, remedy)
+        at, k = (None if place < 0 else place for place in (row, entry))
+        return cls(argument, value, problem, rule, remedy, row=at, entry=k)
+
+    def replaced(self: ErrorType, **changes: Any) -> ErrorType:
+        """Return the error with other fields."""
+        return type(self)(**dict(zip(_FIELDS, self.args, strict=True)) | changes)
+
+    def text(
+        self, where: str | None = None, words: Mapping[Remedy, str] = MappingProxyType({})
+    ) -> str:
+        """Return the message.
+
+        Parameters
+        ----------
+        where : str, optional
+            The row in other words: ``" in the row of ann"``.
+        words : mapping of Remedy to str
+            The remedies in other words.
+        """
+        remedy, *hints = (
+            words.get(text, str(text)) if isinstance(text, Remedy) else text
+            for text in (self.remedy, *self.hints)
+        )
+        what = f"{self._subject(where)} {self.problem.replace('{}', repr(self.value), 1)}"
+        advice = ": ".join(filter(None, (self.rule, remedy)))
+        return "; ".join(filter(None, (what, advice, *hints)))
+
+    def _subject(self, where: str | None) -> str:
+        """Return the argument and the place."""
+        if where is None and self.entry is not None:
+            if self.row is None:
+                return f"{self.argument}[{self.entry!r}]"
+            if isinstance(self.entry, int):
+                return f"{self.argument}[{self.row}, {self.entry}]"
+        if where is None:
+            where = "" if self.row is None else f" in row {self.row}"
+            where += "" if self.line is None else f" (line {self.line})"
+        entry = "" if self.entry is None else f", class {self.entry!r},"
+        return f"{self.argument}{where}{entry}"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text()!r})"
+
+
+_FIELDS = ("argument", "value", "problem", "rule", "remedy", "row", "entry", "hints", "line")
+
+
+class RowError(ArgumentError):
+    """A row that cannot be used; `row` is its index, and None for a single update.
+
+    It has the fields of `ArgumentError`.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> try:
+    ...     cf.RawFilter(2).run([[0.5, 0.5], [0.8, 0.7]])
+    ... except cf.RowError as error:
+    ...     print(error.argument, error.row, error.value, error.rule, sep=" | ")
+    probs | 1 | 1.5 | it must be within 0.05 of 1
+    """
+
+
+ArgumentError.__module__ = RowError.__module__ = "classfilter"  # as pickles and messages show

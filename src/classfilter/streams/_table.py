@@ -1,0 +1,369 @@
+"""The table of streams: the slot of each name, and what is known of it, in columns."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import RLock, local
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+import numpy as np
+
+from .. import _core
+from .._errors import RowError
+from .._support.types import Array, Floats, Ints
+from ._row import StreamRow
+
+SPARE = 64
+"""So many streams at least are made room for at once."""
+WITNESSES = 3
+"""So many streams, or all where there are fewer, must agree on a time far from the clock."""
+MAX_STRAYS = 8
+
+
+class Columns(NamedTuple):
+    """What is known of each stream, by slot.
+
+    Attributes
+    ----------
+    states : ndarray (N, S)
+        The numbers of the filter's state.
+    times : ndarray of float64 (N,)
+        The time of the last row; NaN before the first.
+    seen : ndarray of float64 (N,)
+        Where streams expire: what the clock of all streams was after that row.
+    jumps : ndarray of float64 (N,)
+        The time of a row that was refused since it was too far ahead; NaN if there is none.
+    extra : ndarray of object (N,)
+        What else the table's user keeps of a stream.
+    """
+
+    states: Array
+    times: Floats
+    seen: Floats
+    jumps: Floats
+    extra: Array
+
+
+class StreamTable:
+    """Streams by name, each with a state; they begin, go on, expire and are forgotten.
+
+    A stream is over when more than `expire_after` passes without a row of it; its next row begins
+    it anew. It is forgotten when the clock of all streams has gone on so far since its last row.
+    The clock is the newest time of all streams, but a time further than `expire_after` from it
+    counts only when three streams agree on it, or all, where there are fewer: neither one wrong
+    clock nor two drop a stream, or keep others from expiring.
+
+    A row takes two steps: `place` finds its slot, or refuses its time and changes nothing; the
+    caller writes state and time there, in one step; `note` then gives the slot its name, and looks
+    what has expired. If a signal's handler raises anywhere between, each stream is as before a
+    whole row, or as after it.
+
+    Parameters
+    ----------
+    start : ndarray (S,)
+        The state of a new stream.
+    expire_after : float, optional
+        See above.
+    max_streams : int, optional
+        Where there are more, the stream whose last row came first is dropped.
+    max_jump : float, optional
+        A row that is further ahead of the row before of its stream is refused, unless the stream's
+        next row confirms its time.
+
+    Attributes
+    ----------
+    slots : dict
+        By stream. Where streams are dropped, the one whose last row came first is first.
+    columns : Columns
+        By slot. All are replaced at once where there is no more room.
+    lock : RLock
+        One that the same thread can take again: a signal's handler may use the table, too.
+    clock : float
+        The clock of all streams; NaN before the first row.
+    """
+
+    def __init__(
+        self,
+        start: Array,
+        *,
+        expire_after: float | None = None,
+        max_streams: int | None = None,
+        max_jump: float | None = None,
+    ) -> None:
+        for name, span in (("expire_after", expire_after), ("max_jump", max_jump)):
+            if span is not None and not 0 < span < math.inf:
+                raise ValueError(f"{name} is {span!r}; it must be positive and finite")
+        if max_streams is not None and max_streams < 1:
+            raise ValueError(f"max_streams is {max_streams!r}; it must be 1 or more")
+        self.expire_after, self.max_streams, self.max_jump = expire_after, max_streams, max_jump
+        self.drops = expire_after is not None or max_streams is not None
+        self.watches_times = expire_after is not None or max_jump is not None
+        self.span = math.inf if expire_after is None else expire_after
+        self._most = math.inf if max_streams is None else max_streams
+        self.start = start
+        self.lock = RLock()
+        # To find its first key, a plain dict walks over all those that moved to its end.
+        self.slots: dict[Hashable, int] = OrderedDict() if self.drops else {}
+        self.columns = self._empty(0)
+        self._free: list[int] = []
+        self.clock = math.nan
+        self.strays: dict[Hashable, float] = {}
+        self._none_expire_until = -math.inf  # a lower bound
+        _TABLES.add(self)
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def _empty(self, count: int) -> Columns:
+        times, seen, jumps = np.full((3, count), np.nan)
+        states, extra = np.tile(self.start, (count, 1)), np.full(count, None, object)
+        return Columns(states, times, seen, jumps, extra)
+
+    def slot(self, stream: Hashable) -> int:
+        """Return the slot of a stream, or raise and say that there is none."""
+        slot = self.slots.get(stream)
+        if slot is None:
+            raise KeyError(f"there is no stream {stream!r}; it had no row yet, or was dropped")
+        return slot
+
+    def place(self, stream: Hashable, at: float) -> int:
+        """Return the slot of a row; a free one, if it begins a stream, or begins one anew."""
+        slot = self.slots.get(stream)
+        if slot is None:
+            if not math.isfinite(at):
+                raise RowError("time", at, rule="it must be finite")
+            if stream != stream:
+                problem = "is {}, which equals nothing, not even itself"
+                raise RowError("stream", stream, problem, remedy="give it a name")
+            return self.reserve(1)[0]
+        gap = at - self.columns.times[slot]
+        if not 0 <= gap < math.inf:
+            raise self.time_error(stream, slot, at)
+        if self.max_jump is not None and gap > self.max_jump and not self.confirms(stream, at):
+            raise self.jump_error(stream, float(self.columns.times[slot]), at)
+        return self.reserve(1)[0] if gap > self.span else slot
+
+    def confirms(self, stream: Hashable, at: float) -> bool:
+        """Return whether the stream's row before was refused for a time such as this one.
+
+        Otherwise the time is remembered.
+        """
+        assert self.max_jump is not None
+        slot = self.slots[stream]
+        before = self.columns.jumps[slot]
+        self.columns.jumps[slot] = at
+        return bool(0 <= at - before <= self.max_jump)
+
+    def jump_error(self, stream: Hashable, last: float, at: float) -> RowError:
+        """Return what is wrong with a time that is too far ahead of the stream's row before."""
+        return RowError(
+            "time",
+            at,
+            f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of stream "
+            f"{stream!r}",
+            "it is rejected, unless the next row of the stream confirms it",
+        )
+
+    def time_error(self, stream: Hashable, slot: int, at: float) -> RowError:
+        """Return what is wrong with the time of a row of a stream."""
+        if not math.isfinite(at):
+            return RowError("time", at, rule="it must be finite")
+        last = float(self.columns.times[slot])
+        where = "before" if at < last else "too long after"
+        return RowError(
+            "time",
+            at,
+            f"is {{}}, {where} {last!r}, that of the last row of stream {stream!r}",
+            remedy="give the rows of a stream in order of time",
+        )
+
+    def reserve(self, count: int) -> list[int]:
+        """Return free slots with the state of new streams; `note` or `release` must get them."""
+        missing = count - len(self._free)
+        if missing > 0:
+            old = self.columns
+            more = self._empty(max(missing, SPARE, len(old.times) // 8))
+            first, last = len(old.times), len(old.times) + len(more.times)
+            self.columns = Columns(*map(np.concatenate, zip(old, more, strict=True)))
+            self._free = [*range(last - 1, first - 1, -1), *self._free]
+        return [self._free.pop() for _ in range(count)]
+
+    def release(self, slots: Iterable[int]) -> None:
+        """Take slots back that no stream has."""
+        for slot in slots:
+            states, times, seen, jumps, extra = self.columns
+            states[slot] = self.start
+            times[slot] = seen[slot] = jumps[slot] = np.nan
+            extra[slot] = None
+            self._free.append(slot)
+
+    @contextmanager
+    def moving(self, names: list[Any]) -> Iterator[dict[Any, int]]:
+        """Reserve slots for streams that begin; where the block raises, take them back."""
+        new = dict(zip(names, self.reserve(len(names)), strict=True))
+        try:
+            yield new
+        except BaseException:
+            self.release(slot for name, slot in new.items() if self.slots.get(name) != slot)
+            raise
+
+    def write(
+        self,
+        new: dict[Any, int],
+        slots: Ints,
+        states: Array,
+        times: Floats,
+        extra: Array | None = None,
+    ) -> None:
+        """Write what is known of streams after their rows, and the slots of new ones: all of it.
+
+        Where a signal's handler raises meanwhile, nothing is written.
+        """
+        old = {name: self.slots.get(name) for name in new}
+        columns = self.columns
+        before = [column[slots] for column in columns]
+        try:
+            _core.commit(columns.states, columns.times, slots, states, times)
+            if extra is not None:
+                columns.extra[slots] = extra
+            columns.jumps[slots] = np.nan
+            self.slots.update(new)
+        except BaseException:
+            for column, values in zip(columns, before, strict=True):
+                column[slots] = values
+            for name, slot in old.items():
+                if slot is None:
+                    self.slots.pop(name, None)
+                else:
+                    self.slots[name] = slot
+            raise
+        self.release([slot for slot in old.values() if slot is not None])
+
+    def note(self, stream: Hashable, slot: int, at: float) -> None:
+        """Note that the row of a slot was taken: a new one gets its name, and the clock goes on."""
+        old = self.slots.get(stream)
+        if old != slot:
+            self.slots[stream] = slot
+            if old is not None:
+                self.release([old])
+        self.columns.jumps[slot] = np.nan
+        if self.drops:
+            self.slots.move_to_end(stream)  # type: ignore[attr-defined]
+            if self.expire_after is not None:
+                self._tick(stream, slot, at)
+
+    def _tick(self, stream: Hashable, slot: int, at: float) -> None:
+        """Let the clock go on with a row."""
+        ahead = at - self.clock
+        if -self.span <= ahead <= self.span:
+            if ahead > 0:
+                self.clock = at
+            if self.strays:
+                self.strays = {}
+        elif math.isnan(ahead):  # the first row of all
+            self.clock = at
+        else:
+            self._stray(stream, at)
+        self.columns.seen[slot] = self.clock
+
+    def _stray(self, stream: Hashable, at: float) -> None:
+        """Take a time far from the clock, if enough streams agree on it."""
+        strays = {name: time for name, time in self.strays.items() if name != stream}
+        strays[stream] = at
+        if len(strays) > MAX_STRAYS:
+            del strays[next(iter(strays))]
+        agree = {name: time for name, time in strays.items() if abs(time - at) <= self.span}
+        if len(agree) < min(WITNESSES, len(self.slots)):
+            self.strays = strays
+            return
+        self.strays = {}
+        self._set_clock(max(agree.values()))
+        for name in agree:
+            slot = self.slots.get(name)
+            if slot is not None:
+                self.columns.seen[slot] = self.clock
+                self.slots.move_to_end(name)  # type: ignore[attr-defined]
+
+    def _set_clock(self, now: float) -> None:
+        if now < self.clock:
+            np.minimum(self.columns.seen, now, out=self.columns.seen)
+        self.clock, self._none_expire_until = now, -math.inf
+
+    def expire(self, now: float) -> list[Any]:
+        """Set the clock, and forget what is over; return those streams."""
+        if self.expire_after is None:
+            raise ValueError("the tracker has no expire_after; give it one")
+        if not math.isfinite(now):
+            raise ValueError(f"now is {now}; it must be finite")
+        self._set_clock(now)
+        return self.drop_old()
+
+    def drop_old(self) -> list[Any]:
+        """Forget the streams that are over, and those too many; return them."""
+        dropped: list[Any] = []
+        if len(self.slots) <= self._most and not self.clock > self._none_expire_until:
+            return dropped
+        while self.slots:
+            first = next(iter(self.slots))
+            seen = self.columns.seen[self.slots[first]]
+            if len(self.slots) <= self._most and not self.clock - seen > self.span:
+                # The stream that goes next only ever has a later time; less than both round off.
+                self._none_expire_until = float(seen + 0.999 * self.span - 1e-15 * abs(seen))
+                break
+            self.forget(first)
+            dropped.append(first)
+        return dropped
+
+    def forget(self, stream: Hashable) -> None:
+        """Forget a stream."""
+        self.release([self.slots.pop(stream)])
+
+    def put(self, stream: Hashable, row: StreamRow) -> None:
+        """Take a stream that a store of rows has."""
+        slot = self.slots[stream] = self.reserve(1)[0]
+        states, times, _, _, extra = self.columns
+        states[slot], times[slot], extra[slot] = row.numbers, row.time, row.ties
+
+    def row(self, stream: Hashable) -> StreamRow:
+        """Return a stream for a store of rows."""
+        slot = self.slot(stream)
+        states, times, _, _, extra = self.columns
+        return StreamRow(float(times[slot]), extra[slot], states[slot].copy())
+
+    def take(self, names: list[Any], columns: Columns, clock: float = math.nan) -> None:
+        """Take all streams of a file, in the order in which they go; there are none before."""
+        self.columns = columns
+        self.slots.update((name, slot) for slot, name in enumerate(names))
+        self.clock = clock
+
+    def held(self) -> tuple[list[Any], Columns]:
+        """Return the names of all streams and copies of their columns, in their order."""
+        slots: Ints = np.fromiter(self.slots.values(), np.intp, len(self.slots))
+        return list(self.slots), Columns(*(column[slots] for column in self.columns))
+
+
+_TABLES: WeakSet[StreamTable] = WeakSet()
+_HELD = local()
+
+
+def _before_fork() -> None:
+    """Wait for all tables: a child's copies are whole, and no other thread has their locks."""
+    _HELD.locks = [table.lock for table in _TABLES]
+    for lock in _HELD.locks:
+        lock.acquire()
+
+
+def _after_fork() -> None:
+    for lock in _HELD.locks:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
