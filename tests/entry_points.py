@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+from classfilter.chain import Chain
 from classfilter.live import serve
 from differences import part
 from expected_rows import Result, Taken, expected, one_hot
@@ -223,8 +224,7 @@ def serve_lines(case: Case, sent: list[dict[str, Any]], **more: Any) -> list[Tak
         source.write("".join(json.dumps(line) + "\n" for line in sent).encode())
         source.seek(0)
         served = serve(
-            lambda names: case.fresh(),
-            **CHAIN,
+            lambda names: Chain.of(case.fresh(), **CHAIN),
             source=source.fileno(),
             sink=sink.fileno(),
             errors=messages,
@@ -274,7 +274,7 @@ def cascade(case: Case, folder: Path) -> Result:
             for stream, loop in loops.items():
                 loop.save(folder / "cascade")
                 loops[stream] = new_loop()
-                loops[stream].restore(folder / "cascade")
+                loops[stream].load(folder / "cascade")
         elif isinstance(step, Row):
             loop = loops.setdefault(step.stream, new_loop())
             policy.source = step.source or "default"

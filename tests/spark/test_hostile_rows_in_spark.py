@@ -15,7 +15,7 @@ from differences import part
 from entry_points import CHAIN, no_disagreement, same, table_columns, table_results
 from expected_rows import Result, expected
 from fleet_frames import by_row, write_parts
-from hostile_rows import CASES, FILTERS, NOW, SPAN, Case, Row
+from hostile_rows import CASES, DAY, FILTERS, NOW, SPAN, Case, Row
 
 COLUMNS = ("sit", "sleep", "walk")
 """Of all cases, and not in the order of the filter."""
@@ -93,7 +93,7 @@ def test_queries(expires: bool, spark: Any, tmp_path: Path) -> None:
     limits: dict[str, Any] = {"expire_after": SPAN, "delay": 2 * NOW} if expires else {}
     filtered = cf.spark.filter_stream(
         live.parquet(str(tmp_path / "in")), FILTERS["dirichlet"], **CHAIN, invalid="quarantine",
-        **limits,
+        max_ahead=DAY, **limits,
     )  # fmt: skip
     query = (
         filtered.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
