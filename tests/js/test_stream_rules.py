@@ -174,7 +174,7 @@ def test_eight_wrong_clocks_are_remembered(others: int, agree: bool) -> None:
 @pytest.mark.parametrize(
     ("rows", "left"),
     [
-        ("b 0.75, c 0.125, b 1.25", "cb"),  # a row behind the clock does not turn it back
+        ("b 0.75, c 0.125, b 1, b 1.25", "cb"),  # a row behind the clock does not turn it back
         ("a 0, a 5, b 5, b 5.75, b 6.5", "b"),  # a stream alone moves it
         ("a 0, b 0, c 0, x 50.5, y 50, z 50, u 51.25, u 52", "u"),  # it is the latest time agreed
         ("a 0, b 0, c 0, w 90, x 50, y 50, z 50, u 90, v 90", "xyzuv"),  # then others count anew
@@ -183,6 +183,11 @@ def test_eight_wrong_clocks_are_remembered(others: int, agree: bool) -> None:
 def test_the_clock_of_all_streams(rows: str, left: str) -> None:
     steps: list[Step] = [("row", row[0], float(row[1:]) * HOUR) for row in rows.split(", ")]
     assert check({"expire_after": HOUR}, steps)[-1] == list(left)
+
+
+def test_expire_sets_the_clock_also_back() -> None:
+    times: list[Step] = [("expire", START - 5 * HOUR), ("expire", START - 3 * HOUR)]
+    assert check({"expire_after": HOUR}, [("row", "ann", START), *times])[1:] == [["ann"], []]
 
 
 def test_a_limit_itself_is_allowed() -> None:
