@@ -26,13 +26,17 @@ export function load(config) {
     throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
   }
   for (const title of ["options", "beta", "channel", "policy"]) {
-    if (content[title] !== undefined && !isSection(content[title])) {
+    const forAll = title === "beta" && typeof content.beta === "number";
+    if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
     }
   }
   const options = camelCased(content.options ?? {});
   const filter = new KINDS[kind](classes, prepared === undefined ? options : { ...options, prepared });
-  const beta = mapped(content.beta, (weight, source) => checkWeight(`beta.${source}`, weight));
+  const beta =
+    typeof content.beta === "number"
+      ? checkWeight("beta", content.beta)
+      : mapped(content.beta, (weight, source) => checkWeight(`beta.${source}`, weight));
   const channel = mapped(content.channel, (section, source) => makeChannel(source, section, classes.length));
   return { filter, beta, channel, policy: content.policy === undefined ? null : makePolicy(content.policy, beta) };
 }
@@ -57,7 +61,7 @@ function makePolicy({ kind, ...options }, beta) {
     throw new RangeError(`policy.kind is ${repr(kind)}; it must be one of ${Object.keys(POLICIES).join(", ")}`);
   }
   const policy = within("policy", () => new POLICIES[kind](camelCased(options)));
-  const sources = Object.keys(beta);
+  const sources = typeof beta === "number" ? [] : Object.keys(beta);
   for (const source of [policy.strong, policy.weak]) {
     if (sources.length > 0 && !sources.includes(source)) {
       throw new RangeError(`policy calls ${repr(source)}, but beta names ${repr(sources)}: add it there`);

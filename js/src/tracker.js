@@ -19,7 +19,8 @@ export class Tracker {
   constructor(filter, options = {}) {
     checkOptions("Tracker", options, OPTIONS);
     const chain = filter?.filter === undefined ? { filter } : filter;
-    const weights = chain.beta !== undefined && Object.keys(chain.beta).length > 0 ? chain.beta : 1;
+    const named = typeof chain.beta === "number" || Object.keys(chain.beta ?? {}).length > 0;
+    const weights = named ? chain.beta : 1;
     const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
     this.#table = new StreamTable(options);
     this.#filter = chain.filter.copy();

@@ -94,7 +94,8 @@ const run = {
         const out = encode(tracker.update(stream, time, null, rows[kind]));
         return { before, out, ...JSON.parse(tracker.nextSource(stream, time)), held: tracker.streams };
       } catch (error) {
-        return { message: error.message, held: tracker.streams };
+        const probs = tracker.has(stream) ? encode(tracker.probs(stream)) : null;
+        return { message: error.message, probs, held: tracker.streams };
       }
     });
     return { results };

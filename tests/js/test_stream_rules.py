@@ -52,12 +52,12 @@ class Expected:
     def check_row(self, kind: str, name: Any, time: float, result: dict[str, Any]) -> None:
         rules = copy.deepcopy(self.rules) if kind == "failing" else self.rules
         outcome = rules.row(name, time)
-        if not outcome.accepted:
-            self.rules = rules
-            assert result["message"].startswith("time is ")
-            return
-        if kind == "failing":
-            assert result["message"] == "the policy failed"
+        if not outcome.accepted or kind == "failing":
+            self.rules = self.rules if outcome.accepted else rules  # it remembers a jump
+            start = "the policy failed" if outcome.accepted else "time is "
+            assert result["message"].startswith(start)
+            if name in self.rules.streams:
+                assert node.same_bits(result["probs"], np.asarray(self.filters[name].probs))
             return
         if outcome.fresh:
             self.filters[name], self.calls[name] = cf.DirichletFilter(2), 0
@@ -169,6 +169,25 @@ def test_eight_wrong_clocks_are_remembered(others: int, agree: bool) -> None:
     wrong: list[Step] = [("row", f"x{i}", START + t * HOUR) for i, t in enumerate(later)]
     held = check({"expire_after": HOUR}, [*fleet(0.0, 1.0), *wrong])
     assert len(held[-1]) == (3 if agree else 100 + len(wrong))
+
+
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [
+        ("b 0.75, c 0.125, b 1, b 1.25", "cb"),  # a row behind the clock does not turn it back
+        ("a 0, a 5, b 5, b 5.75, b 6.5", "b"),  # a stream alone moves it
+        ("a 0, b 0, c 0, x 50.5, y 50, z 50, u 51.25, u 52", "u"),  # it is the latest time agreed
+        ("a 0, b 0, c 0, w 90, x 50, y 50, z 50, u 90, v 90", "xyzuv"),  # then others count anew
+    ],
+)
+def test_the_clock_of_all_streams(rows: str, left: str) -> None:
+    steps: list[Step] = [("row", row[0], float(row[1:]) * HOUR) for row in rows.split(", ")]
+    assert check({"expire_after": HOUR}, steps)[-1] == list(left)
+
+
+def test_expire_sets_the_clock_also_back() -> None:
+    times: list[Step] = [("expire", START - 5 * HOUR), ("expire", START - 3 * HOUR)]
+    assert check({"expire_after": HOUR}, [("row", "ann", START), *times])[1:] == [["ann"], []]
 
 
 def test_a_limit_itself_is_allowed() -> None:

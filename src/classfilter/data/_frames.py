@@ -46,7 +46,7 @@ def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -
     columns = np.ascontiguousarray(P.T)
     backend = frame.implementation
     new = result_columns(frame.columns, classes)
-    in_table = columns[np.argsort(place)]
+    in_table = [columns[k] for k in np.argsort(place)]
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
     named = [classes[k] for k in place]
     names = nw.new_series("class", named, nw.String, backend=backend)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
@@ -85,6 +86,8 @@ class StreamTable:
         One that the same thread can take again: a signal's handler may use the table, too.
     clock : float
         The clock of all streams; NaN before the first row.
+    none_expire_until : float
+        A lower bound of the time until which no stream expires.
     """
 
     def __init__(
@@ -104,7 +107,8 @@ class StreamTable:
         self.drops = expire_after is not None or max_streams is not None
         self.watches_times = expire_after is not None or max_jump is not None
         self.span = math.inf if expire_after is None else expire_after
-        self._most = math.inf if max_streams is None else max_streams
+        self.most = math.inf if max_streams is None else max_streams
+        self._longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
         self.start = start
         self.lock = RLock()
         # To find its first key, a plain dict walks over all those that moved to its end.
@@ -113,7 +117,7 @@ class StreamTable:
         self._free: list[int] = []
         self.clock = math.nan
         self.strays: dict[Hashable, float] = {}
-        self._none_expire_until = -math.inf  # a lower bound
+        self.none_expire_until = -math.inf
         _TABLES.add(self)
 
     def __len__(self) -> int:
@@ -141,11 +145,14 @@ class StreamTable:
                 problem = "is {}, which equals nothing, not even itself"
                 raise RowError("stream", stream, problem, remedy="give it a name")
             return self.reserve(1)[0]
-        gap = at - self.columns.times[slot]
+        last = self.columns.times.item(slot)
+        gap = at - last
+        if 0 <= gap <= self._longest_gap:
+            return slot
         if not 0 <= gap < math.inf:
             raise self.time_error(stream, slot, at)
         if self.max_jump is not None and gap > self.max_jump and not self.confirms(stream, at):
-            raise self.jump_error(stream, float(self.columns.times[slot]), at)
+            raise self.jump_error(stream, last, at)
         return self.reserve(1)[0] if gap > self.span else slot
 
     def confirms(self, stream: Hashable, at: float) -> bool:
@@ -245,31 +252,33 @@ class StreamTable:
         self.release([slot for slot in old.values() if slot is not None])
 
     def note(self, stream: Hashable, slot: int, at: float) -> None:
-        """Note that the row of a slot was taken: a new one gets its name, and the clock goes on."""
+        """Note that the row of a slot was taken: the slot has its name, and the clock goes on."""
         old = self.slots.get(stream)
         if old != slot:
             self.slots[stream] = slot
             if old is not None:
                 self.release([old])
-        self.columns.jumps[slot] = np.nan
-        if self.drops:
-            self.slots.move_to_end(stream)  # type: ignore[attr-defined]
-            if self.expire_after is not None:
-                self._tick(stream, slot, at)
-
-    def _tick(self, stream: Hashable, slot: int, at: float) -> None:
-        """Let the clock go on with a row."""
-        ahead = at - self.clock
-        if -self.span <= ahead <= self.span:
-            if ahead > 0:
+        if self.max_jump is not None:
+            self.columns.jumps[slot] = np.nan
+        if not self.drops:
+            return
+        self.slots.move_to_end(stream)  # type: ignore[attr-defined]
+        if self.expire_after is not None:
+            ahead = at - self.clock
+            if 0 <= ahead <= self.span and not self.strays:
                 self.clock = at
-            if self.strays:
-                self.strays = {}
-        elif math.isnan(ahead):  # the first row of all
+            else:
+                self._tick(stream, at, ahead)
+            self.columns.seen[slot] = self.clock
+
+    def _tick(self, stream: Hashable, at: float, ahead: float) -> None:
+        """Let the clock go on with a row that may be far from it."""
+        if math.isnan(ahead):  # the first row of all
             self.clock = at
-        else:
+        elif abs(ahead) > self.span:
             self._stray(stream, at)
-        self.columns.seen[slot] = self.clock
+        else:
+            self.clock, self.strays = max(self.clock, at), {}
 
     def _stray(self, stream: Hashable, at: float) -> None:
         """Take a time far from the clock, if enough streams agree on it."""
@@ -292,7 +301,7 @@ class StreamTable:
     def _set_clock(self, now: float) -> None:
         if now < self.clock:
             np.minimum(self.columns.seen, now, out=self.columns.seen)
-        self.clock, self._none_expire_until = now, -math.inf
+        self.clock, self.none_expire_until = now, -math.inf
 
     def expire(self, now: float) -> list[Any]:
         """Set the clock, and forget what is over; return those streams."""
@@ -306,14 +315,12 @@ class StreamTable:
     def drop_old(self) -> list[Any]:
         """Forget the streams that are over, and those too many; return them."""
         dropped: list[Any] = []
-        if len(self.slots) <= self._most and not self.clock > self._none_expire_until:
-            return dropped
-        while self.slots:
+        while self.drops and self.slots:
             first = next(iter(self.slots))
             seen = self.columns.seen[self.slots[first]]
-            if len(self.slots) <= self._most and not self.clock - seen > self.span:
+            if len(self.slots) <= self.most and not self.clock - seen > self.span:
                 # The stream that goes next only ever has a later time; less than both round off.
-                self._none_expire_until = float(seen + 0.999 * self.span - 1e-15 * abs(seen))
+                self.none_expire_until = float(seen + 0.999 * self.span - 1e-15 * abs(seen))
                 break
             self.forget(first)
             dropped.append(first)

@@ -186,7 +186,8 @@ class Tracker:
                 raise table.time_error(stream, place, at)
             if self._drops or not known:
                 table.note(stream, place, at)
-                table.drop_old()
+                if table.clock > table.none_expire_until or len(self._slots) > table.most:
+                    table.drop_old()
         return estimate
 
     def _update_and_note(
@@ -275,10 +276,13 @@ class Tracker:
         if self._policy is None:
             raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
         at = time if type(time) is float else to_seconds(time)
+        table = self._table
         with self._lock:
             slot = self._slots.get(stream)
-            known = None if slot is None else self._table.columns.extra[slot]
-            return (known or self._new_calls()).next_source(at)
+            goes_on = slot is not None and not at - table.columns.times[slot] > table.span
+            calls = table.columns.extra[slot] if goes_on else self._new_calls()
+            source: str = calls.next_source(at)
+            return source
 
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""
