@@ -25,6 +25,7 @@ MS = 1000 * NOW
 """The same moment in milliseconds: a clock of 55,840 years from now."""
 SPAN = 60.0
 MISSING = (math.nan,) * 3
+INVALID = (0.9, 0.9, 0.9)
 PREDICTIONS = (
     (0.5, 0.3, 0.2), (0.25, 0.35, 0.4), (0.45, 0.35, 0.2), (0.25, 0.5, 0.25), (0.4, 0.25, 0.35),
     (0.3, 0.45, 0.25), (0.34, 0.33, 0.33),
@@ -155,12 +156,16 @@ CASES = [
     case("a new stream far ahead", *of(A, 0), *of(B, 90 * DAY, 90 * DAY + 1), **JUMPS),
     case("an unknown source is no jump", *of(A, 0), Row(A, 90 * DAY, "other"),
          *of(A, 90 * DAY + 1, 90 * DAY + 2), **JUMPS),
+    case("an invalid prediction is no jump", *turns("ab", 0), Row(A, 90 * DAY, "strong", INVALID),
+         Row(B, 90 * DAY, "weak", INVALID), *turns("ab", 90 * DAY + 1, 90 * DAY + 2), **JUMPS),
     case("a jump of a stream that is over", *of(A, 0, 2 * DAY, 2 * DAY + 5, 2 * DAY + 10),
          **JUMPS, **OVER),
     case("a jump of a stream that was forgotten", *of(A, 0, 2 * DAY), *of(B, 40, 80, 120),
          *of(A, 2 * DAY + 5, 2 * DAY + 6), *of(B, 125), **JUMPS, **OVER),
     # R3 to R5: streams that are over
     case("over by its own time", *of(A, 0, 5, 65, 125.25, 126), **OVER),
+    case("an invalid row begins nothing anew", *turns("ab", 0), Row(A, 100, "strong", INVALID),
+         Row(B, 100, "weak", INVALID), Row(A, 100, "other"), *turns("ab", 50, 55), **OVER),
     case("over by the time of others", *turns("ab", 0), *of(B, 30, 60, 90), *of(A, 50, 55), **OVER),
     case("over, with a restart", *turns("ab", 0), *of(B, 30), Restart(), *of(B, 60, 90), Restart(),
          *of(A, 50), *of(B, 91), **OVER),
@@ -219,7 +224,7 @@ CASES = [
     case("sources, with a channel and without",
          *[Row(A, 5 * i, source) for i, source in enumerate(["weak", None, "strong"] * 4)]),
     case("invalid predictions", *of(A, 0), Row(A, 5, "strong", (0.5, math.nan, 0.5)),
-         Row(A, 6, "weak", (0.9, 0.9, 0.9)), Row(B, 7, "weak", (-0.2, 0.6, 0.6)), *turns("ab", 5)),
+         Row(A, 6, "weak", INVALID), Row(B, 7, "weak", (-0.2, 0.6, 0.6)), *turns("ab", 5)),
     case("equally probable classes", Row(A, 0, "strong", (0.2, 0.4, 0.4)),
          Row(B, 0, "strong", (1 / 3, 1 / 3, 1 / 3)), Row(C, 0, "weak", MISSING),
          Row("d", 0, "strong", (0.4, 0.2, 0.4)), Row("e", 0, "weak", (0.5, 0.5, 0.0))),
