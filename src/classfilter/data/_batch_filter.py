@@ -85,8 +85,8 @@ class BatchFilter:
         p, weights, times = (x.astype(dtype, copy=False) for x in (probs, beta, dt))
         states = np.tile(self._start, (len(names), 1))
         states[~new] = self._states[numbers[~new]]
-        filtered = np.empty(probs.shape, dtype, order="F")  # a table's results are columns
-        StreamRunner(self._fresh).run(
+        filtered = np.empty(probs.shape, dtype)
+        states = StreamRunner(self._fresh).run(
             states, StreamRows(p, weights, times, order, counts), filtered, self._threads
         )
         numbers[new] = np.arange(len(self), len(self) + new.sum())

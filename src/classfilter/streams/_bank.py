@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from itertools import pairwise
-from threading import RLock, Thread
+from threading import RLock
 from typing import Any, Generic
 
 import numpy as np
@@ -22,9 +21,7 @@ from ..filters._stream_runner import (
     StreamRunner,
     pack_state,
     stable_argsort,
-    thread_count,
     unpack_state,
-    update_state,
 )
 from ._file import read_npz
 
@@ -73,7 +70,7 @@ class Bank(Generic[FilterType]):
         self._filter, self._start, self._states, self._chain = state
         self._classes = len(self._filter.classes)
         self._single = bool(self._start.dtype == np.float32)
-        self._compiled = hasattr(self._filter, "_update_many")
+        self._runner = StreamRunner(self._filter)
         # One that the same thread can take again: a signal's handler may use the bank, too.
         self._lock = RLock()
 
@@ -143,14 +140,12 @@ class Bank(Generic[FilterType]):
         with self._lock:
             states = self._states
             out = _core.check_batch(len(states), self._single, s, weights, times, which)
-            count = len(out)
-            if not self._compiled:
-                self._update_one_by_one(states, which, s, weights, times, out)
-            elif (parts := thread_count(threads, count)) == 1:
-                self._filter._update_many(states, which, s, weights, times, out, 0, count)  # type: ignore[attr-defined]
+            stream_rows = StreamRows(s, weights, times, None, None, which)
+            after = self._runner.run(states, stream_rows, out, threads)
+            if which is None:
+                self._states = after
             else:
-                cuts = [count * i // parts for i in range(parts + 1)]
-                self._share((states, which, s, weights, times, out), cuts)
+                _core.commit(states, None, which, after, None)
         return out
 
     def _observations(
@@ -165,50 +160,6 @@ class Bank(Generic[FilterType]):
                 "Tuned, or give beta"
             )
         return probs, 1.0 if beta is None else beta
-
-    def _share(self, batch: tuple[Any, ...], cuts: list[int]) -> None:
-        """Update the rows between cuts, each part in a thread; the first one in this."""
-        errors: list[BaseException] = []
-
-        def update(start: int, stop: int) -> None:
-            try:
-                self._filter._update_many(*batch, start, stop)  # type: ignore[attr-defined]
-            except BaseException as error:
-                errors.append(error)
-
-        first, *others = pairwise(cuts)
-        threads = [Thread(target=update, args=part) for part in others]
-        started = 0
-        try:
-            for thread in threads:
-                thread.start()
-                started += 1
-        except RuntimeError:  # the system has no more threads
-            for part in others[started:]:
-                update(*part)
-        finally:
-            update(*first)
-            for thread in threads[:started]:
-                thread.join()
-        if errors:
-            raise errors[0]
-
-    def _update_one_by_one(
-        self,
-        states: Array,
-        which: NDArray[np.intp] | None,
-        probs: Array,
-        beta: Array,
-        dt: Array,
-        out: Array,
-    ) -> None:
-        weights, times = (np.broadcast_to(x, len(probs)).tolist() for x in (beta, dt))
-        streams = range(len(probs)) if which is None else which.tolist()
-        after = states[streams]
-        for i, stream in enumerate(streams):
-            row = probs[i], weights[i], times[i]
-            out[i], after[i] = update_state(self._filter, states[stream], *row)
-        states[streams] = after
 
     def run(
         self,
@@ -259,12 +210,10 @@ class Bank(Generic[FilterType]):
                     f"{len(self) - 1}"
                 )
             used, codes = np.unique(streams, return_inverse=True)
-            states = self._states[used]
-            weights, times = (np.broadcast_to(x, len(s)) for x in (weights, times))
             order, counts = stable_argsort(codes), np.bincount(codes, minlength=len(used))
-            stream_rows = StreamRows(s, weights, times, order, counts)
-            StreamRunner(self._filter).run(states, stream_rows, out, threads)
-            self._states[used] = states
+            stream_rows = StreamRows(s, weights, times, order, counts, used)
+            after = self._runner.run(self._states, stream_rows, out, threads)
+            _core.commit(self._states, None, used, after, None)
         return out
 
     def filter(self, stream: int) -> FilterType:
@@ -364,8 +313,8 @@ class Bank(Generic[FilterType]):
             self._states = states
 
     def _check_states(self, states: Array) -> None:
-        if self._compiled:
-            self._filter._check_states(states)  # type: ignore[attr-defined]
+        if hasattr(self._filter, "_check_states"):
+            self._filter._check_states(states)
             return
         for stream, row in enumerate(states):
             try:

@@ -22,7 +22,12 @@ UpdateStream = Callable[[Array, int, ArrayLike, float, float], Array]
 def update_stream_of(filter: Any) -> UpdateStream:  # noqa: A002
     """Return what updates one of many states by a filter's settings: one call into C, if it can."""
     if hasattr(filter, "_update_stream"):
-        compiled: UpdateStream = filter._update_stream
+
+        def compiled(states: Array, slot: int, probs: ArrayLike, beta: float, dt: float) -> Array:
+            one, time = states[slot : slot + 1], np.zeros(1)
+            estimate: Array = filter._update_stream(one, time, 0, probs, beta, dt, None)
+            return estimate
+
         return compiled
 
     def update(states: Array, slot: int, probs: ArrayLike, beta: float, dt: float) -> Array:
