@@ -39,6 +39,10 @@ size_t size_of(const Core *self);
 int type_of(const Core *self);
 void *element(const Core *self, void *numbers, size_t i);
 
+/* Where a line of the processor's cache begins, at most LINE bytes further on: scratch memory from there on is quicker. */
+enum { LINE = 64 };
+void *next_line(void *memory);
+
 /* The arguments of a call that takes many observations. */
 typedef struct {
     PyArrayObject *probs, *beta, *dt;

@@ -46,18 +46,19 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
     PyArrayObject *out;
     Rows rows;
     Table table;
-    void *scratch, *state;
+    void *memory, *scratch, *state;
     size_t row = 0;
     cf_status status;
     if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
     out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
     /* Its own memory: others may use the filter meanwhile. */
-    scratch = PyMem_Malloc((self->state_size + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
-    if (out == NULL || scratch == NULL) {
+    memory = PyMem_Malloc(LINE + (self->state_size + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
+    if (out == NULL || memory == NULL) {
         if (out != NULL) PyErr_NoMemory();
         goto done;
     }
+    scratch = next_line(memory);
     state = element(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
     table = one_stream(&rows, state, out);
     begin_run(self, state);
@@ -72,7 +73,7 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
         raise_row(self, status, &rows, row);
     }
 done:
-    PyMem_Free(scratch);
+    PyMem_Free(memory);
     Py_XDECREF(out);
     release_rows(&rows);
     return result;
@@ -294,7 +295,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->classes = (size_t)PyArray_DIM(array, 0);
     state = self->state_size = CF_DIRICHLET_STATE(self->classes);
     scratch = CF_DIRICHLET_SCRATCH(self->classes);
-    self->memory = PyMem_Malloc((2 * state + self->classes + scratch) * size_of(self));
+    self->memory = PyMem_Malloc(LINE + (2 * state + self->classes + scratch) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(array);
         PyErr_NoMemory();
@@ -303,7 +304,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->state = self->memory;
     self->start = element(self, self->state, state);
     fresh.prior_nu = element(self, self->start, state);
-    self->scratch = element(self, fresh.prior_nu, self->classes);
+    self->scratch = next_line(element(self, fresh.prior_nu, self->classes));
     /* The settings point into the memory, never into the object, so both may be moved together. */
     if (single) {
         cf_dirichlet_f32 *f = &fresh.settings.f32;

@@ -54,11 +54,11 @@ static PyObject *sticky_streams(PyObject *object, PyObject *const *args, Py_ssiz
 typedef struct {
     Rows rows;
     PyArrayObject *out;
-    void *scratch, *state, *cache;
+    void *memory, *scratch, *state, *cache;
 } Work;
 
 static void end_work(Work *work) {
-    PyMem_Free(work->scratch);
+    PyMem_Free(work->memory);
     Py_XDECREF(work->out);
     release_rows(&work->rows);
 }
@@ -69,8 +69,10 @@ static int begin_work(Core *self, PyObject *probs, PyObject *beta, PyObject *dt,
     if (take_rows(self, probs, beta, dt, &work->rows) < 0) return -1;
     work->out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(work->rows.probs), type_of(self));
     scratch = sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL);
-    if (work->out != NULL) work->scratch = PyMem_Malloc((scratch + self->classes + self->cache_size) * size_of(self));
-    if (work->scratch != NULL) {
+    if (work->out != NULL)
+        work->memory = PyMem_Malloc(LINE + (scratch + self->classes + self->cache_size) * size_of(self));
+    if (work->memory != NULL) {
+        work->scratch = next_line(work->memory);
         work->state = element(self, work->scratch, scratch);
         work->cache = element(self, work->state, self->classes);
         LOCK(self) /* often the next dt is the last one again */
@@ -314,8 +316,9 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     cache = self->cache_size = sticky_cache_size(classes, rates != NULL);
     scratch = sticky_scratch_size(classes, rates != NULL);
     modes = rates != NULL && !single ? CF_STICKY_MODES(classes) : 0;
-    self->memory = PyMem_Malloc(
-        (2 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) * size_of(self));
+    self->memory =
+        PyMem_Malloc(LINE + (2 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) *
+                                size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(prior);
         Py_XDECREF(rates);
@@ -326,7 +329,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->start = element(self, self->state, classes);
     fresh.table = element(self, self->start, classes);
     self->cache = element(self, fresh.table, table);
-    self->scratch = element(self, self->cache, cache);
+    self->scratch = next_line(element(self, self->cache, cache));
     set_number(self, self->cache, 0, -1.0);
     if (rates != NULL) {
         fresh.rates = element(self, self->scratch, scratch);

@@ -36,6 +36,8 @@ const char run_streams_doc[] =
     "_run_streams($self, states, slots, counts, order, probs, beta, dt, out, after, /)\n--\n\n"
     "Run over the rows of many streams, from `states` to `after`; see filters/_stream_runner.py.";
 
+void *next_line(void *memory) { return (char *)memory + (LINE - (uintptr_t)memory % LINE) % LINE; }
+
 /* ---- one row of one stream ---- */
 
 /* Writes the error of a row, or returns it: it has the result then. */
@@ -240,7 +242,7 @@ PyObject *run_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_
     Rows rows;
     size_t total = 0, row = 0;
     cf_status status = CF_OK;
-    void *scratch = NULL;
+    void *memory = NULL;
     if (nargs != 9) {
         PyErr_SetString(PyExc_TypeError,
                         "_run_streams() takes states, slots, counts, order, probs, beta, dt, out and after");
@@ -248,20 +250,21 @@ PyObject *run_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_
     }
     if (take_rows(self, args[4], args[5], args[6], &rows) < 0) return NULL;
     if (wrong_table(self, args, &rows, &total) == 0) {
-        scratch = PyMem_Malloc((scratch_size + self->cache_size) * size_of(self));
-        if (scratch == NULL) PyErr_NoMemory();
+        memory = PyMem_Malloc(LINE + (scratch_size + self->cache_size) * size_of(self));
+        if (memory == NULL) PyErr_NoMemory();
     }
-    if (scratch != NULL) {
+    if (memory != NULL) {
+        void *const scratch = next_line(memory);
         const Table table = make_table(&rows, length(args[8]), indices(args[1]), indices(args[2]), indices(args[3]),
                                        PyArray_DATA((PyArrayObject *)args[0]), PyArray_DATA((PyArrayObject *)args[8]),
                                        (PyArrayObject *)args[7], self->single);
         status = total < FEW_ROWS ? run_few(self, &table, scratch, run, &row)
                                   : run_many(self, &table, scratch, element(self, scratch, scratch_size), run, &row);
         if (status != CF_OK) raise_row(self, status, &rows, row);
-        PyMem_Free(scratch);
+        PyMem_Free(memory);
     }
     release_rows(&rows);
-    if (scratch == NULL || status != CF_OK) return NULL;
+    if (memory == NULL || status != CF_OK) return NULL;
     Py_RETURN_NONE;
 }
 
