@@ -24,11 +24,9 @@
 #define cf_dirichlet_prepare cf_dirichlet_prepare_f32
 #define cf_dirichlet_start cf_dirichlet_start_f32
 #define cf_dirichlet_read cf_dirichlet_read_f32
-#define cf_dirichlet_update cf_dirichlet_update_f32
 #define cf_dirichlet_run cf_dirichlet_run_f32
 #define cf_sticky_prepare cf_sticky_prepare_f32
 #define cf_sticky_start cf_sticky_start_f32
-#define cf_sticky_update cf_sticky_update_f32
 #define cf_sticky_run cf_sticky_run_f32
 #define cf_channel_apply cf_channel_apply_f32
 #define cf_adaptive_prepare cf_adaptive_prepare_f32

@@ -45,16 +45,17 @@ JS_EXPORT void dirichlet_read(const js_dirichlet *filter, const cf_real *state, 
     cf_dirichlet_read(&filter->settings, state, probs);
 }
 
-JS_EXPORT cf_status dirichlet_update(js_dirichlet *filter, cf_real *state, const cf_real *observed, cf_real beta,
-                                     cf_real dt, cf_real *probs, cf_real *scratch) {
-    return cf_dirichlet_update(&filter->settings, state, observed, beta, dt, probs, scratch);
-}
-
 JS_EXPORT cf_status dirichlet_run(js_dirichlet *filter, cf_real *state, size_t steps, const cf_real *observed,
                                   const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                   cf_real *probs, cf_real *scratch, size_t *row) {
-    return cf_dirichlet_run(&filter->settings, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, scratch,
-                            row, NULL);
+    const cf_table table = {1, NULL, &steps, NULL, state, state, observed, beta, dt, beta_stride, dt_stride, probs};
+    return cf_dirichlet_run(&filter->settings, &table, scratch, row, NULL);
+}
+
+JS_EXPORT cf_status dirichlet_update(js_dirichlet *filter, cf_real *state, const cf_real *observed, cf_real beta,
+                                     cf_real dt, cf_real *probs, cf_real *scratch) {
+    size_t row;
+    return dirichlet_run(filter, state, 1, observed, &beta, 0, &dt, 0, probs, scratch, &row);
 }
 
 /* ---- the sticky filter: the settings, then the table, and with rates those, the modes and the cache ---- */
@@ -123,18 +124,17 @@ JS_EXPORT void sticky_read(const js_sticky *filter, const cf_real *state, cf_rea
     copy(probs, state, filter->settings.classes);
 }
 
-JS_EXPORT cf_status sticky_update(js_sticky *filter, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
-                                  cf_real *probs, cf_real *scratch) {
-    const cf_status status = cf_sticky_update(&filter->settings, state, observed, beta, dt, filter->cache, scratch);
-    if (status == CF_OK) copy(probs, state, filter->settings.classes);
-    return status;
-}
-
 JS_EXPORT cf_status sticky_run(js_sticky *filter, cf_real *state, size_t steps, const cf_real *observed,
                                const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
                                cf_real *probs, cf_real *scratch, size_t *row) {
-    return cf_sticky_run(&filter->settings, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                         filter->cache, scratch, row);
+    const cf_table table = {1, NULL, &steps, NULL, state, state, observed, beta, dt, beta_stride, dt_stride, probs};
+    return cf_sticky_run(&filter->settings, &table, filter->cache, scratch, row);
+}
+
+JS_EXPORT cf_status sticky_update(js_sticky *filter, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                                  cf_real *probs, cf_real *scratch) {
+    size_t row;
+    return sticky_run(filter, state, 1, observed, &beta, 0, &dt, 0, probs, scratch, &row);
 }
 
 /* ---- the channel ---- */

@@ -54,13 +54,16 @@ export class StreamTable {
     return entry === undefined || this.#isOver(entry.time, at) ? undefined : entry;
   }
 
-  /** As `continued`, for a row that has come; raise for one that is late, or too far ahead. */
-  step(stream, at) {
+  /**
+   * As `continued`, for a row that has come; raise for one that is late, or too far ahead. The time of one too far ahead
+   * is remembered, unless `check` raises: the row is no prediction at all.
+   */
+  step(stream, at, check) {
     checkName(stream);
     const entry = this.#entries.get(stream);
     if (entry === undefined) return undefined;
     if (at < entry.time) throw timeError(stream, at, "before", entry.time);
-    this.#confirmJump(stream, at, entry);
+    this.#confirmJump(stream, at, entry, check);
     if (this.#isOver(entry.time, at)) return undefined;
     if (at - entry.time === Infinity) throw timeError(stream, at, "too long after", entry.time);
     return entry;
@@ -93,11 +96,12 @@ export class StreamTable {
   }
 
   /** Refuse a row far ahead of its stream, unless the one refused before was there, too. */
-  #confirmJump(stream, at, entry) {
+  #confirmJump(stream, at, entry, check) {
     const { maxJump } = this.limits;
     if (!(at - entry.time > maxJump)) return;
     const since = at - entry.jump;
     if (since >= 0 && since <= maxJump) return;
+    check();
     entry.jump = at;
     throw new RangeError(
       `time is ${float(at)}, more than ${general(maxJump)} after ${float(entry.time)}, that of the last row of stream ` +

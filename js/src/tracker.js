@@ -72,11 +72,11 @@ export class Tracker {
     const at = seconds("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const entry = this.#table.step(stream, at);
+    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
+    const entry = this.#table.step(stream, at, () => this.#checked(row));
     const known = entry?.value;
     const dt = entry === undefined ? 0 : at - entry.time;
-    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
-    const observed = this.#channel.has(name) ? this.#corrected(name, row) : row;
+    const observed = this.#channel.has(name) ? this.#channel.get(name).apply(this.#checked(row)) : row;
     this.#filter._setNumbers(known?.state ?? this.#start);
     const before = this.#policy === null ? null : (known?.estimate.slice() ?? this.#filter.probs);
     const estimate = this.#filter.update(observed, { beta, dt });
@@ -141,11 +141,12 @@ export class Tracker {
     throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
   }
 
-  #corrected(name, probs) {
+  /** A prediction as a row of numbers, or its error. */
+  #checked(probs) {
     const row = new (arrayType(this.#filter.dtype))(this.classes.length);
     takeRow("probs", probs, row);
     checkRow(row);
-    return this.#channel.get(name).apply(row);
+    return row;
   }
 }
 

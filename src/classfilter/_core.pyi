@@ -22,33 +22,39 @@ class Dirichlet:
     def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> NDArray[Any]: ...
     def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> NDArray[Any]: ...
     def reset(self) -> None: ...
-    def _update_many(
+    def _run_streams(
         self,
         states: NDArray[Any],
-        which: NDArray[np.intp] | None,
+        slots: NDArray[np.intp] | None,
+        counts: NDArray[np.intp] | None,
+        order: NDArray[np.intp] | None,
         probs: NDArray[Any],
         beta: NDArray[Any],
         dt: NDArray[Any],
         out: NDArray[Any],
-        start: int,
-        stop: int,
+        after: NDArray[Any],
         /,
     ) -> None: ...
     def _update_chain(
         self,
         states: NDArray[Any],
-        which: NDArray[np.intp],
+        before: NDArray[np.intp],
         probs: NDArray[Any],
         beta: NDArray[Any],
         dt: NDArray[Any],
-        out: NDArray[Any],
-        start: int,
-        stop: int,
         /,
     ) -> None: ...
     def _update_stream(
-        self, states: NDArray[Any], stream: int, probs: ArrayLike, beta: float, dt: float, /
-    ) -> NDArray[Any]: ...
+        self,
+        states: NDArray[Any],
+        times: NDArray[np.float64],
+        slot: int,
+        probs: ArrayLike,
+        beta: float,
+        at: float,
+        channel: tuple[NDArray[Any], NDArray[Any]] | None,
+        /,
+    ) -> NDArray[Any] | None: ...
     def _check_states(self, states: NDArray[Any], /) -> None: ...
     def _restore(self, eta: float, alpha: ArrayLike, /) -> None: ...
     @property
@@ -75,21 +81,30 @@ class Sticky:
     def _transitions(self, dt: float, /) -> NDArray[Any]: ...
     def _set_modes(self, numbers: NDArray[np.float64], pairs: int, /) -> None: ...
     def _backward(self, likelihood: ArrayLike, dt: ArrayLike, /) -> NDArray[Any]: ...
-    def _update_many(
+    def _run_streams(
         self,
         states: NDArray[Any],
-        which: NDArray[np.intp] | None,
+        slots: NDArray[np.intp] | None,
+        counts: NDArray[np.intp] | None,
+        order: NDArray[np.intp] | None,
         probs: NDArray[Any],
         beta: NDArray[Any],
         dt: NDArray[Any],
         out: NDArray[Any],
-        start: int,
-        stop: int,
+        after: NDArray[Any],
         /,
     ) -> None: ...
     def _update_stream(
-        self, states: NDArray[Any], stream: int, probs: ArrayLike, beta: float, dt: float, /
-    ) -> NDArray[Any]: ...
+        self,
+        states: NDArray[Any],
+        times: NDArray[np.float64],
+        slot: int,
+        probs: ArrayLike,
+        beta: float,
+        at: float,
+        channel: tuple[NDArray[Any], NDArray[Any]] | None,
+        /,
+    ) -> NDArray[Any] | None: ...
     def _check_states(self, states: NDArray[Any], /) -> None: ...
     def _restore(self, probs: ArrayLike, /) -> None: ...
     @property
@@ -162,6 +177,14 @@ def check_batch(
     which: NDArray[np.intp] | None,
     /,
 ) -> NDArray[Any]: ...
+def commit(
+    states: NDArray[Any],
+    times: NDArray[np.float64] | None,
+    slots: NDArray[np.intp],
+    after: NDArray[Any],
+    last: NDArray[np.float64] | None,
+    /,
+) -> None: ...
 def apply_channel(
     log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
 ) -> NDArray[Any]: ...

@@ -104,6 +104,17 @@ def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_a_failed_search_changes_nothing_and_names_its_row(precision: str, tmp_path: Path) -> None:
+    """The search never fails by itself, so it gets too few iterations."""
+    way = ["-O1", "-DCF_ONE_TARGET", "-DCF_MAX_ITERATIONS=2", *PRECISIONS[precision]]
+    program = compile_c(COMPILERS[0], HERE / "failing.c", tmp_path / "failing", *way)
+    many, one = map(int, run(program).split())
+    assert 100 < many < 1900
+    assert 100 < one < 1900
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_ten_million_updates(precision: str, tmp_path: Path) -> None:
     # for this processor alone, which compiles in a third of the time
     way = ["-O3", "-DCF_ONE_TARGET", "-march=native"]

@@ -12,6 +12,7 @@ from scipy.special import digamma, polygamma
 
 import classfilter as cf
 import oracle
+from classfilter.filters._stream_runner import StreamRows, StreamRunner
 
 GAMMA, FLOOR, STATES = 0.9, 1e-3, 25_000
 Floats = NDArray[np.float64]
@@ -30,9 +31,8 @@ def random_states(K: int, n: int, seed: int) -> tuple[Floats, Floats, Floats]:
 
 def update_all(f: cf.DirichletFilter, states: Floats, s: Floats, beta: Floats) -> Floats:
     """Update each state once, as a bank does; return the new states."""
-    new, out = states.astype(f.dtype), np.empty_like(s, f.dtype)
-    f._update_many(new, None, s.astype(f.dtype), beta, np.ones(len(s)), out, 0, len(s))
-    return new
+    rows = StreamRows(s.astype(f.dtype), beta.astype(f.dtype), np.ones((), f.dtype))
+    return StreamRunner(f).run(states.astype(f.dtype), rows, np.empty_like(rows.probs), threads=1)
 
 
 def remaining_step(states: Floats, s: Floats, beta: Floats, x: Floats) -> Floats:

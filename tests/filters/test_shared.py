@@ -139,41 +139,6 @@ def test_an_argument_that_reshapes_another(make: Any, name: str, shape: tuple[in
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"states": np.zeros((4, 1))},
-        {"states": np.zeros(16)},
-        {"states": np.zeros((4, 4), np.float32)},
-        {"states": np.zeros((4, 8))[:, ::2]},
-        {"states": np.ones((3, 4))},
-        {"out": np.zeros((3, 3))},
-        {"out": np.zeros((4, 3), np.float32)},
-        {"which": np.arange(3)},
-        {"which": np.arange(4.0)},
-        {"which": [0, 1, 2, 3]},
-        {"start": 3, "stop": 2},
-        {"stop": 5},
-        {"states": np.ones((5, 4)), "out": np.zeros((5, 3)), "stop": 5},
-    ],
-    ids=str,
-)
-def test_arrays_of_another_shape_do_not_reach_the_core(change: dict[str, Any]) -> None:
-    f = cf.DirichletFilter(3)
-    arguments: dict[str, Any] = {
-        "states": np.ones((4, 4)),
-        "which": None,
-        "probs": np.full((4, 3), 1 / 3),
-    }
-    arguments |= {"beta": 1.0, "dt": 1.0, "out": np.zeros((4, 3)), "start": 0, "stop": 4}
-    f._update_many(*arguments.values())
-    with pytest.raises((TypeError, ValueError), match=r"states must be|_update_many\(\) takes"):
-        f._update_many(*(arguments | change).values())
-    if "states" in change and len(change["states"]) not in (3, 5):
-        with pytest.raises(ValueError, match="states must be a C array of the filter's precision"):
-            f._check_states(change["states"])
-
-
-@pytest.mark.parametrize(
     ("options", "dt"),
     [
         ({"gamma": 1.0, "prior_weight": 1e9}, 1.0),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import classfilter as cf
 from bank_filters import every_filter, same, same_states
-from classfilter.streams import _bank
+from classfilter.filters import _stream_runner
 from streams import random_stream
 
 
@@ -42,7 +42,7 @@ def test_without_more_threads_the_rows_are_updated_all_the_same(
     bank, single = cf.Bank(cf.StickyFilter(3), 500), cf.Bank(cf.StickyFilter(3), 500)
     stream = random_stream(3, 500, 7)
     expected = single.update(*stream, threads=1)
-    monkeypatch.setattr(_bank, "Thread", NoThread)
+    monkeypatch.setattr(_stream_runner, "Thread", NoThread)
     assert same(bank.update(*stream, threads=4), expected)
 
 

@@ -138,19 +138,6 @@ def test_weights_are_those_at_the_start() -> None:
     np.testing.assert_array_equal(tracker.update_many(["b"], [0.0], "weak", [GOOD[3]])[0], one)
 
 
-@pytest.mark.parametrize("make", FILTERS[:3])
-def test_one_stream_of_many_in_the_core(make: Callable[[], Any]) -> None:
-    f = make()
-    states = cf.Bank(f, 3)._states
-    for wrong in (states[:, :-1], states.astype(int), states[::2], states[0]):
-        with pytest.raises(ValueError, match="states have no stream 1 of "):
-            f._update_stream(wrong, 1, GOOD[3], 1.0, 1.0)
-    with pytest.raises(ValueError, match="states have no stream 3 of "):
-        f._update_stream(states, 3, GOOD[3], 1.0, 1.0)
-    with pytest.raises(TypeError, match="takes states, stream, probs, beta and dt"):
-        f._update_stream(states.tolist(), 1, GOOD[3], 1.0, 1.0)
-
-
 def test_reading_a_stream_makes_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     """With transitions, it would take milliseconds."""
     tracker = cf.Tracker(cf.StickyFilter(CLASSES, transitions=np.eye(3) * 0.7 + 0.1))

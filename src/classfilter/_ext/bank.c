@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What banks need of every filter: arguments as arrays of their own, and their checks. */
+/* The arguments of banks, as arrays of their own, and their checks. */
 #include "binding.h"
 
 /* Stream numbers as an array of the caller's own, which nobody else can change after the checks. */
@@ -112,13 +112,12 @@ PyObject *check_streams(PyObject *m, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* check_batch(streams, single, probs, beta, dt, which): checks what as_batch returned against a bank of so many streams;
-   returns an array for the results. */
+/* check_batch(streams, single, probs, beta, dt, which): checks the shapes of what as_batch returned against a bank of so
+   many streams; returns an array for the results. */
 PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
     Core of;
     Rows rows;
-    size_t streams, expected, row = 0;
-    cf_status status;
+    size_t streams, expected;
     PyObject *out = NULL;
     (void)m;
     memset(&of, 0, sizeof of);
@@ -140,114 +139,8 @@ PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
         PyErr_Format(PyExc_ValueError, "probs has shape (%zu, %zu); it must have one row per stream, shape (%zu, %zu)",
                      rows.count, of.classes, expected, of.classes);
     } else if (args[5] == Py_None || require_streams((PyArrayObject *)args[5], streams) == 0) {
-        status = CALL(&of, cf_check,
-                      (of.classes, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta), rows.beta_stride,
-                       PyArray_DATA(rows.dt), rows.dt_stride, &row));
-        if (status == CF_OK)
-            out = PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(&of));
-        else
-            raise_row(&of, status, &rows, row);
+        out = PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(&of));
     }
     release_rows(&rows);
     return out;
-}
-
-/* Whether these are states of streams, all in one block of memory that may change. */
-static int are_states(const Core *self, PyArrayObject *states) {
-    return PyArray_NDIM(states) == 2 && PyArray_TYPE(states) == type_of(self) && PyArray_ISCARRAY(states) &&
-           (size_t)PyArray_DIM(states, 1) == self->state_size;
-}
-
-int wrong_states(const Core *self, PyArrayObject *states) {
-    if (are_states(self, states)) return 0;
-    PyErr_Format(PyExc_ValueError, "states must be a C array of the filter's precision, shape (N, %zu)",
-                 self->state_size);
-    return -1;
-}
-
-/* Whether the arrays of _update_many cannot have come from as_batch and check_batch. */
-static int wrong_batch(const Core *self, PyObject *const *args, const Rows *rows, size_t start, size_t stop) {
-    PyArrayObject *const which = (PyArrayObject *)args[1], *const out = (PyArrayObject *)args[5];
-    const int all = args[1] == Py_None;
-    if (start <= stop && stop <= rows->count &&
-        (all ? stop <= (size_t)PyArray_DIM((PyArrayObject *)args[0], 0)
-             : PyArray_Check(which) && PyArray_TYPE(which) == NPY_INTP && PyArray_ISCARRAY_RO(which) &&
-                   (size_t)PyArray_SIZE(which) >= stop) &&
-        PyArray_Check(out) && PyArray_TYPE(out) == type_of(self) && PyArray_ISCARRAY(out) &&
-        (size_t)PyArray_SIZE(out) >= stop * self->classes)
-        return 0;
-    PyErr_SetString(PyExc_ValueError, "_update_many() takes what as_batch and check_batch returned");
-    return -1;
-}
-
-/* _update_many(states, which, probs, beta, dt, out, start, stop): rows start to stop of an update of many streams, all
-   of which check_batch has seen; `work` does it, with memory of its own. */
-PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t memory_size, many_work *work) {
-    Rows rows;
-    Batch batch;
-    void *memory;
-    size_t start, stop, row = 0;
-    cf_status status;
-    if (nargs != 8) {
-        PyErr_SetString(PyExc_TypeError, "_update_many() takes states, which, probs, beta, dt, out, start and stop");
-        return NULL;
-    }
-    start = PyLong_AsSize_t(args[6]);
-    stop = PyLong_AsSize_t(args[7]);
-    if (PyErr_Occurred() || take_rows(self, args[2], args[3], args[4], &rows) < 0) return NULL;
-    memory = NULL;
-    if (!PyArray_Check(args[0]))
-        PyErr_SetString(PyExc_TypeError, "states must be an array");
-    else if (wrong_states(self, (PyArrayObject *)args[0]) == 0 && wrong_batch(self, args, &rows, start, stop) == 0 &&
-             (memory = PyMem_Malloc(memory_size * size_of(self))) == NULL)
-        PyErr_NoMemory();
-    if (memory == NULL) {
-        release_rows(&rows);
-        return NULL;
-    }
-    batch.count = stop - start;
-    batch.which = args[1] == Py_None ? NULL : (const size_t *)PyArray_DATA((PyArrayObject *)args[1]) + start;
-    batch.states =
-        element(self, PyArray_DATA((PyArrayObject *)args[0]), batch.which == NULL ? start * self->state_size : 0);
-    batch.probs = probs_at(self, &rows, start);
-    batch.beta = beta_at(self, &rows, start);
-    batch.dt = dt_at(self, &rows, start);
-    batch.beta_stride = rows.beta_stride;
-    batch.dt_stride = rows.dt_stride;
-    batch.out = element(self, PyArray_DATA((PyArrayObject *)args[5]), start * self->classes);
-    if (batch.count < FEW_ROWS) { /* letting the GIL go, and waiting for it, would take longer than the work */
-        status = work(self, &batch, memory, &row);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        status = work(self, &batch, memory, &row);
-        Py_END_ALLOW_THREADS
-    }
-    if (status != CF_OK) raise_row(self, status, &rows, start + row);
-    PyMem_Free(memory);
-    release_rows(&rows);
-    if (status != CF_OK) return NULL;
-    Py_RETURN_NONE;
-}
-
-/* The arguments of _update_stream(states, stream, probs, beta, dt): returns the stream's state; *row is as of take_update. */
-void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject **row, double *beta, double *dt) {
-    PyArrayObject *states;
-    size_t stream;
-    if (!ready(self)) return NULL;
-    if (nargs != 5 || !PyArray_Check(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "_update_stream() takes states, stream, probs, beta and dt");
-        return NULL;
-    }
-    states = (PyArrayObject *)args[0];
-    stream = PyLong_AsSize_t(args[1]);
-    if (PyErr_Occurred() || take_number(args[3], "beta", beta) < 0 || take_number(args[4], "dt", dt) < 0) return NULL;
-    *row = new_row(self);
-    if (*row == NULL) return NULL;
-    if (take_row(self, args[2], PyArray_DATA((PyArrayObject *)*row)) == 0) {
-        if (are_states(self, states) && stream < (size_t)PyArray_DIM(states, 0))
-            return element(self, PyArray_DATA(states), stream * self->state_size);
-        PyErr_Format(PyExc_ValueError, "states have no stream %zu of %zu numbers", stream, self->state_size);
-    }
-    Py_CLEAR(*row);
-    return NULL;
 }

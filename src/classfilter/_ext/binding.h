@@ -26,7 +26,8 @@ typedef struct {
     int single; /* float, not double */
     size_t classes, state_size;
     void *memory; /* one block, for all the rest */
-    void *state, *start, *scratch;
+    void *state, *start, *scratch, *cache;
+    size_t cache_size; /* of what a call may leave to the next one; 0 where there is no such thing */
     int taken;                    /* a run has the turn to change the state; see take_turn */
     struct waiter *first, *last; /* those that wait for it; last is nobody's where first is NULL */
 } Core;
@@ -37,6 +38,10 @@ void set_number(const Core *self, void *numbers, size_t i, double value);
 size_t size_of(const Core *self);
 int type_of(const Core *self);
 void *element(const Core *self, void *numbers, size_t i);
+
+/* Where a line of the processor's cache begins, at most LINE bytes further on: scratch memory from there on is quicker. */
+enum { LINE = 64 };
+void *next_line(void *memory);
 
 /* The arguments of a call that takes many observations. */
 typedef struct {
@@ -81,21 +86,30 @@ PyObject *reset(PyObject *object, PyObject *nothing);
 void dealloc(PyObject *object);
 extern const char update_doc[], run_doc[];
 
-/* Banks: rows for some of many streams; row i is for number which[i], or i where `which` is NULL. */
+/* One row of one stream: what each filter does with a row of the call's own, which then takes the estimate. */
+typedef cf_status observe_row(Core *self, void *state, void *row, double beta, double dt);
+
+PyObject *update_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, observe_row *observe);
+PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, observe_row *observe);
+
+/* Rows of many streams, as the core takes them, and what each filter does with them. */
 enum { FEW_ROWS = 64 };
 
-typedef struct {
-    size_t count, beta_stride, dt_stride;
-    const size_t *which;
-    const void *probs, *beta, *dt;
-    void *states, *out;
-} Batch;
+typedef union {
+    cf_table_f32 f32;
+    cf_table_f64 f64;
+} Table;
 
-typedef cf_status many_work(Core *self, const Batch *batch, void *memory, size_t *row);
+typedef cf_status run_table(Core *self, const void *table, void *cache, void *scratch, size_t *row);
 
+Table one_stream(const Rows *rows, void *state, PyArrayObject *out);
+PyObject *run_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t scratch_size, run_table *run);
 int wrong_states(const Core *self, PyArrayObject *states);
-PyObject *update_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t memory_size, many_work *work);
-void *take_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject **row, double *beta, double *dt);
+int are_indices(PyObject *object, size_t count, size_t end);
+extern const char update_stream_doc[], run_streams_doc[];
+PyObject *commit(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
+
+/* The arguments of banks. */
 PyObject *as_streams(PyObject *m, PyObject *rows);
 PyObject *check_streams(PyObject *m, PyObject *args);
 PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);

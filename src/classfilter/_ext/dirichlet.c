@@ -15,36 +15,29 @@ typedef struct {
 
 static void *settings_of(Core *self) { return &((Dirichlet *)self)->settings; }
 
-/* Observes a row, for a state: the filter's own, or that of a stream. Returns the row, which has the result then. */
-static PyObject *observe(Core *self, void *state, PyObject *row, double beta, double dt) {
-    void *const probs = PyArray_DATA((PyArrayObject *)row);
-    cf_status status;
-    LOCK(self)
-    if (state == self->state) take_turn(self);
+static cf_status observe(Core *self, void *state, void *row, double beta, double dt) {
     if (self->single)
-        status = cf_dirichlet_update_f32(settings_of(self), state, probs, (float)beta, (float)dt, probs, self->scratch);
-    else
-        status = cf_dirichlet_update_f64(settings_of(self), state, probs, beta, dt, probs, self->scratch);
-    UNLOCK
-    if (status == CF_OK) return row;
-    raise_status(self, status, -1, probs, beta, dt);
-    Py_DECREF(row);
-    return NULL;
+        return cf_dirichlet_update_f32(settings_of(self), state, row, (float)beta, (float)dt, row, self->scratch);
+    return cf_dirichlet_update_f64(settings_of(self), state, row, beta, dt, row, self->scratch);
 }
 
 static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    Core *self = (Core *)object;
-    double beta = 1, dt = 1;
-    PyObject *const row = take_update(self, args, nargs, names, &beta, &dt);
-    return row == NULL ? NULL : observe(self, self->state, row, beta, dt);
+    return update_filter((Core *)object, args, nargs, names, observe);
 }
 
-static PyObject *update_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+static PyObject *update_one_of_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    return update_stream((Core *)object, args, nargs, observe);
+}
+
+static cf_status run_rows(Core *self, const void *table, void *cache, void *scratch, size_t *row) {
+    (void)cache;
+    return CALL(self, cf_dirichlet_run, (settings_of(self), table, scratch, row, NULL));
+}
+
+static PyObject *run_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     Core *self = (Core *)object;
-    double beta = 1, dt = 1;
-    PyObject *row;
-    void *const state = take_stream(self, args, nargs, &row, &beta, &dt);
-    return state == NULL ? NULL : observe(self, state, row, beta, dt);
+    if (!ready(self)) return NULL;
+    return run_streams(self, args, nargs, CF_DIRICHLET_SCRATCH_MANY(self->classes), run_rows);
 }
 
 static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
@@ -52,24 +45,25 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
     PyObject *inputs[3], *result = NULL;
     PyArrayObject *out;
     Rows rows;
-    void *scratch, *state;
+    Table table;
+    void *memory, *scratch, *state;
     size_t row = 0;
     cf_status status;
     if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
     out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
     /* Its own memory: others may use the filter meanwhile. */
-    scratch = PyMem_Malloc((self->state_size + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
-    if (out == NULL || scratch == NULL) {
+    memory = PyMem_Malloc(LINE + (self->state_size + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
+    if (out == NULL || memory == NULL) {
         if (out != NULL) PyErr_NoMemory();
         goto done;
     }
+    scratch = next_line(memory);
     state = element(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
+    table = one_stream(&rows, state, out);
     begin_run(self, state);
     Py_BEGIN_ALLOW_THREADS
-    status = CALL(self, cf_dirichlet_run,
-                  (settings_of(self), state, rows.count, PyArray_DATA(rows.probs), PyArray_DATA(rows.beta),
-                   rows.beta_stride, PyArray_DATA(rows.dt), rows.dt_stride, PyArray_DATA(out), scratch, &row, NULL));
+    status = run_rows(self, &table, NULL, scratch, &row);
     Py_END_ALLOW_THREADS
     end_run(self, status == CF_OK ? state : NULL);
     if (status == CF_OK) {
@@ -79,70 +73,70 @@ static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, 
         raise_row(self, status, &rows, row);
     }
 done:
-    PyMem_Free(scratch);
+    PyMem_Free(memory);
     Py_XDECREF(out);
     release_rows(&rows);
     return result;
 }
 
-/* Row i of a batch, for the state of a stream. */
-static cf_status update_row(Core *self, const Batch *b, size_t i, size_t stream, void *memory) {
-    const size_t at = i * self->classes;
-    void *const state = element(self, b->states, stream * self->state_size);
+/* Row i, for a state. */
+static cf_status observe_row_of(Core *self, const Rows *rows, size_t i, void *state, void *scratch) {
+    void *const probs = probs_at(self, rows, i), *const beta = beta_at(self, rows, i), *const dt = dt_at(self, rows, i);
     if (self->single)
-        return cf_dirichlet_update_f32(settings_of(self), state, (const float *)b->probs + at,
-                                       ((const float *)b->beta)[i * b->beta_stride],
-                                       ((const float *)b->dt)[i * b->dt_stride], (float *)b->out + at, memory);
-    return cf_dirichlet_update_f64(settings_of(self), state, (const double *)b->probs + at,
-                                   ((const double *)b->beta)[i * b->beta_stride],
-                                   ((const double *)b->dt)[i * b->dt_stride], (double *)b->out + at, memory);
+        return cf_dirichlet_update_f32(settings_of(self), state, probs, *(float *)beta, *(float *)dt, NULL, scratch);
+    return cf_dirichlet_update_f64(settings_of(self), state, probs, *(double *)beta, *(double *)dt, NULL, scratch);
 }
 
-/* Whole groups of streams go through the vector registers; for the rest, if few, one by one takes less, with the same
-   bits. */
-static cf_status update_batch(Core *self, const Batch *b, void *memory, size_t *row) {
-    const size_t rest = b->count % CF_LANES, grouped = rest <= CF_LANES / 2 ? b->count - rest : b->count;
-    cf_status status = CF_OK;
-    size_t i;
-    if (grouped > 0)
-        status = CALL(self, cf_dirichlet_many,
-                      (settings_of(self), b->states, b->which, grouped, b->probs, b->beta, b->beta_stride, b->dt,
-                       b->dt_stride, b->out, memory, row));
-    for (i = grouped; i < b->count && status == CF_OK; i++) {
-        *row = i;
-        status = update_row(self, b, i, b->which == NULL ? i : b->which[i], memory);
-    }
-    return status;
-}
-
-/* Row after row: the state of row i is that of row which[i], updated; of row i itself, where that is i. */
-static cf_status update_chain(Core *self, const Batch *b, void *memory, size_t *row) {
+/* Row after row, the state of row i becomes that of row before[i], updated; of row i itself, where that is i. */
+static cf_status follow(Core *self, const Rows *rows, void *states, const npy_intp *before, void *scratch,
+                        size_t *row) {
     const size_t size = self->state_size;
     cf_status status = CF_OK;
     size_t i;
-    for (i = 0; i < b->count && status == CF_OK; i++) {
+    for (i = 0; i < rows->count && status == CF_OK; i++) {
+        void *const state = element(self, states, i * size);
         *row = i;
-        if (b->which != NULL && b->which[i] != i)
-            memcpy(element(self, b->states, i * size), element(self, b->states, b->which[i] * size),
-                   size * size_of(self));
-        status = update_row(self, b, i, i, memory);
+        if ((size_t)before[i] != i)
+            memcpy(state, element(self, states, (size_t)before[i] * size), size * size_of(self));
+        status = observe_row_of(self, rows, i, state, scratch);
     }
     return status;
 }
 
-static PyObject *update_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+static PyObject *update_chain(PyObject *object, PyObject *args) {
     Core *self = (Core *)object;
-    size_t one, many;
-    if (!ready(self)) return NULL;
-    one = CF_DIRICHLET_SCRATCH(self->classes);
-    many = CF_DIRICHLET_SCRATCH_MANY(self->classes);
-    return update_streams(self, args, nargs, one > many ? one : many, update_batch);
-}
-
-static PyObject *run_chain(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    Core *self = (Core *)object;
-    if (!ready(self)) return NULL;
-    return update_streams(self, args, nargs, CF_DIRICHLET_SCRATCH(self->classes), update_chain);
+    PyArrayObject *states, *before;
+    PyObject *probs, *beta, *dt, *result = NULL;
+    Rows rows;
+    cf_status status;
+    void *scratch;
+    size_t row = 0;
+    if (!ready(self) || !PyArg_ParseTuple(args, "O!O!OOO:_update_chain", &PyArray_Type, &states, &PyArray_Type, &before,
+                                          &probs, &beta, &dt))
+        return NULL;
+    if (take_rows(self, probs, beta, dt, &rows) < 0) return NULL;
+    scratch = PyMem_Malloc(CF_DIRICHLET_SCRATCH(self->classes) * size_of(self));
+    if (scratch == NULL) {
+        PyErr_NoMemory();
+    } else if (wrong_states(self, states) < 0 || !PyArray_ISWRITEABLE(states) ||
+               (size_t)PyArray_DIM(states, 0) != rows.count ||
+               !are_indices((PyObject *)before, rows.count, rows.count)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError,
+                            "_update_chain() takes a state, and the row before, for each row of probs");
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        status = follow(self, &rows, PyArray_DATA(states), PyArray_DATA(before), scratch, &row);
+        Py_END_ALLOW_THREADS
+        if (status == CF_OK)
+            result = Py_None;
+        else
+            raise_row(self, status, &rows, row);
+    }
+    PyMem_Free(scratch);
+    release_rows(&rows);
+    Py_XINCREF(result);
+    return result;
 }
 
 /* A state as the filter itself may have reached it. Its eta grew by each weight, past the limit of one to start with, until
@@ -301,7 +295,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->classes = (size_t)PyArray_DIM(array, 0);
     state = self->state_size = CF_DIRICHLET_STATE(self->classes);
     scratch = CF_DIRICHLET_SCRATCH(self->classes);
-    self->memory = PyMem_Malloc((2 * state + self->classes + scratch) * size_of(self));
+    self->memory = PyMem_Malloc(LINE + (2 * state + self->classes + scratch) * size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(array);
         PyErr_NoMemory();
@@ -310,7 +304,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->state = self->memory;
     self->start = element(self, self->state, state);
     fresh.prior_nu = element(self, self->start, state);
-    self->scratch = element(self, fresh.prior_nu, self->classes);
+    self->scratch = next_line(element(self, fresh.prior_nu, self->classes));
     /* The settings point into the memory, never into the object, so both may be moved together. */
     if (single) {
         cf_dirichlet_f32 *f = &fresh.settings.f32;
@@ -354,16 +348,11 @@ static PyMethodDef methods[] = {
     {"update", (PyCFunction)(void (*)(void))update, METH_FASTCALL | METH_KEYWORDS, update_doc},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
-    {"_update_many", (PyCFunction)(void (*)(void))update_many, METH_FASTCALL,
-     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
-     "filters/_bank.py."},
-    {"_update_chain", (PyCFunction)(void (*)(void))run_chain, METH_FASTCALL,
-     "_update_chain($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate the state after an "
-     "earlier "
-     "row, for each row; see filters/_dirichlet_smoothing.py."},
-    {"_update_stream", (PyCFunction)(void (*)(void))update_stream, METH_FASTCALL,
-     "_update_stream($self, states, stream, probs, beta, dt, /)\n--\n\nUpdate one of many streams; see "
-     "streaming/_tracker.py."},
+    {"_run_streams", (PyCFunction)(void (*)(void))run_many, METH_FASTCALL, run_streams_doc},
+    {"_update_stream", (PyCFunction)(void (*)(void))update_one_of_many, METH_FASTCALL, update_stream_doc},
+    {"_update_chain", update_chain, METH_VARARGS,
+     "_update_chain($self, states, before, probs, beta, dt, /)\n--\n\nUpdate the state after an earlier row, for each "
+     "row; see filters/_dirichlet_smoothing.py."},
     {"_check_states", check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K + 1)."},
     {"_restore", restore, METH_VARARGS, "_restore($self, eta, alpha, /)\n--\n\nSet the state."},

@@ -140,14 +140,17 @@ PyMethodDef functions[] = {
      "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad "
      "ones."},
     {"as_streams", as_streams, METH_O,
-     "as_streams($module, rows, /)\n--\n\nStream numbers as an array; see filters/_bank.py."},
+     "as_streams($module, rows, /)\n--\n\nStream numbers as an array; see streams/_bank.py."},
     {"check_streams", check_streams, METH_VARARGS,
      "check_streams($module, which, streams, /)\n--\n\nCheck numbers of streams, none twice."},
     {"as_batch", (PyCFunction)(void (*)(void))as_batch, METH_FASTCALL,
      "as_batch($module, classes, single, probs, beta, dt, rows, /)\n--\n\nThe arguments of `Bank.update` as arrays."},
     {"check_batch", (PyCFunction)(void (*)(void))check_batch, METH_FASTCALL,
-     "check_batch($module, streams, single, probs, beta, dt, which, /)\n--\n\nCheck what as_batch returned; return an "
-     "array for the results."},
+     "check_batch($module, streams, single, probs, beta, dt, which, /)\n--\n\nCheck the shapes of what as_batch "
+     "returned; return an array for the results."},
+    {"commit", (PyCFunction)(void (*)(void))commit, METH_FASTCALL,
+     "commit($module, states, times, slots, after, last, /)\n--\n\nWrite new states and times of some streams, all at "
+     "once."},
     {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
     {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
     {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},

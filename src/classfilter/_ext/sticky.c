@@ -8,12 +8,10 @@ typedef struct {
         cf_sticky_f32 f32;
         cf_sticky_f64 f64;
     } settings;
-    void *table, *rates, *cache, *modes;
+    void *table, *rates, *modes;
 } Sticky;
 
 static void *sticky_settings(Core *self) { return &((Sticky *)self)->settings; }
-
-static void *sticky_cache(Core *self) { return ((Sticky *)self)->cache; }
 
 /* Without rates the K x K parts are left out. */
 static size_t sticky_cache_size(size_t classes, int rates) { return rates ? CF_STICKY_CACHE(classes) : 1; }
@@ -22,77 +20,63 @@ static size_t sticky_scratch_size(size_t classes, int rates) {
     return rates ? CF_STICKY_SCRATCH(classes) : CF_STICKY_SCRATCH_STAY(classes);
 }
 
-/* Observes a row, for a state: the filter's own, or that of a stream. Returns the row, which has the result then. */
-static PyObject *sticky_observe(Core *self, void *state, PyObject *row, double beta, double dt) {
-    void *const probs = PyArray_DATA((PyArrayObject *)row);
+static cf_status sticky_observe(Core *self, void *state, void *row, double beta, double dt) {
     cf_status status;
-    LOCK(self)
-    if (state == self->state) take_turn(self);
     if (self->single)
-        status = cf_sticky_update_f32(sticky_settings(self), state, probs, (float)beta, (float)dt, sticky_cache(self),
-                                      self->scratch);
+        status =
+            cf_sticky_update_f32(sticky_settings(self), state, row, (float)beta, (float)dt, self->cache, self->scratch);
     else
-        status = cf_sticky_update_f64(sticky_settings(self), state, probs, beta, dt, sticky_cache(self), self->scratch);
-    if (status == CF_OK) memcpy(probs, state, self->classes * size_of(self));
-    UNLOCK
-    if (status == CF_OK) return row;
-    raise_status(self, status, -1, probs, beta, dt);
-    Py_DECREF(row);
-    return NULL;
+        status = cf_sticky_update_f64(sticky_settings(self), state, row, beta, dt, self->cache, self->scratch);
+    if (status == CF_OK) memcpy(row, state, self->classes * size_of(self));
+    return status;
 }
 
 static PyObject *sticky_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    Core *self = (Core *)object;
-    double beta = 1, dt = 1;
-    PyObject *const row = take_update(self, args, nargs, names, &beta, &dt);
-    return row == NULL ? NULL : sticky_observe(self, self->state, row, beta, dt);
+    return update_filter((Core *)object, args, nargs, names, sticky_observe);
 }
 
 static PyObject *sticky_stream(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    return update_stream((Core *)object, args, nargs, sticky_observe);
+}
+
+static cf_status sticky_rows(Core *self, const void *table, void *cache, void *scratch, size_t *row) {
+    return CALL(self, cf_sticky_run, (sticky_settings(self), table, cache, scratch, row));
+}
+
+static PyObject *sticky_streams(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     Core *self = (Core *)object;
-    double beta = 1, dt = 1;
-    PyObject *row;
-    void *const state = take_stream(self, args, nargs, &row, &beta, &dt);
-    return state == NULL ? NULL : sticky_observe(self, state, row, beta, dt);
+    if (!ready(self)) return NULL;
+    return run_streams(self, args, nargs, sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL),
+                       sticky_rows);
 }
 
 /* What a call that takes rows works with, in its own memory: others may use the filter meanwhile. */
 typedef struct {
     Rows rows;
     PyArrayObject *out;
-    void *scratch, *state, *cache;
+    void *memory, *scratch, *state, *cache;
 } Work;
 
-static size_t memory_size(Core *self) {
-    const int rates = ((Sticky *)self)->rates != NULL;
-    return sticky_scratch_size(self->classes, rates) + self->classes + sticky_cache_size(self->classes, rates);
-}
-
-/* The parts of the memory; the cache is empty. */
-static void place(Core *self, void *memory, Work *work) {
-    work->scratch = memory;
-    work->state = element(self, memory, sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL));
-    work->cache = element(self, work->state, self->classes);
-    set_number(self, work->cache, 0, -1.0);
-}
-
 static void end_work(Work *work) {
-    PyMem_Free(work->scratch);
+    PyMem_Free(work->memory);
     Py_XDECREF(work->out);
     release_rows(&work->rows);
 }
 
 static int begin_work(Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Work *work) {
-    void *memory;
+    size_t scratch;
     memset(work, 0, sizeof *work);
     if (take_rows(self, probs, beta, dt, &work->rows) < 0) return -1;
     work->out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(work->rows.probs), type_of(self));
-    memory = work->out == NULL ? NULL : PyMem_Malloc(memory_size(self) * size_of(self));
-    if (memory != NULL) {
-        const size_t cache_size = sticky_cache_size(self->classes, ((Sticky *)self)->rates != NULL);
-        place(self, memory, work);
+    scratch = sticky_scratch_size(self->classes, ((Sticky *)self)->rates != NULL);
+    if (work->out != NULL)
+        work->memory = PyMem_Malloc(LINE + (scratch + self->classes + self->cache_size) * size_of(self));
+    if (work->memory != NULL) {
+        work->scratch = next_line(work->memory);
+        work->state = element(self, work->scratch, scratch);
+        work->cache = element(self, work->state, self->classes);
         LOCK(self) /* often the next dt is the last one again */
-        memcpy(work->cache, sticky_cache(self), cache_size * size_of(self));
+        memcpy(work->cache, self->cache, self->cache_size * size_of(self));
         UNLOCK
         return 0;
     }
@@ -118,17 +102,15 @@ static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t 
     Core *self = (Core *)object;
     PyObject *inputs[3];
     Work work;
-    const Rows *const rows = &work.rows;
+    Table table;
     size_t row = 0;
     cf_status status;
     if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (begin_work(self, inputs[0], inputs[1], inputs[2], &work) < 0) return NULL;
+    table = one_stream(&work.rows, work.state, work.out);
     begin_run(self, work.state);
     Py_BEGIN_ALLOW_THREADS
-    status = CALL(self, cf_sticky_run,
-                  (sticky_settings(self), work.state, rows->count, PyArray_DATA(rows->probs), PyArray_DATA(rows->beta),
-                   rows->beta_stride, PyArray_DATA(rows->dt), rows->dt_stride, PyArray_DATA(work.out), work.cache,
-                   work.scratch, &row));
+    status = sticky_rows(self, &table, work.cache, work.scratch, &row);
     Py_END_ALLOW_THREADS
     end_run(self, status == CF_OK ? work.state : NULL);
     return finish_work(self, &work, status, row);
@@ -149,20 +131,6 @@ static PyObject *sticky_backward(PyObject *object, PyObject *args) {
                    rows->dt_stride, PyArray_DATA(work.out), work.cache, work.scratch, &row));
     Py_END_ALLOW_THREADS
     return finish_work(self, &work, status, row);
-}
-
-static cf_status sticky_batch(Core *self, const Batch *b, void *memory, size_t *row) {
-    Work work;
-    place(self, memory, &work);
-    return CALL(self, cf_sticky_many,
-                (sticky_settings(self), b->states, b->which, b->count, b->probs, b->beta, b->beta_stride, b->dt,
-                 b->dt_stride, b->out, work.cache, work.scratch, row));
-}
-
-static PyObject *sticky_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
-    Core *self = (Core *)object;
-    if (!ready(self)) return NULL;
-    return update_streams(self, args, nargs, memory_size(self), sticky_batch);
 }
 
 /* _check_states(states): whether each row is a state. */
@@ -218,9 +186,9 @@ static PyObject *sticky_transitions(PyObject *object, PyObject *dt_object) {
     matrix = PyArray_DATA((PyArrayObject *)out);
     LOCK(self)
     if (self->single)
-        status = cf_sticky_transitions_f32(sticky_settings(self), (float)dt, matrix, sticky_cache(self), self->scratch);
+        status = cf_sticky_transitions_f32(sticky_settings(self), (float)dt, matrix, self->cache, self->scratch);
     else
-        status = cf_sticky_transitions_f64(sticky_settings(self), dt, matrix, sticky_cache(self), self->scratch);
+        status = cf_sticky_transitions_f64(sticky_settings(self), dt, matrix, self->cache, self->scratch);
     UNLOCK
     if (status == CF_OK) return out;
     Py_DECREF(out);
@@ -250,7 +218,7 @@ static PyObject *sticky_set_modes(PyObject *object, PyObject *args) {
     for (i = 0; i < rows; i++)
         memcpy(modes + i * width, (const double *)PyArray_DATA(numbers) + i * classes, classes * sizeof *modes);
     /* the transitions of one time unit, K x K at first, then in rows */
-    (void)cf_sticky_transitions_f64(&of->settings.f64, 1.0, modes + rows * width, of->cache, self->scratch);
+    (void)cf_sticky_transitions_f64(&of->settings.f64, 1.0, modes + rows * width, self->cache, self->scratch);
     for (i = classes - 1; i > 0; i--) {
         double *const row = modes + (rows + i) * width;
         memmove(row, modes + rows * width + i * classes, classes * sizeof *modes);
@@ -258,7 +226,7 @@ static PyObject *sticky_set_modes(PyObject *object, PyObject *args) {
     for (i = 0; i < classes; i++) memset(modes + (rows + i) * width + classes, 0, (width - classes) * sizeof *modes);
     of->settings.f64.modes = modes;
     of->settings.f64.pairs = (size_t)pairs;
-    set_number(self, of->cache, 0, -1.0); /* with modes it keeps something else */
+    set_number(self, self->cache, 0, -1.0); /* with modes it keeps something else */
     Py_RETURN_NONE;
 }
 
@@ -345,11 +313,12 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         }
     }
     table = CF_STICKY_TABLE(classes);
-    cache = sticky_cache_size(classes, rates != NULL);
+    cache = self->cache_size = sticky_cache_size(classes, rates != NULL);
     scratch = sticky_scratch_size(classes, rates != NULL);
     modes = rates != NULL && !single ? CF_STICKY_MODES(classes) : 0;
-    self->memory = PyMem_Malloc(
-        (2 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) * size_of(self));
+    self->memory =
+        PyMem_Malloc(LINE + (2 * classes + table + cache + scratch + modes + (rates != NULL ? classes * classes : 0)) *
+                                size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(prior);
         Py_XDECREF(rates);
@@ -359,9 +328,9 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->state = self->memory;
     self->start = element(self, self->state, classes);
     fresh.table = element(self, self->start, classes);
-    fresh.cache = element(self, fresh.table, table);
-    self->scratch = element(self, fresh.cache, cache);
-    set_number(self, fresh.cache, 0, -1.0);
+    self->cache = element(self, fresh.table, table);
+    self->scratch = next_line(element(self, self->cache, cache));
+    set_number(self, self->cache, 0, -1.0);
     if (rates != NULL) {
         fresh.rates = element(self, self->scratch, scratch);
         memcpy(fresh.rates, PyArray_DATA(rates), classes * classes * size_of(self));
@@ -400,12 +369,8 @@ static PyMethodDef sticky_methods[] = {
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_transitions", sticky_transitions, METH_O,
      "_transitions($self, dt, /)\n--\n\nProbability of each class (column) dt after each class (row)."},
-    {"_update_many", (PyCFunction)(void (*)(void))sticky_many, METH_FASTCALL,
-     "_update_many($self, states, which, probs, beta, dt, out, start, stop, /)\n--\n\nUpdate some of many streams; see "
-     "filters/_bank.py."},
-    {"_update_stream", (PyCFunction)(void (*)(void))sticky_stream, METH_FASTCALL,
-     "_update_stream($self, states, stream, probs, beta, dt, /)\n--\n\nUpdate one of many streams; see "
-     "streaming/_tracker.py."},
+    {"_run_streams", (PyCFunction)(void (*)(void))sticky_streams, METH_FASTCALL, run_streams_doc},
+    {"_update_stream", (PyCFunction)(void (*)(void))sticky_stream, METH_FASTCALL, update_stream_doc},
     {"_check_states", sticky_check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K)."},
     {"_set_modes", sticky_set_modes, METH_VARARGS,

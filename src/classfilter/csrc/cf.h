@@ -40,7 +40,9 @@ typedef enum {
 } cf_status;
 
 #define CF_SUM_TOLERANCE 0.05
+#ifndef CF_MAX_ITERATIONS /* a test lowers it, to see a failure */
 #define CF_MAX_ITERATIONS 64
+#endif
 
 const char *cf_strerror(cf_status status);
 
@@ -61,6 +63,36 @@ cf_status cf_check_f32(size_t classes, size_t rows, const float *observed, const
                        const float *dt, size_t dt_stride, size_t *row);
 cf_status cf_check_f64(size_t classes, size_t rows, const double *observed, const double *beta, size_t beta_stride,
                        const double *dt, size_t dt_stride, size_t *row);
+
+/* ---- rows of many streams ---- */
+
+/* What a run takes: some streams, and the rows that each of them observes, one after the other. Stream i starts from
+   number slots[i] of `states` and ends as number i of `after`. It has counts[i] rows, which are the next ones of
+   `order`. Row r has the K probabilities at observed + r K (all NaN: nothing seen) and the weight beta[r * beta_stride],
+   comes dt[r * dt_stride] after the row of its stream before, and its estimate goes to probs + r K. */
+typedef struct {
+    size_t streams;
+    const size_t *slots;  /* NULL: 0, 1, 2, ... */
+    const size_t *counts; /* NULL: one row each */
+    const size_t *order;  /* NULL: 0, 1, 2, ... */
+    const float *states;
+    float *after; /* with one stream and no slots, it may be `states` */
+    const float *observed, *beta, *dt;
+    size_t beta_stride, dt_stride;
+    float *probs; /* may be NULL, or `observed` */
+} cf_table_f32;
+
+typedef struct {
+    size_t streams;
+    const size_t *slots;  /* NULL: 0, 1, 2, ... */
+    const size_t *counts; /* NULL: one row each */
+    const size_t *order;  /* NULL: 0, 1, 2, ... */
+    const double *states;
+    double *after; /* with one stream and no slots, it may be `states` */
+    const double *observed, *beta, *dt;
+    size_t beta_stride, dt_stride;
+    double *probs; /* may be NULL, or `observed` */
+} cf_table_f64;
 
 /* ---- the Dirichlet filter ---- */
 
@@ -99,7 +131,7 @@ typedef struct {
 /* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
 #define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
 #define CF_DIRICHLET_SCRATCH(classes) (21 * CF_DIRICHLET_ROWS(classes))
-#define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_LANES + 1) * CF_DIRICHLET_STATE(classes))
+#define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_LANES + 1) * CF_DIRICHLET_ROWS(classes))
 
 /* Checks the settings and the prior (K numbers), computes log_gamma, bound and, if anchor > 0, prior_nu into the K numbers
    at `prior_nu`, which must live as long as the settings. */
@@ -125,26 +157,15 @@ cf_status cf_dirichlet_update_f32(const cf_dirichlet_f32 *settings, float *state
 cf_status cf_dirichlet_update_f64(const cf_dirichlet_f64 *settings, double *state, const double *observed, double beta,
                                   double dt, double *probs, double *scratch);
 
-/* `steps` updates in a row, exactly as a loop of cf_dirichlet_update. Row i has weight beta[i * beta_stride] and comes
-   dt[i * dt_stride] after the row before. At a failure, *row tells where and the state is as before the call.
-   *iterations, where it is not NULL, becomes the largest number of iterations that a step took. */
-cf_status cf_dirichlet_run_f32(const cf_dirichlet_f32 *settings, float *state, size_t steps, const float *observed,
-                               const float *beta, size_t beta_stride, const float *dt, size_t dt_stride, float *probs,
-                               float *scratch, size_t *row, size_t *iterations);
-cf_status cf_dirichlet_run_f64(const cf_dirichlet_f64 *settings, double *state, size_t steps, const double *observed,
-                               const double *beta, size_t beta_stride, const double *dt, size_t dt_stride,
-                               double *probs, double *scratch, size_t *row, size_t *iterations);
-
-/* One update of each of `streams` streams, exactly as a loop of cf_dirichlet_update, CF_LANES of them at a time through
-   the vector registers. The states lie one after the other at `states`; row i is for number which[i], or i where
-   `which` is NULL, and no stream may come twice. All rows are checked before any state changes; at a failure,
-   *row tells where. Needs CF_DIRICHLET_SCRATCH_MANY numbers of scratch memory. */
-cf_status cf_dirichlet_many_f32(const cf_dirichlet_f32 *settings, float *states, const size_t *which, size_t streams,
-                                const float *observed, const float *beta, size_t beta_stride, const float *dt,
-                                size_t dt_stride, float *probs, float *scratch, size_t *row);
-cf_status cf_dirichlet_many_f64(const cf_dirichlet_f64 *settings, double *states, const size_t *which, size_t streams,
-                                const double *observed, const double *beta, size_t beta_stride, const double *dt,
-                                size_t dt_stride, double *probs, double *scratch, size_t *row);
+/* The rows of many streams, exactly as a loop of cf_dirichlet_update for each stream by itself; several of them go
+   through the vector registers at a time. At a failure, *row is the first row that fails, in the order of the table, and
+   only what is at `after` and `probs` may have changed; of a single stream, not `after` either. *iterations, where it is
+   not NULL, becomes the largest number of iterations that a row took. Needs CF_DIRICHLET_SCRATCH numbers of scratch
+   memory for one stream, CF_DIRICHLET_SCRATCH_MANY for more. Not with CF_SMALL. */
+cf_status cf_dirichlet_run_f32(const cf_dirichlet_f32 *settings, const cf_table_f32 *table, float *scratch, size_t *row,
+                               size_t *iterations);
+cf_status cf_dirichlet_run_f64(const cf_dirichlet_f64 *settings, const cf_table_f64 *table, double *scratch,
+                               size_t *row, size_t *iterations);
 
 /* ---- the channel ---- */
 
@@ -234,24 +255,12 @@ cf_status cf_sticky_update_f32(const cf_sticky_f32 *settings, float *state, cons
 cf_status cf_sticky_update_f64(const cf_sticky_f64 *settings, double *state, const double *observed, double beta,
                                double dt, double *transition_cache, double *scratch);
 
-/* `steps` updates in a row, exactly as a loop of cf_sticky_update; arguments as for cf_dirichlet_run. The estimates go to
-   `probs`, which may be NULL or `observed`. At a failure, *row tells where and the state is as before the call. */
-cf_status cf_sticky_run_f32(const cf_sticky_f32 *settings, float *state, size_t steps, const float *observed,
-                            const float *beta, size_t beta_stride, const float *dt, size_t dt_stride, float *probs,
-                            float *transition_cache, float *scratch, size_t *row);
-cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, double *state, size_t steps, const double *observed,
-                            const double *beta, size_t beta_stride, const double *dt, size_t dt_stride, double *probs,
-                            double *transition_cache, double *scratch, size_t *row);
-
-/* One update of each of `streams` streams, exactly as a loop of cf_sticky_update. The states, K numbers each, lie one
-   after the other at `states`; row i is for number which[i], or i where `which` is NULL, and no stream may come twice.
-   All rows are checked before any state changes; at a failure, *row tells where. Not with CF_SMALL. */
-cf_status cf_sticky_many_f32(const cf_sticky_f32 *settings, float *states, const size_t *which, size_t streams,
-                             const float *observed, const float *beta, size_t beta_stride, const float *dt,
-                             size_t dt_stride, float *probs, float *transition_cache, float *scratch, size_t *row);
-cf_status cf_sticky_many_f64(const cf_sticky_f64 *settings, double *states, const size_t *which, size_t streams,
-                             const double *observed, const double *beta, size_t beta_stride, const double *dt,
-                             size_t dt_stride, double *probs, double *transition_cache, double *scratch, size_t *row);
+/* The rows of many streams, exactly as a loop of cf_sticky_update for each stream by itself; failures as of
+   cf_dirichlet_run. Not with CF_SMALL. */
+cf_status cf_sticky_run_f32(const cf_sticky_f32 *settings, const cf_table_f32 *table, float *transition_cache,
+                            float *scratch, size_t *row);
+cf_status cf_sticky_run_f64(const cf_sticky_f64 *settings, const cf_table_f64 *table, double *transition_cache,
+                            double *scratch, size_t *row);
 
 /* What the later rows say of the class at each row, up to a factor, to multiply the estimates of cf_sticky_run by:
 

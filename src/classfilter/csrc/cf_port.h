@@ -7,7 +7,7 @@
    CF_NO_RATES     no sticky filter has rates: what they need is left out.
    CF_ONE_TARGET   code for one processor only, not for several of which the loader chooses.
    CF_BLOCK        numbers per row of work are rounded up to a multiple of this, so that vector registers fill.
-   CF_LANES        streams that cf_dirichlet_many takes at a time in single precision. */
+   CF_LANES        streams that cf_dirichlet_run takes at a time in single precision. */
 #ifndef CF_PORT_H
 #define CF_PORT_H
 

@@ -12,6 +12,7 @@
 #ifdef CF_FLOAT
 typedef float cf_real;
 typedef uint32_t cf_bits;
+typedef cf_table_f32 cf_table;
 typedef cf_dirichlet_f32 cf_dirichlet;
 typedef cf_channel_f32 cf_channel;
 typedef cf_sticky_f32 cf_sticky;
@@ -21,6 +22,7 @@ typedef cf_adaptive_f32 cf_adaptive;
 #else
 typedef double cf_real;
 typedef uint64_t cf_bits;
+typedef cf_table_f64 cf_table;
 typedef cf_dirichlet_f64 cf_dirichlet;
 typedef cf_channel_f64 cf_channel;
 typedef cf_sticky_f64 cf_sticky;

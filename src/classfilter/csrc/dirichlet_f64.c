@@ -4,12 +4,10 @@
 /* interleaves the special functions of x and b, of which each alone waits for its own results: a tenth of the time */
 #pragma GCC optimize("schedule-insns", "sched-pressure")
 #endif
-#define cf_check cf_check_f64
 #define cf_dirichlet_prepare cf_dirichlet_prepare_f64
 #define cf_dirichlet_start cf_dirichlet_start_f64
 #define cf_dirichlet_read cf_dirichlet_read_f64
 #define cf_dirichlet_nu cf_dirichlet_nu_f64
 #define cf_dirichlet_update cf_dirichlet_update_f64
 #define cf_dirichlet_run cf_dirichlet_run_f64
-#define cf_dirichlet_many cf_dirichlet_many_f64
 #include "dirichlet_impl.h"

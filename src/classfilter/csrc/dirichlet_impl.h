@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
-#include "validate.h"
 #include "dirichlet_bound.h"
+#ifndef CF_SMALL
+#include "table.h"
+#endif
 
 #define CF_SMALLEST_ALPHA CF_R(1e-6)
 #define CF_SMALLEST_WEIGHT CF_R(1e-30)
@@ -18,12 +20,12 @@ CF_INLINE cf_real kept_share(const cf_dirichlet *f, cf_real dt) {
     return dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
 }
 
-/* The streams that cf_dirichlet_many takes at a time. */
+/* The streams that cf_dirichlet_run takes at a time, and so few that one by one takes less. */
 #ifdef CF_FLOAT
-enum { CF_GROUP = CF_LANES };
+enum { CF_GROUP = CF_LANES, CF_FEW = CF_LANES / 2 };
 #else
 #include "dirichlet_quick.h"
-enum { CF_GROUP = CF_PACK };
+enum { CF_GROUP = CF_PACK, CF_FEW = CF_PACK - 1 };
 #endif
 
 /* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
@@ -204,11 +206,9 @@ CF_KERNEL int update_one(const cf_dirichlet *f, cf_real *scratch, const cf_updat
 }
 
 /* The streams of a pack that could be updated quickly, a bit each. */
-CF_KERNEL unsigned update_pack(const cf_dirichlet *f, cf_real *scratch, size_t count, const cf_update *updates,
-                               const int *seen) {
-    size_t iterations = 0;
-    if (CF_PACK == 1) return (unsigned)update_one(f, scratch, updates, seen, &iterations);
-    return update_pack_quickly(f, make_quick(f->classes, f->classes + 1, scratch), count, updates, seen);
+CF_KERNEL unsigned update_pack(const cf_dirichlet *f, cf_real *scratch, const cf_update *updates, const int *seen,
+                               size_t *max_iterations) {
+    return update_pack_quickly(f, make_quick(f->classes, f->classes + 1, scratch), updates, seen, max_iterations);
 }
 
 CF_KERNEL cf_status update_slowly(const cf_dirichlet *f, const cf_workspace *w, const cf_update *update,
@@ -242,99 +242,137 @@ cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_re
     return status;
 }
 #else
-CF_INLINE cf_status run_steps(const cf_dirichlet *f, cf_real *state, size_t steps, const cf_real *observed,
-                              const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                              cf_real *probs, const cf_workspace w, size_t *row, size_t *iterations) {
-    const size_t classes = w.classes;
-    size_t max_iterations = 0, i, k;
-    for (k = 0; k <= classes; k++) w.state[k] = state[k];
-    for (i = 0; i < steps; i++) {
-        const cf_update update = {observed + i * classes, w.state, beta[i * beta_stride], dt[i * dt_stride]};
+/* Row number `place` of the table's order, for a state. */
+CF_INLINE cf_update update_at(const cf_table *t, size_t classes, size_t place, cf_real *state) {
+    const size_t r = row_at(t, place);
+    const cf_update update = {t->observed + r * classes, state, t->beta[r * t->beta_stride], t->dt[r * t->dt_stride]};
+    return update;
+}
+
+CF_INLINE cf_status check_one(size_t classes, const cf_update *update, int *seen) {
+    return check_update(classes, update->observed, is_valid_row(classes, update->observed), update->beta, update->dt,
+                        seen);
+}
+
+CF_INLINE void read_estimate(const cf_dirichlet *f, const cf_table *t, size_t place, const cf_real *state) {
+    cf_real *probs;
+    if (t->probs == NULL) return;
+    probs = t->probs + row_at(t, place) * f->classes;
+    if (CF_BLOCK > 1)
+        read_alpha(f, state + 1, probs);
+    else
+        cf_dirichlet_read(f, state, probs); /* in memory once */
+}
+
+/* What is left of one stream. */
+CF_INLINE cf_status run_one(const cf_dirichlet *f, const cf_table *t, const cf_workspace *w, cf_lane lane, size_t *row,
+                            size_t *max_iterations) {
+    const size_t classes = w->classes;
+    size_t k;
+    for (k = 0; k <= classes; k++) w->state[k] = lane.from[k];
+    for (; lane.left > 0; lane.next++, lane.left--) {
+        const cf_update update = update_at(t, classes, lane.next, w->state);
         int seen = 0;
-        cf_status status = check_update(classes, update.observed, is_valid_row(classes, update.observed), update.beta,
-                                        update.dt, &seen);
-        if (status == CF_OK) status = step_one(f, &w, &update, &seen, &max_iterations);
+        cf_status status = check_one(classes, &update, &seen);
+        if (status == CF_OK) status = step_one(f, w, &update, &seen, max_iterations);
         if (status != CF_OK) {
-            *row = i;
+            *row = row_at(t, lane.next);
             return status;
         }
-        if (probs != NULL) read_alpha(f, w.state + 1, probs + i * classes);
+        read_estimate(f, t, lane.next, w->state);
     }
-    for (k = 0; k <= classes; k++) state[k] = w.state[k];
-    if (iterations != NULL) *iterations = max_iterations;
+    for (k = 0; k <= classes; k++) lane.state[k] = w->state[k];
     return CF_OK;
 }
 
-CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, cf_real *state, size_t steps, const cf_real *observed,
-                                      const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                                      cf_real *probs, cf_real *scratch, size_t *row, size_t *iterations) {
-    const size_t rows = CF_DIRICHLET_ROWS(f->classes);
-    return run_steps(f, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                     make_workspace(f->classes, rows, 1, scratch), row, iterations);
-}
-
-/* Updates `count` <= CF_GROUP streams that were checked. */
-CF_INLINE cf_status update_group(const cf_dirichlet *f, cf_real *scratch, size_t count, const cf_update *updates,
-                                 const int *seen, cf_real *const *probs) {
-    size_t max_iterations = 0, l;
-    cf_status status = CF_OK;
+/* Updates one stream a lane; all were checked. */
+CF_INLINE cf_status update_group(const cf_dirichlet *f, cf_real *scratch, const cf_update *updates, const int *seen,
+                                 size_t *max_iterations) {
 #ifdef CF_FLOAT
     const cf_workspace w = make_workspace(f->classes, f->classes + 1, CF_LANES, scratch);
-    status = step_lanes(f, &w, CF_LANES, updates, seen, &max_iterations);
+    return step_lanes(f, &w, CF_LANES, updates, seen, max_iterations);
 #else
     const cf_workspace w = make_workspace(f->classes, CF_DIRICHLET_ROWS(f->classes), 1, scratch);
-    const unsigned done = update_pack(f, scratch, count, updates, seen);
-    for (l = 0; l < count && status == CF_OK; l++)
-        if (!(done >> l & 1)) status = update_slowly(f, &w, updates + l, seen + l, &max_iterations);
-#endif
-    for (l = 0; l < count && status == CF_OK; l++)
-        if (probs[l] != NULL) read_alpha(f, updates[l].state + 1, probs[l]);
+    const unsigned done = update_pack(f, scratch, updates, seen, max_iterations);
+    cf_status status = CF_OK;
+    size_t l;
+    for (l = 0; l < CF_GROUP && status == CF_OK; l++)
+        if (!(done >> l & 1)) status = update_slowly(f, &w, updates + l, seen + l, max_iterations);
     return status;
+#endif
 }
 
-CF_TARGETS cf_status cf_dirichlet_many(const cf_dirichlet *f, cf_real *states, const size_t *which, size_t streams,
-                                       const cf_real *observed, const cf_real *beta, size_t beta_stride,
-                                       const cf_real *dt, size_t dt_stride, cf_real *probs, cf_real *scratch,
-                                       size_t *row) {
-    const size_t classes = f->classes, size = CF_DIRICHLET_STATE(classes);
+/* One row of each of many streams at a time, as long as more than CF_FEW have any left: *count of them, at the end. */
+CF_KERNEL cf_status run_lanes(const cf_dirichlet *f, cf_cursor *cursor, cf_real *scratch, cf_lane *lanes, size_t *count,
+                              size_t *max_iterations) {
+    const cf_table *const t = cursor->table;
+    const size_t classes = f->classes;
     cf_real *const spare = make_workspace(classes, classes + 1, CF_LANES, scratch).state;
-    size_t i, l;
+    cf_update updates[CF_GROUP];
     int seen[CF_GROUP] = {0};
-    cf_status status = cf_check(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
-    if (status != CF_OK) return status;
-    for (i = 0; i < streams; i += CF_GROUP) {
-        const size_t count = streams - i < CF_GROUP ? streams - i : CF_GROUP;
-        cf_update updates[CF_GROUP];
-        cf_real *results[CF_GROUP];
-        for (l = 0; l < CF_GROUP; l++) {
-            /* lanes to spare repeat the last stream on a copy of its state */
-            const size_t j = i + (l < count ? l : count - 1);
-            cf_real *state = states + (which == NULL ? j : which[j]) * size;
-            size_t k;
-            if (l >= count) {
-                for (k = 0; k < size; k++) spare[k] = state[k];
-                state = spare;
+    cf_status status;
+    size_t k, l;
+    for (l = 0; l < CF_GROUP; l++) lanes[l].left = 0;
+    for (*count = CF_GROUP;;) {
+        for (l = 0; l < *count;) {
+            if (lanes[l].left == 0) {
+                if (!next_stream(cursor, lanes + l)) {
+                    lanes[l] = lanes[--*count];
+                    continue;
+                }
+                for (k = 0; k <= classes; k++) lanes[l].state[k] = lanes[l].from[k];
+                lanes[l].from = lanes[l].state;
             }
-            updates[l].observed = observed + j * classes;
-            updates[l].state = state;
-            updates[l].beta = beta[j * beta_stride];
-            updates[l].dt = dt[j * dt_stride];
-            results[l] = probs == NULL ? NULL : probs + j * classes;
-            (void)check_update(classes, updates[l].observed, is_valid_row(classes, updates[l].observed),
-                               updates[l].beta, updates[l].dt, seen + l);
+            l++;
         }
-        status = update_group(f, scratch, count, updates, seen, results);
-        if (status != CF_OK) {
-            *row = i;
-            return status;
+        if (*count <= CF_FEW) return CF_OK;
+        for (l = 0; l < *count; l++) {
+            updates[l] = update_at(t, classes, lanes[l].next, lanes[l].state);
+            status = check_one(classes, updates + l, seen + l);
+            if (status != CF_OK) return status;
+        }
+        for (; l < CF_GROUP; l++) { /* lanes to spare repeat the last stream on a copy of its state */
+            for (k = 0; k <= classes; k++) spare[k] = updates[*count - 1].state[k];
+            updates[l] = updates[*count - 1];
+            updates[l].state = spare;
+            seen[l] = seen[*count - 1];
+        }
+        status = update_group(f, scratch, updates, seen, max_iterations);
+        if (status != CF_OK) return status;
+        for (l = 0; l < *count; l++) {
+            read_estimate(f, t, lanes[l].next++, lanes[l].state);
+            lanes[l].left--;
         }
     }
+}
+
+CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, const cf_table *t, cf_real *scratch, size_t *row,
+                                      size_t *iterations) {
+    const cf_workspace w = make_workspace(f->classes, CF_DIRICHLET_ROWS(f->classes), 1, scratch);
+    cf_cursor cursor = {t, CF_DIRICHLET_STATE(f->classes), 0, 0};
+    cf_lane lanes[CF_GROUP];
+    size_t max_iterations = 0, count = 0;
+    int grouped = CF_GROUP > 1 && t->streams > CF_FEW;
+    cf_status status = CF_OK;
+    if (grouped) status = run_lanes(f, &cursor, scratch, lanes, &count, &max_iterations);
+    for (;;) {
+        if (status != CF_OK) {
+            if (!grouped) return status;
+            /* from the start, one by one, which comes to the first row that fails */
+            grouped = 0;
+            cursor.stream = cursor.next = count = 0;
+        }
+        if (count == 0 && !next_stream(&cursor, lanes)) break;
+        status = run_one(f, t, &w, lanes[count > 0 ? --count : 0], row, &max_iterations);
+    }
+    if (iterations != NULL) *iterations = max_iterations;
     return CF_OK;
 }
 
 cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
                               cf_real *probs, cf_real *scratch) {
+    const cf_table table = {1, NULL, NULL, NULL, state, state, observed, &beta, &dt, 0, 0, probs};
     size_t row;
-    return cf_dirichlet_run(f, state, 1, observed, &beta, 0, &dt, 0, probs, scratch, &row, NULL);
+    return cf_dirichlet_run(f, &table, scratch, &row, NULL);
 }
 #endif

@@ -296,25 +296,24 @@ CF_INLINE int update_one_quickly(const cf_dirichlet *f, cf_quick w, const cf_upd
     return 1;
 }
 
-/* The same for up to CF_PACK streams, with room for a number a class; returns a bit for each that it could update. */
-CF_INLINE unsigned update_pack_quickly(const cf_dirichlet *f, cf_quick w, size_t count, const cf_update *updates,
-                                       const int *seen) {
+/* The same for CF_PACK streams, with room for a number a class; returns a bit for each that it could update. */
+CF_INLINE unsigned update_pack_quickly(const cf_dirichlet *f, cf_quick w, const cf_update *updates, const int *seen,
+                                       size_t *iterations) {
     double beta[CF_PACK], kept[CF_PACK], pull[CF_PACK], eta[CF_PACK], able[CF_PACK];
     const size_t classes = w.classes;
-    size_t iterations = 0, l, k;
+    size_t l, k;
     unsigned done = 0;
     int fractional = 0;
     cf_pack_bits good;
     for (l = 0; l < CF_PACK; l++) {
-        const size_t j = l < count ? l : 0;
-        const cf_update *const update = updates + j;
-        const double *const observed = seen[j] ? update->observed : update->state + 1;
+        const cf_update *const update = updates + l;
+        const double *const observed = seen[l] ? update->observed : update->state + 1;
         const double keep = kept_share(f, update->dt);
-        beta[l] = seen[j] ? update->beta : 0;
+        beta[l] = seen[l] ? update->beta : 0;
         pull[l] = (1 - keep) * f->anchor;
         kept[l] = keep * update->state[0];
         eta[l] = kept[l] + pull[l] + beta[l];
-        able[l] = l < count && (seen[j] || pull[l] > 0) && kept[l] + pull[l] > CF_QUICK_MEMORY ? 1 : 0;
+        able[l] = (seen[l] || pull[l] > 0) && kept[l] + pull[l] > CF_QUICK_MEMORY ? 1 : 0;
         fractional |= is_fractional(beta[l]);
         for (k = 0; k < classes; k++) {
             ((double *)w.x)[(k + 1) * CF_PACK + l] = update->state[k + 1];
@@ -328,8 +327,8 @@ CF_INLINE unsigned update_pack_quickly(const cf_dirichlet *f, cf_quick w, size_t
     w.share = w.beta / *(const cf_pack *)eta;
     if (f->anchor > 0)
         for (k = 0; k <= classes; k++) w.prior[k] = pack_of(k == 0 ? 0 : f->prior_nu[k - 1]);
-    good = update_numbers(0, f, &w, fractional, pack_less(pack_of(0), *(const cf_pack *)able), &iterations);
-    for (l = 0; l < count; l++) {
+    good = update_numbers(0, f, &w, fractional, pack_less(pack_of(0), *(const cf_pack *)able), iterations);
+    for (l = 0; l < CF_PACK; l++) {
         if (!((const uint64_t *)&good)[l]) continue;
         done |= 1u << l;
         updates[l].state[0] = eta[l];

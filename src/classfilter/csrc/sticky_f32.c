@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The sticky filter in single precision. */
 #define CF_FLOAT
-#define cf_check cf_check_f32
 #define cf_sticky_update cf_sticky_update_f32
 #define cf_sticky_run cf_sticky_run_f32
-#define cf_sticky_many cf_sticky_many_f32
 #define cf_sticky_backward cf_sticky_backward_f32
 #define cf_sticky_prepare cf_sticky_prepare_f32
 #define cf_sticky_start cf_sticky_start_f32

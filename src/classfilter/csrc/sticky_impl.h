@@ -3,6 +3,9 @@
 
    Work is done on rows of `width` numbers, K rounded up to whole parts of a block; beyond K they are zero. */
 #include "sticky_time.h"
+#ifndef CF_SMALL
+#include "table.h"
+#endif
 
 #define CF_SMALLEST_PRIOR CF_R(1e-6)
 #define CF_LARGEST_RATE CF_R(1e6)
@@ -106,13 +109,13 @@ CF_STRAIGHT CF_KERNEL void make_decays(const cf_sticky *f, const cf_real *restri
 }
 
 /* make_decay of `count` <= CF_BLOCK rows, side by side where they are not all as the last one, *last. */
-CF_INLINE void block_decays(const cf_sticky *f, size_t count, const cf_real *dt, size_t dt_stride, cf_decay *last,
+CF_INLINE void block_decays(const cf_sticky *f, const cf_table *t, size_t count, const size_t *rows, cf_decay *last,
                             cf_decay *decays) {
     cf_real time[CF_BLOCK];
     int same = 1;
     size_t j;
     for (j = 0; j < CF_BLOCK; j++) {
-        time[j] = dt[(j < count ? j : 0) * dt_stride];
+        time[j] = t->dt[rows[j < count ? j : 0] * t->dt_stride];
         same &= time[j] == last->dt;
     }
     for (j = 0; same && j < CF_BLOCK; j++) decays[j] = *last;
@@ -123,22 +126,22 @@ CF_INLINE void block_decays(const cf_sticky *f, size_t count, const cf_real *dt,
 
 /* The likelihoods of `count` <= CF_BLOCK rows; NULL where nothing was seen. They do not wait for the state, so they come
    first. In their memory, `all`, those with a weight below 1 come first. */
-CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, size_t count, const cf_real *observed,
-                                      const cf_real *beta, size_t beta_stride, const cf_real *dt, size_t dt_stride,
-                                      cf_real *all, const cf_real **likelihood, size_t *row) {
+CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, const cf_table *t, size_t count,
+                                      const size_t *rows, cf_real *all, const cf_real **likelihood, size_t *row) {
     const size_t classes = f->classes;
     const cf_real floor = f->floor, *restrict over_prior = f->table + OVER_PRIOR * width;
     cf_real powers[CF_BLOCK];
     size_t tempered = 0, whole = CF_BLOCK, j, k;
     for (j = 0; j < count; j++) {
-        const cf_real *const input = observed + j * classes, weight = beta[j * beta_stride];
+        const size_t r = rows[j];
+        const cf_real *const input = t->observed + r * classes, weight = t->beta[r * t->beta_stride];
         cf_real *restrict s = all + (weight < 1 ? tempered : whole - 1) * width;
         int seen = 0;
         cf_status status;
         for (k = 0; k < width; k++) s[k] = k < classes ? input[k] : 0;
-        status = check_update(classes, input, is_valid_row(width, s), weight, dt[j * dt_stride], &seen);
+        status = check_update(classes, input, is_valid_row(width, s), weight, t->dt[r * t->dt_stride], &seen);
         if (status != CF_OK) {
-            *row = j;
+            *row = r;
             return status;
         }
         likelihood[j] = seen ? s : NULL;
@@ -153,84 +156,67 @@ CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, size_t c
     return CF_OK;
 }
 
-CF_INLINE cf_status run_block(const cf_sticky *f, size_t width, int straight, cf_real *state, size_t steps,
-                              const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
-                              size_t dt_stride, cf_real *probs, cf_real *transition_cache, cf_real *scratch,
-                              size_t *row) {
+/* Blocks of rows, in the table's order: a block may begin in one stream and end in another. */
+CF_INLINE cf_status run_blocks(const cf_sticky *f, size_t width, int straight, const cf_table *t,
+                               cf_real *transition_cache, cf_real *scratch, size_t *row) {
     const size_t classes = f->classes;
     cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
     cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
-    size_t i, j, k;
-    for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
-    for (i = 0; i < steps; i += CF_BLOCK) {
-        const size_t count = steps - i < CF_BLOCK ? steps - i : CF_BLOCK;
+    cf_cursor cursor = {t, classes, 0, 0};
+    cf_lane lane = {NULL, NULL, 0, 0};
+    const cf_real *const dt = t->dt;
+    cf_real *const probs = t->probs;
+    const size_t dt_stride = t->dt_stride;
+    size_t total = t->streams, i, j, k;
+    if (t->counts != NULL)
+        for (total = i = 0; i < t->streams; i++) total += t->counts[i];
+    for (i = 0; i < total; i += CF_BLOCK) {
+        const size_t count = total - i < CF_BLOCK ? total - i : CF_BLOCK;
         const cf_real *likelihood[CF_BLOCK];
-        const cf_status status = block_likelihoods(f, width, count, observed + i * classes, beta + i * beta_stride,
-                                                   beta_stride, dt + i * dt_stride, dt_stride, all, likelihood, row);
-        if (status != CF_OK) {
-            *row += i;
-            return status;
-        }
-        if (rates_of(f) == NULL) block_decays(f, count, dt + i * dt_stride, dt_stride, &decay, decays);
-        for (j = 0; j < count; j++) {
-            advance(f, width, straight, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
-            if (probs != NULL)
-                for (k = 0; k < classes; k++) probs[(i + j) * classes + k] = p[k];
+        size_t rows[CF_BLOCK];
+        cf_status status;
+        for (j = 0; j < count; j++) rows[j] = row_at(t, i + j);
+        status = block_likelihoods(f, width, t, count, rows, all, likelihood, row);
+        if (status != CF_OK) return status;
+        if (rates_of(f) == NULL) block_decays(f, t, count, rows, &decay, decays);
+        for (j = 0; j < count;) {
+            size_t stop;
+            if (lane.left == 0) {
+                (void)next_stream(&cursor, &lane);
+                for (k = 0; k < width; k++) p[k] = k < classes ? lane.from[k] : 0;
+            }
+            stop = count - j < lane.left ? count : j + lane.left;
+            lane.left -= stop - j;
+            for (; j < stop; j++) {
+                const size_t r = rows[j];
+                advance(f, width, straight, dt[r * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
+                if (probs != NULL)
+                    for (k = 0; k < classes; k++) probs[r * classes + k] = p[k];
+            }
+            if (lane.left == 0)
+                for (k = 0; k < classes; k++) lane.state[k] = p[k];
         }
     }
-    for (k = 0; k < classes; k++) state[k] = p[k];
+    (void)next_stream(&cursor, &lane); /* what is left has no rows */
     return CF_OK;
 }
 
-CF_STRAIGHT CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, cf_real *state, size_t steps,
-                                               const cf_real *observed, const cf_real *beta, size_t beta_stride,
-                                               const cf_real *dt, size_t dt_stride, cf_real *probs,
-                                               cf_real *transition_cache, cf_real *scratch, size_t *row) {
+CF_STRAIGHT CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, const cf_table *t, cf_real *transition_cache,
+                                               cf_real *scratch, size_t *row) {
     const size_t width = CF_STICKY_ROW(f->classes);
 #if CF_BLOCK > 1
     /* A width that the compiler knows makes straight code of the common cases. */
-    if (width == CF_STICKY_PART)
-        return run_block(f, CF_STICKY_PART, 1, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                         transition_cache, scratch, row);
-    if (width == 2 * CF_STICKY_PART)
-        return run_block(f, 2 * CF_STICKY_PART, 1, state, steps, observed, beta, beta_stride, dt, dt_stride, probs,
-                         transition_cache, scratch, row);
+    if (width == CF_STICKY_PART) return run_blocks(f, CF_STICKY_PART, 1, t, transition_cache, scratch, row);
+    if (width == 2 * CF_STICKY_PART) return run_blocks(f, 2 * CF_STICKY_PART, 1, t, transition_cache, scratch, row);
 #endif
-    return run_block(f, width, 0, state, steps, observed, beta, beta_stride, dt, dt_stride, probs, transition_cache,
-                     scratch, row);
-}
-
-CF_TARGETS cf_status cf_sticky_many(const cf_sticky *f, cf_real *states, const size_t *which, size_t streams,
-                                    const cf_real *observed, const cf_real *beta, size_t beta_stride, const cf_real *dt,
-                                    size_t dt_stride, cf_real *probs, cf_real *transition_cache, cf_real *scratch,
-                                    size_t *row) {
-    const size_t classes = f->classes, width = CF_STICKY_ROW(classes);
-    cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
-    cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
-    size_t i, j, k;
-    cf_status status = cf_check(classes, streams, observed, beta, beta_stride, dt, dt_stride, row);
-    for (i = 0; i < streams && status == CF_OK; i += CF_BLOCK) {
-        const size_t count = streams - i < CF_BLOCK ? streams - i : CF_BLOCK;
-        const cf_real *likelihood[CF_BLOCK];
-        status = block_likelihoods(f, width, count, observed + i * classes, beta + i * beta_stride, beta_stride,
-                                   dt + i * dt_stride, dt_stride, all, likelihood, row);
-        if (status == CF_OK && rates_of(f) == NULL)
-            block_decays(f, count, dt + i * dt_stride, dt_stride, &decay, decays);
-        for (j = 0; j < count && status == CF_OK; j++) {
-            cf_real *const state = states + (which == NULL ? i + j : which[i + j]) * classes;
-            for (k = 0; k < width; k++) p[k] = k < classes ? state[k] : 0;
-            advance(f, width, 0, dt[(i + j) * dt_stride], decays[j], transition_cache, likelihood[j], p, work);
-            for (k = 0; k < classes; k++) state[k] = p[k];
-            for (k = 0; probs != NULL && k < classes; k++) probs[(i + j) * classes + k] = p[k];
-        }
-    }
-    return status;
+    return run_blocks(f, width, 0, t, transition_cache, scratch, row);
 }
 
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
                            cf_real *transition_cache, cf_real *scratch) {
+    const cf_table table = {1, NULL, NULL, NULL, state, state, observed, &beta, &dt, 0, 0, NULL};
     size_t row;
-    return cf_sticky_run(f, state, 1, observed, &beta, 0, &dt, 0, NULL, transition_cache, scratch, &row);
+    return cf_sticky_run(f, &table, transition_cache, scratch, &row);
 }
 
 /* Divides by the sum; no number stays below CF_STICKY_SMALLEST. */

@@ -29,6 +29,7 @@ HEADERS = (
     "coefficients.h",
     "polygamma.h",
     "status.c",
+    "table.h",
     "validate.h",
 )
 

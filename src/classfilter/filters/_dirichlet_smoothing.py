@@ -7,7 +7,7 @@ import numpy as np
 from .. import _core
 from .._support.types import Bools, Floats, Ints
 from ._dirichlet import DirichletFilter
-from ._stream_runner import pack_state
+from ._stream_runner import StreamRows, StreamRunner, pack_state
 
 MIN_ALPHA = 1e-6  # as in the Dirichlet filter
 MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
@@ -43,7 +43,7 @@ def dirichlet_rows(
     before[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
     before[:, 0] = eta
     out = np.empty(s.shape)
-    f._update_many(before, None, s, beta, np.zeros(len(s)), out, 0, len(s))
+    StreamRunner(f).run(before, StreamRows(s, beta, np.zeros(())), out, threads=1)
     return out
 
 
@@ -73,7 +73,7 @@ def _run_chain(
     """Let each state follow from the one before it; those at `starts`, from themselves."""
     before = np.arange(len(s)) - 1
     before[starts] = starts
-    f._update_chain(states, before, s, beta, dt, np.empty(s.shape), 0, len(s))
+    f._update_chain(states, before, s, beta, dt)
 
 
 def _states_after(
@@ -109,14 +109,16 @@ def _states_after(
             data[t] = g * data[t + 1] + b
             prior[t] = g * prior[t + 1] + (1 - g) * anchor
     else:
-        out = np.empty(s.shape)
+        out, runner = np.empty(s.shape), StreamRunner(f)
         for j in range(min(ahead, int(left.max(initial=0))), 0, -1):
             some = rows[left[rows] >= j]  # all of them observe row t + j at once
             at = some + j
             more = (left[some] > j) & (j < ahead)
             pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decays))
             pauses[~more], decay[~more] = 0.0, 1.0
-            f._update_many(states, some, s[at], beta[at], pauses, out, 0, len(some))
+            observed = StreamRows(s[at], beta[at], pauses, slots=some)
+            after = runner.run(states, observed, out[: len(some)], threads=1)
+            _core.commit(states, None, some, after, None)
             data[some] = decay * data[some] + beta[at]
             prior[some] = decay * prior[some] + (1 - decay) * anchor
     nu = states[:, :1] * _average_neg_log(f, states[:, 1:]) - prior[:, None] * prior_mean

@@ -50,7 +50,7 @@ def smooth_streams(
     s, w, t = (x.astype(f.dtype, copy=False) for x in (probs, beta, dt))
     out = np.empty(probs.shape, f.dtype)
     states = np.tile(pack_state(f.state, f.dtype), (len(counts), 1))
-    StreamRunner(f).run(states, StreamRows(s, w, t, np.arange(len(s)), counts), out, threads=1)
+    StreamRunner(f).run(states, StreamRows(s, w, t, counts=counts), out, threads=1)
     weights = np.where(np.isnan(probs[:, 0]), 0.0, beta)
     short = counts <= (np.inf if lag is None else lag + 1)
     for streams, ahead in ((short, None), (~short, lag)):

@@ -1,23 +1,20 @@
-"""The rows of many streams: several streams at once where there are enough, each by itself else."""
+"""The rows of many streams: one call into C for each thread, or each stream by itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import pairwise
+from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from .. import _core
 from .._support.types import Array, Ints
 
 MIN_ROWS_PER_THREAD = 2048
 """With fewer rows, starting a thread costs more than it saves."""
-MIN_STREAMS_AT_ONCE = 64
-"""With fewer streams, each by itself costs less than the calls for one row of each."""
-ROWS_AT_ONCE = 16_384
-"""So few that their numbers stay in a processor's cache, and their memory with the process."""
 
 
 def thread_count(threads: int | None, rows: int) -> int:
@@ -33,25 +30,22 @@ class StreamRows(NamedTuple):
     ----------
     probs : ndarray (T, K)
         The observations.
-    beta, dt : ndarray (T,)
+    beta, dt : ndarray () or (T,)
         Their weights, and the time since the row of the same stream before.
-    order : ndarray (T,)
-        The rows grouped by stream, those of a stream in their order.
-    counts : ndarray (N,)
-        How many rows each stream has.
+    order : ndarray of int (T,), optional
+        The rows grouped by stream, those of a stream in their order; by default as they are.
+    counts : ndarray of int (N,), optional
+        How many rows each stream has; by default one.
+    slots : ndarray of int (N,), optional
+        Where the state of each stream is; by default they follow each other.
     """
 
     probs: Array
     beta: Array
     dt: Array
-    order: Ints
-    counts: Ints
-
-    def part(self, streams: slice) -> StreamRows:
-        """Return the rows of some successive streams."""
-        starts = np.append(0, np.cumsum(self.counts))
-        span = slice(starts[streams.start], starts[streams.stop])
-        return self._replace(order=self.order[span], counts=self.counts[streams])
+    order: Ints | None = None
+    counts: Ints | None = None
+    slots: Ints | None = None
 
 
 class StreamRunner:
@@ -60,87 +54,118 @@ class StreamRunner:
     Parameters
     ----------
     filter : Filter
-        Its settings are used; its state changes unless the core can update many streams.
+        Its settings are used, not its state.
     """
 
     def __init__(self, filter: Any) -> None:  # noqa: A002
         self._filter = filter
-        self._compiled = hasattr(filter, "_update_many")
+        self._compiled = hasattr(filter, "_run_streams")
 
-    def run(self, states: Array, rows: StreamRows, out: Array, threads: int | None) -> None:
-        """Filter all rows; the results (T, K) go to `out`, and `states` (N, S) follow."""
-        shares = self._shares(rows.counts, threads if self._compiled else 1)
+    def run(self, states: Array, rows: StreamRows, out: Array, threads: int | None) -> Array:
+        """Filter all rows; the results (T, K) go to `out`. Return the states that follow, (N, S).
 
-        def work(share: slice) -> None:
-            part, part_states = rows.part(share), states[share]
-            rounds = self._rounds(part.counts)
-            if rounds:
-                self._run_at_once(rounds, part, part_states, out)
-            self._run_each(rounds, part, part_states, out)
-
-        if len(shares) > 1:
-            from concurrent.futures import ThreadPoolExecutor  # 5 ms that few imports need to pay
-
-            with ThreadPoolExecutor(len(shares)) as pool:
-                list(pool.map(work, shares))
+        `states` do not change. At an error, only what is in `out` has a meaning no more.
+        """
+        probs, beta, dt, order, counts, slots = rows
+        streams = len(states) if slots is None else len(slots)
+        after = np.empty((streams, states.shape[1]), states.dtype)
+        if not self._compiled:
+            self._run_each(states, rows, out, after)
+        elif (parts := thread_count(threads, len(probs if order is None else order))) > 1:
+            self._run_shares(parts, states, rows, out, after)
         else:
-            for share in shares:
-                work(share)
+            run = self._filter._run_streams
+            run(states, slots, counts, order, probs, beta, dt, out, after)
+        return after
 
-    def _shares(self, counts: Ints, threads: int | None) -> list[slice]:
-        """Return the streams of each thread, with about equally many rows."""
-        if not counts.size:
-            return []
-        ends = np.cumsum(counts)
-        threads = thread_count(threads, int(ends[-1]))
-        cuts = np.searchsorted(ends, ends[-1] * np.arange(1, threads) / threads)
-        cuts = np.unique([0, *(cuts + 1), ends.size])
-        return [slice(int(i), int(j)) for i, j in pairwise(cuts)]
+    def _run_shares(
+        self, parts: int, states: Array, rows: StreamRows, out: Array, after: Array
+    ) -> None:
+        """Run so many shares of the streams, with about equally many rows, at the same time."""
+        order = np.arange(len(rows.probs)) if rows.order is None else rows.order
+        ends = np.arange(1, len(after) + 1) if rows.counts is None else np.cumsum(rows.counts)
+        # In one piece now, or each call would copy all rows.
+        numbers = [np.ascontiguousarray(x) for x in (rows.probs, rows.beta, rows.dt)]
+        cuts = np.searchsorted(ends, ends[-1] * np.arange(1, parts) / parts)
+        cuts = np.unique([0, *(cuts + 1), len(after)])
+        starts = np.append(0, ends)[cuts]
 
-    def _rounds(self, counts: Ints) -> int:
-        """Return for how many rows each there are enough streams to update at once."""
-        if not self._compiled or counts.size < MIN_STREAMS_AT_ONCE:
-            return 0
-        return int(np.partition(counts, -MIN_STREAMS_AT_ONCE)[-MIN_STREAMS_AT_ONCE])
+        def work(i: int) -> None:
+            streams = slice(cuts[i], cuts[i + 1])
+            self._filter._run_streams(
+                states[streams] if rows.slots is None else states,
+                None if rows.slots is None else rows.slots[streams],
+                None if rows.counts is None else rows.counts[streams],
+                order[starts[i] : starts[i + 1]],
+                *numbers,
+                out,
+                after[streams],
+            )
 
-    def _run_at_once(self, rounds: int, rows: StreamRows, states: Array, out: Array) -> None:
-        """Update all streams with their first rows, then with their second, and so on."""
-        counts = rows.counts
-        stream = np.repeat(np.arange(counts.size), counts)
-        rank = np.arange(stream.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        by_rank = stable_argsort(rank)
-        ends = np.cumsum(np.bincount(rank, minlength=rounds)[:rounds])
-        by_rank = by_rank[: ends[-1]]
-        at, which = rows.order[by_rank], stream[by_rank]
-        ends = np.append(0, ends)
-        for first, last in _spans(ends, ROWS_AT_ONCE):
-            start = ends[first]
-            here = at[start : ends[last]]
-            # Of whole rows, take is three times as fast as an index.
-            probs, beta, dt = (x.take(here, axis=0) for x in (rows.probs, rows.beta, rows.dt))
-            streams, filtered = which[start : ends[last]], np.empty_like(probs)
-            for i, j in pairwise((ends[first : last + 1] - start).tolist()):
-                self._filter._update_many(states, streams, probs, beta, dt, filtered, i, j)
-            out[here] = filtered
+        _in_threads(work, len(cuts) - 1)
 
-    def _run_each(self, done: int, rows: StreamRows, states: Array, out: Array) -> None:
-        """Run the filter over each stream's rows from row `done` on."""
+    def _run_each(self, states: Array, rows: StreamRows, out: Array, after: Array) -> None:
+        """Run the filter over each stream's rows, after a check of all."""
         f = self._filter.copy()
-        ends = np.cumsum(rows.counts)
-        for i in np.flatnonzero(rows.counts > done):
-            at = rows.order[ends[i] - rows.counts[i] + done : ends[i]]
-            f.state = unpack_state(f, states[i])
-            out[at] = f.run(rows.probs[at], beta=rows.beta[at], dt=rows.dt[at])
-            states[i] = pack_state(f.state, states.dtype)
+        _core.check_rows(rows.probs.shape[1], rows.probs, rows.beta, rows.dt)
+        counts = np.ones(len(after), np.intp) if rows.counts is None else rows.counts
+        order = np.arange(len(rows.probs)) if rows.order is None else rows.order
+        slots = np.arange(len(after)) if rows.slots is None else rows.slots
+        beta, dt = (np.broadcast_to(x, len(rows.probs)) for x in (rows.beta, rows.dt))
+        for i, (first, last) in enumerate(pairwise([0, *np.cumsum(counts).tolist()])):
+            after[i] = states[slots[i]]
+            if last > first:
+                at = order[first:last]
+                f.state = unpack_state(f, after[i])
+                out[at] = f.run(rows.probs[at], beta=beta[at], dt=dt[at])
+                after[i] = pack_state(f.state, after.dtype)
+
+    def check_states(self, states: Array) -> None:
+        """Raise unless each row of numbers is a state of the filter."""
+        fresh = self._filter.copy()
+        like = pack_state(fresh.state, fresh.probs.dtype)
+        if states.dtype != like.dtype:
+            raise ValueError(f"it holds {states.dtype}, the filter {like.dtype}")
+        if states.shape[1:] != like.shape:
+            raise ValueError(
+                f"it has states of shape {states.shape}; a stream of the filter has {len(like)} "
+                f"numbers, shape (N, {len(like)})"
+            )
+        if self._compiled:
+            self._filter._check_states(states)
+            return
+        for stream, row in enumerate(states):
+            try:
+                fresh.state = unpack_state(fresh, row)
+            except ValueError as error:
+                raise ValueError(f"the state of stream {stream}: {error}") from None
 
 
-def _spans(ends: Ints, size: int) -> Iterator[tuple[int, int]]:
-    """Yield from which to which entry of `ends` it grows by `size`, or by a single step."""
-    first = 0
-    while first < len(ends) - 1:
-        last = max(int(np.searchsorted(ends, ends[first] + size, "right")) - 1, first + 1)
-        yield first, last
-        first = last
+def _in_threads(work: Callable[[int], None], parts: int) -> None:
+    """Do several parts, the first of them in this thread; raise the error of the first one."""
+    errors: dict[int, BaseException] = {}
+
+    def guarded(part: int) -> None:
+        try:
+            work(part)
+        except BaseException as error:
+            errors[part] = error
+
+    threads = [Thread(target=guarded, args=(part,)) for part in range(1, parts)]
+    started = 0
+    try:
+        for thread in threads:
+            thread.start()
+            started += 1
+    except RuntimeError:  # the system has no more threads
+        for part in range(started + 1, parts):
+            guarded(part)
+    finally:
+        guarded(0)
+        for thread in threads[:started]:
+            thread.join()
+    if errors:
+        raise errors[min(errors)]
 
 
 def pack_state(state: Any, dtype: np.dtype[Any]) -> Array:
@@ -158,19 +183,6 @@ def unpack_state(filter: Any, row: Array) -> Any:  # noqa: A002
         for piece, part in zip(pieces, like, strict=True)
     ]
     return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
-
-
-def update_state(
-    filter: Any,  # noqa: A002
-    row: Array,
-    probs: ArrayLike,
-    beta: float,
-    dt: float,
-) -> tuple[Array, Array]:
-    """Return the estimate after an observation, and the state that follows, as a row like `row`."""
-    filter.state = unpack_state(filter, row)
-    estimate: Array = filter.update(probs, beta, dt)
-    return estimate, pack_state(filter.state, row.dtype)
 
 
 def stable_argsort(codes: Ints) -> Ints:

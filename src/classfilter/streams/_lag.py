@@ -96,13 +96,12 @@ class LagSmoother:
         streams, first = np.unique(block.stream, return_index=True)
         streams = block.stream[np.sort(first)]  # in the order of the block
         counts = np.diff(np.append(np.sort(first), len(block.stream)))
-        states = self._states[streams]
         dtype = self._filter.dtype
         s, w, t = (x.astype(dtype, copy=False) for x in (block.probs, block.weight, block.dt))
         out = np.empty(s.shape, dtype)
-        rows = StreamRows(s, w, t, np.arange(len(s)), counts)
-        StreamRunner(self._filter).run(states, rows, out, threads=1)
-        self._states[streams] = states
+        rows = StreamRows(s, w, t, counts=counts, slots=streams)
+        after = StreamRunner(self._filter).run(self._states, rows, out, threads=1)
+        self._states[streams] = after
         return out
 
     def _complete(self, present: Ints, codes: Ints, ended: Bools) -> tuple[Bools, Bools]:

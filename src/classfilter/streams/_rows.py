@@ -41,7 +41,8 @@ def update_stream_of(filter: Any) -> UpdateStream:  # noqa: A002
             return None
         if logarithms is not None:
             row = _core.check_row(len(filter.classes), probs, 1.0, 0.0)[0]
-            probs = _core.apply_channel(*logarithms, row[None])[0]
+            log_matrix, log_prior = logarithms
+            probs = _core.apply_channel(log_matrix, log_prior, row[None])[0]
         filter.state = unpack_state(filter, states[slot])
         estimate: Array = filter.update(probs, beta, dt)
         after = pack_state(filter.state, states.dtype)[None]
@@ -141,8 +142,11 @@ def _check_jumps(
         row = int(order[i])
         name = streams.categories[streams.codes[row]]
         last = float(table.columns.times[table.slots[name]] if first[i] else time[order[i - 1]])
-        if not (first[i] and table.confirms(name, float(time[row]))):
-            raise table.jump_error(name, last, float(time[row])).replaced(argument="times", row=row)
+        if first[i] and table.confirms(name, float(time[row])):
+            continue
+        if first[i]:
+            table.remember_jump(name, float(time[row]))
+        raise table.jump_error(name, last, float(time[row])).replaced(argument="times", row=row)
 
 
 def take_rows(

@@ -26,6 +26,10 @@ WITNESSES = 3
 MAX_STRAYS = 8
 
 
+class JumpError(RowError):
+    """A time is too far ahead of the row before of its stream."""
+
+
 class Columns(NamedTuple):
     """What is known of each stream, by slot.
 
@@ -156,19 +160,17 @@ class StreamTable:
         return self.reserve(1)[0] if gap > self.span else slot
 
     def confirms(self, stream: Hashable, at: float) -> bool:
-        """Return whether the stream's row before was refused for a time such as this one.
-
-        Otherwise the time is remembered.
-        """
+        """Return whether the stream's row before was refused for a time such as this one."""
         assert self.max_jump is not None
-        slot = self.slots[stream]
-        before = self.columns.jumps[slot]
-        self.columns.jumps[slot] = at
-        return bool(0 <= at - before <= self.max_jump)
+        return bool(0 <= at - self.columns.jumps[self.slots[stream]] <= self.max_jump)
 
-    def jump_error(self, stream: Hashable, last: float, at: float) -> RowError:
+    def remember_jump(self, stream: Hashable, at: float) -> None:
+        """Remember the time of a row that was refused since it is too far ahead."""
+        self.columns.jumps[self.slots[stream]] = at
+
+    def jump_error(self, stream: Hashable, last: float, at: float) -> JumpError:
         """Return what is wrong with a time that is too far ahead of the stream's row before."""
-        return RowError(
+        return JumpError(
             "time",
             at,
             f"is {{}}, more than {self.max_jump:g} after {last!r}, that of the last row of stream "

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _core
 from .._support.atomic import remove_drafts
 from .._support.types import Array, Weights
 from .._validation import factorize, label_row
 from ..chain._chain import LABEL, Chain
 from ..chain._channel import Channels
-from ..filters._base import Filter
+from ..filters._base import BaseFilter, Filter
 from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
 from ._calls import Calls
 from ._rows import Taken, take_many, take_rows, to_seconds, update_stream_of
-from ._table import StreamTable
+from ._table import JumpError, StreamTable
 
 
 class Tracker:
@@ -169,7 +170,12 @@ class Tracker:
         with self._lock:
             slot = self._slots.get(stream)
             known = slot is not None and not self._watches_times
-            place: int = slot if known else table.place(stream, at)  # type: ignore[assignment]
+            try:
+                place: int = slot if known else table.place(stream, at)  # type: ignore[assignment]
+            except JumpError:
+                _core.check_row(len(self.classes), probs, 1.0, 0.0)  # or it is no prediction at all
+                table.remember_jump(stream, at)
+                raise
             if self._policy is not None:
                 return self._update_and_note(stream, place, at, source, probs)  # type: ignore[arg-type]
             logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
@@ -279,10 +285,10 @@ class Tracker:
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
-            goes_on = slot is not None and not at - table.columns.times[slot] > table.span
-            calls = table.columns.extra[slot] if goes_on else self._new_calls()
-            source: str = calls.next_source(at)
-            return source
+            calls = self._new_calls()
+            if slot is not None and not at - table.columns.times[slot] > table.span:
+                calls = table.columns.extra.item(slot)
+            return calls.next_source(at)
 
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""
@@ -299,7 +305,7 @@ class Tracker:
         with self._lock:
             return self._in_state(stream).label
 
-    def _in_state(self, stream: Hashable) -> Filter:
+    def _in_state(self, stream: Hashable) -> BaseFilter:
         """Return a filter in the state of a stream, which the next call changes."""
         state = self._table.columns.states[self._table.slot(stream)].copy()
         self._reader.state = unpack_state(self._reader, state)

@@ -1332,13 +1332,17 @@ function load(config) {
     throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
   }
   for (const title of ["options", "beta", "channel", "policy"]) {
-    if (content[title] !== undefined && !isSection(content[title])) {
+    const forAll = title === "beta" && typeof content.beta === "number";
+    if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
     }
   }
   const options = camelCased(content.options ?? {});
   const filter = new KINDS[kind](classes, prepared === undefined ? options : { ...options, prepared });
-  const beta = mapped(content.beta, (weight, source) => checkWeight(`beta.${source}`, weight));
+  const beta =
+    typeof content.beta === "number"
+      ? checkWeight("beta", content.beta)
+      : mapped(content.beta, (weight, source) => checkWeight(`beta.${source}`, weight));
   const channel = mapped(content.channel, (section, source) => makeChannel(source, section, classes.length));
   return { filter, beta, channel, policy: content.policy === undefined ? null : makePolicy(content.policy, beta) };
 }
@@ -1363,7 +1367,7 @@ function makePolicy({ kind, ...options }, beta) {
     throw new RangeError(`policy.kind is ${repr(kind)}; it must be one of ${Object.keys(POLICIES).join(", ")}`);
   }
   const policy = within("policy", () => new POLICIES[kind](camelCased(options)));
-  const sources = Object.keys(beta);
+  const sources = typeof beta === "number" ? [] : Object.keys(beta);
   for (const source of [policy.strong, policy.weak]) {
     if (sources.length > 0 && !sources.includes(source)) {
       throw new RangeError(`policy calls ${repr(source)}, but beta names ${repr(sources)}: add it there`);
@@ -1484,13 +1488,16 @@ class StreamTable {
     return entry === undefined || this.#isOver(entry.time, at) ? undefined : entry;
   }
 
-  /** As `continued`, for a row that has come; raise for one that is late, or too far ahead. */
-  step(stream, at) {
+  /**
+   * As `continued`, for a row that has come; raise for one that is late, or too far ahead. The time of one too far ahead
+   * is remembered, unless `check` raises: the row is no prediction at all.
+   */
+  step(stream, at, check) {
     checkName(stream);
     const entry = this.#entries.get(stream);
     if (entry === undefined) return undefined;
     if (at < entry.time) throw timeError(stream, at, "before", entry.time);
-    this.#confirmJump(stream, at, entry);
+    this.#confirmJump(stream, at, entry, check);
     if (this.#isOver(entry.time, at)) return undefined;
     if (at - entry.time === Infinity) throw timeError(stream, at, "too long after", entry.time);
     return entry;
@@ -1523,11 +1530,12 @@ class StreamTable {
   }
 
   /** Refuse a row far ahead of its stream, unless the one refused before was there, too. */
-  #confirmJump(stream, at, entry) {
+  #confirmJump(stream, at, entry, check) {
     const { maxJump } = this.limits;
     if (!(at - entry.time > maxJump)) return;
     const since = at - entry.jump;
     if (since >= 0 && since <= maxJump) return;
+    check();
     entry.jump = at;
     throw new RangeError(
       `time is ${float(at)}, more than ${general(maxJump)} after ${float(entry.time)}, that of the last row of stream ` +
@@ -1637,7 +1645,8 @@ class Tracker {
   constructor(filter, options = {}) {
     checkOptions("Tracker", options, OPTIONS);
     const chain = filter?.filter === undefined ? { filter } : filter;
-    const weights = chain.beta !== undefined && Object.keys(chain.beta).length > 0 ? chain.beta : 1;
+    const named = typeof chain.beta === "number" || Object.keys(chain.beta ?? {}).length > 0;
+    const weights = named ? chain.beta : 1;
     const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
     this.#table = new StreamTable(options);
     this.#filter = chain.filter.copy();
@@ -1689,11 +1698,11 @@ class Tracker {
     const at = seconds("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const entry = this.#table.step(stream, at);
+    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
+    const entry = this.#table.step(stream, at, () => this.#checked(row));
     const known = entry?.value;
     const dt = entry === undefined ? 0 : at - entry.time;
-    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
-    const observed = this.#channel.has(name) ? this.#corrected(name, row) : row;
+    const observed = this.#channel.has(name) ? this.#channel.get(name).apply(this.#checked(row)) : row;
     this.#filter._setNumbers(known?.state ?? this.#start);
     const before = this.#policy === null ? null : (known?.estimate.slice() ?? this.#filter.probs);
     const estimate = this.#filter.update(observed, { beta, dt });
@@ -1758,11 +1767,12 @@ class Tracker {
     throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
   }
 
-  #corrected(name, probs) {
+  /** A prediction as a row of numbers, or its error. */
+  #checked(probs) {
     const row = new (arrayType(this.#filter.dtype))(this.classes.length);
     takeRow("probs", probs, row);
     checkRow(row);
-    return this.#channel.get(name).apply(row);
+    return row;
   }
 }
 

@@ -42,7 +42,7 @@ static cf_real next_number(source *in) {
     }
 }
 
-enum { MOST = 40, STREAMS = 20 };
+enum { MOST = 40, STREAMS = 20, ROWS = 60 };
 
 typedef struct {
     cf_real beta, dt, observed[MOST];
@@ -107,15 +107,14 @@ static void fuzz_dirichlet(source in) {
 
     while (in.left > 0) {
         const row r = next_row(&in, f.classes);
+        const CF_(cf_table) table = {1, NULL, NULL, NULL, twin, twin, r.observed, &r.beta, &r.dt, 1, 1, again};
         cf_status status;
         size_t number = 0;
         memcpy(before, state, sizeof state);
         memcpy(twin, state, sizeof state);
         status = CF_(cf_dirichlet_update)(&f, state, r.observed, r.beta, r.dt, probs, scratch);
         memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
-        REQUIRE(CF_(cf_dirichlet_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, again, scratch, &number, NULL) ==
-                    status,
-                "status %d", (int)status);
+        REQUIRE(CF_(cf_dirichlet_run)(&f, &table, scratch, &number, NULL) == status, "status %d", (int)status);
         REQUIRE(CF_(cf_check)(f.classes, 1, r.observed, &r.beta, 0, &r.dt, 0, &number) == status, "check and update");
         if (status == CF_OK) {
             require_sound(&f, state, probs);
@@ -130,21 +129,34 @@ static void fuzz_dirichlet(source in) {
     }
 }
 
-/* Rows for some of many streams, once all and once a stream by itself. */
+/* Rows for some of many streams, in any order. */
 typedef struct {
-    size_t count, which[STREAMS];
-    cf_real beta[STREAMS], dt[STREAMS], observed[STREAMS * MOST];
+    size_t rows, streams, slots[STREAMS], counts[STREAMS], order[ROWS];
+    int all, one_each, in_order;
+    cf_real beta[ROWS], dt[ROWS], observed[ROWS * MOST];
 } batch;
 
 static batch next_batch(source *in, size_t classes) {
     batch b;
-    size_t i, number = next_byte(in) % STREAMS;
-    const size_t step = number % 2 == 0 ? 7 : 11; /* neither divides STREAMS: no stream comes twice */
-    b.count = next_byte(in) % (STREAMS + 1);
-    for (i = 0; i < b.count; i++) {
+    const unsigned kind = next_byte(in);
+    size_t i, left, slot = next_byte(in) % STREAMS, place = 0;
+    const size_t step = kind & 8 ? 7 : 11; /* neither divides STREAMS: no stream comes twice */
+    b.all = (kind & 1) != 0;
+    b.one_each = (kind & 2) != 0;
+    b.in_order = (kind & 4) != 0;
+    b.streams = next_byte(in) % (STREAMS + 1);
+    b.rows = b.one_each ? b.streams : b.streams == 0 ? 0 : next_byte(in) % (ROWS + 1);
+    for (i = 0, left = b.rows; i < b.streams; i++) {
+        b.slots[i] = slot;
+        slot = (slot + step) % STREAMS;
+        b.counts[i] = b.one_each ? 1 : i + 1 == b.streams ? left : next_byte(in) % (left + 1);
+        left -= b.counts[i];
+    }
+    if (b.rows > 0) place = next_byte(in) % b.rows;
+    for (i = 0; i < b.rows; i++) {
         const row r = next_row(in, classes);
-        b.which[i] = number;
-        number = (number + step) % STREAMS;
+        b.order[i] = kind & 16 ? b.rows - 1 - place : place;
+        place = (place + 1) % b.rows;
         b.beta[i] = r.beta;
         b.dt[i] = r.dt;
         memcpy(b.observed + i * classes, r.observed, classes * sizeof *r.observed);
@@ -152,47 +164,68 @@ static batch next_batch(source *in, size_t classes) {
     return b;
 }
 
-/* After cf_..._many: the states, `size` numbers each, and the estimates are those of the loop; after a failure, as before. */
-static void require_as_one_by_one(size_t size, const cf_real *states, const cf_real *expected) {
-    REQUIRE(memcmp(states, expected, STREAMS * size * sizeof *states) == 0, "many and one by one differ");
+static CF_(cf_table) table_of(const batch *b, const cf_real *states, cf_real *after, cf_real *probs) {
+    const CF_(cf_table) table = {b->streams,
+                                 b->all ? NULL : b->slots,
+                                 b->one_each ? NULL : b->counts,
+                                 b->in_order ? NULL : b->order,
+                                 states,
+                                 after,
+                                 b->observed,
+                                 b->beta,
+                                 b->dt,
+                                 1,
+                                 1,
+                                 probs};
+    return table;
 }
 
-static void fuzz_dirichlet_many(source in) {
+/* The first invalid row, in the order of the table; where all are valid, `rows`. */
+static size_t first_invalid(const batch *b, size_t classes, cf_status *status) {
+    size_t i, number = 0;
+    for (*status = CF_OK, i = 0; i < b->rows; i++) {
+        const size_t r = b->in_order ? i : b->order[i];
+        *status = CF_(cf_check)(classes, 1, b->observed + r * classes, b->beta + r, 0, b->dt + r, 0, &number);
+        if (*status != CF_OK) return r;
+    }
+    return b->rows;
+}
+
+static void fuzz_dirichlet_streams(source in) {
     static cf_real scratch[CF_DIRICHLET_SCRATCH(MOST)], lanes[CF_DIRICHLET_SCRATCH_MANY(MOST)];
-    static cf_real states[STREAMS * (MOST + 1)], twins[STREAMS * (MOST + 1)], before[STREAMS * (MOST + 1)];
-    cf_real prior_nu[MOST], start[MOST + 1], probs[STREAMS * MOST], again[MOST];
+    static cf_real states[STREAMS * (MOST + 1)], before[STREAMS * (MOST + 1)], after[STREAMS * (MOST + 1)];
+    static cf_real probs[ROWS * MOST];
+    cf_real prior_nu[MOST], start[MOST + 1], again[MOST];
     CF_(cf_dirichlet) f;
-    size_t i, size;
+    size_t i, j, size;
     if (!next_dirichlet(&in, &f, prior_nu, start)) return;
     size = f.classes + 1;
     for (i = 0; i < STREAMS; i++) memcpy(states + i * size, start, size * sizeof *start);
     while (in.left > 0) {
-        const int all = next_byte(&in) < 64;
         const batch b = next_batch(&in, f.classes);
-        size_t number = 0;
-        const cf_status checked = CF_(cf_check)(f.classes, b.count, b.observed, b.beta, 1, b.dt, 1, &number);
-        size_t failed = number;
+        const CF_(cf_table) table = table_of(&b, states, after, probs);
+        size_t number = b.rows, place = 0;
+        cf_status checked;
+        const size_t failed = first_invalid(&b, f.classes, &checked);
         cf_status status;
         memcpy(before, states, sizeof states);
-        memcpy(twins, states, sizeof states);
-        status = CF_(cf_dirichlet_many)(&f, states, all ? NULL : b.which, b.count, b.observed, b.beta, 1, b.dt, 1,
-                                        probs, lanes, &number);
+        status = CF_(cf_dirichlet_run)(&f, &table, lanes, &number, NULL);
         memset(lanes, (int)in.left, sizeof lanes);
-        REQUIRE(status == checked, "status %d, checked %d", (int)status, (int)checked);
-        if (status != CF_OK) {
-            REQUIRE(number == failed, "row %d, checked %d", (int)number, (int)failed);
-            require_as_one_by_one(size, states, before);
-            continue;
+        REQUIRE(memcmp(states, before, sizeof states) == 0, "the states changed");
+        REQUIRE(status == checked && number == failed, "status %d, checked %d", (int)status, (int)checked);
+        if (status != CF_OK) continue;
+        for (i = 0; i < b.streams; i++) {
+            cf_real *const twin = states + (b.all ? i : b.slots[i]) * size;
+            for (j = 0; j < b.counts[i]; j++, place++) {
+                const size_t r = b.in_order ? place : b.order[place];
+                REQUIRE(CF_(cf_dirichlet_update)(&f, twin, b.observed + r * f.classes, b.beta[r], b.dt[r], again,
+                                                 scratch) == CF_OK,
+                        "one by one");
+                REQUIRE(memcmp(again, probs + r * f.classes, f.classes * sizeof *again) == 0, "estimates differ");
+                require_sound(&f, twin, again);
+            }
+            REQUIRE(memcmp(after + i * size, twin, size * sizeof *twin) == 0, "many and one by one differ");
         }
-        for (i = 0; i < b.count; i++) {
-            cf_real *const twin = twins + (all ? i : b.which[i]) * size;
-            REQUIRE(CF_(cf_dirichlet_update)(&f, twin, b.observed + i * f.classes, b.beta[i], b.dt[i], again,
-                                             scratch) == CF_OK,
-                    "one by one");
-            REQUIRE(memcmp(again, probs + i * f.classes, f.classes * sizeof *again) == 0, "estimates differ");
-            require_sound(&f, twin, again);
-        }
-        require_as_one_by_one(size, states, twins);
     }
 }
 
@@ -265,6 +298,7 @@ static void fuzz_sticky(source in) {
 
     while (in.left > 0) {
         const row r = next_row(&in, f.classes);
+        const CF_(cf_table) table = {1, NULL, NULL, NULL, twin, twin, r.observed, &r.beta, &r.dt, 1, 1, probs};
         cf_status status;
         size_t number = 0;
         memcpy(before, state, sizeof state);
@@ -272,9 +306,7 @@ static void fuzz_sticky(source in) {
         status = CF_(cf_sticky_update)(&f, state, r.observed, r.beta, r.dt, transition_cache, scratch);
         memset(scratch, (int)in.left, sizeof scratch); /* what it holds between calls does not matter */
         other[0] = -1;                                 /* nor what was remembered of the last dt */
-        REQUIRE(CF_(cf_sticky_run)(&f, twin, 1, r.observed, &r.beta, 1, &r.dt, 1, probs, other, scratch, &number) ==
-                    status,
-                "status %d", (int)status);
+        REQUIRE(CF_(cf_sticky_run)(&f, &table, other, scratch, &number) == status, "status %d", (int)status);
         if (status == CF_OK) {
             require_distribution(f.classes, state);
             REQUIRE(memcmp(state, twin, f.classes * sizeof *state) == 0, "update and run differ");
@@ -289,41 +321,40 @@ static void fuzz_sticky(source in) {
     }
 }
 
-static void fuzz_sticky_many(source in) {
+static void fuzz_sticky_streams(source in) {
     static cf_real scratch[CF_STICKY_SCRATCH(MOST)], cache[CF_STICKY_CACHE(MOST)], other[CF_STICKY_CACHE(MOST)];
-    static cf_real rates[MOST * MOST], states[STREAMS * MOST], twins[STREAMS * MOST], before[STREAMS * MOST];
-    cf_real table[CF_STICKY_TABLE(MOST)], start[MOST], probs[STREAMS * MOST];
+    static cf_real rates[MOST * MOST], states[STREAMS * MOST], before[STREAMS * MOST], after[STREAMS * MOST];
+    static cf_real probs[ROWS * MOST];
+    cf_real table_[CF_STICKY_TABLE(MOST)], start[MOST];
     CF_(cf_sticky) f;
-    size_t i;
-    if (!next_sticky(&in, &f, table, rates, start)) return;
+    size_t i, j;
+    if (!next_sticky(&in, &f, table_, rates, start)) return;
     for (i = 0; i < STREAMS; i++) memcpy(states + i * f.classes, start, f.classes * sizeof *start);
     cache[0] = other[0] = -1;
     while (in.left > 0) {
-        const int all = next_byte(&in) < 64;
         const batch b = next_batch(&in, f.classes);
-        size_t number = 0, failed;
-        const cf_status checked = CF_(cf_check)(f.classes, b.count, b.observed, b.beta, 1, b.dt, 1, &number);
+        const CF_(cf_table) table = table_of(&b, states, after, probs);
+        size_t number = b.rows, place = 0;
+        cf_status checked;
+        const size_t failed = first_invalid(&b, f.classes, &checked);
         cf_status status;
-        failed = number;
         memcpy(before, states, sizeof states);
-        memcpy(twins, states, sizeof states);
-        status = CF_(cf_sticky_many)(&f, states, all ? NULL : b.which, b.count, b.observed, b.beta, 1, b.dt, 1, probs,
-                                     cache, scratch, &number);
-        REQUIRE(status == checked, "status %d, checked %d", (int)status, (int)checked);
-        if (status != CF_OK) {
-            REQUIRE(number == failed, "row %d, checked %d", (int)number, (int)failed);
-            require_as_one_by_one(f.classes, states, before);
-            continue;
+        status = CF_(cf_sticky_run)(&f, &table, cache, scratch, &number);
+        REQUIRE(memcmp(states, before, sizeof states) == 0, "the states changed");
+        REQUIRE(status == checked && number == failed, "status %d, checked %d", (int)status, (int)checked);
+        if (status != CF_OK) continue;
+        for (i = 0; i < b.streams; i++) {
+            cf_real *const twin = states + (b.all ? i : b.slots[i]) * f.classes;
+            for (j = 0; j < b.counts[i]; j++, place++) {
+                const size_t r = b.in_order ? place : b.order[place];
+                REQUIRE(CF_(cf_sticky_update)(&f, twin, b.observed + r * f.classes, b.beta[r], b.dt[r], other,
+                                              scratch) == CF_OK,
+                        "one by one");
+                REQUIRE(memcmp(twin, probs + r * f.classes, f.classes * sizeof *twin) == 0, "estimates differ");
+                require_distribution(f.classes, twin);
+            }
+            REQUIRE(memcmp(after + i * f.classes, twin, f.classes * sizeof *twin) == 0, "many and one by one differ");
         }
-        for (i = 0; i < b.count; i++) {
-            cf_real *const twin = twins + (all ? i : b.which[i]) * f.classes;
-            REQUIRE(CF_(cf_sticky_update)(&f, twin, b.observed + i * f.classes, b.beta[i], b.dt[i], other, scratch) ==
-                        CF_OK,
-                    "one by one");
-            REQUIRE(memcmp(twin, probs + i * f.classes, f.classes * sizeof *twin) == 0, "estimates differ");
-            require_distribution(f.classes, twin);
-        }
-        require_as_one_by_one(f.classes, states, twins);
     }
 }
 
@@ -402,8 +433,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     case 0: fuzz_dirichlet(in); break;
     case 1: fuzz_sticky(in); break;
     case 2: fuzz_adaptive(in); break;
-    case 3: fuzz_dirichlet_many(in); break;
-    case 4: fuzz_sticky_many(in); break;
+    case 3: fuzz_dirichlet_streams(in); break;
+    case 4: fuzz_sticky_streams(in); break;
     default: fuzz_channel(in);
     }
     return 0;

@@ -8,7 +8,7 @@ enum { MOST = 64, STEPS = 100, STREAMS = 12 };
 
 static uint64_t seed;
 static size_t updates, most_iterations, settings;
-static cf_real scratch[CF_DIRICHLET_SCRATCH_MANY(MOST) + CF_DIRICHLET_SCRATCH(MOST)];
+static cf_real scratch[CF_DIRICHLET_SCRATCH_MANY(MOST)];
 
 static double uniform(void) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -48,7 +48,7 @@ static void hostile_dirichlet(int many) {
                         floors[] = {1e-30, 1e-10, 1e-3, 0.1, 0.999};
     static const double anchors[] = {0, 0, 1e-9, 1, 1e6}, weights[] = {1e-30, 1e-6, 1, 1e6, 1e9};
     static const double tolerances[] = {0, 0, 1e-3, 0.1};
-    static cf_real prior[MOST], prior_nu[MOST], states[STREAMS * (MOST + 1)];
+    static cf_real prior[MOST], prior_nu[MOST], states[STREAMS * (MOST + 1)], after[STREAMS * (MOST + 1)];
     static cf_real rows[STREAMS * MOST], probs[STREAMS * MOST], beta[STREAMS], dt[STREAMS];
     const double kind = uniform();
     const size_t streams = many ? 1 + below(STREAMS) : 1;
@@ -69,18 +69,17 @@ static void hostile_dirichlet(int many) {
     for (j = 0; j < streams; j++)
         REQUIRE(CF_(cf_dirichlet_start)(&f, prior, (cf_real)ANY(weights), states + j * size) == CF_OK, "start");
     for (i = 0; i < STEPS; i++) {
+        const CF_(cf_table) table = {streams, NULL, NULL, NULL, states, after, rows, beta, dt, 1, 1, probs};
         cf_status status;
         for (j = 0; j < streams; j++) {
             next_row(f.classes, rows + j * f.classes);
             beta[j] = next_beta();
             dt[j] = next_dt();
         }
-        if (many)
-            status = CF_(cf_dirichlet_many)(&f, states, NULL, streams, rows, beta, 1, dt, 1, probs, scratch, &row);
-        else
-            status = CF_(cf_dirichlet_run)(&f, states, 1, rows, beta, 0, dt, 0, probs, scratch, &row, &iterations);
+        status = CF_(cf_dirichlet_run)(&f, &table, scratch, &row, &iterations);
         REQUIRE(status == CF_OK, "%s: K %zu, gamma %g, floor %g, step %zu", cf_strerror(status), f.classes,
                 (double)f.gamma, (double)f.floor, i);
+        memcpy(states, after, streams * size * sizeof *states);
         for (j = 0; j < streams; j++) require_sound(&f, states + j * size, probs + j * f.classes);
         if (iterations > most_iterations) most_iterations = iterations;
     }
@@ -92,7 +91,8 @@ static void hostile_sticky(int many) {
     static const double stays[] = {0, 1e-300, 0.5, 0.99, 0.999999, 1}, floors[] = {1e-30, 1e-3, 0.5};
     static const double fastest[] = {1e-9, 0.01, 1, 1e3};
     static cf_real prior[MOST], table[CF_STICKY_TABLE(MOST)], rates[MOST * MOST], cache[CF_STICKY_CACHE(MOST)];
-    static cf_real states[STREAMS * MOST], rows[STREAMS * MOST], probs[STREAMS * MOST], work[CF_STICKY_SCRATCH(MOST)];
+    static cf_real states[STREAMS * MOST], after[STREAMS * MOST];
+    static cf_real rows[STREAMS * MOST], probs[STREAMS * MOST], work[CF_STICKY_SCRATCH(MOST)];
     const size_t streams = many ? 1 + below(STREAMS) : 1;
     const double fast = ANY(fastest);
     double sum = 0;
@@ -111,17 +111,16 @@ static void hostile_sticky(int many) {
     for (j = 0; j < streams; j++) REQUIRE(CF_(cf_sticky_start)(&f, table, states + j * f.classes) == CF_OK, "start");
     cache[0] = -1;
     for (i = 0; i < STEPS; i++) {
+        const CF_(cf_table) table = {streams, NULL, NULL, NULL, states, after, rows, beta, dt, 1, 1, probs};
         cf_status status;
         for (j = 0; j < streams; j++) {
             next_row(f.classes, rows + j * f.classes);
             beta[j] = next_beta();
             dt[j] = next_dt();
         }
-        if (many)
-            status = CF_(cf_sticky_many)(&f, states, NULL, streams, rows, beta, 1, dt, 1, probs, cache, work, &row);
-        else
-            status = CF_(cf_sticky_update)(&f, states, rows, *beta, *dt, cache, work);
+        status = CF_(cf_sticky_run)(&f, &table, cache, work, &row);
         REQUIRE(status == CF_OK, "%s: K %zu, stay %g, step %zu", cf_strerror(status), f.classes, (double)f.stay, i);
+        memcpy(states, after, streams * f.classes * sizeof *states);
         for (j = 0; j < streams; j++) require_distribution(f.classes, states + j * f.classes);
     }
     updates += STEPS * streams;

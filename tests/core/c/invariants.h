@@ -30,7 +30,7 @@
         }                                                                                                              \
     } while (0)
 
-static void require_sound(const CF_(cf_dirichlet) *f, const cf_real *state, const cf_real *probs) {
+static CF_UNUSED void require_sound(const CF_(cf_dirichlet) *f, const cf_real *state, const cf_real *probs) {
     double sum = 0, total = 0;
     size_t k;
     REQUIRE(isfinite((double)state[0]) && state[0] >= 0, "eta %g", (double)state[0]);
@@ -46,7 +46,7 @@ static void require_sound(const CF_(cf_dirichlet) *f, const cf_real *state, cons
             "sum of alpha %.17g", total);
 }
 
-static void require_distribution(size_t classes, const cf_real *probs) {
+static CF_UNUSED void require_distribution(size_t classes, const cf_real *probs) {
     double sum = 0;
     size_t k;
     for (k = 0; k < classes; k++) {

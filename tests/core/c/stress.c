@@ -64,8 +64,9 @@ static void stress(rows kind, size_t classes, double gamma, double beta, double 
 #ifdef CF_SMALL
         status = CF_(cf_dirichlet_update)(&f, state, row, weight, dt, probs, scratch);
 #else
+        const CF_(cf_table) table = {1, NULL, NULL, NULL, state, state, row, &weight, &dt, 0, 0, probs};
         size_t failed = 0;
-        status = CF_(cf_dirichlet_run)(&f, state, 1, row, &weight, 0, &dt, 0, probs, scratch, &failed, &iterations);
+        status = CF_(cf_dirichlet_run)(&f, &table, scratch, &failed, &iterations);
 #endif
         REQUIRE(status == CF_OK, "%s: kind %d, K %zu, gamma %g, step %zu", cf_strerror(status), (int)kind, classes,
                 gamma, i);
