@@ -75,9 +75,10 @@ JS_EXPORT size_t sticky_scratch(size_t classes, int rates) {
     return (rates ? CF_STICKY_SCRATCH(classes) : CF_STICKY_SCRATCH_STAY(classes)) * sizeof(cf_real);
 }
 
-/* `rates` may be NULL. */
-JS_EXPORT cf_status sticky_prepare(js_sticky *filter, size_t classes, const cf_real *prior, cf_real stay,
+/* `rates` may be NULL; `prior` becomes the start of a stream, which sums to 1 more exactly. */
+JS_EXPORT cf_status sticky_prepare(js_sticky *filter, size_t classes, cf_real *prior, cf_real stay,
                                    const cf_real *rates, cf_real floor) {
+    cf_status status;
     cf_real *const kept = filter->numbers + CF_STICKY_TABLE(classes);
     cf_sticky *const settings = &filter->settings;
     settings->classes = classes;
@@ -95,7 +96,9 @@ JS_EXPORT cf_status sticky_prepare(js_sticky *filter, size_t classes, const cf_r
         filter->cache = kept + classes * classes + CF_STICKY_MODES(classes);
         filter->cache[0] = -1;
     }
-    return cf_sticky_prepare(settings, prior, filter->numbers);
+    status = cf_sticky_prepare(settings, prior, filter->numbers);
+    if (status == CF_OK) copy(prior, filter->numbers, classes);
+    return status;
 }
 
 #ifndef CF_FLOAT

@@ -30,6 +30,7 @@ TURNING = [[0.8, 0.19, 0.01], [0.01, 0.8, 0.19], [0.19, 0.01, 0.8]]  # complex e
 NO_BASIS = [[0.9, 0.1, 0.0], [0.0, 0.9, 0.1], [0.0, 0.0, 1.0]]
 STICKY: dict[str, dict[str, Any]] = {
     "stay": {"stay": 0.97, "prior": [0.5, 0.3, 0.2]},
+    "a prior off 1": {"stay": 0.97, "prior": [0.5, 0.3, 0.21]},
     "transitions": {"transitions": CHAIN, "interval": 2.0},
     "turning": {"transitions": TURNING},
     "no basis": {"transitions": NO_BASIS, "prior": [0.3, 0.3, 0.4]},

@@ -1056,11 +1056,12 @@ class StickyFilter extends Filter {
     numbers(type, ratesAt, rates.length).set(rates);
     const status = core[`sticky_prepare_${suffix}`](block, K, priorAt, stay, hasRates ? ratesAt : 0, floor);
     if (status !== 0) throw settingsError(status, { stay, floor, prior });
+    const start = numbers(type, priorAt, K).slice();
     if (modes !== null) {
       numbers(type, modesAt, modes.length).set(modes);
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
     }
-    super(names, "sticky", type, new Block(size), scratch, prior);
+    super(names, "sticky", type, new Block(size), scratch, start);
     const dynamics = hasRates ? { transitions, interval, prepared } : { stay };
     this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, dtype });
   }
