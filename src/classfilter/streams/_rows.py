@@ -87,32 +87,18 @@ def take_many(
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
     The table's clock is left to the caller. At an error nothing changes. With `sort`, the rows of
-    a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets the results
-    before the table does, and returns what else the table keeps of each stream.
+    a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets
+    the results before the table does, and returns what else the table keeps of each stream.
     """
-    names, codes = streams.categories, streams.codes
+    names = streams.categories
     slots = np.array([table.slots.get(name, -1) for name in names], np.intp)
-    known = slots >= 0
-    last = np.full(len(names), np.nan)
-    last[known] = table.columns.times[slots[known]]
-    with np.errstate(over="ignore"):  # an infinite step is named by the filter
-        try:
-            order, gaps = group_and_sort(time, codes, bool(sort), last)
-        except RowError as error:
-            raise error if sort is not None else of_stream(error, streams) from None
-    grouped = codes[order]
-    first = np.diff(grouped, prepend=-1) != 0
-    _check_jumps(table, streams, time, order, gaps, first)
-    anew = gaps > table.span
-    begins = anew | (first & ~known[grouped])
-    # A group is the rows of a stream from where it begins, or goes on, to where it begins anew.
-    starts = np.flatnonzero(first | anew)
+    try:
+        order, dt, begins, starts = _grouped(table, streams, slots, time, bool(sort))
+    except RowError as error:
+        late = error.argument == "time" and sort is None
+        raise of_stream(error, streams) if late else error from None
+    owner, goes_on = streams.codes[order[starts]], ~begins[order[starts]]
     counts = np.diff(np.append(starts, len(order)))
-    owner, goes_on = grouped[starts], ~begins[starts]
-    dt = np.empty(len(order))
-    dt[order] = np.where(begins, 0.0, gaps)
-    begun = np.empty(len(order), bool)
-    begun[order] = begins
     dtype = table.start.dtype
     probs, beta, steps = (np.ascontiguousarray(x, dtype) for x in (*observed, dt))
     estimates = np.empty(probs.shape, dtype)
@@ -121,15 +107,37 @@ def take_many(
     with table.moving([names[i] for i in who[moved]]) as new:
         old = slots.copy()
         slots[who[moved]] = list(new.values())  # they have the state of a stream that begins
-        rows = StreamRows(
-            probs, beta, steps, order, counts, np.where(goes_on, old[owner], slots[owner])
-        )
+        where = np.where(goes_on, old[owner], slots[owner])
+        rows = StreamRows(probs, beta, steps, order, counts, where)
         after = runner.run(table.columns.states, rows, estimates, threads)
-        taken = Taken(estimates, dt, begun, slots)
+        taken = Taken(estimates, dt, begins, slots)
         extra = None if note is None else note(taken)[who]
         ends = order[starts[final] + counts[final] - 1]
         table.write(new, slots[who], after[final], time[ends], extra)
     return taken
+
+
+def _grouped(
+    table: StreamTable, streams: Factorized, slots: Ints, time: Floats, sort: bool
+) -> tuple[Ints, Floats, Array, Ints]:
+    """Return the rows grouped by stream, their time steps, which rows begin a stream, and groups.
+
+    A group is the rows of a stream from where it begins, or goes on, to where it begins anew; it is
+    told by its first place in the order.
+    """
+    known = slots >= 0
+    last = np.full(len(slots), np.nan)
+    last[known] = table.columns.times[slots[known]]
+    order, gaps = group_and_sort(time, streams.codes, sort, last)
+    grouped = streams.codes[order]
+    first = np.diff(grouped, prepend=-1) != 0
+    _check_jumps(table, streams, time, order, gaps, first)
+    anew = gaps > table.span
+    start = anew | (first & ~known[grouped])
+    gaps[start] = 0.0
+    dt, begins = np.empty(len(order)), np.empty(len(order), bool)
+    dt[order], begins[order] = gaps, start
+    return order, dt, begins, np.flatnonzero(first | anew)
 
 
 def _check_jumps(

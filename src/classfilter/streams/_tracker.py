@@ -17,7 +17,7 @@ from .._support.types import Array, Weights
 from .._validation import factorize, label_row
 from ..chain._chain import LABEL, Chain
 from ..chain._channel import Channels
-from ..filters._base import BaseFilter, Filter
+from ..filters._base import Filter
 from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
@@ -293,19 +293,21 @@ class Tracker:
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""
         with self._lock:
-            return self._in_state(stream).copy()
+            f: Filter = self._in_state(stream).copy()
+        return f
 
     def probs(self, stream: Hashable) -> Array:
         """Return the last estimate of a stream, (K,)."""
         with self._lock:
-            return self._in_state(stream).probs
+            estimate: Array = self._in_state(stream).probs
+        return estimate
 
     def label(self, stream: Hashable) -> Any:
         """Return the most probable class of a stream; of several, the first."""
         with self._lock:
             return self._in_state(stream).label
 
-    def _in_state(self, stream: Hashable) -> BaseFilter:
+    def _in_state(self, stream: Hashable) -> Any:
         """Return a filter in the state of a stream, which the next call changes."""
         state = self._table.columns.states[self._table.slot(stream)].copy()
         self._reader.state = unpack_state(self._reader, state)
