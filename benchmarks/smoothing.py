@@ -54,9 +54,9 @@ def main(rows: int = 200_000) -> None:
             df.write_parquet(path)
             for name, f in filters.items():
                 work: dict[str, Callable[[], Any]] = {
-                    "smooth_table": partial(cf.smooth_table, df, f, 0.5),
-                    f"smooth_table, lag {LAG}": partial(cf.smooth_table, df, f, 0.5, lag=LAG),
-                    f"filter_file, lag {LAG}": partial(cf.filter_file, path, out, f, 0.5, lag=LAG),
+                    "smooth_table": partial(cf.smooth_table, df, f, beta=0.5),
+                    f"smooth_table, lag {LAG}": partial(cf.smooth_table, df, f, beta=0.5, lag=LAG),
+                    f"filter_file, lag {LAG}": partial(cf.filter_file, path, out, f, beta=0.5, lag=LAG),
                 }
                 for what, run in work.items():
                     rate = rows / least(run)

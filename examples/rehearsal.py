@@ -16,7 +16,6 @@ from examples.synthetic import CLASSES, RATE, export, fit, person
 from examples.wrist import SECONDS, STEP, live, models
 
 import classfilter as cf
-from classfilter.config import read
 
 EVERY = 12
 """Steps from one strong prediction to the next, or on average."""
@@ -54,11 +53,11 @@ def run_all(folder: Path, samples: Floats) -> dict[str, Run]:
         "Weak alone": (cf.Chain(raw, beta=BETA), ["weak"]),
         "Strong once a minute, held": (once, ["weak", "strong"]),
         "Strong on every step": (cf.Chain(raw, beta=BETA), ["strong"]),
-        "Cascade": (read(folder / "wrist.toml"), ["weak", "strong"]),
+        "Cascade": (cf.load(folder / "wrist.toml"), ["weak", "strong"]),
     }
     return {
-        method: live(config, {name: sources[name] for name in names}, samples, RATE)
-        for method, (config, names) in methods.items()
+        method: live(chain, {name: sources[name] for name in names}, samples, RATE)
+        for method, (chain, names) in methods.items()
     }
 
 

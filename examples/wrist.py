@@ -20,7 +20,6 @@ from examples.report import Floats, Run, Timed, now, write
 from examples.sources import Source, from_onnx
 
 import classfilter as cf
-from classfilter.config import read
 
 SECONDS = {"weak": 5.0, "strong": 30.0}
 """Length of each model's window."""
@@ -34,15 +33,12 @@ def models(folder: Path, *, logits: bool = False) -> dict[str, Source]:
     return {name: from_onnx(folder / f"{name}.onnx", logits=logits, threads=1) for name in SECONDS}
 
 
-def live(config: Config, sources: Mapping[str, Source], samples: Floats, rate: float) -> Run:
+def live(chain: cf.Chain, sources: Mapping[str, Source], samples: Floats, rate: float) -> Run:
     """Run the loop over samples (n, 3), with the settings of a file."""
     timed = {name: Timed(source) for name, source in sources.items()}
     cascade = cf.Cascade(
-        config.filter,
+        chain,
         timed,
-        policy=config.policy,
-        beta=config.beta,
-        channel=config.channel,
         window={name: round(SECONDS[name] * rate) for name in sources},
     )
     blocks = (samples[i : i + BLOCK] for i in range(0, len(samples), BLOCK))
@@ -78,11 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         samples = np.load(args.samples)
         if samples.ndim != 2 or samples.shape[1] != 3:
             parser.error(f"--samples has the shape {samples.shape}; it must be (n, 3)")
-        config, sources = read(args.config), models(args.models, logits=args.logits)
-        names = tuple(config.filter.classes)
-        alone = cf.Chain(cf.RawFilter(names), beta=config.beta)
+        chain, sources = cf.load(args.config), models(args.models, logits=args.logits)
+        names = tuple(chain.classes)
+        alone = cf.Chain(cf.RawFilter(names), beta=chain.beta)
         weak = live(alone, {"weak": sources["weak"]}, samples, args.rate)
-        run = live(config, sources, samples, args.rate)
+        run = live(chain, sources, samples, args.rate)
         print(run)
         write(args.out, names, run, {"Weak alone": weak}, STEP)
     print(f"{args.out}: steps.csv, timeline.png")

@@ -11,7 +11,7 @@ MATRIX = np.eye(6) * 5 + np.arange(36).reshape(6, 6) % 7 + 0.1
 STAYS = np.full((6, 6), 0.01) + np.eye(6) * 0.94
 
 
-def configs(names: tuple[str, ...] = NAMES) -> dict[str, Config]:
+def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
     """Return a filter of each kind, with weights and channels."""
     prior = np.array([0.3, 0.25, 0.2, 0.1, 0.1, 0.05])
     both = {"weak": 0.1, "strong": 1.0}

@@ -14,9 +14,9 @@ TOPICS = {
         "DirichletFilter DirichletState StickyFilter StickyState "
         "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter Bank smooth"
     ),
-    "Sources": "Channel beta_from_confusion softmax",
+    "Chains": "Chain load Channel beta_from_confusion softmax",
     "Data": "Recording recordings filter_table smooth_table filter_file read_table write_table",
-    "Tuning": "tune Tuned load",
+    "Tuning": "tune Tuned",
     "Evaluation": "compare Comparison replay Replay policy_curve PolicyCurve report simulate",
     "Live": "Tracker Cascade AsyncCascade CascadeState Step",
     "Errors": "ArgumentError RowError",

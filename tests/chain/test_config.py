@@ -32,27 +32,26 @@ def same(a: Any, b: Any) -> bool:
 @given(f=filters(), beta=WEIGHTS)
 def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    config.save(f, path, beta)
+    config.save(f, path, beta=beta)
     restored = config.read(path)
-    assert same(restored.filter, f)
-    assert restored.beta == beta
-    assert list(restored.beta) == list(beta)
-    assert same(config.read(path).filter, f)
+    assert same(restored.filter(), f)
+    assert restored.beta == (beta or 1.0)
+    assert restored.sources == list(beta)
     rows = np.random.default_rng(0).dirichlet(np.ones(len(f.classes)), 5)
-    assert restored.filter.run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
+    assert restored.filter().run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(f=filters(), beta=WEIGHTS)
 def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    config.save(f, path, beta)
+    config.save(f, path, beta=beta)
     restored = toml.loads(path.read_bytes().decode())
-    assert set(restored) == {"classes", "filter", "options", "beta"}
+    assert set(restored) - {"beta"} == {"classes", "filter", "options"}
     assert restored["classes"] == list(f.classes)
     assert restored["filter"] == "dirichlet"
     assert restored["options"]["gamma"] == f.gamma
-    assert restored["beta"] == beta
+    assert restored.get("beta", {}) == beta
 
 
 def test_every_option_is_written(tmp_path: Path) -> None:
@@ -71,7 +70,7 @@ def test_every_option_is_written(tmp_path: Path) -> None:
             dtype="float32",
         ),
         path,
-        {"weak": 0.1, "über strong": 1},
+        beta={"weak": 0.1, "über strong": 1},
     )
     assert path.read_text(encoding="utf-8").splitlines() == [
         'classes = [3, "sit still"]',
@@ -99,7 +98,7 @@ def test_options_that_need_each_other(tmp_path: Path) -> None:
     prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
     f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
     config.save(f, tmp_path / "walk.toml")
-    assert same(config.read(tmp_path / "walk.toml").filter, f)
+    assert same(config.read(tmp_path / "walk.toml").filter(), f)
 
 
 def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
@@ -107,7 +106,7 @@ def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
     f.run([[0.0, 1.0]] * 9)
     before = f.alpha
     config.save(f, tmp_path / "walk.toml")
-    assert config.read(tmp_path / "walk.toml").filter.state.alpha.tolist() == [2.0, 1.0]
+    assert config.read(tmp_path / "walk.toml").filter().state.alpha.tolist() == [2.0, 1.0]
     assert f.alpha.tobytes() == before.tobytes()
 
 
@@ -116,12 +115,14 @@ def test_written_by_hand(tmp_path: Path) -> None:
     text = VALID + '# six\r\n[options]\nhalf_life = 6\ndtype = "float32"\n[beta]\nweak = 1\n'
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # a byte order mark, as some editors write
     restored = config.read(str(path))
-    assert same(restored.filter, cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32"))
+    assert same(restored.filter(), cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32"))
     assert restored.beta == {"weak": 1.0}
     path.write_text(VALID)
     restored = config.read(path)
-    assert same(restored.filter, cf.DirichletFilter(["walk", "sit"]))
-    assert restored.beta == {}
+    assert same(restored.filter(), cf.DirichletFilter(["walk", "sit"]))
+    assert restored.beta == 1.0
+    path.write_text(VALID + "beta = 0.5")
+    assert config.read(path).beta == 0.5
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,8 @@ def test_written_by_hand(tmp_path: Path) -> None:
         ('classes = ["a", "b"]\nfilter = ["a"]', r"filter is \['a'\]; it must be one of"),
         (VALID + "gama = 0.9", r"unknown key gama; there are classes, filter, \[options\]"),
         (VALID + "options = 3", r"options is 3; it must be a section, \[options\]"),
-        (VALID + "beta = 0.5", r"beta is 0\.5; it must be a section, \[beta\]"),
+        (VALID + "beta = true", r"beta is True; it must be a section, \[beta\]"),
+        (VALID + "beta = 1.5", r"beta is 1\.5; it must be a number in \[0, 1\]"),
         (VALID + "[options]\ngama = 0.9", "unknown option gama; dirichlet has gamma, half_life"),
         (VALID + '[options]\nclasses = "a"', "unknown option classes; dirichlet has gamma"),
         (VALID + '[options]\ngamma = "0.9"', "option gamma is '0.9'; .* number, without quotes"),
@@ -171,8 +173,6 @@ def test_errors_name_the_file_the_key_and_the_remedy(
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"walk\.toml: .*({message})"):
         config.read(path)
-    with pytest.raises(ValueError, match=rf"walk\.toml: .*({message})"):
-        config.read(path)
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
@@ -187,18 +187,12 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("f", "beta", "error", "message"),
     [
-        (cf.DirichletFilter([("a",), "b"]), None, ValueError, r"classes has \('a',\); only text"),
+        (cf.DirichletFilter([("a",), "b"]), None, ValueError, r"classes has \['a'\]; only text"),
         (cf.DirichletFilter([True, False]), None, ValueError, "classes has True; only text"),
         (cf.DirichletFilter([1.5, 2]), None, ValueError, r"classes has 1\.5"),
         (cf.DirichletFilter(2), {"weak": 2}, ValueError, r"beta\['weak'\] is 2; .* in \[0, 1\]"),
-        (cf.DirichletFilter(2), {1: 0.5}, ValueError, "beta has the source 1; .* text"),
         (cf.DirichletFilter(["\ud800", "b"]), None, ValueError, "surrogates"),
-        (
-            object(),
-            None,
-            TypeError,
-            "a object cannot be saved; save a filter or policy of classfilter",
-        ),
+        (object(), None, TypeError, "filter is <object .*; give a filter, or a chain"),
     ],
 )
 def test_what_cannot_be_saved(
@@ -207,7 +201,7 @@ def test_what_cannot_be_saved(
     path = tmp_path / "walk.toml"
     path.write_text("old")
     with pytest.raises(error, match=message):
-        config.save(f, path, beta)
+        config.save(f, path, beta=beta)
     assert path.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -224,13 +218,13 @@ def test_another_kind_needs_a_name_and_an_entry(
     monkeypatch.setattr(Slow, "_kind", "slow")
     monkeypatch.setitem(config.KINDS, "slow", SlowFilter)
     config.save(Slow(2, 0.5), tmp_path / "walk.toml")
-    assert same(config.read(tmp_path / "walk.toml").filter, Slow(2, 0.5))
+    assert same(config.read(tmp_path / "walk.toml").filter(), Slow(2, 0.5))
 
 
 def test_numpy_numbers_as_classes(tmp_path: Path) -> None:
     classes: Any = np.arange(3)
     config.save(cf.DirichletFilter(classes), tmp_path / "walk.toml")
-    assert config.read(tmp_path / "walk.toml").filter.classes == (0, 1, 2)
+    assert config.read(tmp_path / "walk.toml").classes == (0, 1, 2)
 
 
 def test_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

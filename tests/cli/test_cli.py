@@ -254,8 +254,9 @@ def test_stream(tmp_path: Path) -> None:
         command, input="\n".join(lines[:3]), capture_output=True, text=True, cwd=tmp_path
     )
     assert (again.returncode, again.stdout) == (0, "")
-    begins, ends = again.stderr.splitlines()
+    begins, *skipped, ends = again.stderr.splitlines()
     assert begins.startswith("walk.state: 1 stream, times up to 355.0; give the lines after those")
+    assert [line.partition(";")[2] for line in skipped] == [f" skipped, {n} so far" for n in (1, 2)]
     assert ends.startswith("walk.state had 3 lines already; they were skipped")
     other = [*COMMAND, "stream", "--half-life", "61s", "--state", "walk.state"]
     rejected = subprocess.run(other, input=lines[0], capture_output=True, text=True, cwd=tmp_path)

@@ -114,7 +114,7 @@ def test_a_file_is_filtered_in_place_and_again(suffix: str, run: Run) -> None:
         ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "need --scores logits, percentages --s"),
         (PAIR | {"f_a": [0.4] * 3}, ["plot"], "['f_a', 'f_b'], but not ['f_b']; filter it again"),
         (PAIR, ["tune", "--reference", "best"], "--reference is 'best'; the sources with pred"),
-        (PAIR, ["policy"], "--strong is 'strong'; the sources with predictions are default"),
+        (PAIR, ["policy"], "--reference is 'strong'; the sources with predictions are default"),
         (PAIR, ["filter", "--beta", "2"], "--beta is 2.0; it must be a number in [0, 1]"),
         (PAIR, ["filter", "--beta", "default=2"], "--beta default is 2.0; it must be a number"),
         ({}, ["filter", "--columns", "time=ts"], "columns has 'ts' for time, which the table does"),

@@ -54,7 +54,7 @@ def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> Non
     assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, expected_text, "")
     read = config.read("walk.toml")
     assert read.beta == tuned.beta
-    assert read.channel == {name: c for name, c in tuned.channel.items() if c is not None}
+    assert read.channel == tuned.channel
     expected = np.concatenate([tuned.run(rec) for rec in recs])
 
     settings = ["--config", "walk.toml"]

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.config import Config, save
+from classfilter.config import save
 from classfilter.embedded import export
 from classfilter.embedded._export import _names, _number, config_header, in_float32
 from classfilter.embedded._golden import golden
@@ -120,9 +120,9 @@ def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
 
 def test_golden_vectors_are_those_of_a_loop(tmp_path: Path) -> None:
     """They hold every kind of row: missing ones, zeros, pauses, every source."""
-    config = in_float32(configs()["sticky"])
+    config: Any = in_float32(configs()["sticky"])
     vectors = golden(config, 400)
-    f = cf.StickyFilter(NAMES, stay=0.98, prior=config.filter.prior, dtype=np.float32)  # type: ignore[attr-defined]
+    f = cf.StickyFilter(NAMES, stay=0.98, prior=config.filter().prior, dtype=np.float32)
     for source, dt, probs, result in zip(
         vectors.source, vectors.dt, vectors.probs, vectors.filtered, strict=True
     ):
@@ -139,10 +139,10 @@ def test_golden_vectors_are_those_of_a_loop(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["sticky-adaptive", "dirichlet-adaptive", "dirichlet-timed"])
 def test_golden_vectors_follow_the_policy(kind: str) -> None:
-    config = in_float32(configs()[kind])
+    config: Any = in_float32(configs()[kind])
     vectors = golden(config, 600)
-    rule: Any = config.policy.copy()  # type: ignore[union-attr]
-    f, names = config.filter.copy(), list(config.beta)
+    rule = config.policy.copy()
+    f, names = config.filter(), list(config.beta)
     last: dict[str, float] = {}
     now, followed = 0.0, 0
     for i, source in enumerate(vectors.source):
@@ -153,7 +153,7 @@ def test_golden_vectors_follow_the_policy(kind: str) -> None:
         assert vectors.chosen[i] == names.index(choice)
         followed += source == choice
         s = vectors.probs[i]
-        if source in config.channel:
+        if config.channel[source] is not None:
             s = config.channel[source].apply(s)
         f.update(s, config.beta[source], vectors.dt[i])
         rule.called(source, s, before, vectors.dt[i])
@@ -241,7 +241,7 @@ def test_names_are_valid_in_c(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_invalid_exports_write_nothing(config: Config, message: str, tmp_path: Path) -> None:
+def test_invalid_exports_write_nothing(config: cf.Chain, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         export(config, tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -255,7 +255,7 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
         return {f"{name}{end}" for name in names for end in ("_impl.h", "_f32.c")}
 
     shared = {"cf.h", "cf_port.h", "cf_real.h", "validate.h", "coefficients.h", "polygamma.h"}
-    shared |= {"status.c"}
+    shared |= {"status.c", "table.h"}
     modes = {"dirichlet_bound.h", "dirichlet_mode.h", "dirichlet_rows.h"}
     assert core("dirichlet") == shared | parts("dirichlet") | modes
     sticky = shared | parts("sticky") | {"sticky_time.h"}
@@ -265,17 +265,18 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
     assert core("sticky-periodic") == sticky
 
 
-def device_log(config: Config) -> Any:
+def device_log(config: cf.Chain) -> Any:
     """Return the log of a device over some rows."""
     import polars as pl
 
-    settings = in_float32(config)
+    settings: Any = in_float32(config)
     vectors = golden(settings, 200)
     vectors = vectors._replace(dt=np.append(np.float32(0), vectors.dt[1:]))
-    f = settings.filter.copy()
+    f = settings.filter()
     rows = []
     for source, dt, probs in zip(vectors.source, vectors.dt, vectors.probs, strict=True):
-        s = settings.channel[source].apply(probs) if source in settings.channel else probs
+        channel = settings.channel[source]
+        s = probs if channel is None else channel.apply(probs)
         rows.append(f.update(s, settings.beta[source], float(dt)))
     names = [str(name) for name in f.classes]
     columns: dict[str, Any] = {"time": np.cumsum(vectors.dt, dtype=np.float64), "dt": vectors.dt}
@@ -293,7 +294,7 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
     import polars as pl
 
     config = configs(PLAIN)[kind]
-    save(config.filter, "walk.toml", beta=config.beta, channel=config.channel)
+    config.save("walk.toml")
     log, path = device_log(config), tmp_path / f"log.{ending}"
 
     def verify(df: pl.DataFrame) -> tuple[int, str]:
@@ -330,7 +331,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", beta={"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
-        "fw: 21 files; make -C fw test compares bits\n",
+        "fw: 22 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/cf_config.h").read_text()

@@ -36,7 +36,7 @@ class Case(NamedTuple):
     """A filter to be measured."""
 
     name: str
-    config: Config
+    config: Chain
 
 
 def rates(K: int) -> NDArray[np.float64]:
@@ -95,9 +95,9 @@ class Cost(NamedTuple):
         return int(self.output[name])
 
 
-def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
+def measure(config: Chain, target: Target, level: str = "-Os") -> Cost:
     """Export, check the bits, and measure."""
-    K = len(config.filter.classes)
+    K = len(config.classes)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         export(config, folder)
@@ -105,13 +105,13 @@ def measure(config: Config, target: Target, level: str = "-Os") -> Cost:
         board = M0 if target is M0_COUNTED else target
         code, output = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
         if code != 0:
-            raise SystemExit(f"{target.name}, {config.filter}: other bits ({code}, {output})")
+            raise SystemExit(f"{target.name}, {config.filter()}: other bits ({code}, {output})")
         (folder / "rows.h").write_text(usual_rows(K))
         cost = [HERE / "cost.c"]
         program = build(folder, target, folder / "cost.elf", cost, level=level)
         code, output = run(program, target, counted=True)
         if code != 0:
-            raise SystemExit(f"{target.name}, {config.filter}: stopped with {code}, {output}")
+            raise SystemExit(f"{target.name}, {config.filter()}: stopped with {code}, {output}")
         least = [HERE / "flash.c"]
         with_it = build(folder, target, folder / "with.elf", least, "-DFILTER", level=level)
         without = build(folder, target, folder / "without.elf", least, level=level)

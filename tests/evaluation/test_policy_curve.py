@@ -21,7 +21,7 @@ def both(seed: int, hours: float = 2.0) -> cf.Recording:
     return cf.simulate(classes=["rest", "walk", "run"], hours=hours, seed=seed).recording(None)
 
 
-def tuned_sticky(path: str) -> cf.Tuned:
+def tuned_sticky(path: str) -> cf.Chain:
     cf.StickyFilter(["rest", "walk", "run"], half_life=200.0).save(path, BETA)
     return cf.load(path)
 
@@ -137,7 +137,7 @@ def test_ahead_at_equal_calls() -> None:
     [
         ([12, 1], "strong", "gaps has 1; it counts steps and must be 2 or more"),
         ([2.5], "strong", "gaps has 2.5; "),
-        ([12], "big", "strong is 'big'; the sources with predictions are strong, weak"),
+        ([12], "big", "reference is 'big'; the sources with predictions are strong, weak"),
     ],
 )
 def test_bad_arguments(gaps: list[int], strong: str, message: str) -> None:
@@ -204,7 +204,8 @@ def test_command_rejects(run: Run) -> None:
         run, "policy", "mixed.csv"
     )
     assert "no-such" in rejected(run, "policy", "both.csv", "-o", "no-such/a.png")
-    assert "--strong is 'other'" in rejected(run, "policy", "both.csv", "--strong", "other")
+    for option in ("--reference", "--strong"):
+        assert "--reference is 'other'" in rejected(run, "policy", "both.csv", option, "other")
 
 
 def test_figure() -> None:

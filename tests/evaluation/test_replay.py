@@ -138,7 +138,7 @@ def test_replay_matches_classes_by_name() -> None:
         ({"source": ["strong", "weak", "weak", "weak"]}, "no row of 'strong' at time 5.0"),
         ({"time": [0, 0, 0, 0]}, "recording has several rows of 'strong' at time 0.0; keep one"),
         ({"beta": {"strong": 1.0}}, "'weak', which has no weight"),
-        ({"channel": {"weak": cf.Channel(np.eye(3) + 1)}}, r"channel\['weak'\] does not fit"),
+        ({"channel": {"weak": cf.Channel(np.eye(3) + 1)}}, r"channel\['weak'\] has 3 classes, but"),
         ({"filter": cf.RawFilter(["a", "b"])}, "the filter has"),
     ],
 )
@@ -147,4 +147,4 @@ def test_bad_replays(changed: dict[str, Any], message: str) -> None:
     rec = cf.Recording(**{key: changed.get(key, rows[key]) for key in rows}, classes=2)
     arguments = {"filter": cf.RawFilter(2), "beta": BETA, "channel": None}
     with pytest.raises(ValueError, match=message):
-        cf.replay(rec, Periodic(), **{key: changed.get(key, arguments[key]) for key in arguments})
+        cf.replay(rec, policy=Periodic(), **{key: changed.get(key, arguments[key]) for key in arguments})

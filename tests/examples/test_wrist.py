@@ -8,7 +8,7 @@ import re
 from contextlib import redirect_stdout
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,8 +16,7 @@ import pytest
 from examples.sources import from_onnx
 from numpy.typing import NDArray
 
-from classfilter import RawFilter
-from classfilter.config import read
+import classfilter as cf
 from examples import rehearsal, report, synthetic, wrist
 
 Floats = NDArray[np.float64]
@@ -63,9 +62,9 @@ def test_a_table_and_a_picture_are_written(example: Example) -> None:
 def test_the_cascade_is_a_loop_by_hand(example: Example) -> None:
     from onnxruntime import InferenceSession
 
-    f, beta, channel, policy = read(example.folder / "wrist.toml")
-    assert policy is not None
-    assert set(channel) == {"weak"}
+    chain: Any = cf.load(example.folder / "wrist.toml")
+    f, policy = chain.filter(), chain.policy.copy()
+    assert chain.channel["strong"] is None
     sessions = {
         name: InferenceSession(str(example.folder / f"{name}.onnx")) for name in ("weak", "strong")
     }
@@ -79,9 +78,9 @@ def test_the_cascade_is_a_loop_by_hand(example: Example) -> None:
         window = so_far[-length[name] :].astype(np.float32)
         probs = sessions[name].run(None, {"window": window[None]})[0][0].astype(float)
         if name == "weak":
-            probs = channel[name].apply(probs)
+            probs = chain.channel[name].apply(probs)
         dt = 5.0 if n > 1 else 0.0
-        f.update(probs, beta[name], dt)
+        f.update(probs, chain.beta[name], dt)
         policy.called(name, probs, before, dt)
         last[name] = 5.0 * n
         sources.append(name)
@@ -130,8 +129,8 @@ def test_the_overhead_leaves_out_the_time_in_a_source(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(wrist, "now", clock)
     monkeypatch.setattr(report, "now", clock)
-    config = Chain(RawFilter(4), beta={"weak": 1.0})
-    run = wrist.live(config, {"weak": slow}, np.zeros((500, 3)), rate=10)
+    chain = cf.Chain(cf.RawFilter(4), beta={"weak": 1.0})
+    run = wrist.live(chain, {"weak": slow}, np.zeros((500, 3)), rate=10)
     assert lengths == [50] * 10
     # four readings of the clock per step, of which one interval lies in the source
     np.testing.assert_allclose(run.overhead, [[0.002, 0.004]] * 10, rtol=1e-9)

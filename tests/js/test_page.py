@@ -89,9 +89,9 @@ def test_downloads_are_what_python_computes(used: tuple[dict[str, Any], Path, An
     _, folder, (streams, times, sources, probs) = used
     settings = read(folder / "settings.toml")
     first = sources[0]
-    assert settings.beta[first] == 0.2
-    assert settings.filter.gamma == pytest.approx(0.5 ** (1 / 316))  # type: ignore[attr-defined]
-    tracker = cf.Tracker(settings.filter, beta=settings.beta)
+    assert settings.weight(first) == (first, 0.2)
+    assert settings.filter().gamma == pytest.approx(0.5 ** (1 / 316))
+    tracker = cf.Tracker(settings)
     with (folder / "filtered.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
     for row, *arguments in zip(written, streams, times, sources, probs, strict=True):

@@ -96,8 +96,7 @@ def played(folder: Path) -> dict[str, Any]:
 
 
 def filtered(toml: str, rec: cf.Recording) -> Any:
-    content = parse(toml)
-    return rec.run(content.filter, beta=content.beta, channel=content.channel)
+    return rec.run(parse(toml))
 
 
 def test_nothing_goes_wrong_and_nothing_leaves(played: dict[str, Any]) -> None:

@@ -123,10 +123,15 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
     if config is None:
         weights = 1.0 if beta is None else beta
         default = beta is None and not options
-        return Settings(
-            lambda classes: Chain(DirichletFilter(classes, **options), beta=weights),
-            default=default,
-        )
+
+        def new_chain(classes: tuple[str, ...]) -> Chain:
+            return Chain(DirichletFilter(classes, **options), beta=weights)
+
+        try:
+            new_chain(("a", "b"))  # before the first row comes, which may take long
+        except ArgumentError as error:
+            raise ValueError(about(None, error)) from None
+        return Settings(new_chain, default=default)
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
@@ -266,7 +271,6 @@ _OPTIONS = {
     "gamma": "--gamma",
     "half_life": "--half-life",
     "reference": "--reference",
-    "strong": "--strong",
     "zone": "--zone",
     "--from": "--from",
     "--to": "--to",

@@ -141,7 +141,14 @@ def compare(
 @INPUT
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
 @click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
-@click.option("--strong", default="strong", show_default=True, help="The expensive source.")
+@click.option(
+    "--reference",
+    "--strong",
+    "reference",
+    default="strong",
+    show_default=True,
+    help="The expensive source.",
+)
 @click.option(
     "--gap",
     "gaps",
@@ -156,7 +163,7 @@ def policy(
     table: Path,
     out: Path | None,
     config: Path | None,
-    strong: str,
+    reference: str,
     gaps: tuple[int, ...],
     sort: bool,
     quiet: bool,
@@ -175,7 +182,9 @@ def policy(
         _check_out(table, out, (*PICTURES, *SUFFIXES))
     tuned = None if config is None else load(config)
     with _work_on(table, form, sort, quiet) as (streams, progress):
-        curve = policy_curve(streams, tuned, reference=strong, gaps=gaps or GAPS, progress=progress)
+        curve = policy_curve(
+            streams, tuned, reference=reference, gaps=gaps or GAPS, progress=progress
+        )
     click.echo(printable(str(curve)))
     _write(out, lambda: draw(curve), curve.to_table)
 

@@ -45,6 +45,7 @@ class Tuned(Chain):
         What smooths: itself or, where a simple rule was chosen, the best sticky filter.
     """
 
+    beta: dict[str, float]
     reference: str
     candidate: Candidate | None
     criterion: str
