@@ -47,7 +47,7 @@ REJECTED = 3
     help="Reject a time so far ahead in its stream, unless the next line confirms it.",
 )
 @click.option(
-    "--expire-after", callback=duration, help="Drop a stream after so long without lines."
+    "--expire-after", callback=duration, help="A stream is over after so long without a line; its next line begins it anew."
 )
 @click.option("--max-streams", type=click.IntRange(1), help="Keep so many, the latest ones.")
 def stream(
@@ -69,7 +69,7 @@ def stream(
 
     After a crash, start it again with the same --state. It prints where the state ends: give the
     lines after those, or replay from any earlier point; lines that it has are skipped and counted.
-    Results may be ahead of the state: do not go on after the last result.
+    Results may be ahead of the state: resume from the saved position, not from the last result.
     """
     from ..live._ndjson import serve
     from ..live._pipes import ReaderBlocked

@@ -23,8 +23,8 @@ FAST_SHARE = 0.05
 FADED = 0.1
 """Errors have faded where their part is below this share of the class's."""
 MIN_SIGNAL = 0.65
-"""The slow part must have at least this share of what the predictions, taken at their word, tell of
-the class. Otherwise the fast part is not errors: some classes last much shorter than others."""
+"""The slow component must explain at least this share of what the predictions' confidence implies.
+Otherwise the fast one is not errors: some classes last much shorter than others."""
 TOO_CERTAIN = 0.95
 """Predictions of a higher mean probability do not tell how far they can be trusted."""
 MIN_GAP = 1 / 20
