@@ -140,14 +140,13 @@ def test_settings_are_those_of_the_controls(played: dict[str, Any]) -> None:
     strong, weak = SOURCES
     tuned = settings()
     assert contents[0].beta == tuned.beta == contents[10].beta
-    assert contents[0].filter._options["floor"] == 1e-3  # type: ignore[attr-defined]
-    assert contents[1].filter._options["floor"] == 0.01  # type: ignore[attr-defined]
+    assert [content.filter()._options["floor"] for content in contents[:2]] == [1e-3, 0.01]
     assert contents[2].beta == {strong: 1.0, weak: 0.4}
-    assert [weak in content.channel for content in contents[2:4]] == [True, False]
-    half_life = np.log(0.5) / np.log(contents[5].filter.stay)  # type: ignore[attr-defined]
+    assert [content.channel[weak] is None for content in contents[2:4]] == [False, True]
+    half_life = np.log(0.5) / np.log(contents[5].filter().stay)
     assert half_life == pytest.approx(200)  # 10 ** 2.3 in three digits
-    assert isinstance(contents[6].filter, cf.DirichletFilter)
-    assert contents[8].beta[strong] == 0.0
+    assert isinstance(contents[6].filter(), cf.DirichletFilter)
+    assert contents[8].weight(strong) == (strong, 0.0)
     disabled = [state["halfLifeDisabled"] for state in played["states"]]
     assert disabled[:11] == [True] * 4 + [False] * 6 + [True]
 
