@@ -56,7 +56,9 @@ def main(rows: int = 200_000) -> None:
                 work: dict[str, Callable[[], Any]] = {
                     "smooth_table": partial(cf.smooth_table, df, f, beta=0.5),
                     f"smooth_table, lag {LAG}": partial(cf.smooth_table, df, f, beta=0.5, lag=LAG),
-                    f"filter_file, lag {LAG}": partial(cf.filter_file, path, out, f, beta=0.5, lag=LAG),
+                    f"filter_file, lag {LAG}": partial(
+                        cf.filter_file, path, out, f, beta=0.5, lag=LAG
+                    ),
                 }
                 for what, run in work.items():
                     rate = rows / least(run)

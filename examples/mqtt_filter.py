@@ -2,7 +2,7 @@
 
 Messages under ``raw/<stream>`` are JSON objects with ``time``, ``probs`` and, where there are
 several sources, ``source``. The estimate goes to ``filtered/<stream>``. SETTINGS is a file of
-`Tuned.save`, or of a filter's `save`. It needs ``pip install paho-mqtt``.
+`Chain.save`, such as `tune` or a filter's `save` write. It needs ``pip install paho-mqtt``.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def main(settings: str, host: str = "localhost", port: str = "1883") -> None:
     if STATE.exists():
         tracker = cf.Tracker.load(STATE)
     else:
-        loaded = cf.load(settings)
-        tracker = cf.Tracker(loaded, expire_after=3600.0)
+        tracker = cf.Tracker(cf.load(settings), expire_after=3600.0)
 
     def on_connect(client: Any, *_: object) -> None:
         client.subscribe("raw/#")

@@ -42,7 +42,7 @@ def met(call: Callable[[], Any]) -> tuple[set[str], set[str]]:
         call()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     with_rows = {name for name, rows in files.items() if rows}
     return with_rows, files.keys() - with_rows
 

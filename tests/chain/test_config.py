@@ -115,7 +115,8 @@ def test_written_by_hand(tmp_path: Path) -> None:
     text = VALID + '# six\r\n[options]\nhalf_life = 6\ndtype = "float32"\n[beta]\nweak = 1\n'
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # a byte order mark, as some editors write
     restored = config.read(str(path))
-    assert same(restored.filter(), cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32"))
+    f = cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32")
+    assert same(restored.filter(), f)
     assert restored.beta == {"weak": 1.0}
     path.write_text(VALID)
     restored = config.read(path)

@@ -145,6 +145,6 @@ def test_replay_matches_classes_by_name() -> None:
 def test_bad_replays(changed: dict[str, Any], message: str) -> None:
     rows = {"time": [0, 0, 5, 5], "source": ["strong", "weak"] * 2, "probs": [SURE] * 4}
     rec = cf.Recording(**{key: changed.get(key, rows[key]) for key in rows}, classes=2)
-    arguments = {"filter": cf.RawFilter(2), "beta": BETA, "channel": None}
+    arguments = {"filter": cf.RawFilter(2), "beta": BETA, "channel": None, "policy": Periodic()}
     with pytest.raises(ValueError, match=message):
-        cf.replay(rec, policy=Periodic(), **{key: changed.get(key, arguments[key]) for key in arguments})
+        cf.replay(rec, **{key: changed.get(key, arguments[key]) for key in arguments})

@@ -58,8 +58,8 @@ def test_a_filter_from_toml_has_the_bits_of_python() -> None:
     rng = np.random.default_rng(0)
     for f in FILTERS:
         probs = rng.dirichlet(np.ones(len(f.classes)), 50)
-        case = {"kind": "filter", "config": to_toml(cf.Chain(f).settings), "probs": node.encode(probs), "dt": 2.0}
-        (result,) = node.run([{**case, "beta": 0.3}])
+        case = {"kind": "filter", "config": to_toml(cf.Chain(f).settings), "dt": 2.0, "beta": 0.3}
+        (result,) = node.run([{**case, "probs": node.encode(probs)}])
         fresh = f.copy()
         assert node.same_bits(result["out"], fresh.run(probs.astype(f.dtype), 0.3, 2.0))
 

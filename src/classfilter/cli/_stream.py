@@ -47,7 +47,9 @@ REJECTED = 3
     help="Reject a time so far ahead in its stream, unless the next line confirms it.",
 )
 @click.option(
-    "--expire-after", callback=duration, help="A stream is over after so long without a line; its next line begins it anew."
+    "--expire-after",
+    callback=duration,
+    help="A stream is over after so long without a line; its next line begins it anew.",
 )
 @click.option("--max-streams", type=click.IntRange(1), help="Keep so many, the latest ones.")
 def stream(
