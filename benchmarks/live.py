@@ -18,9 +18,10 @@ from .cases import example_stream
 from .harness import machine, report
 
 OURS = """
-from classfilter import DirichletFilter
+from classfilter import Chain, DirichletFilter
 from classfilter.live import serve
-serve(lambda names: DirichletFilter(names, half_life=60), {"weak": 0.1, "strong": 1.0})
+beta = {"weak": 0.1, "strong": 1.0}
+serve(lambda names: Chain(DirichletFilter(names, half_life=60), beta=beta))
 """
 PEER = """
 import json, os, sys

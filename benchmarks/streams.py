@@ -17,12 +17,12 @@ LINE = '{"time": 0, "stream": "user%07d"' + "".join(f', "p_{k}": {p}' for k, p i
 SERVE = """
 import os, sys, time
 from pathlib import Path
-from classfilter import DirichletFilter
+from classfilter import Chain, DirichletFilter
 from classfilter.live import serve
 from classfilter.live._streams import LiveStreams
 from benchmarks.streams import resident
 
-make, state, limits = DirichletFilter, Path(sys.argv[1]), eval(sys.argv[2])
+state, limits = Path(sys.argv[1]), eval(sys.argv[2])
 source, sink = os.open(sys.argv[3], os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
 os.set_blocking(source, True)
 held, saves, save = [], [], LiveStreams.save
@@ -34,7 +34,8 @@ def timed(streams):
     held.append(resident())
 LiveStreams.save = timed
 before, start = resident(), time.process_time()
-serve(make, source=source, sink=sink, state=state, every=1e9, **limits)
+make_chain = lambda classes: Chain(DirichletFilter(classes))
+serve(make_chain, source=source, sink=sink, state=state, every=1e9, **limits)
 print(held[-2] - before, held[-1] - before, saves[-1], time.process_time() - start)
 """
 

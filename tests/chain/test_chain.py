@@ -1,7 +1,8 @@
-"""The chain of a row: what the filter gets of a prediction, and what tells settings apart."""
+"""A chain: what it gives the filter, row by row and all at once; and that it does not change."""
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
@@ -14,101 +15,130 @@ from classfilter._validation import factorize
 from classfilter.chain._toml import from_settings
 
 CLASSES = ["walk", "sit", "sleep"]
-CHANNEL = cf.Channel([[8, 1, 1], [2, 6, 2], [1, 1, 3]], prior=[0.5, 0.3, 0.2])
+CHANNEL = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
 BETA = {"weak": 0.25, "strong": 1.0}
-RANDOM = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+ROW = [0.5, 0.3, 0.2]
 
 
-def chain(dtype: str = "float64", **more: Any) -> cf.Chain:
-    f = cf.DirichletFilter(CLASSES, half_life=60.0, dtype=dtype)
-    return cf.Chain(f, **{"beta": BETA, "channel": {"weak": CHANNEL}} | more)
+def make_chain(f: Any = None, **changes: Any) -> cf.Chain:
+    arguments: dict[str, Any] = {"beta": BETA, "channel": {"weak": CHANNEL}} | changes
+    return cf.Chain(cf.DirichletFilter(CLASSES) if f is None else f, **arguments)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_an_observation_is_the_prediction_after_the_channel(dtype: str) -> None:
-    observed = chain(dtype).observe("weak", RANDOM[0].tolist())
-    assert (observed.source, observed.beta) == ("weak", 0.25)
-    np.testing.assert_array_equal(observed.probs, CHANNEL.apply(RANDOM[0].astype(dtype)))
-    assert chain().observe("strong", RANDOM[0]).probs is not None
-    np.testing.assert_array_equal(chain().observe("strong", RANDOM[0]).probs, RANDOM[0])
-    np.testing.assert_array_equal(chain().observe("strong", "sit").probs, [0, 1, 0])
-    assert np.isnan(chain().observe("weak", None).probs).all()
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_the_filter_gets(dtype: Any) -> None:
+    """By hand: the channel of the source, and its weight; in any order of the columns."""
+    chain = make_chain(cf.DirichletFilter(CLASSES, dtype=dtype))
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), 20).astype(dtype)
+    sources = ["weak", "strong", "strong", "weak"] * 5
+    expected = [CHANNEL.apply(p) if s == "weak" else p for s, p in zip(sources, rows, strict=True)]
+    for source, row, probs in zip(sources, rows, expected, strict=True):
+        observed = chain.observe(source, row)
+        assert observed[:2] == (source, BETA[source])
+        np.testing.assert_array_equal(observed.probs, probs)
+    before = rows.copy()
+    probs, beta = chain.observe_rows(factorize(sources), rows)
+    np.testing.assert_array_equal(probs, expected)
+    np.testing.assert_array_equal(beta, [BETA[source] for source in sources])
+    order = ("sleep", "walk", "sit")
+    turned, _ = chain.observe_rows(factorize(sources), rows[:, [2, 0, 1]], order)
+    np.testing.assert_array_equal(turned, expected)
+    np.testing.assert_array_equal(chain.in_order_of(order, turned), probs[:, [2, 0, 1]])
+    np.testing.assert_array_equal(rows, before)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_many_rows_are_a_loop_of_one(dtype: str) -> None:
-    names = ["weak" if i % 3 else "strong" for i in range(len(RANDOM))]
-    columns = ("sleep", "walk", "sit")
-    shuffled = RANDOM[:, [2, 0, 1]]
-    probs, weights = chain(dtype).observe_rows(factorize(names), shuffled, columns)
-    for row, name in enumerate(names):
-        one = chain(dtype).observe(name, RANDOM[row])
-        assert weights[row] == one.beta
-        np.testing.assert_array_equal(probs[row].astype(dtype), np.asarray(one.probs, dtype))
-    np.testing.assert_array_equal(shuffled, RANDOM[:, [2, 0, 1]])
+def test_one_weight_for_all_and_a_class_for_probabilities() -> None:
+    chain = cf.Chain(cf.DirichletFilter(CLASSES), beta=0.5)
+    assert chain.observe(None, "sit")[:2] == ("default", 0.5)
+    for prediction, row in (("sit", [0, 1, 0]), (2, [0, 0, 1]), (None, [np.nan] * 3)):
+        np.testing.assert_array_equal(chain.observe("any", prediction).probs, row)
+    with pytest.raises(cf.RowError, match=r"source is 'any', which has no weight; beta names \["):
+        make_chain().observe("any", ROW)
 
 
-OTHERS: dict[str, Any] = {
-    "a weight": {"beta": {"weak": 0.5, "strong": 1.0}},
-    "a source more": {"beta": {**BETA, "third": 1.0}},
-    "one for all": {"beta": 0.25},
-    "no channel": {"channel": {}},
-    "the channel's prior": {"channel": {"weak": cf.Channel(CHANNEL.matrix)}},
-    "a policy": {"policy": cf.policy.Periodic(every=12)},
-    "another policy": {"policy": cf.policy.Adaptive(budget=0.1)},
-    "precision": {"dtype": "float32"},
-}
-
-
-def test_the_digest_tells_all_settings_apart() -> None:
-    chains = [chain(), *(chain(**other) for other in OTHERS.values())]
-    chains += [cf.Chain(f) for f in (cf.RawFilter(3), cf.RawFilter(CLASSES), cf.HoldFilter(3))]
-    chains += [cf.Chain(cf.StickyFilter(3, stay=stay)) for stay in (0.9, 0.99)]
-    assert len({one.digest for one in chains}) == len(chains)
-    turned = chain(beta=dict(reversed(BETA.items())))
-    assert turned.digest == chain().digest
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_settings_and_files_make_the_same_chain(name: str, tmp_path: Path) -> None:
-    one = chain(**OTHERS[name])
-    one.save(tmp_path / "walk.toml")
-    for again in (from_settings(one.settings), cf.load(tmp_path / "walk.toml")):
-        assert type(again) is cf.Chain
-        assert again.digest == one.digest
-        assert again.settings == one.settings
-        rec = cf.Recording(range(50), "weak", RANDOM, CLASSES)
-        np.testing.assert_array_equal(again.run(rec), one.run(rec))
-
-
-def test_a_chain_does_not_change() -> None:
-    f, policy = cf.DirichletFilter(2), cf.policy.Periodic(every=3)
-    one = cf.Chain(f, policy=policy)
-    f.update([0.9, 0.1])
-    assert one.filter().eta == cf.DirichletFilter(2).eta
-    one.filter().update([0.9, 0.1])
-    assert one.filter().eta == cf.DirichletFilter(2).eta
-    with pytest.raises(FrozenInstanceError, match="beta of a Chain cannot change; make a new one"):
-        one.beta = 0.5
-    assert one.policy is not policy
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(cf.RowError, match=r"source is 'x', which has no weight; beta names \['we"):
-        chain().observe("x", RANDOM[0])
-    with pytest.raises(ValueError, match=r"beta\['weak'\] is 2; it must be a number in \[0, 1\]"):
-        chain(beta={"weak": 2})
-    with pytest.raises(ValueError, match=r"channel\['weak'\] has 2 classes, but the filter has 3"):
-        chain(channel={"weak": cf.Channel(np.eye(2))})
-    with pytest.raises(TypeError, match=r"filter is 'a.toml'; read the file first: classfilter.lo"):
-        cf.Chain.of("a.toml")  # type: ignore[arg-type]
-    with pytest.raises(cf.RowError, match=r"probs\[0\] is -1.0; a probability must not be negat"):
-        chain().observe("weak", [-1.0, 1.0, 1.0])
+def test_it_does_not_change() -> None:
+    f, policy, beta = cf.DirichletFilter(CLASSES), cf.policy.Periodic(3), dict(BETA)
+    f.update(ROW)
+    policy.called("strong", ROW, ROW, 1.0)
+    chain = make_chain(f, policy=policy, beta=beta)
+    beta["weak"] = 0.9
+    chain.filter().update(ROW)
+    fresh = cf.DirichletFilter(CLASSES)
+    assert chain.filter().probs.tolist() == fresh.probs.tolist() != f.probs.tolist()
+    assert chain.policy is not None
+    assert chain.policy.state == cf.policy.Periodic(3).state != policy.state
+    assert chain.beta == BETA
+    for change in (lambda: setattr(chain, "beta", 1.0), lambda: delattr(chain, "beta")):
+        with pytest.raises(FrozenInstanceError, match="beta of a Chain cannot change; make a new"):
+            change()
 
 
 def test_an_argument_takes_precedence() -> None:
-    assert cf.Chain.of(chain()).digest == chain().digest
-    other = cf.Chain.of(chain(), beta=0.5)
-    assert other.beta == 0.5
-    assert other.channel["weak"] == CHANNEL
-    assert cf.Chain.of(cf.RawFilter(2), beta={"a": 0.1}).weight("a") == ("a", 0.1)
+    chain = make_chain(policy=cf.policy.Periodic(3))
+    assert cf.Chain.of(chain) is chain
+    other = cf.Chain.of(chain, beta=0.5)
+    assert (other.beta, other.channel["weak"]) == (0.5, CHANNEL)
+    assert other.settings["policy"] == chain.settings["policy"]
+    assert cf.Chain.of(chain, channel={}).channel == {"weak": None, "strong": None}
+
+
+@pytest.mark.parametrize(
+    ("beta", "channel", "reference"),
+    [
+        (BETA, {"weak": CHANNEL}, "strong"),
+        ({"a": 0.5, "b": 0.5}, {}, "a"),
+        ({"a": 1.0, "b": 0.1}, {"a": CHANNEL}, "b"),
+        (1.0, {}, ""),
+    ],
+)
+def test_the_reference(beta: Any, channel: Any, reference: str) -> None:
+    assert make_chain(beta=beta, channel=channel).reference == reference
+
+
+def test_the_digest_tells_settings_apart() -> None:
+    chains = [
+        make_chain(),
+        make_chain(cf.DirichletFilter(CLASSES, 0.95)),
+        make_chain(cf.DirichletFilter(CLASSES[::-1])),
+        make_chain(beta=BETA | {"weak": 0.3}),
+        make_chain(channel={"strong": CHANNEL}),
+        make_chain(policy=cf.policy.Periodic(3)),
+    ]
+    assert len({chain.digest for chain in chains}) == len(chains)
+    for chain in chains:
+        copied = pickle.loads(pickle.dumps(chain))
+        assert (copied.digest, copied.settings) == (chain.digest, chain.settings)
+
+
+@pytest.mark.parametrize(
+    ("filter_", "message"),
+    [
+        ("walk.toml", r"filter is 'walk\.toml'; read the file first: classfilter\.load"),
+        (make_chain(), r"filter is a Chain; give its filter: chain\.filter\(\)"),
+        (3, "filter is 3; give a filter, or a chain as of load or tune"),
+    ],
+)
+def test_what_is_no_filter(filter_: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        cf.Chain(filter_)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"beta": 0.25},
+        {"channel": {}},
+        {"channel": {"weak": cf.Channel(CHANNEL.matrix, prior=[0.5, 0.3, 0.2])}},
+        {"policy": cf.policy.Adaptive(budget=0.1)},
+        {"f": cf.StickyFilter(CLASSES, stay=0.97, dtype="float32")},
+    ],
+)
+def test_settings_and_files_make_the_same_chain(changes: dict[str, Any], tmp_path: Path) -> None:
+    chain = make_chain(**changes)
+    chain.save(tmp_path / "walk.toml")
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 20)
+    rec = cf.Recording(range(20), "weak", p, CLASSES)
+    for again in (from_settings(chain.settings), cf.load(tmp_path / "walk.toml")):
+        assert type(again) is cf.Chain
+        assert (again.digest, again.settings) == (chain.digest, chain.settings)
+        np.testing.assert_array_equal(again.run(rec), chain.run(rec))

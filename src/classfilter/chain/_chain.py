@@ -91,7 +91,7 @@ class Chain:
         channel: Channels | None = None,
         policy: Policy | None = None,
     ) -> None:
-        fresh = filter.copy()
+        fresh = _require_filter(filter).copy()
         fresh.reset()
         weights: dict[str, float] | float
         if isinstance(beta, Mapping):
@@ -124,7 +124,8 @@ class Chain:
         kind = type(self).__name__
         raise FrozenInstanceError(f"{name} of a {kind} cannot change; make a new one")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
 
     @classmethod
     def of(
@@ -147,12 +148,6 @@ class Chain:
                 channel=chain.channel if channel is None else channel,
                 policy=chain.policy if policy is None else policy,
             )
-        if isinstance(filter, (str, PathLike)):
-            raise TypeError(
-                f"filter is {str(filter)!r}; read the file first: classfilter.load(...)"
-            )
-        if not hasattr(filter, "update"):
-            raise TypeError(f"filter is {filter!r}; give a filter, or a chain as of load or tune")
         return Chain(filter, beta=1.0 if beta is None else beta, channel=channel, policy=policy)
 
     @property
@@ -323,6 +318,17 @@ class Chain:
             for name, weight in weights.items()
         ]
         return block(str(self), table(["source", "weight", "channel"], rows))
+
+
+def _require_filter(filter: Any) -> Any:  # noqa: A002
+    """Return a filter, or say what else was given."""
+    if isinstance(filter, (str, PathLike)):
+        raise TypeError(f"filter is {str(filter)!r}; read the file first: classfilter.load(...)")
+    if isinstance(filter, Chain):
+        raise TypeError("filter is a Chain; give its filter: chain.filter()")
+    if not hasattr(filter, "update"):
+        raise TypeError(f"filter is {filter!r}; give a filter, or a chain as of load or tune")
+    return filter
 
 
 LABEL = (str, int, np.integer, type(None))
