@@ -154,13 +154,6 @@ def _parameters(place: Any) -> dict[str, Any]:
         return {}
 
 
-def test_smooth_uses_the_only_source(tuned: Any) -> None:
-    p = recording().probs
-    alone = cf.Tuned(tuned.filter(), beta={"weak": 0.25}, channel={"weak": CHANNEL}, reference="")
-    expected = cf.smooth(tuned.filter(), CHANNEL.apply(p), beta=0.25)
-    np.testing.assert_array_equal(cf.smooth(alone, p), expected)
-
-
 def test_a_bank_uses_the_only_source(tuned: Any) -> None:
     p = recording().probs[:2]
     alone = cf.Tuned(tuned.filter(), beta={"weak": 0.25}, channel={"weak": CHANNEL}, reference="")

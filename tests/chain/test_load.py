@@ -12,7 +12,7 @@ import pytest
 import classfilter as cf
 from classfilter import config
 from conftest import Run
-from example_tables import KINDS, column
+from example_tables import column
 
 CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}
@@ -103,13 +103,6 @@ def test_a_channel_without_weights(tmp_path: Path) -> None:
     assert not np.array_equal(rec.run(tuned), rec.run(tuned.filter(), beta=1.0))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_table(kind: str, tuned: cf.Chain) -> None:
-    df = table()
-    native = KINDS[kind](df.to_dict(as_series=False))
-    assert np.array_equal(results(cf.filter_table(native, tuned)), expected(df))
-
-
 def test_a_file_and_the_command_line(tuned: cf.Chain, run: Run) -> None:
     df = table()
     cf.write_table(df, "day.parquet")
@@ -134,13 +127,6 @@ def test_a_recording(tuned: cf.Chain) -> None:
             assert np.array_equal(tuned.smooth(streams[name], lag), smoothed)
 
 
-def test_arguments_take_precedence(tuned: cf.Chain) -> None:
-    rec, f = cf.recordings(table())["ann"], tuned.filter()
-    assert np.array_equal(rec.run(tuned, beta=0.5), rec.run(f, beta=0.5, channel={"weak": CHANNEL}))
-    assert np.array_equal(rec.run(tuned, channel={}), rec.run(f, beta=BETA))
-    assert not np.array_equal(rec.run(tuned), rec.run(tuned, channel={}))
-
-
 def test_rows_of_one_source(tmp_path: Path, tuned: cf.Chain) -> None:
     probs = table().select([f"p_{c}" for c in CLASSES]).to_numpy()
     one = cf.load(saved(tmp_path / "one.toml", beta={"weak": 0.25}, channel={"weak": CHANNEL}))
@@ -161,30 +147,3 @@ def test_a_simple_rule_leaves_smoothing_to_another(tmp_path: Path, tuned: cf.Cha
     rule = cf.Tuned(cf.HoldFilter(CLASSES), beta=BETA, reference="strong", smoother=tuned)
     assert np.array_equal(rec.smooth(rule), tuned.smooth(rec))
     assert np.array_equal(rec.run(rule), rec.run(cf.HoldFilter(CLASSES), beta=BETA))
-
-
-def test_a_replay_and_a_live_loop(tmp_path: Path) -> None:
-    path = saved(
-        tmp_path / "walk.toml",
-        beta=BETA,
-        channel={"weak": CHANNEL},
-        policy=cf.policy.Periodic(every=3),
-    )
-    tuned = cf.load(path)
-    probs = np.random.default_rng(4).dirichlet(np.ones(3), (20, 2))
-    time = np.repeat(np.arange(20) * 5.0, 2)
-    rec = cf.Recording(time, ["weak", "strong"] * 20, probs.reshape(-1, 3), CLASSES)
-    f = cf.DirichletFilter(CLASSES, half_life=60.0)
-    rule = cf.policy.Periodic(every=3)
-    pieces = cf.replay(rec, f, beta=BETA, channel={"weak": CHANNEL}, policy=rule)
-    assert pieces.calls["weak"] > pieces.calls["strong"] > 0
-    assert np.array_equal(cf.replay(rec, tuned, policy=rule).probs, pieces.probs)
-    step = -1
-    sources = {"weak": lambda _: probs[step, 0], "strong": lambda _: probs[step, 1]}
-    loop, estimates = cf.Cascade(tuned, sources), []
-    for step in range(20):
-        estimates.append(loop.step(np.zeros(1), time=5.0 * step).probs)
-    assert np.array_equal(estimates, pieces.probs)
-    other: Any = cf.Cascade(tuned, sources, policy=cf.policy.Periodic(every=2)).policy
-    assert other._options["every"] == 2
-    assert cf.AsyncCascade(tuned, sources, deadline=1.0)._weights == BETA
