@@ -81,8 +81,8 @@ def serve(
     every : float, default 1
         Minimum of seconds between two saves. Where these take long, they are further apart.
     expire_after, max_streams : float, int, optional
-        When streams are dropped, as in `Tracker`. One that comes again begins anew; in a replay
-        too, where its lines from before are filtered again.
+        As in `Tracker`: a stream is over when more than `expire_after` passes without a line of it;
+        its next line begins it anew. In a replay, lines of a dropped stream are filtered again.
     max_jump : float, optional
         A line whose time is more than that after the last one of its stream is rejected, unless the
         next line of the stream confirms it: one wrong time would make all later ones invalid.
