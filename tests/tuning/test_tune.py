@@ -31,7 +31,7 @@ def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     paper = max(
         accuracy(
             lambda rec, h=h: rec.run(  # type: ignore[misc]
-                cf.DirichletFilter(rec.classes, half_life=h), {"strong": 1.0, "weak": 0.5}
+                cf.DirichletFilter(rec.classes, half_life=h), beta={"strong": 1.0, "weak": 0.5}
             ),
             fresh,
         )
