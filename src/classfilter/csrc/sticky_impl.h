@@ -157,12 +157,12 @@ CF_INLINE cf_status block_likelihoods(const cf_sticky *f, size_t width, const cf
 }
 
 /* Blocks of rows, in the table's order: a block may begin in one stream and end in another. */
-CF_INLINE cf_status run_blocks(const cf_sticky *f, size_t width, int straight, const cf_table *t,
+CF_INLINE cf_status run_blocks(const cf_sticky *f, size_t width, int straight, cf_cursor *cursor,
                                cf_real *transition_cache, cf_real *scratch, size_t *row) {
+    const cf_table *const t = cursor->table;
     const size_t classes = f->classes;
     cf_real *const p = scratch, *const all = scratch + width, *const work = all + CF_BLOCK * width;
     cf_decay decay = make_decay(f, 1), decays[CF_BLOCK] = {{0, 1, 0}};
-    cf_cursor cursor = {t, classes, 0, 0};
     cf_lane lane = {NULL, NULL, 0, 0};
     const cf_real *const dt = t->dt;
     cf_real *const probs = t->probs;
@@ -182,7 +182,7 @@ CF_INLINE cf_status run_blocks(const cf_sticky *f, size_t width, int straight, c
         for (j = 0; j < count;) {
             size_t stop;
             if (lane.left == 0) {
-                (void)next_stream(&cursor, &lane);
+                (void)next_stream(cursor, &lane);
                 for (k = 0; k < width; k++) p[k] = k < classes ? lane.from[k] : 0;
             }
             stop = count - j < lane.left ? count : j + lane.left;
@@ -197,19 +197,24 @@ CF_INLINE cf_status run_blocks(const cf_sticky *f, size_t width, int straight, c
                 for (k = 0; k < classes; k++) lane.state[k] = p[k];
         }
     }
-    (void)next_stream(&cursor, &lane); /* what is left has no rows */
     return CF_OK;
 }
 
 CF_STRAIGHT CF_TARGETS cf_status cf_sticky_run(const cf_sticky *f, const cf_table *t, cf_real *transition_cache,
                                                cf_real *scratch, size_t *row) {
     const size_t width = CF_STICKY_ROW(f->classes);
-#if CF_BLOCK > 1
+    cf_cursor cursor = {t, f->classes, 0, 0};
+    cf_lane none;
+    cf_status status;
     /* A width that the compiler knows makes straight code of the common cases. */
-    if (width == CF_STICKY_PART) return run_blocks(f, CF_STICKY_PART, 1, t, transition_cache, scratch, row);
-    if (width == 2 * CF_STICKY_PART) return run_blocks(f, 2 * CF_STICKY_PART, 1, t, transition_cache, scratch, row);
-#endif
-    return run_blocks(f, width, 0, t, transition_cache, scratch, row);
+    if (CF_BLOCK > 1 && width == CF_STICKY_PART)
+        status = run_blocks(f, CF_STICKY_PART, 1, &cursor, transition_cache, scratch, row);
+    else if (CF_BLOCK > 1 && width == 2 * CF_STICKY_PART)
+        status = run_blocks(f, 2 * CF_STICKY_PART, 1, &cursor, transition_cache, scratch, row);
+    else
+        status = run_blocks(f, width, 0, &cursor, transition_cache, scratch, row);
+    if (status == CF_OK) (void)next_stream(&cursor, &none); /* what is left has no rows */
+    return status;
 }
 
 cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,

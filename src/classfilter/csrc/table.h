@@ -21,10 +21,14 @@ typedef struct {
 
 CF_INLINE size_t row_at(const cf_table *t, size_t place) { return t->order == NULL ? place : t->order[place]; }
 
+CF_KERNEL void copy_numbers(size_t count, const cf_real *from, cf_real *to) {
+    size_t k;
+    for (k = 0; k < count; k++) to[k] = from[k];
+}
+
 /* Takes the next stream that has rows, if there is one; the state of one without is copied. */
 CF_INLINE int next_stream(cf_cursor *cursor, cf_lane *lane) {
     const cf_table *const t = cursor->table;
-    size_t k;
     while (cursor->stream < t->streams) {
         const size_t i = cursor->stream++;
         lane->from = t->states + (t->slots == NULL ? i : t->slots[i]) * cursor->size;
@@ -33,7 +37,7 @@ CF_INLINE int next_stream(cf_cursor *cursor, cf_lane *lane) {
         lane->left = t->counts == NULL ? 1 : t->counts[i];
         cursor->next += lane->left;
         if (lane->left > 0) return 1;
-        for (k = 0; k < cursor->size; k++) lane->state[k] = lane->from[k];
+        copy_numbers(cursor->size, lane->from, lane->state);
     }
     return 0;
 }
