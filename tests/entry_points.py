@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.chain import Chain
 from classfilter.live import serve
 from differences import part
 from expected_rows import Result, Taken, expected, one_hot
@@ -224,7 +223,7 @@ def serve_lines(case: Case, sent: list[dict[str, Any]], **more: Any) -> list[Tak
         source.write("".join(json.dumps(line) + "\n" for line in sent).encode())
         source.seek(0)
         served = serve(
-            lambda names: Chain.of(case.fresh(), **CHAIN),
+            lambda names: cf.Chain(case.fresh(), **CHAIN),
             source=source.fileno(),
             sink=sink.fileno(),
             errors=messages,

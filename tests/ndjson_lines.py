@@ -10,33 +10,32 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from classfilter import Channel, DirichletFilter, Recording
-from classfilter.live import _state_file
+from classfilter import Chain, Channel, DirichletFilter, Recording
 from classfilter.live._ndjson import serve
+from classfilter.streams import _file
 from streams import random_stream
 
 DRIVER = """
 import json, signal, sys
 from pathlib import Path
-from classfilter import DirichletFilter
+from classfilter import Chain, DirichletFilter
 from classfilter.live import _pipes, serve
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, signal.SIG_DFL)
 arguments = json.loads(sys.argv[1])
 _pipes.GRACE = arguments.get("grace", _pipes.GRACE)
 state = arguments.get("state")
-def make_filter(names):
-    return DirichletFilter(arguments.get("classes", names), **arguments.get("options", {}))
+def make_chain(names):
+    return Chain(DirichletFilter(names), beta=arguments.get("beta", 1.0))
 try:
     served = serve(
-        make_filter,
-        arguments.get("beta", 1.0),
+        make_chain,
         state=Path(state) if state else None,
         every=arguments["every"],
         **arguments.get("more", {}),
@@ -58,20 +57,21 @@ def command(every: float = 1000.0, **arguments: Any) -> list[str]:
     return [sys.executable, "-c", DRIVER, json.dumps(arguments | {"every": every})]
 
 
+def chain_maker(make_filter: Any = DirichletFilter, **options: Any) -> Callable[[Any], Chain]:
+    """Return what makes a chain of the classes of lines, with weights and channels."""
+    return lambda names: Chain(make_filter(names), **options)
+
+
 def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[bytes], str]:
     """Return the results and the messages for all lines at once: `child` without a process."""
     messages = io.StringIO()
-
-    def make_filter(names: Any) -> DirichletFilter:
-        return DirichletFilter(arguments.get("classes", names), **arguments.get("options", {}))
-
+    make_chain = chain_maker(beta=arguments.get("beta", 1.0))
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(lines)
         source.seek(0)
         try:
             served = serve(
-                make_filter,
-                arguments.get("beta", 1.0),
+                make_chain,
                 source=source.fileno(),
                 sink=sink.fileno(),
                 errors=messages,
@@ -102,13 +102,18 @@ def child(stdin: int = subprocess.PIPE, **arguments: Any) -> Iterator[Any]:
 
 
 def serve_here(
-    lines: list[bytes], make_filter: Any = DirichletFilter, **arguments: Any
+    lines: list[bytes],
+    make_filter: Any = DirichletFilter,
+    beta: Any = 1.0,
+    channel: Any = None,
+    **arguments: Any,
 ) -> list[bytes]:
     """Return the results, without a process of its own."""
+    make_chain = chain_maker(make_filter, beta=beta, channel=channel)
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(lines))
         source.seek(0)
-        serve(make_filter, source=source.fileno(), sink=sink.fileno(), **arguments)
+        serve(make_chain, source=source.fileno(), sink=sink.fileno(), **arguments)
         sink.seek(0)
         return sink.readlines()
 
@@ -123,11 +128,13 @@ class SavedStream(NamedTuple):
 
 def saved_streams(state: Path) -> list[SavedStream]:
     """Return the streams of a file of states."""
-    saved, lines = _state_file.read(state)
-    ties = [[tie] for tie in lines.ties.tolist()]
-    for slot, tie in zip(lines.tie_slots.tolist(), lines.more_ties.tolist(), strict=True):
+    saved = _file.read(state, "lines", "no state")
+    first, slots, more = (saved.more[key].tolist() for key in ("ties", "tie_slots", "more_ties"))
+    ties = [[tie] for tie in first]
+    for slot, tie in zip(slots, more, strict=True):
         ties[slot].append(tie)
-    return [SavedStream(*s) for s in zip(saved.names, saved.times.tolist(), ties, strict=True)]
+    times = saved.columns.times.tolist()
+    return [SavedStream(*s) for s in zip(saved.names, times, ties, strict=True)]
 
 
 def counts(messages: str) -> list[Any]:
@@ -158,7 +165,7 @@ def as_line(row: dict[str, Any]) -> bytes:
     return json.dumps(row).encode() + b"\n"
 
 
-def many_rows(T: int, seed: int, names: tuple[Any, ...] = ("1", 1, "ann", None)) -> list[Any]:
+def many_rows(T: int, seed: int, names: tuple[Any, ...] = ("1", 7, "ann", None)) -> list[Any]:
     """Return rows of interleaved streams, with equal times, pauses and missing observations."""
     rng = random.Random(seed)
     streams = {name: random_stream(len(CLASSES), T, seed + i) for i, name in enumerate(names)}
@@ -186,7 +193,7 @@ def expected(
     """Return the filtered probabilities of all rows, from a recording of each stream."""
     parts: dict[Any, list[int]] = {}
     for i, row in enumerate(rows):
-        parts.setdefault(repr(row.get("stream")), []).append(i)
+        parts.setdefault(row.get("stream"), []).append(i)
     filtered: list[list[float]] = [[]] * len(rows)
     for part in parts.values():
         rec = Recording(
@@ -204,10 +211,10 @@ def covered(state: Path, rows: list[Any]) -> set[int]:
     """Return the rows that a file has, derived from its content alone."""
     if not state.exists():
         return set()
-    saved = {repr(s.id): (s.time, s.ties) for s in saved_streams(state)}
+    saved = {s.id: (s.time, s.ties) for s in saved_streams(state)}
     numbers = set()
     for row in rows:
-        at, ties = saved.get(repr(row.get("stream")), (-1.0, []))
+        at, ties = saved.get(str(row["stream"]) if "stream" in row else None, (-1.0, []))
         if row["time"] < at or (row["time"] == at and zlib.crc32(as_line(row)[:-1]) in ties):
             numbers.add(row["n"])
     return numbers

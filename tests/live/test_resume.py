@@ -80,17 +80,22 @@ def test_lines_of_equal_time_are_recognized(tmp_path: Path, names: str, start: i
 
 def test_time_may_not_go_back_after_the_replay(tmp_path: Path) -> None:
     def at(*times: float) -> bytes:
-        return b"".join(as_line(VALID | {"time": t, "stream": s}) for t in times for s in (1, "1"))
+        return b"".join(as_line(VALID | {"time": t, "stream": s}) for t in times for s in (1, "2"))
 
     state = str(tmp_path / "state.json")
     run(at(1, 2, 3), state=state)
     results, messages = run(at(1, 0, 4, 3), state=state)
     assert [json.loads(line)["time"] for line in results] == [4, 4]
-    _, *errors, skipped, served = messages.splitlines()
+    _, *told, seventh, eighth, skipped, served = messages.splitlines()
+    assert told == [
+        f"line {n}: {state} has it already (time {t} of stream {name!r} is not after 3.0); "
+        f"skipped, {n} so far"
+        for n, t, name in ((1, 1.0, "1"), (2, 1.0, "2"), (4, 0.0, "2"))
+    ]
     assert skipped == f"{state} had 4 lines already; they were skipped"
-    assert [error.partition(";")[0] for error in errors] == [
+    assert [error.partition(";")[0] for error in (seventh, eighth)] == [
         f"line {n}: time is 3.0, before 4.0, that of the last row of stream {name!r}"
-        for n, name in ((7, 1), (8, "1"))
+        for n, name in ((7, "1"), (8, "2"))
     ]
     assert json.loads(served) == [8, 2, 2, 4, "end"]
 
@@ -105,7 +110,7 @@ def test_it_says_where_it_resumes_and_what_it_skips(tmp_path: Path) -> None:
     serve_here(at("ann", 1, 2, 3) + at("bob", 1), state=state, errors=messages)
     assert messages.getvalue() == ""
     serve_here(at("ann", 2, 3, 4), state=state, errors=messages)
-    begins, ends = messages.getvalue().splitlines()
+    begins, *_, ends = messages.getvalue().splitlines()
     assert begins == (
         f"{state}: 2 streams, times up to 3.0; give the lines after those it has, or from any "
         "earlier one"
@@ -175,7 +180,11 @@ def test_numbered_lines_are_skipped_by_their_numbers(tmp_path: Path) -> None:
     whole = serve_here(numbered(*range(12)))
     options: dict[str, Any] = {"state": state, "line_number": "n", "errors": messages}
     results = serve_here(numbered(*range(5), 3, 4), **options)
-    assert f"{state} had 2 lines already; they were skipped\n" == messages.getvalue()
+    *told, end = messages.getvalue().splitlines()
+    assert told == [
+        f"line {n}: {state} has it already (by its number); skipped, {n - 5} so far" for n in (6, 7)
+    ]
+    assert end == f"{state} had 2 lines already; they were skipped"
     results += serve_here(numbered(*range(2, 9)), **options)
     assert f"{state}: 1 stream, lines up to number 4; it goes on after these" in (
         messages.getvalue()

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from classfilter import DirichletFilter
 from classfilter.live import Served, serve
 from classfilter.live._pipes import CHUNK
 from ndjson_lines import (
     BETA,
     VALID,
     as_line,
+    chain_maker,
     child,
     counts,
     covered,
@@ -67,7 +67,7 @@ def test_handlers_are_as_before_and_other_threads_have_none() -> None:
 
     def work() -> None:
         source, sink = os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
-        served.append(serve(DirichletFilter, source=source, sink=sink))
+        served.append(serve(chain_maker(), source=source, sink=sink))
         os.close(source)
         os.close(sink)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from inspect import CO_GENERATOR
 from itertools import count
 from types import FrameType
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
+from classfilter.policy import Adaptive, Policy
 from entry_points import CHAIN, same
 from expected_rows import Result, Taken, expected
 from hostile_rows import SPAN, Case, Row, case, of, turns
@@ -28,8 +28,7 @@ def interrupted(call: Callable[[], object], at: int) -> bool:
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:
         nonlocal left
-        generator = frame.f_code.co_flags & CO_GENERATOR  # one that is thrown away raises nothing
-        if event in ("call", "c_return") and not generator:
+        if event in ("call", "c_return"):
             left -= 1
             if left == 0:
                 raise KeyboardInterrupt
@@ -69,12 +68,16 @@ CALLS: dict[str, Any] = {
     "a row of a new stream": (update, [NEW]),
     "many rows": (update_many, [KNOWN, NEW, *of("c", 8), *of("b", 9)]),
 }
+POLICIES = [None, Adaptive(budget=0.5, horizon=4)]
 
 
 @pytest.mark.covering(1)
+@pytest.mark.parametrize("policy", POLICIES, ids=["", "policy"])
 @pytest.mark.parametrize("limits", [{}, {"max_streams": 3}, {"expire_after": SPAN}], ids=str)
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_is_taken_whole_or_not_at_all(name: str, limits: dict[str, Any]) -> None:
+def test_a_call_is_taken_whole_or_not_at_all(
+    name: str, limits: dict[str, Any], policy: Policy | None
+) -> None:
     method, rows = CALLS[name]
     whole = case(name, *BEFORE, *rows, *AFTER, **limits)
     first, last = len(BEFORE), len(BEFORE) + len(rows)
@@ -82,7 +85,7 @@ def test_a_call_is_taken_whole_or_not_at_all(name: str, limits: dict[str, Any]) 
     none = replace(whole, steps=(*whole.rows[:first], *whole.rows[last:]))
     wanted = [_after(taken, first, len(AFTER)) for taken in (whole, none)]
     for at in count(1):
-        tracker = cf.Tracker(whole.fresh(), **CHAIN, **limits)
+        tracker = cf.Tracker(whole.fresh(), policy=policy, **CHAIN, **limits)
         observe(tracker, whole.rows[:first])
         stopped = interrupted(lambda: method(tracker, called), at)  # noqa: B023
         after = Result([*observe(tracker, whole.rows[last:])], tracker.streams)
@@ -91,6 +94,46 @@ def test_a_call_is_taken_whole_or_not_at_all(name: str, limits: dict[str, Any]) 
         except AssertionError:
             assert stopped, f"the call was not interrupted at point {at}"
             same(after, wanted[1])
+        if not stopped:
+            break
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_the_policy_knows_fits_the_state(name: str) -> None:
+    """After the row, or before it: as of the tracker that was not interrupted."""
+    method, rows = CALLS[name]
+
+    def known(tracker: cf.Tracker, stream: str) -> Any:
+        calls = tracker._table.columns.extra[tracker._table.slot(stream)]
+        return tracker.time(stream), tracker.probs(stream).tobytes(), calls.saved()
+
+    def started() -> cf.Tracker:
+        tracker = cf.Tracker(case("").fresh(), policy=POLICIES[1], **CHAIN)
+        observe(tracker, case("", *BEFORE).rows)
+        return tracker
+
+    before, after = started(), started()
+    method(after, case("", *rows).rows)
+    for at in count(1):
+        tracker = started()
+        stopped = interrupted(lambda: method(tracker, case("", *rows).rows), at)  # noqa: B023
+        for stream in tracker.streams:
+            pair = [known(t, stream) for t in (before, after) if stream in t]
+            assert known(tracker, stream) in pair
+        if not stopped:
+            break
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_streams_expire_after_an_interrupt(name: str) -> None:
+    """Even one whose row the clock did not note."""
+    method, rows = CALLS[name]
+    for at in count(1):
+        tracker = cf.Tracker(case("").fresh(), expire_after=SPAN, **CHAIN)
+        observe(tracker, case("", *BEFORE).rows)
+        stopped = interrupted(lambda: method(tracker, case("", *rows).rows), at)  # noqa: B023
+        observe(tracker, case("", *of("z", 12, 70, 130, 190)).rows)
+        assert tracker.streams == ["z"]
         if not stopped:
             break
 

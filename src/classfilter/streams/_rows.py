@@ -104,7 +104,9 @@ def take_many(
     estimates = np.empty(probs.shape, dtype)
     final = np.flatnonzero(np.diff(owner, append=-1) != 0)  # the last group of each stream
     who, moved = owner[final], ~goes_on[final]
-    with table.moving([names[i] for i in who[moved]]) as new:
+    moving = [names[i] for i in who[moved]]
+    new = dict(zip(moving, table.reserve(len(moving)), strict=True))
+    try:
         old = slots.copy()
         slots[who[moved]] = list(new.values())  # they have the state of a stream that begins
         where = np.where(goes_on, old[owner], slots[owner])
@@ -113,7 +115,10 @@ def take_many(
         taken = Taken(estimates, dt, begins, slots)
         extra = None if note is None else note(taken)[who]
         ends = order[starts[final] + counts[final] - 1]
-        table.write(new, slots[who], after[final], time[ends], extra)
+        table.commit(slots[who], after[final], time[ends], extra, new)
+    except BaseException:
+        table.release_unnamed(new)
+        raise
     return taken
 
 

@@ -6,8 +6,7 @@ import math
 import os
 import sys
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Mapping
 from threading import RLock, local
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -211,47 +210,41 @@ class StreamTable:
             extra[slot] = None
             self._free.append(slot)
 
-    @contextmanager
-    def moving(self, names: list[Any]) -> Iterator[dict[Any, int]]:
-        """Reserve slots for streams that begin; where the block raises, take them back."""
-        new = dict(zip(names, self.reserve(len(names)), strict=True))
-        try:
-            yield new
-        except BaseException:
-            self.release(slot for name, slot in new.items() if self.slots.get(name) != slot)
-            raise
-
-    def write(
+    def commit(
         self,
-        new: dict[Any, int],
         slots: Ints,
         states: Array,
         times: Floats,
-        extra: Array | None = None,
+        extra: Array | None,
+        moved: Mapping[Any, int],
     ) -> None:
-        """Write what is known of streams after their rows, and the slots of new ones: all of it.
+        """Write what is known of streams after their rows: all of it, or nothing.
 
-        Where a signal's handler raises meanwhile, nothing is written.
+        `moved` are the streams that begin, or begin anew, each with one of the slots.
         """
-        old = {name: self.slots.get(name) for name in new}
         columns = self.columns
         before = [column[slots] for column in columns]
+        old = {name: self.slots.get(name) for name in moved}
         try:
             _core.commit(columns.states, columns.times, slots, states, times)
             if extra is not None:
                 columns.extra[slots] = extra
             columns.jumps[slots] = np.nan
-            self.slots.update(new)
+            self.slots.update(moved)
         except BaseException:
-            for column, values in zip(columns, before, strict=True):
-                column[slots] = values
             for name, slot in old.items():
                 if slot is None:
                     self.slots.pop(name, None)
                 else:
                     self.slots[name] = slot
+            for column, values in zip(columns, before, strict=True):
+                column[slots] = values
             raise
         self.release([slot for slot in old.values() if slot is not None])
+
+    def release_unnamed(self, slots: Mapping[Any, int]) -> None:
+        """Take slots back, each with the stream that was to have it, unless that has got it."""
+        self.release([slot for name, slot in slots.items() if self.slots.get(name) != slot])
 
     def note(self, stream: Hashable, slot: int, at: float) -> None:
         """Note that the row of a slot was taken: the slot has its name, and the clock goes on."""
@@ -319,7 +312,10 @@ class StreamTable:
         dropped: list[Any] = []
         while self.drops and self.slots:
             first = next(iter(self.slots))
-            seen = self.columns.seen[self.slots[first]]
+            slot = self.slots[first]
+            if math.isnan(self.columns.seen[slot]):  # a signal's handler raised before it was noted
+                self.columns.seen[slot] = self.clock
+            seen = self.columns.seen[slot]
             if len(self.slots) <= self.most and not self.clock - seen > self.span:
                 # The stream that goes next only ever has a later time; less than both round off.
                 self.none_expire_until = float(seen + 0.999 * self.span - 1e-15 * abs(seen))

@@ -201,22 +201,21 @@ class Tracker:
     ) -> Array:
         """Update a stream and its policy, both or none."""
         table, begins = self._table, self._slots.get(stream) != slot
-        states, times, _, _, extra = table.columns
-        before = states[[slot]], times[[slot]]
-        dt = 0.0 if begins else at - float(times[slot])
+        new, place = {stream: slot} if begins else {}, np.array([slot])
         try:
+            columns = table.columns
+            state, time, extra = columns.states[place], columns.times[place], columns.extra[place]
+            dt = 0.0 if begins else at - float(time[0])
             _, beta, observation = self._chain.observe(source, probs)
-            estimate = self._update_stream(states, times, slot, observation, beta, at, None)
+            estimate = self._update_stream(state, time, 0, observation, beta, at, None)
             if estimate is None:
                 raise table.time_error(stream, slot, at)
-            calls = self._new_calls() if begins else extra[slot].copy()
+            calls = self._new_calls() if begins else extra[0].copy()
             calls.note(source, at, observation, estimate, dt)
-            extra[slot] = calls
+            extra[0] = calls
+            table.commit(place, state, time, extra, new)
         except BaseException:
-            if begins:
-                table.release([slot])
-            else:
-                table.write({}, np.array([slot]), *before)
+            table.release_unnamed(new)
             raise
         table.note(stream, slot, at)
         if self._drops:
