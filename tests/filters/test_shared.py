@@ -153,7 +153,7 @@ def test_own_states_are_taken_back(options: dict[str, Any], dt: float, tmp_path:
     assert f.eta >= 1e9
     bank = cf.Bank(f, 2)
     bank.save(tmp_path / "bank.npz")
-    bank.restore(tmp_path / "bank.npz")
+    bank.load(tmp_path / "bank.npz")
     for other in (f.copy(), pickle.loads(pickle.dumps(f)), bank.filter(1)):
         assert bits(other) == bits(f)
         assert other.update([0.9, 0.1]).tobytes() == f.copy().update([0.9, 0.1]).tobytes()

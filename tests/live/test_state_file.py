@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from classfilter import DirichletFilter, Tracker
+from classfilter import Chain, Channel, DirichletFilter, Tracker
 from classfilter._support.atomic import atomic_write, try_lock
-from classfilter.live import Served, _state_file, _streams, serve
-from classfilter.live._checkpoint import SHARE
+from classfilter.live import _streams, serve
 from ndjson_lines import (
     VALID,
     as_line,
+    chain_maker,
     child,
     read_line,
     saved_streams,
     serve_here,
     wait_for,
 )
+from saved_files import replace_parts
 
 
 def test_it_saves_while_the_input_is_idle(tmp_path: Path) -> None:
@@ -60,68 +61,54 @@ def test_nothing_is_saved_when_the_reader_is_gone(tmp_path: Path) -> None:
     assert not state.exists()
 
 
-def flipped(content: bytes, share: float) -> bytes:
-    """Return a file with one bit changed."""
-    at = int(share * len(content))
-    return content[:at] + bytes([content[at] ^ 16]) + content[at + 1 :]
+def of(*classes: str, **options: Any) -> dict[str, Any]:
+    """Return the argument that makes another filter than that of the lines."""
+    return {"make_filter": lambda names: DirichletFilter(classes or names, **options)}
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (of(gamma=0.8), "was written with gamma 0.9, but here it is 0.8; give the same, or move"),
+        (of(dtype="float32"), "was written with dtype 'float64', but here it is 'float32'; give"),
+        (of(prior=[1.0, 2.0]), "was written with prior [1.0, 1.0], but here it is [1.0, 2.0];"),
+        (of("sit", "walk"), "was written with classes ['walk', 'sit'], but here it is ['sit', "),
+        ({"beta": 0.5}, "was written with beta None, but here it is 0.5; give the same, or move"),
+        ({"beta": {"default": 0.5}}, "was written with beta None, but here it is {'default': 0.5}"),
         (
-            {"options": {"gamma": 0.8}},
-            "was written with gamma 0.9, but the filter has 0.8; give the",
+            {"channel": {"default": Channel([[3, 1], [1, 3]])}},
+            "was written with channel None, but here it is {'default': {'matrix': [[0.75, 0.25], ",
         ),
-        ({"options": {"dtype": "float32"}}, "was written with dtype 'float64', but the filter has"),
-        (
-            {"options": {"prior": [1.0, 2.0]}},
-            "was written with prior [1.0, 1.0], but the filter has",
-        ),
-        ({"classes": ["sit", "walk"]}, "was written with classes ['walk', 'sit'], but the filter"),
-        ({"classes": ["sit", "run"]}, "was written with classes ['walk', 'sit'], but the filter"),
         ({"line": {"time": 1, "p_a": 1, "p_b": 0}}, "classes ['walk', 'sit'], but the first line"),
-        ({"damage": lambda text: text[:-40]}, "is damaged, or no state of streams; move the file"),
-        ({"damage": lambda text: b""}, "is damaged, or no state of streams; move the file"),
-        ({"damage": lambda text: b"[1]"}, "is damaged, or no state of streams; move the file"),
-        ({"damage": lambda text: b"\xff"}, "is damaged, or no state of streams; move the file"),
-        ({"damage": lambda text: flipped(text, 0.2)}, "is damaged, or no state of streams; move"),
-        ({"damage": lambda text: flipped(text, 0.5)}, "is damaged, or no state of streams; move"),
     ],
 )
 def test_a_file_that_does_not_fit_is_rejected(tmp_path: Path, arguments: Any, why: str) -> None:
-    state = tmp_path / "state.json"
-    source, sink = tmp_path / "in", os.open(os.devnull, os.O_WRONLY)
-
-    def run_here(row: Any, classes: Any = None, options: Any = None) -> Served:
-        source.write_bytes(as_line(row))
-        fd = os.open(source, os.O_RDONLY)
-        try:
-            return serve(
-                lambda names: DirichletFilter(classes or names, **(options or {})),
-                source=fd,
-                sink=sink,
-                state=state,
-            )
-        finally:
-            os.close(fd)
-
-    run_here(VALID)
-    damage = arguments.pop("damage", lambda text: text)
-    state.write_bytes(damage(state.read_bytes()))
-    before = state.read_bytes()
+    state = tmp_path / "state"
+    serve_here([as_line(VALID)], state=state)
+    before, row = state.read_bytes(), arguments.pop("line", VALID | {"time": 1})
     with pytest.raises(ValueError, match=re.escape(why)) as error:
-        run_here(arguments.pop("line", VALID), **arguments)
-    assert str(state) in str(error.value)
+        serve_here([as_line(row)], state=state, **arguments)
+    assert str(error.value).startswith(str(state))
     assert state.read_bytes() == before
-    os.close(sink)
+
+
+def test_other_weights_and_channels_are_named(tmp_path: Path) -> None:
+    """By their source, with both values."""
+    state = tmp_path / "state"
+    beta = {"default": 0.5, "weak": 0.1}
+    channels = [{"weak": Channel([[8, 2], [p, 8]])} for p in (2, 3)]
+    serve_here([as_line(VALID)], state=state, beta=beta, channel=channels[0])
+    with pytest.raises(ValueError, match=r"with beta\.weak 0\.1, but here it is 1\.0; give the"):
+        serve_here([], state=state, beta=beta | {"weak": 1.0}, channel=channels[0])
+    with pytest.raises(ValueError, match=r"with channel\.weak\.matrix \[\[0\.8, .*\]\], but here it"):
+        serve_here([], state=state, beta=beta, channel=channels[1])
 
 
 def test_a_file_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="make its folder first"):
-        serve(DirichletFilter, state=tmp_path / "none" / "state.json")
+        serve(chain_maker(), state=tmp_path / "none" / "state.json")
     with pytest.raises(ValueError, match="every is -1"):
-        serve(DirichletFilter, every=-1)
+        serve(chain_maker(), every=-1)
 
 
 def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,91 +117,69 @@ def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.Monk
     def slow_write(*_: object) -> None:
         now[0] += 0.5
 
-    monkeypatch.setattr(_streams, "write", slow_write)
+    monkeypatch.setattr(_streams.file, "write", slow_write)
     monkeypatch.setattr(_streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    streams = _streams.LiveStreams(DirichletFilter(2), ("a", "b"), tmp_path / "state.json", 0.25)
+    streams = _streams.LiveStreams(Chain(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
     assert streams.wait() is None
-    streams.update("ann", 0.0, b"", [0.5, 0.5], 1.0)
+    streams.update("ann", 0.0, b"", None, [0.5, 0.5])
     assert streams.wait() == 0.25
     now[0] += 1.0
     assert streams.wait() == 0.0
     streams.save()
     assert streams.wait() is None
-    streams.update("ann", 0.0, b"", [0.5, 0.5], 1.0)
-    assert streams.wait() == SHARE * 0.5
+    streams.update("ann", 0.0, b"", None, [0.5, 0.5])
+    assert streams.wait() == _streams.SHARE * 0.5
 
 
 def packed(text: str) -> Any:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-CRAFTED: list[tuple[dict[str, Any], str]] = [
-    ({"version": 7}, "has version 7 of the format, but this reads version 1"),
-    ({"version": "x"}, "is damaged"),
-    ({"version": [1, 2]}, "is damaged"),
-    ({"settings": "[" * 100_000}, "is damaged"),
-    ({"settings": "filter = 3"}, "is damaged"),
-    (
-        {"settings": 'classes = ["walk", "sit"]\nfilter = "mean"\n[options]\nx = 1'},
-        "is damaged",
-    ),
-    ({"more": "[]"}, "is damaged"),
-    ({"more": "{"}, "is damaged"),
-    ({"more": '{"beta": 9, "calls": 3}'}, "is damaged"),
-    ({"streams": packed("[" * 100_000 + "]" * 100_000)}, "is damaged"),
-    ({"streams": packed('["a", "b"]')}, "is damaged"),
-    ({"streams": packed("7")}, "is damaged"),
-    ({"streams": packed('[{"a": 1}]')}, "is damaged"),
-    ({"streams": '["a"]'}, "is damaged"),
-    ({"times": [[0.0]]}, "is damaged"),
-    ({"times": [np.nan]}, "is damaged"),
-    ({"times": ["0"]}, "is damaged"),
-    ({"seen": [0.0, 0.0]}, "is damaged"),
-    ({"states": [[np.nan, 1.0, 1.0]]}, "is damaged"),
-    ({"states": [[1.0, 1.0]]}, "is damaged"),
-    ({"states": [[1.0, -5.0, 1.0]]}, "is damaged"),
-    ({"states": 7.0}, "is damaged"),
-    ({"states": np.zeros((0, 3))}, "is damaged"),
-    ({"columns": ["walk"]}, "is damaged: the data has the classes"),
-    ({"columns": [["walk", "sit"]]}, "is damaged"),
-    ({"line": "x"}, "is damaged"),
-    ({"line": [1, 2]}, "is damaged"),
-    ({"ties": [7]}, "is damaged"),
-    ({"ties": np.zeros(2, np.uint32)}, "is damaged"),
-    ({"tie_slots": np.array([5]), "more_ties": np.zeros(1, np.uint32)}, "is damaged"),
-    ({"tie_slots": np.array([-1]), "more_ties": np.zeros(1, np.uint32)}, "is damaged"),
-    ({"tie_slots": np.array([0])}, "is damaged"),
-    ({"jump_slots": np.array([1]), "jumps": np.zeros(1)}, "is damaged"),
-    ({"jumps": np.zeros(1)}, "is damaged"),
+CRAFTED: list[dict[str, Any]] = [
+    {"kind": 3},
+    {"digest": "0123456789abcdef"},
+    {"settings": "[" * 100_000},
+    {"settings": '{"filter": 3}'},
+    {"settings": '{"classes": ["walk", "sit"], "filter": "mean", "options": {"x": 1}}'},
+    {"meta": "[]"},
+    {"meta": "{"},
+    {"meta": '{"columns": ["walk", "sit"], "line": "x"}'},
+    {"meta": '{"columns": ["walk"]}'},
+    {"meta": '{"columns": [["walk", "sit"]]}'},
+    {"streams": packed("[" * 100_000 + "]" * 100_000)},
+    {"streams": packed('["a", "b"]')},
+    {"streams": packed("7")},
+    {"streams": packed('[{"a": 1}]')},
+    {"streams": '["a"]'},
+    {"times": [[0.0]]},
+    {"times": [np.inf]},
+    {"times": ["0"]},
+    {"seen": [0.0, 0.0]},
+    {"jumps": np.zeros(0)},
+    {"states": [[np.nan, 1.0, 1.0]]},
+    {"states": [[1.0, 1.0]]},
+    {"states": [[1.0, -5.0, 1.0]]},
+    {"states": 7.0},
+    {"states": np.zeros((0, 3))},
+    {"ties": 7},
+    {"ties": np.zeros(2, np.uint32)},
+    {"tie_slots": np.array([5]), "more_ties": np.zeros(1, np.uint32)},
+    {"tie_slots": np.array([-1]), "more_ties": np.zeros(1, np.uint32)},
+    {"tie_slots": np.array([0])},
+    {"ties": np.array(["walk", {}], object)},  # reading it would run code
 ]
 
 
-@pytest.mark.parametrize(("changes", "why"), CRAFTED)
-def test_a_crafted_file_is_rejected_in_one_line(
-    tmp_path: Path, changes: dict[str, Any], why: str
-) -> None:
+@pytest.mark.parametrize("changes", CRAFTED)
+def test_a_crafted_file_is_rejected_in_one_line(tmp_path: Path, changes: dict[str, Any]) -> None:
     state = tmp_path / "state"
     serve_here([as_line(VALID)], state=state)
-    with np.load(state) as content:
-        arrays = dict(content) | changes
-    with state.open("wb") as file:
-        np.savez(file, **arrays)
-    with pytest.raises(ValueError, match=why) as error:
+    replace_parts(state, **changes)
+    with pytest.raises(ValueError, match=r"is damaged|is no state of streams, but") as error:
         serve_here([as_line(VALID | {"time": 1})], state=state)
     assert str(state) in str(error.value)
     assert len(str(error.value)) < 1000
     assert "\n" not in str(error.value)
-
-
-def test_a_file_that_runs_code_is_not_read(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    serve_here([as_line(VALID)], state=state)
-    with np.load(state) as content:
-        arrays = dict(content) | {"columns": np.array(["walk", {}], object)}
-    with state.open("wb") as file:
-        np.savez(file, **arrays)
-    with pytest.raises(ValueError, match="is damaged, or no state of streams"):
-        serve_here([], state=state)
 
 
 def test_only_the_owner_can_read_it_and_its_mode_stays(tmp_path: Path) -> None:
@@ -255,28 +220,40 @@ def test_a_lock_that_its_last_user_just_removed(
         removed.append(fd)
         return try_lock(fd)
 
-    monkeypatch.setattr(_state_file, "try_lock", lock_late)
-    with _state_file.locked(tmp_path / "state"):
+    monkeypatch.setattr(_streams, "try_lock", lock_late)
+    with _streams.locked(tmp_path / "state"):
         assert len(removed) == 2
-        with (
-            pytest.raises(ValueError, match="in use by another process"),
-            _state_file.locked(tmp_path / "state"),
-        ):
+        refused = pytest.raises(ValueError, match="in use by another process")
+        with refused, _streams.locked(tmp_path / "state"):
             pass
 
 
+def test_two_links_to_a_file_have_one_lock(tmp_path: Path) -> None:
+    links = [tmp_path / "a.state", tmp_path / "b.state"]
+    for link in links:
+        link.symlink_to("real.state")
+    refused = pytest.raises(ValueError, match=r"b\.state is in use by another process")
+    with _streams.locked(links[0]), refused, _streams.locked(links[1]):
+        pass
+    serve_here([as_line(VALID)], state=links[1])
+    assert [stream.time for stream in saved_streams(tmp_path / "real.state")] == [0.0]
+
+
 def test_drafts_of_killed_processes_are_removed(tmp_path: Path) -> None:
-    """But neither one that is being written, nor files of others."""
+    """But neither one that is being written, nor files of others, nor a pipe."""
     state = tmp_path / "state[1]"
     left = tmp_path / ".state[1].0123abcd.tmp"
-    others = [tmp_path / ".state1.0123abcd.tmp", tmp_path / ".state[1].long-name.tmp"]
-    for path in (left, *others):
+    pipe, others = tmp_path / ".state[1].89abcdef.tmp", [".state1.0123abcd.tmp", ".state[1].x.tmp"]
+    for path in (left, *(tmp_path / name for name in others)):
         path.touch()
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)  # or opening it for reading would wait for ever
     with atomic_write(state) as file:
         serve_here([as_line(VALID)], state=state)
         file.write(state.read_bytes())
     assert not left.exists()
-    assert all(path.exists() for path in others)
+    os.close(writer)
+    assert all((tmp_path / name).exists() for name in (*others, pipe.name))
     assert len(saved_streams(state)) == 1
     Tracker(DirichletFilter(2)).save(tmp_path / "tracker")
     (tmp_path / ".tracker.0123abcd.tmp").touch()

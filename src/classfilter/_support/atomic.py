@@ -47,9 +47,12 @@ def remove_drafts(path: str | Path) -> None:
     """Remove what processes that were killed while they wrote `path` have left behind."""
     path = Path(path).resolve()
     for draft in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
-        with suppress(OSError), draft.open("rb") as file:
-            if try_lock(file.fileno()):  # nobody writes it
-                draft.unlink()
+        with suppress(OSError):
+            if not stat.S_ISREG(draft.lstat().st_mode):  # opening a pipe would wait for a writer
+                continue
+            with draft.open("rb") as file:
+                if try_lock(file.fileno()):  # nobody writes it
+                    draft.unlink()
 
 
 def try_lock(fd: int) -> bool | None:

@@ -38,23 +38,24 @@ def kind_of(configured: object) -> str:
     return str(vars(type(configured)).get("_kind") or type(configured).__name__)
 
 
-def differing(these: Mapping[str, Any], those: Mapping[str, Any], title: str = "") -> str | None:
-    """Return the first setting that only one of two has, or that has another value there.
+def differing(
+    these: Mapping[str, Any], those: Mapping[str, Any], title: str = ""
+) -> tuple[str, Any, Any] | None:
+    """Return the first setting that differs, and its two values; None where one does not have it.
 
     Examples
     --------
     >>> differing({"options": {"gamma": 0.9}}, {"options": {"gamma": 0.8}})
-    'options.gamma'
+    ('options.gamma', 0.9, 0.8)
     """
-    absent = object()
     for name in dict.fromkeys([*these, *those]):
-        this, that = these.get(name, absent), those.get(name, absent)
+        this, that = these.get(name), those.get(name)
         if isinstance(this, Mapping) and isinstance(that, Mapping):
             inner = differing(this, that, f"{title}{name}.")
             if inner is not None:
                 return inner
         elif this != that:
-            return f"{title}{name}"
+            return f"{title}{name}", this, that
     return None
 
 

@@ -152,15 +152,27 @@ def _from_scores(
     format: TableFormat,  # noqa: A002
     layout: Layout,
 ) -> Floats:
-    """Return the probabilities (T, K) of the columns ``p_<class>``, checked."""
+    """Return the probabilities (T, K) of the columns ``p_<class>``, checked.
+
+    Where a row has none of them, its label counts, if there is one.
+    """
     scores = np.stack([_numbers(columns[f"p_{name}"]) for name in classes], axis=1)
     if format.scores == "logits":
-        return softmax(scores)
-    probs = scores / 100 if format.scores == "percent" else scores
-    try:
-        check_probabilities(probs, classes)
-    except RowError as error:
-        raise _with_hints(error, scores[error.row], format, layout) from None
+        probs = softmax(scores)
+    else:
+        probs = scores / 100 if format.scores == "percent" else scores
+        try:
+            check_probabilities(probs, classes)
+        except RowError as error:
+            raise _with_hints(error, scores[error.row], format, layout) from None
+    missing = np.isnan(scores).all(axis=1) if "prediction" in columns else np.zeros(0, bool)
+    if missing.any():
+        mask = missing.tolist()
+        cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
+        try:
+            probs[missing] = _from_labels(cells, classes, format, layout)
+        except RowError as error:
+            raise error.replaced(row=int(np.flatnonzero(missing)[error.row])) from None
     return probs
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._support.atomic import remove_drafts, try_lock
 from .._support.types import Array
+from .._validation import class_order
 from ..chain._chain import Chain
 from ..streams import _file as file
 from ..streams._table import Columns
@@ -230,6 +231,7 @@ def resume(
     saved = file.read(path, "lines", f"no state of streams; {file.REMEDY}")
     with file.damaged(path):
         columns = tuple(map(str, saved.meta["columns"]))
+        class_order(saved.chain, columns)
     chain = make_chain(columns)
     if chain.digest != saved.chain.digest:
         file.require_same(path, saved.chain.settings, chain.settings)

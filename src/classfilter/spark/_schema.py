@@ -64,10 +64,10 @@ class FrameFormat(NamedTuple):
 
     @property
     def prediction(self) -> list[str]:
-        """The columns of the prediction."""
-        here = [f"p_{name}" for name in self.classes]
-        if self.layout.labels:
-            here = [n for n in ("prediction", "confidence") if n in self.layout.columns]
+        """The columns of the prediction; labels count where a row has no probabilities."""
+        here = [] if self.layout.labels else [f"p_{name}" for name in self.classes]
+        if "prediction" in self.layout.columns:
+            here += [n for n in ("prediction", "confidence") if n in self.layout.columns]
         return [self.layout.columns[name] for name in here]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any, NamedTuple
 from zipfile import ZIP_STORED, ZipFile
 
@@ -78,12 +79,7 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
     what = otherwise.partition(";")[0]
     if "version" not in content and "format" not in content:
         raise ValueError(f"{path} is {what}: it has no 'version'")
-    version = content.get("version", content.get("format", np.array(0))).tolist()
-    if version != VERSION:
-        raise ValueError(
-            f"{path} has version {version} of the format, but this reads version {VERSION}; use "
-            "the release that wrote it"
-        )
+    _require_version(path, content.get("version", content.get("format", np.array(0))).tolist())
     missing = [key for key in _KEYS if key not in content]
     if missing:
         raise ValueError(f"{path} is {what}: it has no {missing[0]!r}")
@@ -106,21 +102,23 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
         return Saved(kind, chain, names, columns, json.loads(str(content["meta"])), more)
 
 
+def _require_version(path: str | PathLike[str], version: Any) -> None:
+    if version != VERSION:
+        raise ValueError(
+            f"{path} has version {short(version)} of the format, but this reads version {VERSION}; "
+            f"use the release that wrote it, or {REMEDY}"
+        )
+
+
 def require_same(path: str | PathLike[str], saved: dict[str, Any], here: dict[str, Any]) -> None:
     """Raise, since a file was written with other settings: its states mean something else now."""
-    key = differing(saved, here)
-    if key is None:
+    difference = differing(saved, here)
+    if difference is None:
         raise ValueError(f"{path} is damaged: its settings are not those that it was written with")
-
-    def value(settings: Any) -> Any:
-        for part in key.split(".", 1):
-            settings = settings.get(part) if isinstance(settings, dict) else None
-        return settings
-
-    name = key.removeprefix("options.")
+    name, there, now = difference
     raise ValueError(
-        f"{path} was written with {name} {value(saved)!r}, but here it is {value(here)!r}; give "
-        f"the same, or {REMEDY}"
+        f"{path} was written with {name.removeprefix('options.')} {there!r}, but here it is "
+        f"{now!r}; give the same, or {REMEDY}"
     )
 
 
@@ -150,6 +148,8 @@ def damaged(path: str | PathLike[str]) -> Iterator[None]:
 def read_npz(path: str | PathLike[str], otherwise: str) -> dict[str, Array]:
     """Return the arrays of a `.npz` file; `otherwise` says what else it may be, and the remedy."""
     with Path(path).open("rb") as opened:
+        if opened.read(1) == b"{":  # as a cascade was saved before
+            _require_version(path, 1)
         try:
             with ZipFile(opened) as archive:
                 # NumPy stores them as they are: a compressed one may grow without bounds.

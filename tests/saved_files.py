@@ -1,0 +1,21 @@
+"""Files of streams with some of their parts replaced, as damage or an attacker would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def replace_parts(path: Path, **parts: Any) -> None:
+    """Write a file anew, with other arrays in place of some."""
+    with np.load(path) as file:
+        arrays = dict(file) | parts
+    with path.open("wb") as out:
+        np.savez(out, **arrays)
+
+
+def flipped(content: bytes, at: int) -> bytes:
+    """Return a file with one bit changed."""
+    return content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :]

@@ -1,0 +1,236 @@
+"""Files of streams: damaged in any place, compressed, of an earlier release or of others."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.policy import Adaptive
+from classfilter.streams import _file
+from ndjson_lines import VALID, as_line, saved_streams, serve_here
+from saved_files import flipped, replace_parts
+
+CLASSES = ["walk", "sit"]
+WEIGHTS = {"weak": 0.25, "strong": 1.0}
+GOOD = [0.7, 0.3]
+
+
+class Kind(NamedTuple):
+    """What writes a file, and what reads it and returns its content."""
+
+    write: Callable[[Path], Any]
+    read: Callable[[Path], Any]
+
+
+def tracker(path: Path) -> None:
+    tracker = cf.Tracker(
+        cf.DirichletFilter(CLASSES), beta=WEIGHTS, policy=Adaptive(0.5), expire_after=100.0
+    )
+    for at, stream in enumerate(("ann", 7, ("b", None))):
+        tracker.update(stream, float(at), "weak", GOOD)
+    tracker.save(path)
+
+
+def read_tracker(path: Path) -> Any:
+    tracker = cf.Tracker.load(path)
+    saved = tracker._saved("tracker")
+    content = [saved.names, saved.meta, tracker.chain.settings]
+    return *map(repr, content), *(column.tobytes() for column in saved.columns[:4])
+
+
+def bank(path: Path) -> None:
+    bank = cf.Bank(cf.StickyFilter(CLASSES), 3)
+    bank.update([GOOD] * 3)
+    bank.save(path)
+
+
+def read_bank(path: Path) -> Any:
+    bank = cf.Bank(cf.StickyFilter(CLASSES), 0)
+    bank.load(path)
+    return [bank.filter(n).probs.tobytes() for n in range(len(bank))]
+
+
+def lines(path: Path) -> None:
+    serve_here([as_line(VALID | {"time": t, "stream": t % 2}) for t in (0, 1, 1, 2)], state=path)
+
+
+def read_lines(path: Path) -> Any:
+    later = [as_line(VALID | {"time": 9, "stream": n}) for n in (0, 1)]
+    return serve_here(later, state=path, errors=StringIO()), saved_streams(path)
+
+
+def a_cascade() -> cf.Cascade:
+    return cf.Cascade(cf.DirichletFilter(CLASSES), {"net": lambda window: GOOD}, beta=0.5)
+
+
+def cascade(path: Path) -> None:
+    cascade = a_cascade()
+    cascade.step([0.0], time=5.0)
+    cascade.save(path)
+
+
+def read_cascade(path: Path) -> Any:
+    cascade = a_cascade()
+    cascade.load(path)
+    return repr(cascade.state)
+
+
+KINDS = {
+    "tracker": Kind(tracker, read_tracker),
+    "bank": Kind(bank, read_bank),
+    "lines": Kind(lines, read_lines),
+    "cascade": Kind(cascade, read_cascade),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@every_kind
+@pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.slow)])
+def test_damage_in_any_place_is_refused_or_harmless(kind: Kind, step: int, tmp_path: Path) -> None:
+    path, other = tmp_path / "file", tmp_path / "other"
+    kind.write(path)
+    content = path.read_bytes()
+    other.write_bytes(content)
+    whole, refused = kind.read(other), 0
+    for at in range(0, len(content), step):
+        other.write_bytes(flipped(content, at))
+        try:
+            assert kind.read(other) == whole, f"byte {at}"
+        except ValueError as error:
+            assert str(other) in str(error), f"byte {at}"
+            refused += 1
+        other.write_bytes(content[:at])
+        with pytest.raises(ValueError, match=re.escape(str(other))):
+            kind.read(other)
+    assert refused > len(content) / step / 2
+
+
+@every_kind
+def test_what_is_compressed_is_refused(kind: Kind, tmp_path: Path) -> None:
+    """A thousand bytes of zeros that are packed may become a billion."""
+    path, packed = tmp_path / "file", tmp_path / "packed"
+    kind.write(path)
+    with zipfile.ZipFile(path) as file, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as out:
+        for name in file.namelist():
+            out.writestr(name, file.read(name))
+    with pytest.raises(ValueError, match="packed is damaged, or no"):
+        kind.read(packed)
+
+
+@every_kind
+def test_the_file_of_another_kind_is_refused(kind: Kind, tmp_path: Path) -> None:
+    for name, other in KINDS.items():
+        if other is not kind:
+            other.write(tmp_path / name)
+            with pytest.raises(ValueError, match=rf"is no.*, but the file of a {name}"):
+                kind.read(tmp_path / name)
+    for content in (b"", b"some text", b"\x80\x04K\x01."):
+        (tmp_path / "file").write_bytes(content)
+        with pytest.raises(ValueError, match="file is damaged, or no"):
+            kind.read(tmp_path / "file")
+    np.savez(tmp_path / "other.npz", x=1)
+    with pytest.raises(ValueError, match="is no.*: it has no 'version'"):
+        kind.read(tmp_path / "other.npz")
+    np.savez(tmp_path / "other.npz", version=_file.VERSION)
+    with pytest.raises(ValueError, match="is no.*: it has no 'kind'"):
+        kind.read(tmp_path / "other.npz")
+
+
+SETTINGS = 'classes = ["walk", "sit"]\nfilter = "dirichlet"\n[options]\ngamma = 0.9\n'
+ONE_STREAM = {"times": [0.0], "seen": [0.0], "states": [[2.0, 1.5, 1.0]]}
+
+
+def old_tracker(path: Path) -> None:
+    names = np.frombuffer(b'["ann"]', np.uint8)
+    more = json.dumps({"beta": 1.0, "expire_after": None, "max_streams": None})
+    with path.open("wb") as file:
+        np.savez(file, version=1, settings=SETTINGS, more=more, streams=names, **ONE_STREAM)
+
+
+def old_bank(path: Path) -> None:
+    classes, states = json.dumps(CLASSES), np.array([[0.5, 0.5]])
+    with path.open("wb") as file:
+        np.savez(file, format=1, kind="StickyFilter", classes=classes, states=states)
+
+
+def old_cascade(path: Path) -> None:
+    path.write_text('{"version": 1, "filter": {"kind": "DirichletFilter"}, "crc32": 7}\n')
+
+
+@pytest.mark.parametrize(
+    ("write", "kind"),
+    [(old_tracker, "tracker"), (old_tracker, "lines"), (old_bank, "bank"), (old_cascade, "cascade")],
+)
+def test_a_file_of_an_earlier_release_is_refused(
+    write: Callable[[Path], None], kind: str, tmp_path: Path
+) -> None:
+    """The message says what to do."""
+    path = tmp_path / "file"
+    write(path)
+    message = (
+        "has version 1 of the format, but this reads version 2; use the release that wrote it, or "
+        "move the file away to start from the beginning"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{path} {message}')}$"):
+        KINDS[kind].read(path)
+
+
+@pytest.mark.parametrize("version", [3, "x", [1, 2]])
+def test_a_version_that_is_not_known(version: Any, tmp_path: Path) -> None:
+    tracker(tmp_path / "file")
+    replace_parts(tmp_path / "file", version=version)
+    with pytest.raises(ValueError, match=r"has version .* of the format, but this reads version 2"):
+        cf.Tracker.load(tmp_path / "file")
+
+
+class Announced:
+    """A lock that says when somebody waits for it a second time."""
+
+    def __init__(self, second: Event) -> None:
+        self._lock, self._entered, self._second = Lock(), 0, second
+
+    def __enter__(self) -> None:
+        self._entered += 1
+        if self._entered == 2:
+            self._second.set()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def test_of_two_saves_at_once_the_newer_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is slow, as on a disk that stalls: it ends only once the second waits, or ended."""
+    tracker, path = cf.Tracker(cf.RawFilter(CLASSES)), tmp_path / "file"
+    tracker.update("old", 0.0, None, GOOD)
+    writing, second = Event(), Event()
+    monkeypatch.setattr(tracker, "_saving", Announced(second))
+    write = _file.write
+
+    def slow_write(path: Any, saved: _file.Saved) -> None:
+        if saved.names == ["old"]:
+            writing.set()
+            second.wait()
+        write(path, saved)
+
+    monkeypatch.setattr(_file, "write", slow_write)
+    first = Thread(target=tracker.save, args=(path,))
+    first.start()
+    writing.wait()
+    tracker.update("new", 0.0, None, GOOD)
+    tracker.save(path)
+    second.set()
+    first.join()
+    assert cf.Tracker.load(path).streams == ["old", "new"]
