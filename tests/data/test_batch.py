@@ -15,8 +15,6 @@ import classfilter as cf
 from classfilter.data import _table_file
 from classfilter.data._batch import filter_file
 from classfilter.data._table_file import TableFile
-from classfilter.filters import _stream_runner
-from classfilter.filters._stream_runner import MIN_STREAMS_AT_ONCE
 from example_tables import FILES
 
 BETA = {"weak": 0.1, "strong": 1.0}
@@ -94,26 +92,20 @@ def test_parts_equal_each_stream_alone(
     ],
 )
 @pytest.mark.parametrize("at_once", [300, 10_000])
-@pytest.mark.parametrize("gathered", [100, 1_000_000])
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("by", [["time"], ["stream", "time"]])
 @pytest.mark.usefixtures("short_parts")
 def test_many_streams_of_unequal_length(
     by: list[str],
-    gathered: int,
     at_once: int,
     fresh: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Enough streams for several at once, with the rest of the longest ones by themselves."""
     df = day(3000, 400).sort(by, maintain_order=True)
-    counts = df["stream"].value_counts()["count"].sort(descending=True)
-    assert counts[0] > counts[MIN_STREAMS_AT_ONCE] > 1
     path, out = tmp_path / "day.parquet", tmp_path / "out.parquet"
     cf.write_table(df, path)
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
-    monkeypatch.setattr(_stream_runner, "ROWS_AT_ONCE", gathered)
     filter_file(path, out, fresh, beta=BETA, threads=2)
     P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
     columns = [CLASSES.index(name) for name in fresh.classes]

@@ -35,9 +35,9 @@ def renamed() -> dict[str, Any]:
 def test_dataframes(kind: str) -> None:
     df, plain = KINDS[kind](renamed()), KINDS[kind](table())
     for function in (cf.filter_table, cf.smooth_table):
-        out = function(df, walk_sit(), BETA, columns=NAMES)
+        out = function(df, walk_sit(), beta=BETA, columns=NAMES)
         assert names_of(out) == [*renamed(), "f_walk", "f_sit", "class"]
-        assert column(out, "f_walk") == column(function(plain, walk_sit(), BETA), "f_walk")
+        assert column(out, "f_walk") == column(function(plain, walk_sit(), beta=BETA), "f_walk")
     streams, expected = cf.recordings(df, columns=NAMES), cf.recordings(plain)
     assert list(streams) == ["007", "8"]
     for name, rec in streams.items():

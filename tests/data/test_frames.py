@@ -317,11 +317,3 @@ def test_a_channel_corrects_a_source(cells: dict[str, Any], backwards: bool) -> 
     for stream, rec in recordings(df).items():
         P = out.filter(stream=stream).select([f"f_{name}" for name in rec.classes]).to_numpy()
         np.testing.assert_array_equal(P, rec.run(f, beta=BETA, channel=channel))
-
-
-def test_a_channel_that_does_not_fit() -> None:
-    channel = {"weak": cf.Channel(np.eye(3))}
-    with pytest.raises(
-        ValueError, match=r"channel\['weak'\] does not fit the filter: .* 3 classes"
-    ):
-        filter_table(pl.DataFrame(columns()), walk_sit(), beta=BETA, channel=channel)

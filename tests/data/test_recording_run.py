@@ -33,7 +33,6 @@ def test_weights() -> None:
     ("beta", "message"),
     [
         ({"weak": 0.1}, r"source in row 1 is 'strong', which has no weight; beta names \['weak'\]"),
-        ({}, r"source in row 0 is 'weak', which has no weight"),
         ({"weak": 1.5, "strong": 1.0}, r"beta\['weak'\] is 1\.5; it must be a number in \[0, 1\]"),
         ({"weak": NAN, "strong": 1.0}, r"beta\['weak'\] is nan"),
         ({"weak": "0.5", "strong": 1.0}, r"beta\['weak'\] is '0\.5'"),
@@ -132,10 +131,3 @@ def test_a_channel_corrects_a_source(s: Stream, seed: int) -> None:
     for p, row, weight, step in zip(filtered, corrected, weights, dt.tolist(), strict=True):
         np.testing.assert_array_equal(p[::-1], f.update(row, weight, step))
     assert rec.probs.tobytes() == s.probs.tobytes()
-
-
-def test_a_channel_that_does_not_fit() -> None:
-    rec = Recording([0, 5], ["strong", "weak"], [[0.9, 0.1], [0.4, 0.6]], 2)
-    for run in (rec.run, rec.smooth):
-        with pytest.raises(ValueError, match=r"channel\['weak'\] does not fit .* 3 classes"):
-            run(cf.DirichletFilter(2), channel={"weak": cf.Channel(np.eye(3))})

@@ -12,8 +12,10 @@ from ndjson_lines import (
     BETA,
     VALID,
     as_line,
+    child,
     counts,
     many_rows,
+    read_line,
     run,
     saved_streams,
     serve_here,
@@ -98,6 +100,19 @@ def test_time_may_not_go_back_after_the_replay(tmp_path: Path) -> None:
         for n, name in ((7, "1"), (8, "2"))
     ]
     assert json.loads(served) == [8, 2, 2, 4, "end"]
+
+
+def test_a_clock_that_went_back_is_reported_while_it_happens(tmp_path: Path) -> None:
+    """The lines look as if they came again: not only the end of the input says so."""
+    state = tmp_path / "state"
+    serve_here(at("ann", 1e6), state=state)
+    with child(state=str(state)) as process:
+        read_line(process.stderr.fileno())  # where it resumes
+        process.stdin.write(at("ann", 5)[0])
+        assert read_line(process.stderr.fileno()).decode() == (
+            f"line 1: {state} has it already (time 5.0 of stream 'ann' is not after 1000000.0); "
+            "skipped, 1 so far\n"
+        )
 
 
 def at(stream: str, *times: float) -> list[bytes]:

@@ -126,8 +126,9 @@ def test_results_are_the_callers_own() -> None:
             two.update("a", t, source, probs)[:] = [1.0, 0.0, 0.0]
         else:
             two.update_many(["a"], [t], source, [probs])[:] = [1.0, 0.0, 0.0]
-        assert one._calls["a"].saved() == two._calls["a"].saved()
-    assert two._calls["a"].estimate.base is None
+        calls = [tracker._table.columns.extra[tracker._table.slot("a")] for tracker in (one, two)]
+        assert calls[0].saved() == calls[1].saved()
+    assert calls[1].estimate.base is None
 
 
 def test_weights_are_those_at_the_start() -> None:

@@ -34,20 +34,12 @@ def test_a_saved_tracker_goes_on(make: Callable[[], Any], policy: Any, tmp_path:
     assert again.streams == tracker.streams
 
 
-def test_damaged_files(tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_saved(tmp_path: Path) -> None:
     tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=0.5)
     tracker.update("a", 0.0, None, [0.8, 0.1, 0.1])
     path = tmp_path / "tracker.npz"
     tracker.save(path)
-    content = path.read_bytes()
     assert cf.Tracker.load(path).update("a", 1.0, "x", [0.8, 0.1, 0.1]).shape == (3,)
-    for damaged in (b"", content[: len(content) // 2], content[:-30]):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="is damaged, or no saved tracker"):
-            cf.Tracker.load(path)
-    np.savez(path, version=1)
-    with pytest.raises(ValueError, match="is no saved tracker: it has no 'settings'"):
-        cf.Tracker.load(path)
     tracker.update(frozenset("a"), 0.0, None, [0.8, 0.1, 0.1])
     path.unlink()
     with pytest.raises(TypeError, match=r"stream frozenset\({'a'}\) is a frozenset; a tracker is"):

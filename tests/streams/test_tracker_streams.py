@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from tracker_rows import CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
+from stream_rules import StreamRules
+from tracker_rows import CLASSES, FILTERS, GOOD, WEIGHTS, rows
 
 
 def test_streams_expire() -> None:
@@ -42,27 +43,26 @@ def test_the_stream_that_was_silent_longest_makes_room() -> None:
     assert tracker.streams == ["g"]
 
 
-def test_a_wrong_clock_drops_nothing() -> None:
-    """One in milliseconds, and one that lags: others, and they themselves, keep their state."""
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
-    by_hand = ByHand(cf.DirichletFilter(CLASSES))
-    for t in range(30):
-        for stream, at in (("a", t), ("b", t), ("ms", 1e6 + 1000 * t), ("late", t - 500)):
-            row = (stream, float(at), "strong", [0.6, 0.3, 0.1])
-            np.testing.assert_array_equal(tracker.update(*row), by_hand.update(*row))
-    assert len(tracker) == 4
-
-
-def test_a_pause_of_all_streams() -> None:
-    """The first row after it drops nothing; the second confirms it, and keeps both."""
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
-    for stream in "abcd":
-        tracker.update(stream, 0.0, None, GOOD[3])
-    for _ in range(2):
-        tracker.update("c", 1000.0, None, GOOD[3])
-        assert tracker.streams == ["a", "b", "d", "c"]
-    tracker.update("b", 1001.0, None, GOOD[3])
-    assert tracker.streams == ["c", "b"]
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("start", [0.0, 1.7e9, -1e12])
+@pytest.mark.parametrize("span", [1e-4, 3.3, 1e5])
+def test_streams_expire_as_by_the_plain_rule(span: float, start: float) -> None:
+    """Where times round, too."""
+    rng = np.random.default_rng(0)
+    tracker = cf.Tracker(cf.RawFilter(2), expire_after=span, max_streams=9)
+    rules, last, dropped = StreamRules(span, 9), dict.fromkeys("abcdefghijklmn", start), 0
+    for _ in range(2000):
+        name = str(rng.choice(list(last)))
+        step = float(rng.choice([0.0, 0.3, 1.0, 1.5, 40.0], p=[0.2, 0.4, 0.3, 0.08, 0.02]))
+        last[name] += step * rng.choice([1.0, span])
+        if rng.random() < 0.5:
+            last[name] = max(last[name], (rules.clock or start) - 2 * span)
+        before = len(tracker) + (name not in tracker)
+        tracker.update(name, last[name], None, [0.5, 0.5])
+        assert rules.row(name, last[name]).accepted
+        assert tracker.streams == rules.held
+        dropped += before - len(tracker)
+    assert dropped > 20
 
 
 def test_dropping_is_the_same_in_batches() -> None:
@@ -87,7 +87,7 @@ def test_many_new_streams_reuse_the_room_of_old_ones() -> None:
         with pytest.raises(ValueError, match="sums to"):
             tracker.update(-1, 0.0, None, [0.8, 0.8, 0.8])
     assert tracker.streams == list(range(1950, 2000))
-    assert len(tracker._bank) <= 64
+    assert len(tracker._table.columns.times) <= 64
 
 
 def test_odd_names(tmp_path: Path) -> None:

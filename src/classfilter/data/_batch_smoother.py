@@ -54,8 +54,8 @@ class BatchSmoother:
         self._rows = 0
 
     def __len__(self) -> int:
-        """Return for how many streams there is room."""
-        return len(self._table.columns.times)
+        """Return the number of streams that are not over."""
+        return len(self._table)
 
     def push(self, rows: Rows, unfinished: Container[Any] | None = None) -> list[Array]:
         """Take a table; return the results of the tables that are complete now, in order.

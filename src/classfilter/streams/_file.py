@@ -89,8 +89,6 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
         settings, digest = json.loads(str(content["settings"])), str(content["digest"])
         if chain is None:
             chain = from_settings(settings)
-            if chain.digest != digest:
-                raise ValueError("its settings are not those that it was written with")
     if chain.digest != digest:
         require_same(path, settings, chain.settings)
     with damaged(path):
@@ -140,7 +138,7 @@ def damaged(path: str | PathLike[str]) -> Iterator[None]:
     """Say of any error in the block that the file is damaged."""
     try:
         yield
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         what = " ".join(str(error).split())
         raise ValueError(f"{path} is damaged: {what}; take an earlier copy, or {REMEDY}") from None
 

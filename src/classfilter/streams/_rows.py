@@ -17,7 +17,7 @@ from .._validation import Factorized, factorize, probabilities
 from ..chain._chain import DEFAULT_SOURCE
 from ..filters._stream_runner import StreamRows, StreamRunner, pack_state, unpack_state
 from ._grouping import group_and_sort
-from ._table import StreamTable
+from ._table import StreamTable, check_name
 
 UpdateStream = Callable[[Array, Floats, int, ArrayLike, float, float, Any], "Array | None"]
 
@@ -105,6 +105,8 @@ def take_many(
     final = np.flatnonzero(np.diff(owner, append=-1) != 0)  # the last group of each stream
     who, moved = owner[final], ~goes_on[final]
     moving = [names[i] for i in who[moved]]
+    for name in moving:
+        check_name(name)
     new = dict(zip(moving, table.reserve(len(moving)), strict=True))
     try:
         old = slots.copy()

@@ -53,6 +53,13 @@ class Columns(NamedTuple):
     extra: Array
 
 
+def check_name(stream: Hashable) -> None:
+    """Raise for a name that can never be found again: NaN."""
+    if stream != stream:
+        problem = "is {}, which equals nothing, not even itself"
+        raise RowError("stream", stream, problem, remedy="give it a name")
+
+
 class StreamTable:
     """Streams by name, each with a state; they begin, go on, expire and are forgotten.
 
@@ -144,9 +151,7 @@ class StreamTable:
         if slot is None:
             if not math.isfinite(at):
                 raise RowError("time", at, rule="it must be finite")
-            if stream != stream:
-                problem = "is {}, which equals nothing, not even itself"
-                raise RowError("stream", stream, problem, remedy="give it a name")
+            check_name(stream)
             return self.reserve(1)[0]
         last = self.columns.times.item(slot)
         gap = at - last
