@@ -266,7 +266,10 @@ def test_repr() -> None:
         ({"window": {"weak": 2.5}}, "window['weak'] is 2.5; it counts samples"),
         ({"cost": {"week": 5}}, "cost names 'week', but sources has ['weak', 'strong']"),
         ({"cost": {"weak": -1}}, "cost['weak'] is -1; it must be 0 or more, and finite"),
-        ({"channel": {"weak": cf.Channel(np.eye(2))}}, "channel['weak'] has 2 classes, but the filter has 3"),
+        (
+            {"channel": {"weak": cf.Channel(np.eye(2))}},
+            "channel['weak'] has 2 classes, but the filter has 3",
+        ),
     ],
 )
 def test_invalid_arguments(arguments: dict[str, Any], why: str) -> None:

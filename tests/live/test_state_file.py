@@ -14,6 +14,7 @@ import pytest
 from classfilter import Chain, Channel, DirichletFilter, Tracker
 from classfilter._support.atomic import atomic_write, try_lock
 from classfilter.live import _streams, serve
+from classfilter.streams import _file
 from ndjson_lines import (
     VALID,
     as_line,
@@ -100,7 +101,7 @@ def test_other_weights_and_channels_are_named(tmp_path: Path) -> None:
     serve_here([as_line(VALID)], state=state, beta=beta, channel=channels[0])
     with pytest.raises(ValueError, match=r"with beta\.weak 0\.1, but here it is 1\.0; give the"):
         serve_here([], state=state, beta=beta | {"weak": 1.0}, channel=channels[0])
-    with pytest.raises(ValueError, match=r"with channel\.weak\.matrix \[\[0\.8, .*\]\], but here it"):
+    with pytest.raises(ValueError, match=r"with channel\.weak\.matrix \[\[0\.8, .*\]\], but here"):
         serve_here([], state=state, beta=beta, channel=channels[1])
 
 
@@ -117,7 +118,7 @@ def test_long_checkpoints_are_far_apart(tmp_path: Path, monkeypatch: pytest.Monk
     def slow_write(*_: object) -> None:
         now[0] += 0.5
 
-    monkeypatch.setattr(_streams.file, "write", slow_write)
+    monkeypatch.setattr(_file, "write", slow_write)
     monkeypatch.setattr(_streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
     streams = _streams.LiveStreams(Chain(DirichletFilter(2)), ("a", "b"), tmp_path, 0.25)
     assert streams.wait() is None

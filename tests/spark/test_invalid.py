@@ -39,7 +39,8 @@ def spoil(df: pl.DataFrame, row: int, wrong: dict[str, Any]) -> pl.DataFrame:
 
 def form(invalid: str) -> FrameFormat:
     table = TableFormat.for_filter(F)
-    return FrameFormat(table, table.layout(fleet(1, 1).columns), F, BETA, CHANNEL, invalid)
+    chain = cf.Chain(F, beta=BETA, channel=CHANNEL)
+    return FrameFormat(table, table.layout(fleet(1, 1).columns), chain, invalid)
 
 
 @pytest.mark.parametrize("kind", WRONG)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from classfilter.spark._state import MAX_TIES, StreamState, pack, settings_digest, unpack
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from classfilter.data._format import TableFormat
 from classfilter.spark._processor import StreamProcessor
 from classfilter.spark._schema import TIE, FrameFormat
 from classfilter.spark._stream import _Check
+from classfilter.streams._row import MAX_TIES, StreamRow, pack, unpack
 from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, fleet
 
 FILTERS: list[Any] = [
@@ -64,10 +64,17 @@ class Watermark:
 class Query:
     """Micro-batches through a processor, with a watermark and timers, as Spark runs them."""
 
-    def __init__(self, filter: Any, expire_after: float | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        filter: Any,  # noqa: A002
+        expire_after: float | None = None,
+        beta: Any = BETA,
+    ) -> None:
         table = TableFormat.for_filter(filter)
         layout = table.layout(fleet(1, 1).columns)
-        self.form = FrameFormat(table, layout, filter, BETA, CHANNEL, "quarantine")
+        self.form = FrameFormat(
+            table, layout, cf.Chain(filter, beta=beta, channel=CHANNEL), "quarantine"
+        )
         self.expire_after, self.store, self.newest = expire_after, Store(), 0.0
         self.names = [*fleet(1, 1).columns, *RESULTS, "status", "error"]
 
@@ -76,7 +83,7 @@ class Query:
         shuffled = df.sample(fraction=1.0, shuffle=True, seed=seed)
         told_apart = shuffled.select("source", "p_walk", "p_sit", "p_sleep").rows()
         table = shuffled.with_columns(pl.Series(TIE, [hash(cells) for cells in told_apart]))
-        (batch,) = _Check(self.form)(iter(table.to_arrow().combine_chunks().to_batches()))
+        (batch,) = _Check(self.form, None)(iter(table.to_arrow().combine_chunks().to_batches()))
         processor = StreamProcessor(self.form, batch.schema.names, self.names, self.expire_after)
         processor.init(self.store)
         watermark = Watermark(int(self.newest * 1000))
@@ -226,25 +233,25 @@ def test_silent_streams_expire() -> None:
 
 
 def test_a_state_is_bytes_that_know_their_settings() -> None:
-    state = StreamState(1.5, [3, -7], np.array([1.0, 2.0, 0.1]))
+    state = StreamRow(1.5, (3, -7), np.array([1.0, 2.0, 0.1]))
     data = pack(state, DIGEST)
-    assert data == struct.pack("<B8sdHqqddd", 1, DIGEST, 1.5, 2, 3, -7, 1.0, 2.0, 0.1)
+    assert data == struct.pack("<B8sdHqqddd", 2, DIGEST, 1.5, 2, 3, -7, 1.0, 2.0, 0.1)
     time, ties, numbers = unpack(data, DIGEST, np.zeros(3), "ann")
-    assert (time, ties, numbers.tolist()) == (1.5, [3, -7], [1.0, 2.0, 0.1])
-    single = StreamState(1.5, [], np.array([0.1, 0.2], np.float32))
+    assert (time, ties, numbers.tolist()) == (1.5, (3, -7), [1.0, 2.0, 0.1])
+    single = StreamRow(1.5, (), np.array([0.1, 0.2], np.float32))
     assert unpack(pack(single, DIGEST), DIGEST, single.numbers, "ann").numbers.dtype == np.float32
-    many = StreamState(0.0, list(range(MAX_TIES + 5)), np.zeros(1))
+    many = StreamRow(0.0, tuple(range(MAX_TIES + 5)), np.zeros(1))
     assert unpack(pack(many, DIGEST), DIGEST, np.zeros(1), "ann").ties == many.ties[5:]
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "version None of the format, but this reads version 1"),
-        (b"\x02" + bytes(80), "version 2 of the format, .*use the release that wrote it"),
-        (b"\x01" + bytes(5), "is damaged: it has 6 bytes"),
-        (pack(StreamState(0.0, [], np.zeros(3)), b"another."), "other settings .digest 616e6f74"),
-        (pack(StreamState(0.0, [1], np.zeros(4)), DIGEST), "is damaged: it has 59 bytes, not 51"),
+        (b"", "version None of the format, but this reads version 2"),
+        (b"\x01" + bytes(80), "version 1 of the format, .*use the release that wrote it"),
+        (b"\x02" + bytes(5), "is damaged: it has 6 bytes"),
+        (pack(StreamRow(0.0, (), np.zeros(3)), b"another."), "other settings .digest 616e6f74"),
+        (pack(StreamRow(0.0, (1,), np.zeros(4)), DIGEST), "is damaged: it has 59 bytes, not 51"),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(data: bytes, message: str) -> None:
@@ -260,7 +267,25 @@ def test_the_digest_tells_settings_apart() -> None:
              cf.DirichletFilter(CLASSES[::-1], 0.9), cf.EmaFilter(CLASSES, 0.9)]  # fmt: skip
     betas: list[Any] = [1.0, 0.5, {"weak": 0.5}, {"weak": 0.5, "strong": 1.0}]
     channels: list[Any] = [{}, {"weak": weak}, {"weak": other}, {"strong": weak}]
-    digests = [settings_digest(f, b, c) for f in kinds for b in betas for c in channels]
+    digests = [
+        cf.Chain(f, beta=b, channel=c).digest for f in kinds for b in betas for c in channels
+    ]
     assert len(set(digests)) == len(digests) == 64
     turned = {"strong": 1.0, "weak": 0.5}
-    assert settings_digest(kinds[0], turned, {"weak": None}) == digests[12]
+    assert cf.Chain(kinds[0], beta=turned, channel={"weak": None}).digest == digests[12]
+
+
+def test_a_query_goes_on_with_the_same_settings_only() -> None:
+    query, other = Query(FILTERS[0]), Query(FILTERS[0], beta=BETA | {"weak": 1.0})
+    query.run(table(row(0, 0.0)))
+    other.store = query.store
+    with pytest.raises(ValueError, match=r"stream 'ann' was written with other settings .* beta"):
+        other.run(table(row(1, 5.0)))
+
+
+def test_a_label_counts_where_there_are_no_probabilities() -> None:
+    """It tells rows apart, too: they are no duplicates."""
+    form = Query(FILTERS[0]).form
+    columns = [*fleet(1, 1).columns, "prediction", "confidence"]
+    form = form._replace(layout=form.table.layout(columns))
+    assert form.prediction == ["p_walk", "p_sit", "p_sleep", "prediction", "confidence"]

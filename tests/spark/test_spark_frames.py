@@ -77,7 +77,8 @@ def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
     from classfilter.data._format import TableFormat
 
     table = TableFormat.for_filter(filter)
-    form = FrameFormat(table, table.layout(fleet(1, 1).columns), filter, BETA, CHANNEL, "fail")
+    chain = cf.Chain(filter, beta=BETA, channel=CHANNEL)
+    form = FrameFormat(table, table.layout(fleet(1, 1).columns), chain, "fail")
     return work(form, *arguments)
 
 

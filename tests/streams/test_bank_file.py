@@ -38,13 +38,20 @@ def test_saved_banks_continue_with_the_same_bits(dtype: Any, tmp_path: Path) -> 
     other.load(tmp_path / "bank.npz")
     assert [p.name for p in tmp_path.iterdir()] == ["bank.npz"]
     assert same(bank.update(*second), other.update(*second))
-    for f, message in (
-        (cf.DirichletFilter(3, dtype=dtype), r"with classes \['a', 'b', 'c'\], but here it is \[0, 1"),
-        (cf.StickyFilter(["a", "b", "c"], dtype=dtype), "with filter 'dirichlet', but .* 'sticky'"),
+    others: list[tuple[Any, str]] = [
+        (
+            cf.DirichletFilter(3, dtype=dtype),
+            r"with classes \['a', 'b', 'c'\], but here it is \[0",
+        ),
+        (
+            cf.StickyFilter(["a", "b", "c"], dtype=dtype),
+            r"with filter 'dirichlet', but .* 'sticky'",
+        ),
         (cf.DirichletFilter(["a", "b", "c"], 0.95, dtype=dtype), r"gamma 0.9, but .* it is 0.95"),
-    ):
+    ]
+    for g, message in others:
         with pytest.raises(ValueError, match=message):
-            cf.Bank(f, 1).load(tmp_path / "bank.npz")
+            cf.Bank(g, 1).load(tmp_path / "bank.npz")
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: Any) -> None:

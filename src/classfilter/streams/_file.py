@@ -23,6 +23,9 @@ from ._table import Columns
 VERSION = 2
 NAMES_AT_ONCE = 4096
 REMEDY = "move the file away to start from the beginning"
+_OF_DAMAGE = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 _KEYS = ("version", "kind", "digest", "settings", "meta", "streams", "states", "times")
 
 
@@ -138,7 +141,7 @@ def damaged(path: str | PathLike[str]) -> Iterator[None]:
     """Say of any error in the block that the file is damaged."""
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except _OF_DAMAGE as error:
         what = " ".join(str(error).split())
         raise ValueError(f"{path} is damaged: {what}; take an earlier copy, or {REMEDY}") from None
 

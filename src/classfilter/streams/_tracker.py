@@ -88,7 +88,7 @@ class Tracker:
 
     def _use(self, chain: Chain, **limits: Any) -> None:
         self._chain, self._policy = chain, chain.policy
-        self._reader = chain.filter()
+        self._reader: Filter = chain.filter()
         start = pack_state(self._reader.state, self._reader.probs.dtype)
         self._table = StreamTable(start, **limits)
         self._slots, self._lock = self._table.slots, self._table.lock
