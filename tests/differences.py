@@ -147,8 +147,8 @@ TEXT = Difference(
 )
 REPLAYED = Difference(
     "`classfilter stream --state`",
-    "After a restart, lines that the file has are skipped, and counted in a message, until the first "
-    "new line of their stream: those before its last time, and the same line at that time.",
+    "After a restart, lines that the file has are skipped, and counted in a message, until the "
+    "first new line of their stream: those before its last time, and the same line at that time.",
     "Lines may be replayed after a crash; `--line-number` tells replayed and late ones apart.",
 )
 LINES_ARE_THE_CLOCK = Difference(
