@@ -54,8 +54,9 @@ def test_threads_share_the_streams_of_a_run(threads: int, make: Any) -> None:
     bank, single = cf.Bank(make(K), N), cf.Bank(make(K), N)
     probs, beta, dt = random_stream(K, 600, 7)
     rows = np.random.default_rng(0).integers(N, size=600)
-    P = bank.run(probs, beta, dt, rows=rows, threads=threads)
-    assert same(P, single.run(probs, beta, dt, rows=rows, threads=1))
+    for more in ((beta, dt), (), (0.5, dt)):
+        P = bank.run(probs, *more, rows=rows, threads=threads)
+        assert same(P, single.run(probs, *more, rows=rows, threads=1))
     assert same_states(bank, [single.filter(n) for n in range(N)])
 
 
