@@ -32,7 +32,7 @@ from .data._frames import group_starts
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
-from .streams._grouping import group_and_sort
+from .streams._rows import group_and_sort
 from .tuning._tune import tune
 
 SOURCE = "estimator"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._batch_filter import BatchFilter
+from classfilter.data._batch import BatchFilter
 from classfilter.spark import _batch
 from classfilter.spark._schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, assert_same_bits, by_row, expected, fleet

@@ -13,8 +13,8 @@ from .._support.types import Array, Ints
 from ..chain._chain import Chain
 from ..filters._smoothing import check_smoother, smooth_streams
 from ..filters._stream_runner import pack_state
-from ..streams._grouping import group_and_sort
 from ..streams._lag import Block, LagSmoother
+from ..streams._rows import group_and_sort
 from ..streams._table import StreamTable
 from ._frames import Rows
 

@@ -26,7 +26,7 @@ from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..chain._smoothing import smooth
 from ..filters._base import Filter
-from ..streams._grouping import group_and_sort
+from ..streams._rows import group_and_sort
 from ._format import TableFormat, matches
 from ._frames import group_starts, new_table, read_rows, table_labels
 

@@ -10,7 +10,7 @@ from .._support.imports import import_optional
 from .._support.types import Array, Weights
 from ..chain._chain import Chain
 from ..chain._channel import Channels
-from ..data._batch_filter import BatchFilter
+from ..data._batch import BatchFilter
 from ..data._batch_smoother import BatchSmoother, smooth_rows
 from ..filters._base import Filter
 from ..filters._smoothing import check_lag, check_smoother

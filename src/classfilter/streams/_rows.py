@@ -15,9 +15,17 @@ from .._support.types import Array, Floats, Ints
 from .._timestamps import parse_timestamp, seconds
 from .._validation import Factorized, factorize, probabilities
 from ..chain._chain import DEFAULT_SOURCE
-from ..filters._stream_runner import StreamRows, StreamRunner, pack_state, unpack_state
-from ._grouping import group_and_sort
+from ..filters._stream_runner import (
+    StreamRows,
+    StreamRunner,
+    pack_state,
+    stable_argsort,
+    unpack_state,
+)
 from ._table import StreamTable, check_name
+
+LONGEST_STEP = 1e30
+"""The largest time between two rows that a filter takes."""
 
 UpdateStream = Callable[[Array, Floats, int, ArrayLike, float, float, Any], "Array | None"]
 
@@ -145,6 +153,38 @@ def _grouped(
     dt, begins = np.empty(len(order)), np.empty(len(order), bool)
     dt[order], begins[order] = gaps, start
     return order, dt, begins, np.flatnonzero(first | anew)
+
+
+def group_and_sort(
+    time: Floats, stream: Ints, sort: bool = False, last: Floats | None = None
+) -> tuple[Ints, Floats]:
+    """Return the rows grouped by stream, in order of time, and their time since the row before.
+
+    `last` is the time of each stream's row before the first one here, NaN where there is none.
+    """
+    order: Ints = np.lexsort((time, stream)) if sort else stable_argsort(stream)
+    t, which = time[order], stream[order]
+    before = np.concatenate([t[:1], t[:-1]])
+    first = np.flatnonzero(np.diff(which, prepend=-1))
+    before[first] = t[first]
+    if last is not None:
+        known = first[~np.isnan(last[which[first]])]
+        before[known] = last[which[known]]
+    with np.errstate(over="ignore"):
+        dt: Floats = t - before
+    wrong = (dt < 0) | (dt > LONGEST_STEP)
+    if np.any(wrong):
+        at = min(np.flatnonzero(wrong), key=lambda i: order[i])
+        back = dt[at] < 0
+        where = "before" if back else "too long after"
+        raise RowError(
+            "time",
+            float(t[at]),
+            f"is {{}}, {where} {before[at]}, that of the row before it",
+            remedy=Remedy.SORT if back else "leave the row out",
+            row=int(order[at]),
+        )
+    return order, dt
 
 
 def _check_jumps(
