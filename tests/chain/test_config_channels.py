@@ -106,7 +106,7 @@ def test_a_policy_written_by_hand(tmp_path: Path) -> None:
         ),
         (
             '[beta]\nweak = 1\n[policy]\nkind = "periodic"',
-            r"policy calls 'strong', but \[beta\] names \['weak'\]: add it",
+            r"policy calls 'strong', but beta names \['weak'\]: add it",
         ),
     ],
 )

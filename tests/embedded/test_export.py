@@ -228,10 +228,6 @@ def test_names_are_valid_in_c(tmp_path: Path) -> None:
             r"channel.b has no weight; add b to \[beta\]",
         ),
         (
-            cf.Chain(cf.StickyFilter(2), beta={"strong": 1.0}, policy=cf.policy.Adaptive()),
-            r"policy chooses 'weak', but \[beta\] names \['strong'\]: add it",
-        ),
-        (
             cf.Chain(cf.StickyFilter(2), beta={"strong": 1.0}, policy=Custom()),
             "only Adaptive and Periodic have a C version: leave it out",
         ),

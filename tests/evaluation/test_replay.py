@@ -137,7 +137,7 @@ def test_replay_matches_classes_by_name() -> None:
         ({"time": [0, 0, 5, 6]}, "recording has no row of 'strong' at time 6.0; a replay needs ev"),
         ({"source": ["strong", "weak", "weak", "weak"]}, "no row of 'strong' at time 5.0"),
         ({"time": [0, 0, 0, 0]}, "recording has several rows of 'strong' at time 0.0; keep one"),
-        ({"beta": {"strong": 1.0}}, "'weak', which has no weight"),
+        ({"beta": {"strong": 1.0}}, "policy calls 'weak', but beta names"),
         ({"channel": {"weak": cf.Channel(np.eye(3) + 1)}}, r"channel\['weak'\] has 3 classes, but"),
         ({"filter": cf.RawFilter(["a", "b"])}, "the filter has"),
     ],

@@ -259,7 +259,7 @@ def test_repr() -> None:
     [
         ({"sources": {}}, "sources is empty; give a callable for each source"),
         ({"policy": None}, "policy is missing, but sources has ['weak', 'strong']; give one"),
-        ({"beta": {"weak": 0.5}}, "'strong', which has no weight; beta names ['weak']"),
+        ({"beta": {"weak": 0.5}}, "policy calls 'strong', but beta names ['weak']: add it there"),
         ({"beta": 2.0}, "beta is 2.0; it must be a number in [0, 1]"),
         ({"window": {"week": 5}}, "window names 'week', but sources has ['weak', 'strong']"),
         ({"window": {"weak": 0}}, "window['weak'] is 0; it counts samples and must be 1 or more"),

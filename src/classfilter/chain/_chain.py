@@ -21,7 +21,7 @@ from .._support.imports import public_name
 from .._support.types import Array, Floats, Weights
 from .._validation import Factorized, check_weight, class_order, label_row, row_weights
 from ..filters._base import Filter
-from ..policy import Policy
+from ..policy import Adaptive, Periodic, Policy
 from ._channel import Channel, Channels
 from ._settings import kind_of, options, to_builtin, to_toml
 
@@ -110,6 +110,13 @@ class Chain:
         if policy is not None:
             policy = policy.copy()
             policy.reset()
+            own = isinstance(policy, (Adaptive, Periodic)) and "_kind" in vars(type(policy))
+            for role in ("strong", "weak") if own else ():  # a subclass may call others
+                source = getattr(policy, role)
+                if isinstance(weights, dict) and source not in weights:
+                    raise ValueError(
+                        f"policy calls {source!r}, but beta names {list(weights)}: add it there"
+                    )
         self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
         dtype = fresh.probs.dtype
         logs = {n: c.logarithms_in(dtype) for n, c in channels.items() if c is not None}

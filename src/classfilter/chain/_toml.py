@@ -103,12 +103,11 @@ def from_settings(content: dict[str, Any]) -> Chain:
     else:
         weights = check_weight("beta", beta)
     channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
-    named = weights if isinstance(weights, dict) else {}
-    policy = _policy(content["policy"], named) if "policy" in content else None
+    policy = _policy(content["policy"]) if "policy" in content else None
     return Chain(KINDS[kind](classes, **options), beta=weights, channel=channels, policy=policy)
 
 
-def _policy(section: dict[str, Any], beta: Mapping[str, float]) -> Policy:
+def _policy(section: dict[str, Any]) -> Policy:
     """Return the policy of a section."""
     options = dict(section)
     kind = options.pop("kind", None)
@@ -124,15 +123,9 @@ def _policy(section: dict[str, Any], beta: Mapping[str, float]) -> Policy:
             _check(f"policy.cost.{source}", value)
         options["cost"] = cost
     try:
-        policy: Any = POLICIES[kind](**options)
+        return POLICIES[kind](**options)
     except ValueError as error:
         raise ValueError(f"policy: {error}") from None
-    for source in (policy.strong, policy.weak):
-        if beta and source not in beta:
-            raise ValueError(
-                f"policy calls {source!r}, but [beta] names {list(beta)}: add it there"
-            )
-    return policy  # type: ignore[no-any-return]
 
 
 def _check_options(kind: str, options: Mapping[str, Any], allowed: list[str]) -> None:
