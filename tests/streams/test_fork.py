@@ -1,4 +1,4 @@
-"""A process that forks while another thread updates a tracker: the child can use its copy."""
+"""A process that forks while other threads update a tracker and a bank: a child can use both."""
 
 import os
 import subprocess
@@ -19,21 +19,28 @@ class Waiting(cf.EmaFilter):
         forking.wait()
         return super().run(probs, beta, dt)
 
-tracker = cf.Tracker(Waiting(["a", "b"]))
+tracker, bank = cf.Tracker(Waiting(["a", "b"])), cf.Bank(Waiting(["a", "b"]), 1)
 os.register_at_fork(before=forking.set)  # the last one registered is called first
 rows = ["x", "y"], [5.0, 5.0], None, [[0.8, 0.2], [0.3, 0.7]]
-thread = threading.Thread(target=tracker.update_many, args=rows)
-thread.start()
-inside.wait()
+threads = [
+    threading.Thread(target=tracker.update_many, args=rows),
+    threading.Thread(target=bank.update, args=([[0.8, 0.2]],)),
+]
+for thread in threads:
+    thread.start()
+    inside.wait()
+    inside.clear()
 child = os.fork()
 if child == 0:
     signal.alarm(20)  # ends a child that waits for a lock that nobody will release
     assert tracker.streams == ["x", "y"], tracker.streams
     tracker.update("x", 6.0, None, [0.8, 0.2])
+    bank.update([[0.8, 0.2]])
     tracker.update_many(["x", "z"], [7.0, 7.0], None, [[0.8, 0.2]] * 2)
     os._exit(0 if tracker.streams == ["x", "y", "z"] else 1)
 _, status = os.waitpid(child, 0)
-thread.join()
+for thread in threads:
+    thread.join()
 tracker.update("x", 6.0, None, [0.8, 0.2])
 sys.exit(os.waitstatus_to_exitcode(status))
 """

@@ -11,36 +11,7 @@ import pytest
 
 import classfilter as cf
 from stream_rules import StreamRules
-from tracker_rows import CLASSES, FILTERS, GOOD, WEIGHTS, rows
-
-
-def test_streams_expire() -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), expire_after=10.0)
-    p = [0.8, 0.1, 0.1]
-    first = tracker.update("a", 0.0, None, p)
-    tracker.update("b", 6.0, None, p)
-    tracker.update("b", 10.0, None, p)
-    assert tracker.streams == ["a", "b"]
-    tracker.update("b", 10.5, None, p)
-    assert tracker.streams == ["b"]
-    with pytest.raises(KeyError, match="there is no stream 'a'; it had no row yet, or was dropped"):
-        tracker.probs("a")
-    np.testing.assert_array_equal(tracker.update("a", 11.0, None, p), first)  # from the start
-    assert tracker.expire(21.0) == ["b"]
-    assert "a" in tracker
-    assert len(tracker) == 1
-
-
-def test_the_stream_that_was_silent_longest_makes_room() -> None:
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), max_streams=2)
-    p = [0.8, 0.1, 0.1]
-    for stream in "abac":
-        tracker.update(stream, 0.0, None, p)
-    assert tracker.streams == ["a", "c"]
-    tracker.update_many(list("defg"), [0.0] * 4, None, [p] * 4)
-    assert tracker.streams == ["f", "g"]
-    tracker.drop(["f"])
-    assert tracker.streams == ["g"]
+from tracker_rows import CLASSES, GOOD
 
 
 @pytest.mark.covering(1)
@@ -63,20 +34,6 @@ def test_streams_expire_as_by_the_plain_rule(span: float, start: float) -> None:
         assert tracker.streams == rules.held
         dropped += before - len(tracker)
     assert dropped > 20
-
-
-def test_dropping_is_the_same_in_batches() -> None:
-    """One row a batch; and in larger batches, what is left at their ends."""
-    table = rows(7, 400, 40)
-    options: dict[str, Any] = {"expire_after": 60.0, "max_streams": 12}
-    one, many, halves = (cf.Tracker(FILTERS[0](), beta=WEIGHTS, **options) for _ in range(3))
-    for stream, t, source, probs in table:
-        expected = one.update(stream, t, source, probs)
-        np.testing.assert_array_equal(many.update_many([stream], [t], source, [probs])[0], expected)
-        assert many.streams == one.streams
-    for part in (table[:200], table[200:]):
-        halves.update_many(*(list(column) for column in zip(*part, strict=True)))
-    assert halves.streams == one.streams
 
 
 def test_many_new_streams_reuse_the_room_of_old_ones() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from threading import RLock
 from typing import Any, Generic
 
 import numpy as np
@@ -23,7 +22,7 @@ from ..filters._stream_runner import (
     unpack_state,
 )
 from . import _file
-from ._table import Columns
+from ._table import Columns, new_lock
 
 
 class Bank(Generic[FilterType]):
@@ -70,8 +69,7 @@ class Bank(Generic[FilterType]):
         self._classes = len(self._filter.classes)
         self._single = bool(self._start.dtype == np.float32)
         self._runner = StreamRunner(self._filter)
-        # One that the same thread can take again: a signal's handler may use the bank, too.
-        self._lock = RLock()
+        self._lock = new_lock()
 
     def __len__(self) -> int:
         return len(self._states)

@@ -25,6 +25,35 @@ WITNESSES = 3
 MAX_STRAYS = 8
 
 
+_LOCKS: WeakSet[Any] = WeakSet()
+_HELD = local()
+
+
+def new_lock() -> Any:
+    """Return a lock that the same thread can take again, and that a forked child finds free."""
+    lock = RLock()  # a signal's handler may use what it guards, too
+    _LOCKS.add(lock)
+    return lock
+
+
+def _before_fork() -> None:
+    """Wait for all locks: what they guard is whole in the child, and no other thread has one."""
+    _HELD.locks = list(_LOCKS)
+    for lock in _HELD.locks:
+        lock.acquire()
+
+
+def _after_fork() -> None:
+    for lock in _HELD.locks:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
+
+
 class JumpError(RowError):
     """A time is too far ahead of the row before of its stream."""
 
@@ -93,7 +122,7 @@ class StreamTable:
     columns : Columns
         By slot. All are replaced at once where there is no more room.
     lock : RLock
-        One that the same thread can take again: a signal's handler may use the table, too.
+        For what takes several steps.
     clock : float
         The clock of all streams; NaN before the first row.
     none_expire_until : float
@@ -120,7 +149,7 @@ class StreamTable:
         self.most = math.inf if max_streams is None else max_streams
         self._longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
         self.start = start
-        self.lock = RLock()
+        self.lock = new_lock()
         # To find its first key, a plain dict walks over all those that moved to its end.
         self.slots: dict[Hashable, int] = OrderedDict() if self.drops else {}
         self.columns = self._empty(0)
@@ -128,7 +157,6 @@ class StreamTable:
         self.clock = math.nan
         self.strays: dict[Hashable, float] = {}
         self.none_expire_until = -math.inf
-        _TABLES.add(self)
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -355,25 +383,3 @@ class StreamTable:
         """Return the names of all streams and copies of their columns, in their order."""
         slots: Ints = np.fromiter(self.slots.values(), np.intp, len(self.slots))
         return list(self.slots), Columns(*(column[slots] for column in self.columns))
-
-
-_TABLES: WeakSet[StreamTable] = WeakSet()
-_HELD = local()
-
-
-def _before_fork() -> None:
-    """Wait for all tables: a child's copies are whole, and no other thread has their locks."""
-    _HELD.locks = [table.lock for table in _TABLES]
-    for lock in _HELD.locks:
-        lock.acquire()
-
-
-def _after_fork() -> None:
-    for lock in _HELD.locks:
-        lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
