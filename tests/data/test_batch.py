@@ -281,7 +281,7 @@ def test_a_name_with_brackets_is_not_a_pattern(suffix: str, tmp_path: Path) -> N
 PEAK = """
 import resource, sys, classfilter as cf
 f = cf.DirichletFilter(["walk", "sit", "sleep"], half_life=60.0)
-cf.filter_file(sys.argv[1], sys.argv[2], f, {"weak": 0.1, "strong": 1.0})
+cf.filter_file(sys.argv[1], sys.argv[2], f, beta={"weak": 0.1, "strong": 1.0})
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
