@@ -147,7 +147,7 @@ class StreamTable:
         self.watches_times = expire_after is not None or max_jump is not None
         self.span = math.inf if expire_after is None else expire_after
         self.most = math.inf if max_streams is None else max_streams
-        self._longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
+        self.longest_gap = min(self.span, max_jump or math.inf, sys.float_info.max)
         self.start = start
         self.lock = new_lock()
         # To find its first key, a plain dict walks over all those that moved to its end.
@@ -183,7 +183,7 @@ class StreamTable:
             return self.reserve(1)[0]
         last = self.columns.times.item(slot)
         gap = at - last
-        if 0 <= gap <= self._longest_gap:
+        if 0 <= gap <= self.longest_gap:
             return slot
         if not 0 <= gap < math.inf:
             raise self.time_error(stream, slot, at)
@@ -288,8 +288,11 @@ class StreamTable:
                 self.release([old])
         if self.max_jump is not None:
             self.columns.jumps[slot] = np.nan
-        if not self.drops:
-            return
+        if self.drops:
+            self.touch(stream, slot, at)
+
+    def touch(self, stream: Hashable, slot: int, at: float) -> None:
+        """Note that a stream had a row: it is the last one to go now, and the clock goes on."""
         self.slots.move_to_end(stream)  # type: ignore[attr-defined]
         if self.expire_after is not None:
             ahead = at - self.clock
@@ -298,6 +301,19 @@ class StreamTable:
             else:
                 self._tick(stream, at, ahead)
             self.columns.seen[slot] = self.clock
+
+    def touch_many(self, streams: list[Any], slots: Ints, times: Floats) -> None:
+        """Note many rows, in their order."""
+        if self.expire_after is not None:
+            clock = np.maximum.accumulate(np.append(self.clock, times))
+            if not (np.abs(times - clock[:-1]) <= self.span).all():  # a stray, or the first row
+                for row in zip(streams, slots.tolist(), times.tolist(), strict=True):
+                    self.touch(*row)
+                return
+            self.clock, self.strays = float(clock[-1]), {}
+            self.columns.seen[slots] = clock[1:]
+        for stream in reversed(dict.fromkeys(reversed(streams))):
+            self.slots.move_to_end(stream)  # type: ignore[attr-defined]
 
     def _tick(self, stream: Hashable, at: float, ahead: float) -> None:
         """Let the clock go on with a row that may be far from it."""

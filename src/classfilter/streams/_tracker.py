@@ -169,13 +169,13 @@ class Tracker:
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
-            known = slot is not None and not self._watches_times
-            try:
-                place: int = slot if known else table.place(stream, at)  # type: ignore[assignment]
-            except JumpError:
-                _core.check_row(len(self.classes), probs, 1.0, 0.0)  # or it is no prediction at all
-                table.remember_jump(stream, at)
-                raise
+            if slot is None or (
+                self._watches_times
+                and not 0 <= at - table.columns.times.item(slot) <= table.longest_gap
+            ):
+                place = self._place(stream, at, probs)
+            else:
+                place = slot
             if self._policy is not None:
                 return self._update_and_note(stream, place, at, source, probs)  # type: ignore[arg-type]
             logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
@@ -190,11 +190,24 @@ class Tracker:
                 raise
             if estimate is None:
                 raise table.time_error(stream, place, at)
-            if self._drops or not known:
+            if place != slot or table.max_jump is not None:
                 table.note(stream, place, at)
-                if table.clock > table.none_expire_until or len(self._slots) > table.most:
-                    table.drop_old()
+            elif self._drops:
+                table.touch(stream, place, at)
+            if self._drops and (
+                table.clock > table.none_expire_until or len(self._slots) > table.most
+            ):
+                table.drop_old()
         return estimate
+
+    def _place(self, stream: Hashable, at: float, probs: Any) -> int:
+        """Return the slot of a row that begins a stream, or whose time is not a usual one."""
+        try:
+            return self._table.place(stream, at)
+        except JumpError:
+            _core.check_row(len(self.classes), probs, 1.0, 0.0)  # or it is no prediction at all
+            self._table.remember_jump(stream, at)
+            raise
 
     def _update_and_note(
         self, stream: Hashable, slot: int, at: float, source: str, probs: Any
@@ -255,9 +268,7 @@ class Tracker:
             noted = None if self._policy is None else note
             taken = take_many(table, self._runner, rows_of, t, observed, sort=None, note=noted)
             if self._drops:
-                slots = taken.slots[rows_of.codes].tolist()
-                for name, slot, at in zip(names, slots, t.tolist(), strict=True):
-                    table.note(name, slot, at)
+                table.touch_many(names, taken.slots[rows_of.codes], t)
                 table.drop_old()
         return taken.estimates
 
