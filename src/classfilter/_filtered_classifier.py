@@ -243,7 +243,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         return process_routing(self, method, **params)["estimator"][method]
 
     def _filter(
-        self, fitted: Any, X: Any, y: Array, streams: Streams, params: dict[str, Any]
+        self, fitted: Any, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
     ) -> Filter | Chain:
         """Return the filter that is given, or made, or tuned."""
         classes = fitted.classes_.tolist()
@@ -274,7 +274,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         return tune(recs, self.filter or "auto", labels=self.labels)  # type: ignore[arg-type]
 
     def _out_of_fold(
-        self, fitted: Any, X: Any, y: Array, streams: Streams, params: dict[str, Any]
+        self, fitted: Any, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
     ) -> Floats:
         """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
         (X,) = indexable(X)
@@ -292,7 +292,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             probs[np.ix_(test, columns)] = model.predict_proba(_safe_indexing(X, test))
         return probs
 
-    def _folds(self, y: Array, streams: Streams) -> Iterator[tuple[Ints, Ints]]:
+    def _folds(self, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Ints]]:
         """Yield the rows to fit on and to predict, streams and times in order."""
         order = np.concatenate(streams.rows)
         stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
@@ -314,14 +314,14 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             yield order[train], order[test]
 
 
-class Streams(NamedTuple):
+class RowsByStream(NamedTuple):
     """The rows of each stream in order of time, and the times of all rows (T,)."""
 
     rows: list[Ints]
     times: Floats
 
 
-def _streams(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> Streams:
+def _streams(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> RowsByStream:
     """Return the streams of n rows."""
     codes: Ints = np.zeros(n, np.intp)
     if groups is not None:
@@ -341,7 +341,7 @@ def _streams(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> Strea
     if times is None:
         for part in rows:
             time[part] = np.arange(len(part))
-    return Streams(rows, time)
+    return RowsByStream(rows, time)
 
 
 def _column(name: str, column: ArrayLike, n: int) -> Array:
@@ -352,7 +352,7 @@ def _column(name: str, column: ArrayLike, n: int) -> Array:
 
 
 def _recordings(
-    probs: ArrayLike, classes: Array, streams: Streams, source: str = SOURCE
+    probs: ArrayLike, classes: Array, streams: RowsByStream, source: str = SOURCE
 ) -> Iterator[tuple[Ints, Recording]]:
     """Yield the rows of each stream with their recording."""
     names = text_names(classes.tolist())

@@ -20,7 +20,7 @@ from classfilter.tuning._model import (
     transitions_from_counts,
 )
 from classfilter.tuning._passes import Passes
-from classfilter.tuning._rows import Rows, concatenate
+from classfilter.tuning._rows import JoinedRows, concatenate
 
 Floats = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -85,7 +85,7 @@ def test_each_row_is_a_distribution_and_times_add_up(K: int, seed: int) -> None:
 # --- transitions ----------------------------------------------------------------------------
 
 
-def counted(rows: Rows) -> tuple[Floats, float, Floats]:
+def counted(rows: JoinedRows) -> tuple[Floats, float, Floats]:
     """The counts of successive predictions, the mean time between them, and the shares."""
     pairs = successive(rows)
     counts = rows.probs[pairs.before].T @ rows.probs[pairs.after]

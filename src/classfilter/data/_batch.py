@@ -24,7 +24,7 @@ from ..streams._table import StreamTable
 from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import file_suffix, reading
 from ._format import Layout, TableFormat
-from ._frames import DataFrame, Rows, as_frame, read_rows, result_columns, with_results
+from ._frames import DataFrame, TableRows, as_frame, read_rows, result_columns, with_results
 from ._table_file import TableFile
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class BatchFilter:
         """Return the number of streams so far."""
         return len(self._table)
 
-    def run(self, rows: Rows, *, sort: bool = False) -> Array:
+    def run(self, rows: TableRows, *, sort: bool = False) -> Array:
         """Filter the rows of a table, (T, K), in the filter's order of classes.
 
         With `sort`, the rows of a stream come in any order of time within the table. At an error
@@ -163,7 +163,7 @@ def filter_file(
     unread = file.parts(whole=sort or lag is None)
     done, streams = 0, set()
 
-    def read() -> tuple[pl.DataFrame, Rows] | None:
+    def read() -> tuple[pl.DataFrame, TableRows] | None:
         for df in unread:
             numbers = _with_numbers(df, file.layout) if file.suffix == ".csv" else df
             return df, read_rows(numbers, form)
@@ -218,7 +218,7 @@ def _batch(
     lag: int | None,
     sort: bool,
     threads: int | None,
-) -> Callable[[Rows], list[Array]]:
+) -> Callable[[TableRows], list[Array]]:
     """Return a function that takes the tables of a file, and returns the results of those complete.
 
     A table is complete once the later rows that it needs are there.

@@ -16,10 +16,12 @@ from ..filters._stream_runner import pack_state
 from ..streams._lag import Block, LagSmoother
 from ..streams._rows import group_and_sort
 from ..streams._table import StreamTable
-from ._frames import Rows
+from ._frames import TableRows
 
 
-def smooth_rows(chain: Chain, rows: Rows, *, lag: int | None = None, sort: bool = False) -> Array:
+def smooth_rows(
+    chain: Chain, rows: TableRows, *, lag: int | None = None, sort: bool = False
+) -> Array:
     """Smooth every stream of a table separately, (T, K), in the filter's order of classes."""
     fresh = check_smoother(chain.filter())
     order, dt = group_and_sort(rows.time, rows.stream.codes, sort)
@@ -57,7 +59,7 @@ class BatchSmoother:
         """Return the number of streams that are not over."""
         return len(self._table)
 
-    def push(self, rows: Rows, unfinished: Container[Any] | None = None) -> list[Array]:
+    def push(self, rows: TableRows, unfinished: Container[Any] | None = None) -> list[Array]:
         """Take a table; return the results of the tables that are complete now, in order.
 
         `unfinished` are the streams with rows in later tables, if there are no `counts`.

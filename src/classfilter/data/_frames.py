@@ -94,7 +94,7 @@ def to_polars(df: Any) -> pl.DataFrame:
     return converted
 
 
-class Rows(NamedTuple):
+class TableRows(NamedTuple):
     """The rows of a table, checked; in the table's order."""
 
     frame: Any
@@ -106,7 +106,7 @@ class Rows(NamedTuple):
     layout: Layout
 
 
-def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
+def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa: A002
     """Read and check a dataframe."""
     frame, format = as_frame(df), format or TableFormat()  # noqa: A001
     layout = format.layout(frame.columns)
@@ -121,7 +121,7 @@ def read_rows(df: Any, format: TableFormat | None = None) -> Rows:  # noqa: A002
         stream = _check_streams(_factorize(columns["stream"]))
     read = _from_labels if layout.labels else _from_scores
     probs = read(columns, classes, format, layout)
-    return Rows(frame, classes, _times(columns["time"]), source, probs, stream, layout)
+    return TableRows(frame, classes, _times(columns["time"]), source, probs, stream, layout)
 
 
 def as_frame(df: Any) -> Any:
@@ -309,7 +309,7 @@ def group_starts(stream: Ints) -> Ints:
     return np.flatnonzero(np.diff(stream)) + 1
 
 
-def table_labels(rows: Rows) -> Ints | None:
+def table_labels(rows: TableRows) -> Ints | None:
     """Return the class indices of the column ``label``, if there is one."""
     column = rows.layout.columns.get("label")
     if column is None:

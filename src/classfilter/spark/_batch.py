@@ -14,7 +14,7 @@ from ..data._batch import BatchFilter
 from ..data._batch_smoother import BatchSmoother, smooth_rows
 from ..filters._base import Filter
 from ..filters._smoothing import check_lag, check_smoother
-from ._rows import CheckedRows, check_rows, with_results
+from ._rows import CheckedRows, add_results, check_rows
 from ._schema import FrameFormat, frame_format, partition_and_sort, result_schema
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Work:
         status = self._form.invalid == "quarantine"
         tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
         for checked, P in self._results(tables):
-            yield from with_results(checked, self._form, P, status).to_batches()
+            yield from add_results(checked, self._form, P, status).to_batches()
 
     def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         """Yield the tables, checked, with the results of their valid rows."""

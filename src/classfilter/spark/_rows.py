@@ -11,7 +11,7 @@ from .._errors import RowError
 from .._support.imports import import_optional
 from .._support.types import Array, Bools
 from .._validation import class_order, row_weights
-from ..data._frames import Rows, most_probable, read_rows, result_columns
+from ..data._frames import TableRows, most_probable, read_rows, result_columns
 from ._schema import STATUS, FrameFormat
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class CheckedRows(NamedTuple):
     """A table, its valid rows, which those are, and what is wrong with the others."""
 
     table: pa.Table
-    rows: Rows
+    rows: TableRows
     valid: Bools
     errors: list[str | None]
 
@@ -42,7 +42,7 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
     return CheckedRows(table, _read(used.filter(valid), form), valid, errors)
 
 
-def _read(table: pa.Table, form: FrameFormat) -> Rows:
+def _read(table: pa.Table, form: FrameFormat) -> TableRows:
     rows = read_rows(table, form.table)
     row_weights(rows.source, form.chain.beta)
     return rows
@@ -68,7 +68,7 @@ def _named(error: RowError, table: pa.Table, form: FrameFormat) -> str:
     return error.text(where=f" in the row of {row}")
 
 
-def with_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool) -> Any:
+def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool) -> Any:
     """Return a table with the results of its valid rows, (T, K), as new columns."""
     pa = import_optional("pyarrow", extra="spark")
     table, valid, classes = checked.table, checked.valid, form.classes

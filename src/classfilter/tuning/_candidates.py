@@ -15,7 +15,7 @@ from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ._model import EstimatedModel
 from ._passes import Passes, decayed_sums
-from ._rows import FLOOR, Rows
+from ._rows import FLOOR, JoinedRows
 
 WINDOW = 5
 """Rows of the rules Mean and Vote."""
@@ -93,7 +93,7 @@ def rule(name: str, sources: tuple[str, ...], step: float) -> Candidate:
 class Runner:
     """Runs candidates over all rows; it remembers filters and corrected predictions."""
 
-    def __init__(self, rows: Rows, passes: Passes, model: EstimatedModel) -> None:
+    def __init__(self, rows: JoinedRows, passes: Passes, model: EstimatedModel) -> None:
         self.rows, self.passes, self.model = rows, passes, model
         self._filters: dict[tuple[str, float | None], Filter] = {}
         self._corrected: dict[tuple[str, str, bool], Floats] = {}

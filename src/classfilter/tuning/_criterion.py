@@ -16,7 +16,7 @@ from ..filters._sticky import StickyFilter
 from ._memory import Memory
 from ._model import EstimatedModel, sticky, tempered
 from ._passes import LOW_FLOOR, Passes
-from ._rows import Rows, parts
+from ._rows import JoinedRows, parts
 
 SCORE_FLOOR = 0.01
 """The least that a predicted class may fit."""
@@ -62,25 +62,25 @@ class Criterion(NamedTuple):
         return Criterion(self.name, self.scores[kept], self.judged[kept], part)
 
 
-def by_labels(rows: Rows) -> Criterion:
+def by_labels(rows: JoinedRows) -> Criterion:
     """Return the criterion that a predicted class is the label: 1 or 0."""
     scores = np.eye(len(rows.classes))[np.maximum(rows.label, 0)]
     return Criterion(LABELS, scores, np.asarray(rows.label >= 0), parts(rows))
 
 
-def by_target(rows: Rows, target: Floats, judged: Bools | None = None) -> Criterion:
+def by_target(rows: JoinedRows, target: Floats, judged: Bools | None = None) -> Criterion:
     """Return the criterion of a target (T, K)."""
     judged = np.ones(len(target), bool) if judged is None else judged
     return Criterion(FUTURE, np.log(target + SCORE_FLOOR), judged, parts(rows))
 
 
-def future_target(rows: Rows, passes: Passes, model: EstimatedModel) -> Floats:
+def future_target(rows: JoinedRows, passes: Passes, model: EstimatedModel) -> Floats:
     """Return p(later predictions of the reference | class), (T, K), scaled."""
     message = passes.backward(sticky(model), rows.probs, rows.of_reference.astype(float))
     return _scaled(message, model.shares)
 
 
-def target_after_next(rows: Rows, model: EstimatedModel, target: Floats) -> Floats:
+def target_after_next(rows: JoinedRows, model: EstimatedModel, target: Floats) -> Floats:
     """Return the target without each row's next prediction of the reference.
 
     That one may share the errors of the one before.
@@ -103,7 +103,7 @@ def target_after_next(rows: Rows, model: EstimatedModel, target: Floats) -> Floa
 
 
 def later_target(
-    rows: Rows, passes: Passes, shares: Floats, memory: Memory
+    rows: JoinedRows, passes: Passes, shares: Floats, memory: Memory
 ) -> tuple[Floats, Bools]:
     """Return p(predictions beyond the gap | class), (T, K), scaled, and where there are any.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ._candidates import Candidate
 from ._criterion import LABELS
-from ._rows import Rows
+from ._rows import JoinedRows
 
 HIGH_CORRELATION = 0.6
 """Of the reference's errors from one call to the next: from here on there is a warning."""
@@ -80,7 +80,7 @@ def describe(candidate: Candidate, reference: str) -> str:
 
 
 def explain(
-    rows: Rows,
+    rows: JoinedRows,
     candidate: Candidate,
     criterion: str,
     score: tuple[float, float],
@@ -93,7 +93,7 @@ def explain(
 
     Parameters
     ----------
-    rows : Rows
+    rows : JoinedRows
         What it was chosen on.
     candidate : Candidate
         The choice.
@@ -135,7 +135,7 @@ def explain(
     return "\n".join(lines)
 
 
-def _advice(rows: Rows, assumptions: Assumptions, assumed: bool, labels: bool) -> list[str]:
+def _advice(rows: JoinedRows, assumptions: Assumptions, assumed: bool, labels: bool) -> list[str]:
     reference, lines = rows.reference, []
     every, thinned, agreement, correlation = assumptions
     if thinned:

@@ -25,7 +25,7 @@ from ._model import (
     transitions_from_counts,
 )
 from ._passes import Passes
-from ._rows import Rows
+from ._rows import JoinedRows
 
 ROUNDS = 20
 """Of Baum-Welch."""
@@ -33,12 +33,12 @@ FIRST_RECALL = 0.8
 """How often the reference is right, in the first round."""
 
 
-def has_labels(rows: Rows) -> bool:
+def has_labels(rows: JoinedRows) -> bool:
     """Return whether all predictions of the reference are one-hot rows."""
     return bool((rows.observed[rows.of_reference].max(axis=1) == 1).all())
 
 
-def estimate_label_model(rows: Rows, passes: Passes) -> tuple[Rows, EstimatedModel]:
+def estimate_label_model(rows: JoinedRows, passes: Passes) -> tuple[JoinedRows, EstimatedModel]:
     """Estimate shares, transitions and the channels of all sources, the reference's too.
 
     The rows are returned with the predictions of the reference through its channel.
@@ -74,7 +74,7 @@ def estimate_label_model(rows: Rows, passes: Passes) -> tuple[Rows, EstimatedMod
     return soft, EstimatedModel(shares, prior, transitions, channel)
 
 
-def _likelihoods(rows: Rows, matrices: list[Floats]) -> Floats:
+def _likelihoods(rows: JoinedRows, matrices: list[Floats]) -> Floats:
     """Return p(prediction | class), (T, K), up to a factor per row."""
     likelihoods = np.empty_like(rows.probs)
     for i, matrix in enumerate(matrices):
@@ -84,7 +84,7 @@ def _likelihoods(rows: Rows, matrices: list[Floats]) -> Floats:
 
 
 def _expectation(
-    rows: Rows, passes: Passes, transitions: Transitions, likelihoods: Floats
+    rows: JoinedRows, passes: Passes, transitions: Transitions, likelihoods: Floats
 ) -> tuple[Floats, Floats]:
     """Return the smoothed posterior (T, K), and expected counts of transitions over a step."""
     K = len(rows.classes)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.types import Floats
-from ._rows import Rows
+from ._rows import JoinedRows
 
 LAGS = 40
 """About so many lags, on a logarithmic scale."""
@@ -43,7 +43,7 @@ class Memory(NamedTuple):
     classes : float
         Time constant of the class.
     gap : int
-        Rows after which the errors have faded and the class has not.
+        JoinedRows after which the errors have faded and the class has not.
     news : float
         How much of a row is news, (1 - r) / (1 + r) with r the correlation of neighbouring errors.
     """
@@ -55,7 +55,7 @@ class Memory(NamedTuple):
     news: float
 
 
-def estimate_memory(rows: Rows, shares: Floats) -> Memory:
+def estimate_memory(rows: JoinedRows, shares: Floats) -> Memory:
     """Tell errors from classes by the autocovariance of the predictions of all rows."""
     lags, covariance = autocovariance(rows, shares)
     if not lags.size:
@@ -88,7 +88,7 @@ def class_covariance(probs: Floats, shares: Floats) -> float:
     return float(shares @ ((means - shares) ** 2).sum(axis=1))
 
 
-def autocovariance(rows: Rows, shares: Floats) -> tuple[Floats, Floats]:
+def autocovariance(rows: JoinedRows, shares: Floats) -> tuple[Floats, Floats]:
     r"""Return lags, and the autocovariance of the predictions at each.
 
     It is the mean over t of :math:`\sum_k (s_{t,k} - \pi_k)(s_{t+l,k} - \pi_k)`, over pairs of one

@@ -15,7 +15,7 @@ from ..chain._channel import Channel
 from ..filters._ctmc import exponential, generator
 from ..filters._sticky import StickyFilter
 from ._passes import LOW_FLOOR, Passes
-from ._rows import Rows
+from ._rows import JoinedRows
 
 PRIOR_POWER = 0.5
 """The filter divides the reference's predictions by the shares to this power: the shares of the
@@ -81,7 +81,7 @@ def mean_shares(probs: Floats) -> Floats:
     return shares
 
 
-def class_shares(rows: Rows) -> Floats:
+def class_shares(rows: JoinedRows) -> Floats:
     """Return the share of each class (K,) in the predictions of the reference."""
     shares, streams = mean_shares(rows.probs[rows.of_reference]), reference_streams(rows)
     smoothed: Floats = (streams * shares + PSEUDO_STREAMS / len(shares)) / (
@@ -90,7 +90,7 @@ def class_shares(rows: Rows) -> Floats:
     return smoothed
 
 
-def reference_streams(rows: Rows) -> int:
+def reference_streams(rows: JoinedRows) -> int:
     """Return how many streams have predictions of the reference."""
     return int(np.unique(rows.stream[rows.of_reference]).size)
 
@@ -103,7 +103,7 @@ class Pairs(NamedTuple):
     interval: float
 
 
-def successive(rows: Rows) -> Pairs:
+def successive(rows: JoinedRows) -> Pairs:
     """Return the successive predictions of the reference that are about as far apart as usual."""
     at, time = np.flatnonzero(rows.of_reference), rows.time
     before, after = at[:-1], at[1:]
@@ -116,7 +116,7 @@ def successive(rows: Rows) -> Pairs:
     return Pairs(before[near], after[near], float(apart[near].mean()))
 
 
-def agreement(rows: Rows) -> float:
+def agreement(rows: JoinedRows) -> float:
     """Return how often successive predictions of the reference agree, beyond chance.
 
     It is Cohen's kappa: 1 where they always agree, 0 where no more than by chance.
@@ -161,7 +161,7 @@ def mean_predictions(class_probs: Floats, predictions: Floats) -> Floats:
     return means
 
 
-def estimate_model(rows: Rows, passes: Passes) -> EstimatedModel:
+def estimate_model(rows: JoinedRows, passes: Passes) -> EstimatedModel:
     """Estimate shares, transitions and channels from the predictions of the reference."""
     shares, pairs, streams = class_shares(rows), successive(rows), reference_streams(rows)
     predicted = rows.probs[pairs.before].T @ rows.probs[pairs.after]
@@ -202,7 +202,7 @@ def sticky(model: EstimatedModel, floor: float = LOW_FLOOR) -> StickyFilter:
     )
 
 
-def channel_from_next(rows: Rows, source: int, prior: Floats) -> Channel:
+def channel_from_next(rows: JoinedRows, source: int, prior: Floats) -> Channel:
     """Return a source's channel from its last prediction before each one of the reference."""
     own = np.flatnonzero(rows.source == source)
     later = np.flatnonzero(rows.of_reference & ~rows.first)
@@ -218,7 +218,7 @@ def channel_from_next(rows: Rows, source: int, prior: Floats) -> Channel:
 
 
 def _smoothed(
-    rows: Rows, passes: Passes, model: EstimatedModel, channel: dict[str, Channel]
+    rows: JoinedRows, passes: Passes, model: EstimatedModel, channel: dict[str, Channel]
 ) -> Floats:
     """Return the smoothed posterior (T, K), all sources of weight 1 through their channels."""
     probs = rows.probs.copy()

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._support.types import Floats
 from ..filters._sticky import StickyFilter
-from ._rows import Rows, floored
+from ._rows import JoinedRows, floored
 
 FORGET = 1e12
 """The time between two streams, in median steps: the chain returns to its stationary shares."""
@@ -24,7 +24,7 @@ class Passes:
     Otherwise each row would need its own power of the transitions.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: JoinedRows) -> None:
         self._rows = rows
         steps = rows.dt / rows.step
         grid = np.exp(np.round(np.log(np.maximum(steps, 1.0)) * 50) / 50)

@@ -17,7 +17,7 @@ MIN_PARTS = 16
 """Least number of parts that a standard error rests on."""
 
 
-class Rows(NamedTuple):
+class JoinedRows(NamedTuple):
     """The observations of all streams, without missing ones; T rows, K classes.
 
     Attributes
@@ -80,7 +80,7 @@ class Rows(NamedTuple):
         rows: Ints = np.flatnonzero(self.first)[self.stream]
         return rows
 
-    def take(self, kept: Bools) -> Rows:
+    def take(self, kept: Bools) -> JoinedRows:
         """Return some rows, the first ones of each of their streams."""
         columns = {name: getattr(self, name)[kept] for name in _COLUMNS}
         columns["stream"] = np.cumsum(columns["first"]) - 1
@@ -90,7 +90,7 @@ class Rows(NamedTuple):
 _COLUMNS = ("observed", "probs", "source", "dt", "first", "stream", "label")
 
 
-def concatenate(recordings: Sequence[Recording], reference: str) -> Rows:
+def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
     """Return the observations of recordings, one stream after the other."""
     kept = [(rec, rec.observed()) for rec in recordings]
     kept = [(rec, rows) for rec, rows in kept if rows.any()]
@@ -112,7 +112,7 @@ def concatenate(recordings: Sequence[Recording], reference: str) -> Rows:
     step = float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
     classes = recordings[0].classes
     columns = source, dt, first, np.cumsum(first) - 1, label
-    return Rows(classes, sources, observed, probs, *columns, step)
+    return JoinedRows(classes, sources, observed, probs, *columns, step)
 
 
 def floored(probs: Floats, floor: float = FLOOR) -> Floats:
@@ -122,7 +122,7 @@ def floored(probs: Floats, floor: float = FLOOR) -> Floats:
     return raised
 
 
-def parts(rows: Rows) -> Ints:
+def parts(rows: JoinedRows) -> Ints:
     """Return the part of each row (T,) for standard errors: its stream, cut where there are few."""
     if rows.streams >= MIN_PARTS:
         return rows.stream

@@ -30,7 +30,7 @@ from ._model import EstimatedModel, agreement, estimate_model, mean_shares, temp
 from ._objective import Objective, Progress
 from ._passes import Passes
 from ._result import Tuned
-from ._rows import Rows, concatenate
+from ._rows import JoinedRows, concatenate
 from ._search import Found, search_one, search_several
 from ._thinning import Thinned, steps_between_calls, thin
 
@@ -137,7 +137,7 @@ class Prepared(NamedTuple):
 
     Attributes
     ----------
-    rows : Rows
+    rows : JoinedRows
         The observations.
     objective : Objective
         What is maximised.
@@ -149,7 +149,7 @@ class Prepared(NamedTuple):
         Whether the reference judges others; or else all sources count as one.
     """
 
-    rows: Rows
+    rows: JoinedRows
     objective: Objective
     assumptions: Assumptions
     assumed: bool

@@ -18,18 +18,18 @@ from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ..tuning._folds import median_step
 
-Streams = list[tuple[str, Recording]]
+NamedRecordings = list[tuple[str, Recording]]
 """Recordings, by the names of their streams."""
 FIRST_DATE = 3e8
 """Times from here on are taken for UNIX seconds: 1979."""
 
 
-def first_rows(streams: Streams, limit: int) -> Streams:
+def first_rows(streams: NamedRecordings, limit: int) -> NamedRecordings:
     """Return the first streams, until there are as many rows.
 
     Of one that is too long, the beginning, so that its filter starts as it does on all of it.
     """
-    chosen: Streams = []
+    chosen: NamedRecordings = []
     for name, rec in streams:
         if limit > 0 and len(rec):
             chosen.append((name, rec if len(rec) <= limit else rec.part(slice(0, limit))))
@@ -48,12 +48,12 @@ def playable(tuned: Chain) -> Chain:
     return tuned.with_filter(DirichletFilter(tuned.classes, estimate="mean"))
 
 
-def page_data(streams: Streams, tuned: Chain) -> dict[str, Any]:
+def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     """Return what the page's script reads; names are values in it, never keys.
 
     Parameters
     ----------
-    streams : Streams
+    streams : NamedRecordings
         With all their sources among the chain's.
     tuned : Chain
         As `playable` returns it.

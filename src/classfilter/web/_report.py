@@ -22,7 +22,7 @@ from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ..tuning._tune import tune
-from ._page_data import Streams, as_script, first_rows, page_data, playable
+from ._page_data import NamedRecordings, as_script, first_rows, page_data, playable
 from ._sections import (
     calibration_section,
     calls_section,
@@ -115,7 +115,7 @@ def report(
     report_progress(1.0)
 
 
-def _named(recordings: Any) -> Streams:
+def _named(recordings: Any) -> NamedRecordings:
     """Return the recordings by the names of their streams."""
     if isinstance(recordings, Recording):
         recordings = [recordings]
@@ -132,10 +132,12 @@ def _comparison(recs: Sequence[Recording], reference: str, progress: Progress) -
         return f"There is no comparison: {error}."
 
 
-def _summary(streams: Streams, measured: Streams, shown: Streams, tuned: Chain) -> str:
+def _summary(
+    streams: NamedRecordings, measured: NamedRecordings, shown: NamedRecordings, tuned: Chain
+) -> str:
     """Return what the page is about, and what is in it, as lines of text."""
 
-    def count(some: Streams) -> str:
+    def count(some: NamedRecordings) -> str:
         rows = sum(len(rec) for _, rec in some)
         return f"{rows:,} rows of {len(some):,} stream" + "s" * (len(some) != 1)
 

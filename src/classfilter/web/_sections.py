@@ -19,7 +19,7 @@ from ..filters._baselines import HoldFilter
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ._calibration import calibration, diagram
-from ._page_data import Streams, playable
+from ._page_data import NamedRecordings, playable
 
 MAX_STREAMS = 20
 """How many streams have a line of their own."""
@@ -52,7 +52,7 @@ def hours(rec: Recording) -> float:
     return float(dt[dt <= 10 * np.median(dt)].sum()) / 3600 if dt.size else 0.0
 
 
-def streams_section(streams: Streams, tuned: Chain, labelled: bool) -> str:
+def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> str:
     """Describe the sources and the streams: rows, rates, switches per hour, accuracy."""
     recs = [rec for _, rec in streams]
     total = sum(map(hours, recs))
