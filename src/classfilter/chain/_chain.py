@@ -11,7 +11,6 @@ from os import PathLike, fspath
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .. import _core
 from .._errors import RowError
@@ -22,7 +21,7 @@ from .._support.types import Array, Floats, Weights
 from .._validation import Factorized, check_weight, class_order, label_row, row_weights
 from ..filters._base import Filter
 from ..policy import Adaptive, Periodic, Policy
-from ._channel import Channel, Channels
+from ._channel import Channel, Channels, corrected
 from ._settings import kind_of, options, to_builtin, to_toml
 
 MAX_SOURCES = 1000
@@ -215,14 +214,8 @@ class Chain:
         if isinstance(prediction, LABEL):
             prediction = label_row(prediction, self._names, "probs")
         if name in self._logarithms:
-            prediction = self._corrected(name, prediction)
+            prediction = corrected(self._logarithms[name], prediction)
         return Observation(name, beta, prediction)
-
-    def _corrected(self, source: str, probs: ArrayLike) -> Array:
-        row = _core.check_row(len(self._names), probs, 1.0, 0.0)[0]  # it words the error of one row
-        rows = row.astype(self._dtype, copy=False)[None]
-        corrected: Array = _core.apply_channel(*self._logarithms[source], rows)[0]
-        return corrected
 
     def observe_rows(
         self, source: Factorized, probs: Floats, classes: tuple[str, ...] | None = None

@@ -268,6 +268,22 @@ class Channel:
         return f"Channel({len(self._prior)} classes, mean recall {recall:.0%})"
 
 
+def corrected(logarithms: tuple[Array, Array], probs: ArrayLike) -> Array:
+    """Return one output (K,), corrected; `logarithms` are those of a channel, in any precision."""
+    log_matrix, log_prior = logarithms
+    try:
+        row = np.asarray(probs, log_prior.dtype)
+    except (TypeError, ValueError):
+        row = np.empty(0)
+    if row.shape != log_prior.shape:
+        row = _core.check_row(log_prior.size, probs, 1.0, 0.0)[0]  # it has the words for it
+    try:
+        applied: Array = _core.apply_channel(log_matrix, log_prior, row[None])[0]
+        return applied
+    except RowError as error:
+        raise error.replaced(row=None) from None
+
+
 def beta_from_confusion(matrix: ArrayLike, *, repeats: float = 8.0) -> float:
     r"""Return a classifier's weight in a `DirichletFilter` from its confusion matrix.
 

@@ -15,6 +15,7 @@ from .._support.types import Array, Floats, Ints
 from .._timestamps import parse_timestamp, seconds
 from .._validation import Factorized, factorize, probabilities
 from ..chain._chain import DEFAULT_SOURCE
+from ..chain._channel import corrected
 from ..filters._stream_runner import (
     StreamRows,
     StreamRunner,
@@ -48,9 +49,7 @@ def update_stream_of(filter: Any) -> UpdateStream:  # noqa: A002
         if not 0 <= dt < math.inf:
             return None
         if logarithms is not None:
-            row = _core.check_row(len(filter.classes), probs, 1.0, 0.0)[0]
-            log_matrix, log_prior = logarithms
-            probs = _core.apply_channel(log_matrix, log_prior, row[None])[0]
+            probs = corrected(logarithms, probs)
         filter.state = unpack_state(filter, states[slot])
         estimate: Array = filter.update(probs, beta, dt)
         after = pack_state(filter.state, states.dtype)[None]
