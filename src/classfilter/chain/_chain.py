@@ -134,27 +134,19 @@ class Chain:
         self.__setattr__(name, None)
 
     @classmethod
-    def of(
-        cls,
-        filter: Filter | Chain,  # noqa: A002
-        *,
-        beta: Weights | None = None,
-        channel: Channels | None = None,
-        policy: Policy | None = None,
-        smoothing: bool = False,
-    ) -> Chain:
-        """Return a filter, or a chain, as a chain; an argument takes precedence."""
-        if isinstance(filter, Chain):
-            chain = filter.smoother if smoothing else filter
-            if beta is None and channel is None and policy is None:
-                return chain
-            return Chain(
-                chain._fresh,
-                beta=chain.beta if beta is None else beta,
-                channel=chain.channel if channel is None else channel,
-                policy=chain.policy if policy is None else policy,
-            )
-        return Chain(filter, beta=1.0 if beta is None else beta, channel=channel, policy=policy)
+    def of(cls, filter: Filter | Chain, *, smoothing: bool = False, **parts: Any) -> Chain:  # noqa: A002
+        """Return a filter, or a chain, as a chain.
+
+        Weights, channels and a policy are given as for `Chain`; None leaves what there is.
+        """
+        given = {name: part for name, part in parts.items() if part is not None}
+        if not isinstance(filter, Chain):
+            return Chain(filter, **given)
+        chain = filter.smoother if smoothing else filter
+        if not given:
+            return chain
+        old = {"beta": chain.beta, "channel": chain.channel, "policy": chain.policy}
+        return Chain(chain._fresh, **old | given)
 
     @property
     def classes(self) -> tuple[Any, ...]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from .._support.types import Weights
 from ..chain._chain import Chain
-from ..chain._channel import Channels
 from ..filters._base import Filter
-from ..policy import Policy
 from ._candidates import Candidate
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
@@ -59,9 +57,6 @@ class Tuned(Chain):
         self,
         filter: Filter,  # noqa: A002
         *,
-        beta: Weights = 1.0,
-        channel: Channels | None = None,
-        policy: Policy | None = None,
         reference: str,
         candidate: Candidate | None = None,
         criterion: str = "nothing",
@@ -70,8 +65,9 @@ class Tuned(Chain):
         rivals: Sequence[Rival] = (),
         assumptions: Assumptions | None = None,
         smoother: Chain | None = None,
+        **parts: Any,
     ) -> None:
-        super().__init__(filter, beta=beta, channel=channel, policy=policy)
+        super().__init__(filter, **parts)
         self._set(
             reference=reference,
             candidate=candidate,
