@@ -164,7 +164,7 @@ class Tracker:
         beta = self._weights.get(source)  # type: ignore[arg-type]
         if beta is None:
             source, beta = self._chain.weight(source)
-        if isinstance(probs, LABEL):
+        if not isinstance(probs, list) and isinstance(probs, LABEL):  # a list is the common case
             probs = label_row(probs, self._chain._names, "probs")
         table = self._table
         with self._lock:
@@ -178,7 +178,9 @@ class Tracker:
                 place = slot
             if self._policy is not None:
                 return self._update_and_note(stream, place, at, source, probs)  # type: ignore[arg-type]
-            logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
+            logarithms = None
+            if self._logarithms:
+                logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
             try:
                 columns = table.columns
                 estimate = self._update_stream(
