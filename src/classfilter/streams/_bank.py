@@ -22,7 +22,8 @@ from ..filters._stream_runner import (
     unpack_state,
 )
 from . import _file
-from ._table import Columns, new_lock
+from ._lock import new_lock
+from ._table import Columns
 
 
 class Bank(Generic[FilterType]):

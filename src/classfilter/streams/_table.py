@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
-from threading import RLock, local
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 
 from .. import _core
 from .._errors import RowError
 from .._support.types import Array, Floats, Ints
+from ._lock import new_lock
 from ._row import StreamRow
 
 SPARE = 64
@@ -23,35 +21,6 @@ SPARE = 64
 WITNESSES = 3
 """So many streams, or all where there are fewer, must agree on a time far from the clock."""
 MAX_STRAYS = 8
-
-
-_LOCKS: WeakSet[Any] = WeakSet()
-_HELD = local()
-
-
-def new_lock() -> Any:
-    """Return a lock that the same thread can take again, and that a forked child finds free."""
-    lock = RLock()  # a signal's handler may use what it guards, too
-    _LOCKS.add(lock)
-    return lock
-
-
-def _before_fork() -> None:
-    """Wait for all locks: what they guard is whole in the child, and no other thread has one."""
-    _HELD.locks = list(_LOCKS)
-    for lock in _HELD.locks:
-        lock.acquire()
-
-
-def _after_fork() -> None:
-    for lock in _HELD.locks:
-        lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
 
 
 class JumpError(RowError):
