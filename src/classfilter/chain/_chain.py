@@ -145,8 +145,7 @@ class Chain:
         chain = filter.smoother if smoothing else filter
         if not given:
             return chain
-        old = {"beta": chain.beta, "channel": chain.channel, "policy": chain.policy}
-        return Chain(chain._fresh, **old | given)
+        return Chain(chain._fresh, **chain._parts | given)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -181,7 +180,12 @@ class Chain:
 
     def with_filter(self, filter: Filter) -> Chain:  # noqa: A002
         """Return the same weights, channels and policy around another filter."""
-        return Chain(filter, beta=self.beta, channel=self.channel, policy=self.policy)
+        return Chain(filter, **self._parts)
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        """What there is around the filter."""
+        return {"beta": self.beta, "channel": self.channel, "policy": self.policy}
 
     def weight(self, source: Any) -> tuple[str, float]:
         """Return the name of a source as text, and its weight."""
