@@ -1,4 +1,4 @@
-"""Times as numbers: dates, and text in ISO 8601, as UNIX seconds."""
+"""Times as numbers: dates, and text in ISO 8601, as UNIX seconds; durations in seconds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._errors import RowError
-from ._support.types import Floats
+from ._errors import ArgumentError, RowError
+from ._support.types import NUMBER, Floats
 from ._validation import first_text, require_1d
 
 _ISO = re.compile(
@@ -23,6 +23,9 @@ _SPAN = re.compile(  # as pandas and as Polars write them
     r"(-)?(?:(\d+) days?,? ?)?(?:([+-])?(\d+):(\d\d):(\d\d(?:\.\d+)?))?"
     r"|(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
 )
+UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+"""The seconds of each unit that the text of a duration may have."""
+_DURATION = re.compile(r"([0-9.eE+-]+?)\s*(ms|s|min|m|h|d|)")
 REMEDY = (
     "give a number, a datetime, a timedelta, or ISO 8601 text such as 2024-05-01T08:00:00Z (UTC "
     "without a zone)"
@@ -57,6 +60,37 @@ def seconds(time: ArrayLike) -> Floats:
         at = float(t[row])
         raise RowError("time", at, "is {}", "it must be finite", "leave the row out", row)
     return t
+
+
+def duration(argument: str, value: Any, entry: str | None = None) -> float:
+    """Return how long something lasts as a number: ``"30s"``, a timedelta, or a number as it is.
+
+    Parameters
+    ----------
+    argument : str
+        Its name, for an error.
+    value : float, str, timedelta or numpy.timedelta64
+        A number, also as text, is in the unit of the times; all else becomes seconds.
+    entry : str, optional
+        The key, where the argument is a mapping.
+
+    Examples
+    --------
+    >>> duration("half_life", "1.5min"), duration("half_life", timedelta(hours=1))
+    (90.0, 3600.0)
+    """
+    if isinstance(value, (timedelta, np.timedelta64)):
+        return float(np.timedelta64(value) / np.timedelta64(1, "s"))
+    if isinstance(value, NUMBER) and not isinstance(value, bool):
+        return float(value)
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    try:
+        return float(match[1]) * UNITS.get(match[2], 1.0)  # type: ignore[index]
+    except (TypeError, ValueError):
+        remedy = "give a number, a timedelta, or text such as 500ms, 60s, 5m or 2h"
+        raise ArgumentError(
+            argument, value, rule="it must be a duration", remedy=remedy, entry=entry
+        ) from None
 
 
 def parse_timestamp(cell: Any) -> float | None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter._timestamps import seconds
+from classfilter._timestamps import duration, seconds
 from example_tables import columns, walk_sit
 
 DAY = 86400.0
@@ -89,3 +89,30 @@ def test_other_text_is_no_time(text: str) -> None:
 def test_a_missing_timedelta() -> None:
     with pytest.raises(ValueError, match=r"time in row 1 is nan; it must be finite"):
         seconds(np.array([0, "NaT"], "timedelta64[s]"))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (30, 30.0),
+        (np.float32(0.5), 0.5),
+        ("30", 30.0),
+        (" 500 ms ", 0.5),
+        ("1.5min", 90.0),
+        ("5m", 300.0),
+        ("2h", 7200.0),
+        ("1d", 86400.0),
+        (timedelta(minutes=2), 120.0),
+        (np.timedelta64(1500, "ms"), 1.5),
+    ],
+)
+def test_a_duration_is_a_number_of_seconds(value: object, expected: float) -> None:
+    assert duration("half_life", value) == expected
+
+
+@pytest.mark.parametrize("value", ["", "60sec", "1:30", "s", True, None, [1], "1e", "5 weeks"])
+def test_what_is_no_duration_is_refused(value: object) -> None:
+    with pytest.raises(cf.ArgumentError, match=r"^half_life is .*60s, 5m or 2h") as caught:
+        duration("half_life", value)
+    assert caught.value.argument == "half_life"
+    assert caught.value.value == value

@@ -14,13 +14,13 @@ import click
 
 from .._errors import ArgumentError, Remedy
 from .._support.types import Weights
+from .._timestamps import duration as parse_duration
 from .._validation import class_order, text_names
 from ..chain import Chain, load
 from ..chain._scores import KINDS
 from ..data._format import TableFormat, matches
 from ..filters._dirichlet import DirichletFilter
 
-SECONDS = {"ms": 1e-3, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 FILE = click.Path(path_type=Path, readable=False)  # the error of opening it says more
 PICTURES = (".png", ".pdf", ".svg")
 TABLE = "CSV, Parquet or NDJSON, by its suffix"
@@ -45,10 +45,9 @@ class Settings(NamedTuple):
 
 def duration(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
     """Parse a time such as 60s; a number alone stays as it is."""
-    match = re.fullmatch(r"([0-9.eE+-]+?)\s*(ms|s|min|m|h|d|)", text or "")
     try:
-        return None if text is None else float(match[1]) * SECONDS[match[2]]  # type: ignore[index]
-    except (TypeError, ValueError):
+        return None if text is None else parse_duration("", text)
+    except ArgumentError:
         raise click.BadParameter(
             f"{text!r} is not a duration; give one such as 500ms, 60s, 5m or 2h"
         ) from None
