@@ -145,6 +145,14 @@ TEXT = Difference(
     "Names in files, lines and columns are text, whatever they were before.",
     text_names,
 )
+KEYS = Difference(
+    "`classfilter stream`",
+    "A line without the key `stream` is of a stream without a name, one without `source` of "
+    '"default", and one with neither `p_<class>` nor `prediction` is refused. In a file, a row '
+    "that has no `stream` or `source` while others have is refused, and one without a prediction "
+    "is a missing one.",
+    "A line stands alone, and may be a message of another kind; a file has columns for all rows.",
+)
 REPLAYED = Difference(
     "`classfilter stream --state`",
     "After a restart, lines that the file has are skipped, and counted in a message, until the "
@@ -230,7 +238,7 @@ SINGLE = Difference(
     in_single_precision,
 )
 DIFFERENCES = [
-    CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
+    CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
     ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
     DEVICE, SINGLE,
 ]  # fmt: skip
@@ -239,10 +247,10 @@ OF: dict[str, tuple[Difference, ...]] = {
     "Tracker.update_many": (CALL,),
     "filter_table": (WHOLE_TABLE, NO_EXPIRY, FILLED),
     "filter_file": (WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT),
-    "stream": (TEXT, LINES_ARE_THE_CLOCK),
-    "stream --state": (TEXT, LINES_ARE_THE_CLOCK, REPLAYED),
-    "stream --line-number": (TEXT, LINES_ARE_THE_CLOCK),
-    "classfilter stream": (TEXT, LINES_ARE_THE_CLOCK, DEFAULT_JUMP),
+    "stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK),
+    "stream --state": (TEXT, KEYS, LINES_ARE_THE_CLOCK, REPLAYED),
+    "stream --line-number": (TEXT, KEYS, LINES_ARE_THE_CLOCK),
+    "classfilter stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP),
     "Cascade": (ONE_STREAM, NEVER_STOPS),
     "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS),
     "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS),

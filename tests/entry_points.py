@@ -20,7 +20,7 @@ import pytest
 import classfilter as cf
 from classfilter.live import serve
 from differences import part
-from expected_rows import Result, Taken, expected, one_hot
+from expected_rows import Result, Taken, expected
 from hostile_rows import BETA, CHANNEL, CLASSES, Case, Expire, Restart, Row
 
 CHAIN: dict[str, Any] = {"beta": BETA, "channel": CHANNEL}
@@ -55,7 +55,7 @@ def tracker_update_many(case: Case, folder: Path) -> Result:
     def call(rows: list[Row]) -> Iterable[Taken]:
         streams, times = [row.stream for row in rows], [row.time for row in rows]
         sources: Any = [row.source for row in rows]
-        probs = [one_hot(row.probs) for row in rows]
+        probs = [row.probs for row in rows]
         estimates = tracker.update_many(streams, times, sources, probs)
         return [Taken(estimate.tobytes()) for estimate in estimates]
 
@@ -261,7 +261,8 @@ class Scripted:
 def cascade(case: Case, folder: Path) -> Result:
     """One live loop for each stream; each source returns the prediction of the next row."""
     loops: dict[Any, cf.Cascade] = {}
-    policy, output = Scripted(), [one_hot("walk")]
+    policy = Scripted()
+    output: list[Any] = []
 
     def new_loop() -> cf.Cascade:
         sources: dict[str, Any] = {name: lambda window: output[-1] for name in BETA}
@@ -277,7 +278,7 @@ def cascade(case: Case, folder: Path) -> Result:
         elif isinstance(step, Row):
             loop = loops.setdefault(step.stream, new_loop())
             policy.source = step.source or "default"
-            output.append(step.probs)  # type: ignore[arg-type]
+            output.append(step.probs)
             try:
                 result = loop.step([0.0], time=step.time)
                 steps.append(Taken(result.probs.tobytes(), result.label))

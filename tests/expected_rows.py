@@ -85,18 +85,20 @@ def _filtered(case: Case, filters: dict[Hashable, Any], row: Row, outcome: Outco
         filters[row.stream] = case.fresh()
     f = filters[row.stream]
     source = row.source or "default"
-    probs = np.array(one_hot(row.probs), f.probs.dtype)
+    probs = np.array(as_numbers(row.probs, source), f.probs.dtype)
     if source in CHANNEL:
         probs = CHANNEL[source].apply(probs)
     estimate = f.update(probs, BETA[source], outcome.dt)
     return Taken(estimate.tobytes(), first_maximum(estimate.tolist()))
 
 
-def one_hot(probs: tuple[float, ...] | str) -> tuple[float, ...]:
-    """Return probabilities; of a class, 1 and zeros."""
-    if isinstance(probs, str):
-        return tuple(float(name == probs) for name in CLASSES)
-    return probs
+def as_numbers(probs: tuple[float, ...] | str, source: str | None) -> tuple[float, ...]:
+    """Return probabilities; of a class, 1 and zeros if its source has a channel, else 0.7."""
+    if not isinstance(probs, str):
+        return probs
+    top = 1.0 if (source or "default") in CHANNEL else 0.7
+    rest = (1 - top) / (len(CLASSES) - 1)
+    return tuple(top if name == probs else rest for name in CLASSES)
 
 
 def first_maximum(estimate: list[float]) -> str:

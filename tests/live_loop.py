@@ -170,7 +170,7 @@ INVALID_OUTPUTS: list[tuple[Any, str]] = [
     (None, "it is None; give 3 numbers"),
     (0.5, "it is 0.5; give 3 numbers"),
     ([[0.5], [0.2, 0.3]], "inhomogeneous shape"),
-    ({"rest": 1.0}, "it is {'rest': 1.0}; give 3 numbers"),
+    ({"rest": 1.0}, "it names ['rest'], but the classes are ['rest', 'walk', 'run']; missing:"),
     ([None, "a", 0.5], "it is [None, 'a', 0.5]; give 3 numbers"),
     (NoArray(), "no way in"),
 ]

@@ -13,6 +13,8 @@ LAYERS = (
     {"_errors", "_version"},
     {"_core", "_support"},
     {"_validation"},
+    {"_class_columns"},
+    {"_predictions"},
     {"_timestamps", "_metric_inputs"},
     {"filters", "metrics"},
     {"policy"},

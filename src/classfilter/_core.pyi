@@ -1,8 +1,11 @@
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import disjoint_base
+
+from ._support.types import FrameType
 
 @disjoint_base
 class Dirichlet:
@@ -19,8 +22,18 @@ class Dirichlet:
         bounded: bool,
         single: bool,
     ) -> None: ...
-    def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> NDArray[Any]: ...
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> NDArray[Any]: ...
+    def update(
+        self, probs: ArrayLike | Mapping[Any, float] | None, beta: float = 1.0, dt: float = 1.0
+    ) -> NDArray[Any]: ...
+    @overload
+    def run(self, probs: FrameType, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> FrameType: ...
+    @overload
+    def run(
+        self,
+        probs: ArrayLike | Sequence[Mapping[Any, float]] | Mapping[Any, ArrayLike],
+        beta: ArrayLike = 1.0,
+        dt: ArrayLike = 1.0,
+    ) -> NDArray[Any]: ...
     def reset(self) -> None: ...
     def _run_streams(
         self,
@@ -75,8 +88,18 @@ class Sticky:
     def __init__(
         self, prior: ArrayLike, stay: float, rates: ArrayLike | None, floor: float, single: bool
     ) -> None: ...
-    def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> NDArray[Any]: ...
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> NDArray[Any]: ...
+    def update(
+        self, probs: ArrayLike | Mapping[Any, float] | None, beta: float = 1.0, dt: float = 1.0
+    ) -> NDArray[Any]: ...
+    @overload
+    def run(self, probs: FrameType, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> FrameType: ...
+    @overload
+    def run(
+        self,
+        probs: ArrayLike | Sequence[Mapping[Any, float]] | Mapping[Any, ArrayLike],
+        beta: ArrayLike = 1.0,
+        dt: ArrayLike = 1.0,
+    ) -> NDArray[Any]: ...
     def reset(self) -> None: ...
     def _transitions(self, dt: float, /) -> NDArray[Any]: ...
     def _set_modes(self, numbers: NDArray[np.float64], pairs: int, /) -> None: ...

@@ -24,6 +24,7 @@ class Remedy(str, Enum):
     LOOK_LIKE_PERCENT = 'these look like percentages: give scores="percent"'
     IF_NOT_CLASSES = "if not all are, give classes=[...]"
     GIVE_CLASSES = "give the classes: classes=[...]"
+    CLASSES_IN_ORDER = "give the names in the order of the numbers: classes=[...]"
     COLUMN_FOR_NAME = 'give the columns as {"time": "ts"}'
     NAME_TIME = 'name it, columns={"time": ...}'
     NAME_PROBS = 'name them, columns={"p_walk": ...} or columns={"prediction": ...}'

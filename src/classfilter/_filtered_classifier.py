@@ -23,10 +23,11 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from ._errors import RowError
+from ._predictions import predictions
 from ._support.imports import public
 from ._support.types import Array, Floats, Ints
 from ._timestamps import seconds
-from ._validation import factorize, probabilities, text_names
+from ._validation import factorize, text_names
 from .chain._chain import Chain
 from .data._frames import group_starts
 from .data._recording import Recording
@@ -260,7 +261,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             return self.filter
         probs = self._out_of_fold(fitted, X, y, streams, params)
         recs = [
-            Recording._from_checked(rec.time, rec.source, rec.probs, rec.classes, label)
+            Recording._from_checked(rec.time, rec.source, rec.probs, rec.classes, label, rec.hard)
             for rows, rec in _recordings(probs, fitted.classes_, streams)
             for label in [_positions(y[rows], fitted.classes_)]
         ]
@@ -357,14 +358,16 @@ def _recordings(
     """Yield the rows of each stream with their recording."""
     names = text_names(classes.tolist())
     try:
-        checked = probabilities(probs, names)
+        checked, hard = predictions(probs, names)
     except RowError as error:
         raise error.replaced(argument="predict_proba of estimator") from None
     for rows in streams.rows:
         sources = np.full(len(rows), source)
         yield (
             rows,
-            Recording._from_checked(streams.times[rows], sources, checked[rows], names, None),
+            Recording._from_checked(
+                streams.times[rows], sources, checked[rows], names, None, hard[rows]
+            ),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._errors import ArgumentError, RowError
-from ._support.types import NUMBER, Array, Classes, Floats, Ints, Names, Weights
+from ._support.types import NUMBER, Classes, Floats, Ints, Names, Weights
 
 
 class Factorized(NamedTuple):
@@ -131,36 +130,6 @@ def check_weight(argument: str, value: Any, source: str | None = None) -> float:
     return float(value)
 
 
-def probabilities(probs: ArrayLike, classes: tuple[str, ...]) -> Floats:
-    """Return a copy of probabilities (T, K), checked by the C core as a filter checks them.
-
-    Labels, (T,), become one-hot rows.
-    """
-    labels = as_labels(probs)
-    if labels is not None:
-        return one_hot(class_indices(labels, classes, "probs"), len(classes))
-    p = _matrix(probs, len(classes))
-    check_probabilities(p, classes)
-    return p
-
-
-def as_labels(outputs: ArrayLike) -> Array | None:
-    """Return outputs as a column of labels, if they are names or class indices; otherwise None."""
-    try:
-        column = np.asarray(outputs)
-    except ValueError:  # rows of unequal length
-        return None
-    if column.ndim != 1 or not column.size:
-        return None
-    if column.dtype.kind == "f":  # indices beside NaN
-        return column if np.all(np.isnan(column) | (column == np.floor(column))) else None
-    if column.dtype.kind not in "iuUO":
-        return None
-    cells = np.asarray(outputs, dtype=np.object_)
-    labels = all(isinstance(x, (str, int, np.integer)) or is_missing(x) for x in cells.tolist())
-    return (column if column.dtype.kind in "iu" else cells) if labels else None
-
-
 def check_probabilities(probs: Floats, classes: tuple[str, ...]) -> None:
     """Let the C core check probabilities (T, K), as a filter checks them."""
     try:
@@ -168,42 +137,6 @@ def check_probabilities(probs: Floats, classes: tuple[str, ...]) -> None:
     except RowError as error:
         name = None if error.entry is None else classes[int(error.entry)]
         raise error.replaced(entry=name) from None
-
-
-def _matrix(probs: ArrayLike, K: int) -> Floats:
-    """Return a copy of shape (T, K); an error names the row that does not fit."""
-    try:
-        array = np.asarray(probs)
-        if array.dtype.kind in "iuf" and array.ndim == 2 and array.shape[1] == K:
-            return array.astype(np.float64)
-    except ValueError:  # rows of unequal length
-        pass
-    rows = list(probs) if isinstance(probs, Iterable) else []
-    p: Floats = np.empty((len(rows), K))
-    for row, entries in enumerate(rows):
-        cells = list(entries) if isinstance(entries, Iterable) else [entries]
-        if len(cells) != K:
-            problem = f"has {{}} entries, but there are {K} classes"
-            remedy = "give one probability per class"
-            raise RowError("probs", len(cells), problem, remedy=remedy, row=row)
-        for k, cell in enumerate(cells):
-            if not (cell is None or isinstance(cell, NUMBER)):
-                raise RowError("probs", cell, "has {}", "it must hold numbers", row=row)
-            p[row, k] = math.nan if cell is None else cell
-    return p
-
-
-def one_hot(labels: Ints, K: int) -> Floats:
-    """Return class indices as probabilities, (T, K); NaN where they are negative.
-
-    Examples
-    --------
-    >>> one_hot(np.array([1, -1]), 2)
-    array([[ 0.,  1.],
-           [nan, nan]])
-    """
-    probs: Floats = np.where((labels >= 0)[:, None], np.eye(K)[np.maximum(labels, 0)], np.nan)
-    return probs
 
 
 def is_missing(cell: Any) -> bool:
@@ -261,21 +194,6 @@ def factorized_indices(
         raise RowError(what, cell, "is {}", f"the classes are {list(classes)}", remedy, row)
     indices = [known.get(cell, -1) for cell in label.categories]
     return np.array(indices, dtype=np.intp)[label.codes]
-
-
-def label_row(label: Any, classes: tuple[str, ...], what: str = "it") -> Floats:
-    """Return one label, a name or an index, as a one-hot row (K,); all NaN where it is missing.
-
-    Examples
-    --------
-    >>> label_row("sit", ("walk", "sit"))
-    array([0., 1.])
-    """
-    try:
-        row: Floats = one_hot(class_indices([label], classes, what), len(classes))[0]
-        return row
-    except RowError as error:
-        raise error.replaced(row=None) from None
 
 
 def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002

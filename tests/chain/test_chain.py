@@ -37,11 +37,13 @@ def test_what_the_filter_gets(dtype: Any) -> None:
         assert observed[:2] == (source, BETA[source])
         np.testing.assert_array_equal(observed.probs, probs)
     before = rows.copy()
-    probs, beta = chain.observe_rows(factorize(sources), rows)
+    probs, beta = chain.observe_rows(factorize(sources), rows, np.zeros(20, bool))
     np.testing.assert_array_equal(probs, expected)
     np.testing.assert_array_equal(beta, [BETA[source] for source in sources])
     order = ("sleep", "walk", "sit")
-    turned, _ = chain.observe_rows(factorize(sources), rows[:, [2, 0, 1]], order)
+    turned, _ = chain.observe_rows(
+        factorize(sources), rows[:, [2, 0, 1]], np.zeros(20, bool), order
+    )
     np.testing.assert_array_equal(turned, expected)
     np.testing.assert_array_equal(chain.in_order_of(order, turned), probs[:, [2, 0, 1]])
     np.testing.assert_array_equal(rows, before)
@@ -50,8 +52,15 @@ def test_what_the_filter_gets(dtype: Any) -> None:
 def test_one_weight_for_all_and_a_class_for_probabilities() -> None:
     chain = cf.Chain(cf.DirichletFilter(CLASSES), beta=0.5)
     assert chain.observe(None, "sit")[:2] == ("default", 0.5)
-    for prediction, row in (("sit", [0, 1, 0]), (2, [0, 0, 1]), (None, [np.nan] * 3)):
+    low = (1 - 0.7) / 2
+    for prediction, row in (
+        ("sit", [low, 0.7, low]),
+        (2, [low, low, 0.7]),
+        (None, [np.nan] * 3),
+        ({"sleep": 0.5, "walk": 0.3, "sit": 0.2}, [0.3, 0.2, 0.5]),
+    ):
         np.testing.assert_array_equal(chain.observe("any", prediction).probs, row)
+    np.testing.assert_array_equal(chain.observe("any", "walk", 0.5).probs, [0.5, 0.25, 0.25])
     with pytest.raises(cf.RowError, match=r"source is 'any', which has no weight; beta names \["):
         make_chain().observe("any", ROW)
 

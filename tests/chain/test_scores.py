@@ -107,7 +107,6 @@ PERCENT = ABC | {"p_a": [50, 50], "p_b": [20, 20], "p_c": [30, 30]}
             "confidence in row 0 is 70.0; it must lie in [0, 1]",
             'for percentages, give scores="percent"',
         ),
-        (top_1(confidence=[0.7, None, None]), {}, "confidence in row 2 is nan;", "lie in [0, 1]"),
         (top_1(), {"scores": "logits"}, 'scores is "logits", but confidence', "a percentage"),
         (
             ABC | {"p_a": [2.0, 1.0], "p_b": [-1.0, 0.0]},

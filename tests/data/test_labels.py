@@ -1,4 +1,4 @@
-"""Labels in place of probabilities: the same results as with one-hot rows written by hand."""
+"""Labels in place of probabilities: the same results as with rows written by hand."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def test_a_column_prediction(kind: str, labels: Any) -> None:
     P = np.stack([column(out, "f_walk"), column(out, "f_sit")], axis=1)
     assert P.tobytes() == by_hand().tobytes()
     smoothed = cf.smooth_table(KINDS[kind](table(labels)), walk_sit(half_life=30.0))
-    rec = cf.Recording([0, 5, 6, 9], SOURCES, ONE_HOT, ["walk", "sit"])
+    spread = [[0.7, 1 - 0.7], [1 - 0.7, 0.7], [NAN, NAN], [0.7, 1 - 0.7]]
+    rec = cf.Recording([0, 5, 6, 9], SOURCES, spread, ["walk", "sit"])
     expected = rec.smooth(walk_sit(half_life=30.0))
     np.testing.assert_array_equal(column(smoothed, "f_walk"), expected[:, 0])
 

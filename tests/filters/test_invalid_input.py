@@ -51,8 +51,8 @@ def test_invalid_weights_and_times(invalid: dict[str, float], message: str) -> N
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda f: f.update("abc"), TypeError, "probs must hold numbers, got 'abc'"),
-        (lambda f: f.update(None), ValueError, "probs has 0 dimensions; it must have 1"),
+        (lambda f: f.update("abc"), ValueError, "probs is 'abc'; the classes are "),
+        (lambda f: f.update(0.5), ValueError, "probs has 0 dimensions; it must have 1"),
         (lambda f: f.update(["a", "b", "c"]), TypeError, "probs must hold numbers"),
         (
             lambda f: f.update([VALID_ROW, VALID_ROW, VALID_ROW]),

@@ -266,7 +266,7 @@ def test_invalid_weights_and_times(make: Make, invalid: dict[str, float], messag
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda f: f.update("abc"), TypeError, "probs must hold numbers, got 'abc'"),
+        (lambda f: f.update("abc"), ValueError, "probs is 'abc'; the classes are "),
         (lambda f: f.update([VALID_ROW] * 3), ValueError, "probs has 2 dimensions; it must have 1"),
         (lambda f: f.update(VALID_ROW, beta="x"), TypeError, "beta must be a number, got 'x'"),
         (lambda f: f.update(VALID_ROW, dt=[1.0]), TypeError, "dt must be a number, got"),

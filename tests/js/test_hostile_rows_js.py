@@ -13,7 +13,7 @@ import pytest
 from classfilter.config import save
 from differences import part
 from entry_points import CHAIN, same
-from expected_rows import Result, Taken, expected, one_hot
+from expected_rows import Result, Taken, as_numbers, expected
 from hostile_rows import CASES, Case, Expire, Row
 from node_cases import ROOT
 
@@ -30,7 +30,7 @@ def as_json(step: Any) -> dict[str, Any]:
     if isinstance(step, Expire):
         return {"expire": step.now}
     assert isinstance(step, Row)
-    probs = [number(p) for p in one_hot(step.probs)]
+    probs = [number(p) for p in as_numbers(step.probs, step.source)]
     return {"row": [step.stream, number(step.time), step.source, probs]}
 
 

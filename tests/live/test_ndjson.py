@@ -210,10 +210,9 @@ INVALID: list[tuple[Any, str]] = [
     ),
     (VALID | {"source": None}, "source is None; it must be a name"),
     (VALID | {"source": ["weak"]}, "source is ['weak']; it must be a name"),
-    (VALID | {"stream": None}, "stream is None; it must be text or a whole number"),
-    (VALID | {"stream": 1.0}, "stream is 1.0; it must be text or a whole number"),
-    (VALID | {"stream": True}, "stream is True; it must be text or a whole number"),
-    (VALID | {"stream": {}}, "stream is {}; it must be text or a whole number"),
+    (VALID | {"stream": None}, "stream is None; it must be text or a number"),
+    (VALID | {"stream": True}, "stream is True; it must be text or a number"),
+    (VALID | {"stream": {}}, "stream is {}; it must be text or a number"),
     (VALID | {"class": "walk"}, "already has ['class']; drop or rename"),
     (VALID | {"f_sit": 0.5}, "already has ['f_sit']; drop or rename"),
 ]
@@ -284,6 +283,19 @@ def test_labels_give_the_results_of_one_hot_rows(classes: Any) -> None:
         assert a["class"] == b["class"]
 
 
+@pytest.mark.parametrize(
+    ("more", "top"),
+    [({}, 0.7), ({"confidence": None}, 0.7), ({"confidence": 0.4}, 0.4), ({"confidence": 1}, 1.0)],
+)
+def test_a_label_is_as_probable_as_its_confidence(more: Any, top: float) -> None:
+    """Without one, as the default reliability; both as a row of probabilities says it."""
+    row = {c: top if c == "sit" else (1 - top) / 2 for c in CLASSES}
+    rows = [{"prediction": "sit"} | more, {f"p_{c}": p for c, p in row.items()}]
+    results = [json.loads(serve_here([as_line({"time": 1} | x)], classes=CLASSES)[0]) for x in rows]
+    for c in CLASSES:
+        assert results[0][f"f_{c}"] == results[1][f"f_{c}"]
+
+
 def test_labels_after_a_line_that_names_the_classes() -> None:
     out = serve_here([as_line(VALID), as_line({"time": 1, "prediction": "walk"})])
     assert json.loads(out[1])["class"] == "walk"
@@ -297,7 +309,6 @@ def test_labels_after_a_line_that_names_the_classes() -> None:
         ({"time": 1, "prediction": True}, "prediction is True; the classes are"),
         ({"time": 1, "prediction": [1]}, "prediction is [1]; the classes are"),
         ({"time": 1, "prediction": 0, "confidence": 70}, "confidence is 70; it must lie in [0, 1]"),
-        ({"time": 1, "prediction": 0, "confidence": None}, "confidence is None; it must lie in"),
     ],
 )
 @pytest.mark.parametrize("first", [True, False])

@@ -21,6 +21,12 @@ AGREED: dict[str, list[dict[str, Any]]] = {
     "a label beside nulls": [A, NONE | {"prediction": "b", "confidence": 0.8}, NONE, B],
     "a label beside probabilities": [A | {"prediction": "b"}, B | {"prediction": "nonsense"}],
     "a label in the first line": [{"prediction": "a", "confidence": 0.7}, A, B],
+    "labels without confidence": [
+        {"prediction": "a", "confidence": 0.9},
+        {"prediction": "b", "confidence": None},
+        {"prediction": "b"},
+    ],
+    "1 and 1.0": [A | {"stream": 1}, B | {"stream": 1.0}, B | {"stream": 2.5}, A | {"stream": 1}],
     "labels by number": [{"prediction": 0}, {"prediction": 1}, {"prediction": -1}],
     "labels by name": [{"prediction": "a"}, {"prediction": None}, {"prediction": "b"}],
     "1 and '1'": [A | {"stream": 1}, A | {"stream": "1"}, B | {"stream": "01"}, B | {"stream": 1}],
@@ -37,12 +43,17 @@ REFUSED: dict[str, list[dict[str, Any]]] = {
     "no name of a source": [A | {"source": None}],
     "a label of no class": [A, NONE | {"prediction": "c"}],
     "a confidence beyond one": [A, NONE | {"prediction": "b", "confidence": 1.5}],
-    "no confidence": [{"prediction": "a", "confidence": None}],
     "a probability below zero": [{"p_a": 1.0, "p_b": -1e-17}],
     "a sum beyond the limit": [{"p_a": 0.85, "p_b": 0.2000001}],
     "truth as a number": [{"p_a": True, "p_b": False}],
     "half of the probabilities": [A | {"p_a": None}],
 }
+DIFFER: dict[str, list[dict[str, Any]]] = {
+    "no stream beside others": [A | {"stream": "x"}, B],
+    "no source beside others": [A | {"source": "weak"}, B],
+    "no prediction": [A, {"note": "x"}],
+}
+"""The keys that a line leaves out; a file has columns for all rows. See docs/differences.md."""
 
 
 def lines_of(rows: list[dict[str, Any]]) -> list[bytes]:
@@ -82,3 +93,20 @@ def test_both_refuse(name: str, tmp_path: Path) -> None:
     with pytest.raises(cf.RowError) as refused:
         by_file(lines, CLASSES, tmp_path)
     assert refused.value.row == len(lines) - 1
+
+
+@pytest.mark.parametrize("name", ["no stream beside others", "no source beside others"])
+def test_lines_take_what_a_file_refuses(name: str, tmp_path: Path) -> None:
+    lines = lines_of(DIFFER[name])
+    assert len(serve_here(lines, make_filter=new_filter, classes=CLASSES)) == len(lines)
+    with pytest.raises(cf.RowError, match=r"in row 1 .* is None; .*fill it in"):
+        by_file(lines, CLASSES, tmp_path)
+
+
+def test_a_file_takes_what_lines_refuse(tmp_path: Path) -> None:
+    """A line without a prediction, which is a missing one in a file."""
+    lines, errors = lines_of(DIFFER["no prediction"]), StringIO()
+    live = serve_here(lines, make_filter=new_filter, classes=CLASSES, errors=errors)
+    assert len(live) == 1
+    assert "has 0 keys p_<class>; give two or more" in errors.getvalue()
+    assert len(by_file(lines, CLASSES, tmp_path)) == 2

@@ -14,7 +14,7 @@ from classfilter.config import save
 from classfilter.embedded import export
 from differences import part
 from entry_points import CHAIN, same
-from expected_rows import Result, Taken, expected, one_hot
+from expected_rows import Result, Taken, as_numbers, expected
 from hostile_rows import BETA, CASES, CLASSES, FILTERS, Case, Row
 
 APPLIES = [part(case, "firmware") for case in CASES]
@@ -79,7 +79,8 @@ def run(program: Path, case: Case) -> Result:
 def as_line(row: Row, stream: int) -> str:
     source = row.source or "default"
     index = list(BETA).index(source) if source in BETA else -1
-    return f"{stream} {row.time.hex()} {index} {' '.join(p.hex() for p in one_hot(row.probs))}"
+    numbers = " ".join(p.hex() for p in as_numbers(row.probs, source))
+    return f"{stream} {row.time.hex()} {index} {numbers}"
 
 
 def parse(line: str) -> Taken | None:

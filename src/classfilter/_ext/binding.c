@@ -268,11 +268,16 @@ int take_number(PyObject *object, const char *name, double *value) {
 /* The arguments of `update`: returns the row as an array of the call's own, which then takes the result; the numbers go to
    *beta and *dt. */
 PyObject *take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, double *beta, double *dt) {
-    PyObject *inputs[3], *row;
+    PyObject *inputs[3], *row, *read = NULL;
     if (!ready(self) || three_arguments("update", args, nargs, names, inputs) < 0) return NULL;
     if (take_number(inputs[1], "beta", beta) < 0 || take_number(inputs[2], "dt", dt) < 0) return NULL;
+    if (!is_plain_row(inputs[0])) {
+        inputs[0] = read = read_prediction(self, inputs[0]);
+        if (read == NULL) return NULL;
+    }
     row = new_row(self);
     if (row != NULL && take_row(self, inputs[0], PyArray_DATA((PyArrayObject *)row)) < 0) Py_CLEAR(row);
+    Py_XDECREF(read);
     return row;
 }
 
@@ -373,20 +378,3 @@ void dealloc(PyObject *object) {
     release(object);
     Py_DECREF(type);
 }
-
-const char update_doc[] = "update($self, probs, beta=1.0, dt=1.0)\n--\n\n"
-                          "Let `dt` time units pass, then take one observation.\n\n"
-                          "Parameters\n----------\n"
-                          "probs : array_like, shape (K,)\n    Class probabilities reported by a classifier. All NaN: "
-                          "nothing seen, only time passes.\n"
-                          "beta : float\n    Weight of the classifier, 0 (ignore) to 1 (trust fully).\n"
-                          "dt : float\n    Time since the last update.\n\n"
-                          "Returns\n-------\nndarray, shape (K,)\n    The filtered class probabilities.\n";
-
-const char run_doc[] =
-    "run($self, probs, beta=1.0, dt=1.0)\n--\n\n"
-    "Update with every row in turn: exactly a loop of `update`, to the bit.\n\n"
-    "Parameters\n----------\n"
-    "probs : array_like, shape (T, K)\n    One observation per row.\n"
-    "beta, dt : float or array_like, shape (T,)\n    For all rows, or one per row; as in `update`.\n\n"
-    "Returns\n-------\nndarray, shape (T, K)\n    The filtered class probabilities after each row.\n";

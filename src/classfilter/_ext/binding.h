@@ -70,6 +70,12 @@ PyObject *take_update(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObj
 int take_rows(const Core *self, PyObject *probs, PyObject *beta, PyObject *dt, Rows *rows);
 void release_rows(Rows *rows);
 
+/* Predictions that are not plain numbers. */
+typedef PyObject *run_inputs(Core *self, PyObject *const inputs[3]);
+int is_plain_row(PyObject *probs);
+PyObject *read_prediction(Core *self, PyObject *probs);
+PyObject *run_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, run_inputs *run);
+
 /* Row i of the arguments. */
 void *probs_at(const Core *self, const Rows *rows, size_t i);
 void *beta_at(const Core *self, const Rows *rows, size_t i);

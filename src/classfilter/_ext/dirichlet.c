@@ -40,16 +40,14 @@ static PyObject *run_many(PyObject *object, PyObject *const *args, Py_ssize_t na
     return run_streams(self, args, nargs, CF_DIRICHLET_SCRATCH_MANY(self->classes), run_rows);
 }
 
-static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    Core *self = (Core *)object;
-    PyObject *inputs[3], *result = NULL;
+static PyObject *run_plain(Core *self, PyObject *const inputs[3]) {
+    PyObject *result = NULL;
     PyArrayObject *out;
     Rows rows;
     Table table;
     void *memory, *scratch, *state;
     size_t row = 0;
     cf_status status;
-    if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
     out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
     /* Its own memory: others may use the filter meanwhile. */
@@ -77,6 +75,10 @@ done:
     Py_XDECREF(out);
     release_rows(&rows);
     return result;
+}
+
+static PyObject *run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    return run_filter((Core *)object, args, nargs, names, run_plain);
 }
 
 /* Row i, for a state. */

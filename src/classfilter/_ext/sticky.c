@@ -98,14 +98,11 @@ static PyObject *finish_work(Core *self, Work *work, cf_status status, size_t ro
     return result;
 }
 
-static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
-    Core *self = (Core *)object;
-    PyObject *inputs[3];
+static PyObject *sticky_run_plain(Core *self, PyObject *const inputs[3]) {
     Work work;
     Table table;
     size_t row = 0;
     cf_status status;
-    if (!ready(self) || three_arguments("run", args, nargs, names, inputs) < 0) return NULL;
     if (begin_work(self, inputs[0], inputs[1], inputs[2], &work) < 0) return NULL;
     table = one_stream(&work.rows, work.state, work.out);
     begin_run(self, work.state);
@@ -114,6 +111,10 @@ static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t 
     Py_END_ALLOW_THREADS
     end_run(self, status == CF_OK ? work.state : NULL);
     return finish_work(self, &work, status, row);
+}
+
+static PyObject *sticky_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    return run_filter((Core *)object, args, nargs, names, sticky_run_plain);
 }
 
 static PyObject *sticky_backward(PyObject *object, PyObject *args) {

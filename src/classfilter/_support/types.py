@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Protocol, SupportsIndex
+from typing import Any, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,17 @@ Weights = float | Mapping[str, float]
 """One weight for all sources, or the weight of each."""
 NUMBER = (int, float, np.integer, np.floating)
 """The types of numbers; bool is an int, so exclude it first."""
+
+
+class Frame(Protocol):
+    """A dataframe of pandas, Polars or PyArrow."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns."""
+
+
+FrameType = TypeVar("FrameType", bound=Frame)
 
 
 class Observations(Protocol):

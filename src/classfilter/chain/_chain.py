@@ -14,11 +14,13 @@ import numpy as np
 
 from .. import _core
 from .._errors import RowError
+from .._predictions import at_reliability
+from .._predictions import prediction as in_order
 from .._support.atomic import atomic_write
 from .._support.html import block, table
 from .._support.imports import public_name
-from .._support.types import Array, Floats, Weights
-from .._validation import Factorized, check_weight, class_order, label_row, row_weights
+from .._support.types import Array, Bools, Floats, Weights
+from .._validation import Factorized, check_weight, class_order, row_weights
 from ..filters._base import Filter
 from ..policy import Adaptive, Periodic, Policy
 from ._channel import Channel, Channels, corrected
@@ -68,7 +70,7 @@ class Chain:
     >>> import classfilter as cf
     >>> chain = cf.Chain(cf.DirichletFilter(["walk", "sit"]), beta={"weak": 0.1, "strong": 1.0})
     >>> chain.observe("weak", "sit")
-    Observation(source='weak', beta=0.1, probs=array([0., 1.]))
+    Observation(source='weak', beta=0.1, probs=array([0.3, 0.7]))
     >>> cf.Tracker(chain).update("ann", 0.0, "strong", [0.9, 0.1]).round(2)
     array([1., 0.])
     """
@@ -200,27 +202,36 @@ class Chain:
             self._weights[name] = self.beta
         return name, self.beta
 
-    def observe(self, source: Any, prediction: Any) -> Observation:
+    def observe(self, source: Any, prediction: Any, confidence: Any = None) -> Observation:
         """Return a prediction as the filter gets it: (K,), corrected by the channel of its source.
 
-        The prediction is K probabilities or a class, by name or by index; all NaN, None or -1 if
-        there was none. Without a channel its values are left to the filter to check.
+        The prediction is K probabilities, in the order of the classes or by their names, or a
+        class, by name or by index; all NaN, None or -1 if there was none. A class counts with its
+        `confidence`, from 0 to 1. Without one, its source's channel says how often it is right;
+        without a channel too, it counts with the default reliability of docs/inputs.md. Without a
+        channel, values are left to the filter to check.
         """
         name, beta = self.weight(source)
-        if isinstance(prediction, LABEL):
-            prediction = label_row(prediction, self._names, "probs")
-        if name in self._logarithms:
+        has_channel = name in self._logarithms
+        if confidence is not None or type(prediction) not in (list, np.ndarray):
+            prediction = in_order(prediction, self._names, confidence, certain=has_channel)
+        if has_channel:
             prediction = corrected(self._logarithms[name], prediction)
         return Observation(name, beta, prediction)
 
     def observe_rows(
-        self, source: Factorized, probs: Floats, classes: tuple[str, ...] | None = None
+        self,
+        source: Factorized,
+        probs: Floats,
+        hard: Bools,
+        classes: tuple[str, ...] | None = None,
     ) -> tuple[Floats, Floats]:
         """Return many predictions (T, K) as the filter gets them, and their weights (T,).
 
-        They must be checked before. `classes` is the order of the columns, where it is not the
-        filter's.
+        They must be checked before. `hard` says which of them are classes without confidence, as
+        one-hot rows; `classes` is the order of the columns, where it is not the filter's.
         """
+        probs = self.at_reliability(source, probs, hard)
         if classes is not None:
             columns = class_order(self._fresh, classes)
             if not np.array_equal(columns, np.arange(columns.size)):
@@ -234,6 +245,16 @@ class Chain:
                 observed = np.ascontiguousarray(probs[rows], self._dtype)
                 probs[rows] = _core.apply_channel(*self._logarithms[name], observed)
         return probs, weights
+
+    def at_reliability(self, source: Factorized, probs: Floats, hard: Bools) -> Floats:
+        """Return predictions whose classes without confidence count by the default reliability.
+
+        A source with a channel needs none: the channel says how often it is right.
+        """
+        if not hard.any():
+            return probs
+        bare = np.array([name not in self._logarithms for name in source.categories], bool)
+        return at_reliability(probs, hard & bare[source.codes])
 
     def in_order_of(self, classes: tuple[str, ...], results: Array) -> Array:
         """Return results (T, K) with their columns in another order of the classes."""
@@ -325,6 +346,3 @@ def _require_filter(filter: Any) -> Any:  # noqa: A002
     if not hasattr(filter, "update"):
         raise TypeError(f"filter is {filter!r}; give a filter, or a chain as of load or tune")
     return filter
-
-
-LABEL = (str, int, np.integer, type(None))

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._errors import RowError
+from .._class_columns import named_classes
+from .._errors import ArgumentError, RowError
+from .._predictions import as_labels, predictions
 from .._support.types import Array, Classes, Floats, Observations
-from .._validation import as_labels, probabilities, text_names
+from .._validation import text_names
 
 Channels = Mapping[str, "Channel | None"]
 
@@ -84,8 +86,8 @@ class Channel:
     @classmethod
     def fit(
         cls,
-        weak: ArrayLike,
-        strong: ArrayLike,
+        weak: Any,
+        strong: Any,
         *,
         time: ArrayLike | None = None,
         strong_time: ArrayLike | None = None,
@@ -100,9 +102,10 @@ class Channel:
 
         Parameters
         ----------
-        weak : array_like (T, K) or (T,)
-            The outputs to be corrected, or predicted classes. Rows of NaN are skipped.
-        strong : array_like (T, K) or (T,), or with times (S, K) or (S,)
+        weak : array_like (T, K) or (T,), or dataframe
+            The outputs to be corrected, or predicted classes. Rows of NaN are skipped. The columns
+            of a dataframe are matched by name.
+        strong : array_like (T, K) or (T,), or with times (S, K) or (S,); or dataframe
             The better outputs, or labels. Labels on both sides are names of `classes` or class
             indices; -1 or None where unknown.
         time, strong_time : array_like (T,) and (S,), optional
@@ -114,7 +117,8 @@ class Channel:
             Additive smoothing: each row of the matrix starts from that many outputs equal to the
             average output of the classifier.
         classes : iterable of K names, or int, optional
-            The classes, or their number; needed for names, and where both sides have labels.
+            The classes, in the filter's order, or their number; needed for labels that are names,
+            and where both sides have labels. By default the names of a dataframe, of `weak` first.
 
         Examples
         --------
@@ -125,7 +129,8 @@ class Channel:
                [0.43, 0.57]])
         """
         sides, outputs = {"weak": weak, "strong": strong}, {}
-        names = None if classes is None else text_names(classes)
+        names = named_classes(weak) or named_classes(strong)
+        names = names if classes is None else text_names(classes)
         # First the one with a column per class, which says how many there are.
         for side in sorted(sides, key=lambda side: as_labels(sides[side]) is not None):
             outputs[side] = _outputs(side, sides[side], names)
@@ -235,7 +240,7 @@ class Channel:
             rows = np.asarray(probs)
             rows = rows if rows.dtype == np.float32 else np.asarray(probs, np.float64)
         except (TypeError, ValueError):
-            rows = probabilities(probs, text_names(K))  # it names the row
+            rows = predictions(probs, text_names(K)).probs  # it names the row
         if rows.ndim not in (1, 2) or rows.shape[-1] != K:
             raise ValueError(
                 f"probs has shape {rows.shape}; it must be (T, {K}) or ({K},): the channel has {K} "
@@ -370,7 +375,7 @@ def _outputs(name: str, outputs: ArrayLike, classes: tuple[str, ...] | None) -> 
         a = np.asarray(outputs)
     except ValueError:
         raise ValueError(f"{name} has rows of unequal length; give one entry per class") from None
-    if as_labels(outputs) is None:
+    if as_labels(outputs) is None and named_classes(outputs) is None:
         K = None if classes is None else len(classes)
         if a.ndim != 2 or a.shape[1] < 2 or a.shape[1] != (K or a.shape[1]):
             raise ValueError(
@@ -382,6 +387,6 @@ def _outputs(name: str, outputs: ArrayLike, classes: tuple[str, ...] | None) -> 
             f"{name} holds labels, such as {short(a.tolist()[0])}; give classes, the names in order"
         )
     try:
-        return probabilities(outputs, classes)
-    except RowError as error:
+        return predictions(outputs, classes).probs
+    except ArgumentError as error:
         raise error.replaced(argument=name) from None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._support.types import Array
+from .._class_columns import results_like
+from .._predictions import for_filter, predictions
 from ..filters._base import Filter
 from ..filters._smoothing import check_smoother, smooth_one
 from ._chain import Chain
@@ -13,12 +16,12 @@ from ._chain import Chain
 
 def smooth(
     filter: Filter | Chain,  # noqa: A002
-    probs: ArrayLike,
+    probs: Any,
     beta: ArrayLike | None = None,
     dt: ArrayLike = 1.0,
     *,
     lag: int | None = None,
-) -> Array:
+) -> Any:
     r"""Return the smoothed class probabilities: each row from the rows before and after it.
 
     For a `StickyFilter` it is the posterior of the hidden Markov model,
@@ -34,8 +37,8 @@ def smooth(
         Its settings, and its state before the first row; it does not change. Of a `Tuned` with one
         source, the weight and the channel are used too; with several, smooth a `Recording`, which
         has the source of each row.
-    probs : array_like, shape (T, K)
-        One observation per row; a row of NaN only lets time pass.
+    probs : array_like, shape (T, K), dataframe, list of mappings, or classes, shape (T,)
+        One observation per row, as in `run`; a row of NaN only lets time pass.
     beta, dt : float or array_like, shape (T,)
         As in `run`: ``dt[t]`` is the time from row t - 1 to row t. By default `beta` is 1, or the
         weight of the `Tuned`.
@@ -45,9 +48,9 @@ def smooth(
 
     Returns
     -------
-    ndarray, shape (T, K)
-        Computed in double precision, returned in the filter's dtype. An invalid row raises the
-        ValueError of `run`.
+    ndarray, shape (T, K), or dataframe
+        Computed in double precision, returned in the filter's dtype; of a dataframe, one of the
+        same kind, as in `run`. An invalid row raises the ValueError of `run`.
 
     Examples
     --------
@@ -64,13 +67,15 @@ def smooth(
     chain, weight = Chain.of(filter, smoothing=True), 1.0
     f = check_smoother(chain.filter())
     if isinstance(filter, Chain):
-        probs, weight = _of_one_source(chain, probs)
+        rows, weight = _of_one_source(chain, probs)
     else:
         f.state = filter.state
-    return smooth_one(f, probs, weight if beta is None else beta, dt, lag)
+        rows = for_filter(probs, f.classes)
+    smoothed = smooth_one(f, rows, weight if beta is None else beta, dt, lag)
+    return results_like(probs, f.classes, smoothed)
 
 
-def _of_one_source(chain: Chain, probs: ArrayLike) -> tuple[ArrayLike, float]:
+def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, float]:
     """Return the probabilities, corrected, and the weight of the only source."""
     if len(chain.sources) > 1:
         raise ValueError(
@@ -81,5 +86,6 @@ def _of_one_source(chain: Chain, probs: ArrayLike) -> tuple[ArrayLike, float]:
     name, weight = chain.weight(source)
     channel = chain.channel.get(name)
     if channel is None:
-        return probs, weight
-    return channel.apply(np.asarray(probs, chain.filter().probs.dtype)), weight
+        return for_filter(probs, chain.classes), weight
+    rows = predictions(probs, chain.classes).probs
+    return channel.apply(np.asarray(rows, chain.filter().probs.dtype)), weight

@@ -285,6 +285,7 @@ _REMEDIES = {
     Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
     Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
     Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
+    Remedy.CLASSES_IN_ORDER: "give the names in the order of the numbers: --classes NAMES",
     Remedy.COLUMN_FOR_NAME: "give the columns as time=ts",
     Remedy.NAME_TIME: "name it, --columns time=COLUMN",
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",

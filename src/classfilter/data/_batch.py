@@ -79,7 +79,7 @@ class BatchFilter:
         With `sort`, the rows of a stream come in any order of time within the table. At an error
         nothing changes.
         """
-        observed = self._chain.observe_rows(rows.source, rows.probs, rows.classes)
+        observed = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
         taken = take_many(
             self._table, self._runner, rows.stream, rows.time, observed,
             sort=sort, threads=self._threads,

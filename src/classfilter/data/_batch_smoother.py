@@ -25,7 +25,7 @@ def smooth_rows(
     """Smooth every stream of a table separately, (T, K), in the filter's order of classes."""
     fresh = check_smoother(chain.filter())
     order, dt = group_and_sort(rows.time, rows.stream.codes, sort)
-    probs, weights = chain.observe_rows(rows.source, rows.probs, rows.classes)
+    probs, weights = chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     smoothed = np.empty(probs.shape, fresh.dtype)
     smoothed[order] = smooth_streams(fresh, probs[order], weights[order], dt, counts, lag)
@@ -70,7 +70,7 @@ class BatchSmoother:
         slots = np.array([table.slots[name] for name in names], np.intp)
         times = table.columns.times
         order, dt = group_and_sort(rows.time, codes, last=times[slots])
-        probs, weights = self._chain.observe_rows(rows.source, rows.probs, rows.classes)
+        probs, weights = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
         self._tables.append(_Results(self._rows, np.empty(probs.shape, self._dtype)))
         counts = np.bincount(codes, minlength=len(names))
         over = self._ended(dict(zip(names, counts, strict=True)), unfinished)

@@ -138,16 +138,34 @@ def matches(wanted: tuple[str, ...], classes: tuple[str, ...]) -> bool:
     return set(wanted) == set(classes) or wanted == _numbers(len(classes))
 
 
-def label_classes(cells: Iterable[Any]) -> tuple[str, ...]:
-    """Return the classes that labels name: sorted, whole numbers by value."""
-    names = {_name(cell) for cell in cells if not is_missing(cell)}
-    whole = all(name.lstrip("-").isdigit() for name in names)
+def label_classes(columns: Mapping[str, Iterable[Any]]) -> tuple[str, ...]:
+    """Return the classes that columns of labels name: sorted, whole numbers by value."""
+    named = {
+        column: {_name(cell) for cell in cells if not is_missing(cell)}
+        for column, cells in columns.items()
+    }
+    numbers = [column for column, names in named.items() if names and all(map(_is_whole, names))]
+    texts = [column for column, names in named.items() if names and not any(map(_is_whole, names))]
+    if numbers and texts:
+        whole, text = (sorted(named[column])[:5] for column in (numbers[0], texts[0]))
+        raise ArgumentError(
+            f"column {numbers[0]}",
+            whole,
+            f"has the numbers {{}}, but column {texts[0]} the names {text}: they share no class",
+            remedy=Remedy.CLASSES_IN_ORDER,
+        )
+    names = set[str]().union(*named.values())
+    all_whole = all(map(_is_whole, names))
     if len(names) < 2:
         problem = "names only the class {}" if names else "names no class"
         only = min(names, default=None)
         raise ArgumentError("column prediction", only, problem, remedy=Remedy.GIVE_CLASSES)
-    in_order: list[str] = sorted(names, key=lambda name: (int(name) if whole else 0, name))
+    in_order: list[str] = sorted(names, key=lambda name: (int(name) if all_whole else 0, name))
     return text_names(in_order)
+
+
+def _is_whole(name: str) -> bool:
+    return name.lstrip("-").isdigit()
 
 
 def _name(cell: Any) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import Remedy, RowError
+from .._predictions import Predictions, from_labels
 from .._support.imports import import_optional
-from .._support.types import NUMBER, Array, Floats, Ints
+from .._support.types import NUMBER, Array, Bools, Floats, Ints
 from .._timestamps import seconds
 from .._validation import (
     Factorized,
@@ -22,7 +23,6 @@ from .._validation import (
     factorize_sources,
     factorized_indices,
     first_text,
-    one_hot,
     table_label_indices,
 )
 from ..chain._chain import Chain
@@ -95,13 +95,14 @@ def to_polars(df: Any) -> pl.DataFrame:
 
 
 class TableRows(NamedTuple):
-    """The rows of a table, checked; in the table's order."""
+    """The rows of a table, checked; in the table's order. Predictions are as in `Predictions`."""
 
     frame: Any
     classes: tuple[str, ...]
     time: Floats
     source: Factorized
     probs: Floats
+    hard: Bools
     stream: Factorized
     layout: Layout
 
@@ -120,8 +121,8 @@ def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa:
     if "stream" in columns:
         stream = _check_streams(_factorize(columns["stream"]))
     read = _from_labels if layout.labels else _from_scores
-    probs = read(columns, classes, format, layout)
-    return TableRows(frame, classes, _times(columns["time"]), source, probs, stream, layout)
+    rows = read(columns, classes, format, layout)
+    return TableRows(frame, classes, _times(columns["time"]), source, *rows, stream, layout)
 
 
 def as_frame(df: Any) -> Any:
@@ -142,8 +143,9 @@ def as_frame(df: Any) -> Any:
 
 def named_classes(frame: Any, layout: Layout) -> tuple[str, ...]:
     """Return the classes that the labels of a table name, predicted or true."""
-    columns = [_factorize(frame[name]) for name in layout.label_columns]
-    return label_classes(cell for column in columns for cell in column.categories)
+    return label_classes(
+        {name: _factorize(frame[name]).categories for name in layout.label_columns}
+    )
 
 
 def _from_scores(
@@ -151,7 +153,7 @@ def _from_scores(
     classes: tuple[str, ...],
     format: TableFormat,  # noqa: A002
     layout: Layout,
-) -> Floats:
+) -> Predictions:
     """Return the probabilities (T, K) of the columns ``p_<class>``, checked.
 
     Where a row has none of them, its label counts, if there is one.
@@ -165,15 +167,16 @@ def _from_scores(
             check_probabilities(probs, classes)
         except RowError as error:
             raise _with_hints(error, scores[error.row], format, layout) from None
-    missing = np.isnan(scores).all(axis=1) if "prediction" in columns else np.zeros(0, bool)
+    hard = np.zeros(len(probs), bool)
+    missing = np.isnan(scores).all(axis=1) if "prediction" in columns else hard
     if missing.any():
         mask = missing.tolist()
         cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
         try:
-            probs[missing] = _from_labels(cells, classes, format, layout)
+            probs[missing], hard[missing] = _from_labels(cells, classes, format, layout)
         except RowError as error:
             raise error.replaced(row=int(np.flatnonzero(missing)[error.row])) from None
-    return probs
+    return Predictions(probs, hard)
 
 
 def _with_hints(
@@ -204,29 +207,25 @@ def _from_labels(
     classes: tuple[str, ...],
     format: TableFormat,  # noqa: A002
     _: Layout,
-) -> Floats:
+) -> Predictions:
     """Return the probabilities (T, K) of labels, with their confidence where it is given.
 
     The rest of the confidence is spread evenly over the other classes.
     """
-    K = len(classes)
     labels = _class_indices(columns["prediction"], classes, "prediction")
-    probs = one_hot(labels, K)
     if "confidence" not in columns:
-        return probs
+        return from_labels(labels, np.full(len(labels), np.nan), len(classes))
     if format.scores == "logits":
         raise ValueError('scores is "logits", but confidence must be a probability or a percentage')
     confidence = _numbers(columns["confidence"])
     top = confidence / 100 if format.scores == "percent" else confidence
-    invalid = ~((top >= 0) & (top <= 1)) & (labels >= 0)
+    invalid = ((top < 0) | (top > 1)) & (labels >= 0)
     if invalid.any():
         row = int(invalid.argmax())
         value, most = float(confidence[row]), 100 if format.scores == "percent" else 1
         remedy = Remedy.IF_PERCENT if most < value <= 100 else ""
         raise RowError("confidence", value, "is {}", f"it must lie in [0, {most}]", remedy, row)
-    spread: Floats = np.where(probs == 1, top[:, None], (1 - top[:, None]) / (K - 1))
-    spread[labels < 0] = np.nan
-    return spread
+    return from_labels(labels, top, len(classes))
 
 
 def _cells(series: Any) -> list[Any]:

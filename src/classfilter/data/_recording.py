@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._errors import ArgumentError, RowError
+from .._predictions import predictions
 from .._support.html import recording
 from .._support.types import Array, Bools, Classes, Floats, Ints, Names, Weights
 from .._timestamps import seconds
@@ -17,7 +19,6 @@ from .._validation import (
     Factorized,
     class_indices,
     factorize,
-    probabilities,
     row_weights,
     source_names,
     text_names,
@@ -43,10 +44,12 @@ class Recording:
         zone; timedeltas become seconds. Times may repeat, but not go back.
     source : array_like of str (T,), or str
         The name of the classifier; one name stands for all rows.
-    probs : array_like (T, K) or (T,)
-        Its output. A row of NaN is a missing observation. Or its predicted classes, as names or as
-        indices; -1, None, NaN or an empty text where there is none. They are stored as one-hot
-        rows; how often they are right is for a `Channel`, which `tune` estimates.
+    probs : array_like (T, K) or (T,), dataframe, or list of mappings
+        Its output, in the order of the classes or by their names. A row of NaN is a missing
+        observation. Or its predicted classes, as names or as indices; -1, None, NaN or an empty
+        text where there is none. They are stored as one-hot rows; how often they are right is for
+        a `Channel`, which `tune` estimates. Without one, each counts with the default reliability
+        of docs/inputs.md.
     classes : iterable of K names, or int
         The classes, in the order of the columns of `probs`. Names become text.
     label : array_like (T,), optional
@@ -54,6 +57,11 @@ class Recording:
     sort : bool, default False
         Put the rows in order of time; rows of equal time keep their order. Without it, a time that
         goes back is an error.
+    confidence : float or array_like (T,), optional
+        Of predicted classes: how probable each is, 0 to 1; the others share the rest.
+    hard : array_like of bool (T,), optional
+        Which rows are classes without confidence, in one-hot rows; by default those that were given
+        as classes.
 
     Examples
     --------
@@ -74,24 +82,29 @@ class Recording:
     probs: Floats
     classes: tuple[str, ...]
     label: Ints | None
+    hard: Bools
 
     def __init__(
         self,
         time: ArrayLike,
         source: ArrayLike,
-        probs: ArrayLike,
+        probs: Any,
         classes: int | Iterable[Hashable],
         label: ArrayLike | None = None,
         *,
         sort: bool = False,
+        confidence: ArrayLike | None = None,
+        hard: ArrayLike | None = None,
     ) -> None:
         names = text_names(classes)
+        rows = predictions(probs, names, confidence)
         t = seconds(time)
         order, _ = group_and_sort(t, np.zeros(t.size, np.intp), sort)
         columns: dict[str, NDArray[Any] | None] = {
             "time": t,
             "source": source_names(source, t.size),
-            "probs": probabilities(probs, names),
+            "probs": rows.probs,
+            "hard": rows.hard if hard is None else _check_hard(hard, rows.probs),
             "label": None if label is None else class_indices(label, names),
         }
         for name, column in columns.items():
@@ -114,10 +127,16 @@ class Recording:
         probs: Floats,
         classes: tuple[str, ...],
         label: Ints | None,
+        hard: Bools | None = None,
     ) -> Recording:
-        """Return a recording of columns that are already checked and in order of time."""
+        """Return a recording of columns that are already checked and in order of time.
+
+        `hard` is None where all predictions are probabilities.
+        """
         rec = cls.__new__(cls)
-        rec._store(classes, time=time, source=source, probs=probs, label=label)
+        if hard is None:
+            hard = np.zeros(len(time), bool)
+        rec._store(classes, time=time, source=source, probs=probs, label=label, hard=hard)
         return rec
 
     def __len__(self) -> int:
@@ -167,7 +186,7 @@ class Recording:
             raise ValueError(f"rows is {rows}; it must be a slice of successive rows")
         label = None if self.label is None else self.label[rows]
         columns = self.time[rows], self.source[rows], self.probs[rows]
-        return self._from_checked(*columns, self.classes, label)
+        return self._from_checked(*columns, self.classes, label, self.hard[rows])
 
     def weights(self, beta: Weights, default: float | None = None) -> Floats:
         """Return each row's weight (T,), from that of its source.
@@ -245,7 +264,8 @@ class Recording:
 
     def _observed(self, chain: Chain) -> tuple[Floats, Floats, Floats]:
         """Return the arguments of `run` of the chain's filter."""
-        return *chain.observe_rows(self._factorized, self.probs, self.classes), self.dt
+        observed = chain.observe_rows(self._factorized, self.probs, self.hard, self.classes)
+        return *observed, self.dt
 
     @classmethod
     def from_table(
@@ -283,6 +303,8 @@ class Recording:
     def to_table(self, kind: str = "polars") -> Any:
         """Return the recording as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
 
+        Classes without confidence are in a column ``prediction``, and have no probabilities.
+
         Examples
         --------
         >>> rec = Recording([0], "weak", [[0.9, 0.1]], ["rest", "move"])
@@ -292,9 +314,27 @@ class Recording:
         columns: dict[str, Any] = {"time": self.time, "source": self.source.tolist()}
         if self.label is not None:
             columns["label"] = [self.classes[k] if k >= 0 else None for k in self.label.tolist()]
+        hard = self.hard.tolist()
+        if any(hard):
+            best = np.nan_to_num(self.probs).argmax(axis=1).tolist()
+            labels = [self.classes[k] if row else None for k, row in zip(best, hard, strict=True)]
+            columns["prediction"] = labels
         for name, p in zip(self.classes, self.probs.T, strict=True):
-            columns[f"p_{name}"] = p.copy()
-        return new_table(columns, kind, text=("source", "label"))
+            columns[f"p_{name}"] = np.where(self.hard, np.nan, p)
+        return new_table(columns, kind, text=("source", "label", "prediction"))
+
+
+def _check_hard(hard: ArrayLike, probs: Floats) -> Bools:
+    """Return which rows are classes without confidence, checked."""
+    rows = np.array(hard)
+    if rows.dtype != bool or rows.shape != (len(probs),):
+        rule = f"it must say of each of {len(probs)} rows whether it is a class"
+        raise ArgumentError("hard", rows.tolist(), rule=rule, remedy="give True or False")
+    soft = rows & ~(np.nan_to_num(probs).max(axis=1, initial=0.0) == 1)
+    if soft.any():
+        row = int(soft.argmax())
+        raise RowError("probs", probs[row].tolist(), rule="it is hard: it must be one-hot", row=row)
+    return rows
 
 
 def recordings(
@@ -354,6 +394,7 @@ def recordings(
             rows.probs[part],
             rows.classes,
             None if label is None else label[part],
+            rows.hard[part],
         )
         for stream, part in zip(rows.stream.categories, parts, strict=False)
     }

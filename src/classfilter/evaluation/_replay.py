@@ -78,7 +78,7 @@ def replay(
     if chain.policy is None:
         raise ValueError("policy is None, and the filter has none; give one, such as Periodic(12)")
     policy, filter_ = chain.policy.copy(), chain.filter()
-    probs, weights = chain.observe_rows(rec._factorized, rec.probs, rec.classes)
+    probs, weights = chain.observe_rows(rec._factorized, rec.probs, rec.hard, rec.classes)
     times = rec.time[next(iter(rows.values()))] if rows else rec.time
     # Python's own lists: to index an array takes as long as an update of the filter.
     stream = _Stream(
@@ -93,7 +93,7 @@ def replay(
         called, estimates = _calls(policy, filter_, stream)
     label = None if rec.label is None else rec.label[called]
     columns = rec.time[called], rec.source[called], rec.probs[called]
-    recording = Recording._from_checked(*columns, rec.classes, label)
+    recording = Recording._from_checked(*columns, rec.classes, label, rec.hard[called])
     calls = {name: int((recording.source == name).sum()) for name in rows}
     filtered = np.array(estimates, filter_.probs.dtype).reshape(len(called), len(rec.classes))
     return Replay(recording, chain.in_order_of(rec.classes, filtered), calls)

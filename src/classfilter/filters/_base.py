@@ -37,10 +37,10 @@ class Filter(Protocol):
     state: Any
     """All that the filter remembers; assign it to restore."""
 
-    def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> Array:
+    def update(self, probs: Any, beta: float = 1.0, dt: float = 1.0) -> Array:
         """Let `dt` time units pass, then observe a row of probabilities, shape (K,)."""
 
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
+    def run(self, probs: Any, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Any:
         """Update with every row of (T, K) in turn."""
 
     def reset(self) -> None:

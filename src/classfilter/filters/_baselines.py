@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
+from .._class_columns import results_like
 from .._errors import ArgumentError
+from .._predictions import for_filter, prediction
 from .._support.types import NUMBER, Array, Bools, Classes
 from .._validation import class_names
 from ._base import BaseFilter, decay
@@ -90,14 +92,27 @@ class _Baseline(BaseFilter, ABC):
             values.append(array if array.ndim else float(array))
         self._state = type(self._start)(*values)
 
-    def update(self, probs: ArrayLike, beta: float = 1.0, dt: float = 1.0) -> Array:
-        """Let `dt` time units pass, then observe a row of probabilities, shape (K,)."""
+    def update(self, probs: Any, beta: float = 1.0, dt: float = 1.0) -> Array:
+        """Let `dt` time units pass, then observe a row of probabilities, shape (K,).
+
+        They are in the order of the classes, or by their names; or they are a class.
+        """
+        if type(probs) not in (list, np.ndarray):
+            probs = prediction(probs, self._classes)
         self._step(*_core.check_row(len(self._classes), probs, beta, dt))
         return self.probs
 
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
-        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
-        rows, beta, dt = _core.check_rows(len(self._classes), probs, beta, dt)
+    def run(self, probs: Any, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Any:
+        """Update with every row of (T, K) in turn: exactly a loop of `update`.
+
+        Of a dataframe, whose columns are matched by name, the result is one of the same kind.
+        """
+        rows = for_filter(probs, self._classes)
+        arguments = _core.check_rows(len(self._classes), rows, beta, dt)
+        return results_like(probs, self._classes, self._run(*arguments))
+
+    def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
+        """Update with checked rows."""
         weights, times = (np.broadcast_to(x, len(rows)).tolist() for x in (beta, dt))
         out = np.empty_like(rows)
         for t, (s, weight, time) in enumerate(zip(rows, weights, times, strict=True)):
@@ -105,9 +120,9 @@ class _Baseline(BaseFilter, ABC):
             out[t] = self.probs
         return out
 
-    def _rows(self, probs: ArrayLike, beta: ArrayLike, dt: ArrayLike) -> tuple[Array, Array, Bools]:
+    @staticmethod
+    def _rows(rows: Array, beta: Array) -> tuple[Array, Array, Bools]:
         """Return the rows (T, K) with sum 1, their weights, and which are observations."""
-        rows, beta, _ = _core.check_rows(len(self._classes), probs, beta, dt)
         weights = np.broadcast_to(beta, len(rows))
         observed: Bools = (weights > 0) & ~np.isnan(rows[:, 0])
         return rows / rows.sum(axis=1, keepdims=True), weights, observed
@@ -153,9 +168,8 @@ class RawFilter(_Baseline):
     def _observe(self, s: Array, beta: float) -> None:
         self._state = RawState(s)
 
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
-        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
-        rows, _, observed = self._rows(probs, beta, dt)
+    def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
+        rows, _, observed = self._rows(rows, beta)
         out = _last_chosen(rows, observed, self._state.probs)
         if len(out):
             self._state = RawState(out[-1].copy())
@@ -208,9 +222,8 @@ class MeanFilter(_Baseline):
             np.vstack([rows[1:], self._evidence(s)]), np.append(weights[1:], beta)
         )
 
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
-        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
-        rows, weights, observed = self._rows(probs, beta, dt)
+    def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
+        rows, weights, observed = self._rows(rows, beta)
         before, weights_before = self._state
         window = len(weights_before)
         s = np.concatenate([before, self._evidence(rows[observed])])
@@ -333,9 +346,8 @@ class HoldFilter(_Baseline):
         if beta >= self._state.beta:
             self._state = HoldState(beta, s)
 
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
-        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
-        rows, weights, observed = self._rows(probs, beta, dt)
+    def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
+        rows, weights, observed = self._rows(rows, beta)
         weight, held = self._state
         highest = np.maximum.accumulate(np.append(weight, np.where(observed, weights, 0.0)))[1:]
         out = _last_chosen(rows, observed & (weights >= highest), held)

@@ -265,8 +265,7 @@ class BaseCascade:
         """
         try:
             row = parse_output(output, self._classes)
-            observed: Floats = self._chain.observe(source, row).probs
-            return observed
+            return np.asarray(self._chain.observe(source, row).probs)
         except Exception as error:
             return self._invalid(source, error, now)
 

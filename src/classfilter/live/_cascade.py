@@ -24,9 +24,10 @@ class Cascade(BaseCascade):
         Its settings are used, not its state.
     sources : mapping of str to callable
         Each takes an array of samples (n, ...) and returns K probabilities, in the filter's order
-        of classes: anything like an array of shape (K,) or (1, K), or a torch tensor; or a
-        class, by name or index, for which it should have a channel. All NaN means that nothing was
-        observed. The array is a copy: the source may change or keep it.
+        of classes: anything like an array of shape (K,) or (1, K), or a torch tensor; or by the
+        names of the classes, as a mapping or a Series; or a class, by name or index, for which it
+        should have a channel. All NaN means that nothing was observed. The array is a copy: the
+        source may change or keep it.
     policy : Policy, optional
         Chooses the source of each step; see `classfilter.policy`. A copy is used, from its start.
         With a single source, or with a `Tuned` that has one, none is needed.

@@ -233,7 +233,9 @@ class LineFilter:
         """Return the row of a label, in the filter's order of classes."""
         assert self.streams is not None
         columns = self.streams.columns
-        values = label_probs(row, self._label_keys, columns, self._form.scores == "percent")
+        percent = self._form.scores == "percent"
+        certain = str(row.get(self._source, DEFAULT_SOURCE)) in self._chain._logarithms
+        values = label_probs(row, self._label_keys, columns, percent, certain)
         probs = {self._key(name): p for name, p in zip(columns, values, strict=True)}
         return tuple(probs[key] for key in self._keys)
 

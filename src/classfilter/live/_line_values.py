@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from .. import _core
 from .._errors import Remedy, RowError
+from .._predictions import DEFAULT_RELIABILITY, label_row
 from .._timestamps import parse_timestamp
 from .._validation import table_label_indices
 
@@ -85,30 +86,38 @@ def check_name(key: str, row: dict[str, Any]) -> str | None:
     """Return the name of the stream as text, as in a table; None where lines have none."""
     if key not in row:
         return None
-    if type(row[key]) not in (str, int):
-        raise LineError(f"{key} is {short(row[key])}; it must be text or a whole number")
-    return str(row[key])
+    name = row[key]
+    if type(name) is float and math.isfinite(name):
+        name = int(name) if name.is_integer() else str(name)  # 1 and 1.0 are one number in JSON
+    if type(name) not in (str, int):
+        raise LineError(f"{key} is {short(name)}; it must be text or a number")
+    return str(name)
 
 
 def label_probs(
-    row: dict[str, Any], keys: tuple[str, str], classes: tuple[str, ...], percent: bool
-) -> tuple[float, ...]:
+    row: dict[str, Any],
+    keys: tuple[str, str],
+    classes: tuple[str, ...],
+    percent: bool,
+    certain: bool = False,
+) -> list[float]:
     """Return the probabilities of a line's label and its confidence; NaN where it is missing.
 
-    `keys` are those of the label and of the confidence.
+    `keys` are those of the label and of the confidence; `certain` is as in `prediction`.
     """
     label, known, K = row[keys[0]], table_label_indices(classes), len(classes)
     if label is None or label == "" or known.get(label if type(label) is int else None) == -1:
-        return (math.nan,) * K
+        return [math.nan] * K
     if type(label) not in (str, int) or label not in known:
         hint = f"the classes are {list(classes)}: give a name, or null where there is none"
         raise LineError(f"{keys[0]} is {short(label)}; {hint}")
     largest = 100 if percent else 1
-    confidence = row.get(keys[1], largest)
+    confidence = row.get(keys[1])
+    if confidence is None:
+        return label_row(known[label], 1.0 if certain else DEFAULT_RELIABILITY, K)
     if type(confidence) not in NUMBERS or not 0 <= confidence <= largest:
         raise LineError(f"{keys[1]} is {short(confidence)}; it must lie in [0, {largest}]")
-    top = confidence / largest
-    return tuple(float(top) if k == known[label] else (1 - top) / (K - 1) for k in range(K))
+    return label_row(known[label], confidence / largest, K)
 
 
 def check_scores(keys: list[str], scores: tuple[Any, ...]) -> bool:

@@ -9,31 +9,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._errors import RowError
-from .._support.types import Floats
-from .._validation import label_row
+from .._errors import ArgumentError
+from .._predictions import LABEL, prediction
 
 Source = Callable[[Any], Any]
 
 
-def parse_output(output: Any, classes: tuple[str, ...]) -> Floats:
+def parse_output(output: Any, classes: tuple[str, ...]) -> Any:
     """Return a source's output as K floats in memory of their own, whatever their values.
 
-    A label, the name of a class or its index, becomes a one-hot row.
+    A class, its name or its index, is returned as it is.
 
     Examples
     --------
     >>> parse_output([[0.25, 0.75]], ("walk", "sit"))
     array([0.25, 0.75])
+    >>> parse_output({"sit": 0.75, "walk": 0.25}, ("walk", "sit"))
+    array([0.25, 0.75])
     >>> parse_output("sit", ("walk", "sit"))
-    array([0., 1.])
+    'sit'
     """
     for method in ("detach", "cpu"):  # a torch tensor: its gradient, its device
         if hasattr(output, method):
             output = getattr(output, method)()
+    if not isinstance(output, LABEL):
+        output = prediction(output, classes)
     K, row = len(classes), np.asarray(output)
     if row.size == 1 and row.ndim < 2 and row.dtype.kind in "iuU":
-        return label_row(row.reshape(()).item(), classes)
+        return row.reshape(()).item()
     if row.shape == (1, K):
         row = row[0]
     wanted = f"give {K} numbers, one probability per class, or a class"
@@ -52,11 +55,12 @@ def describe_error(error: Exception) -> str:
 
     Examples
     --------
+    >>> from classfilter import RowError
     >>> rule = "a probability must not be negative"
     >>> describe_error(RowError("probs", -0.2, rule=rule, row=0, entry=1))
     'it[1] is -0.2; a probability must not be negative'
     """
-    if isinstance(error, RowError) and error.argument == "probs":
+    if isinstance(error, ArgumentError) and error.argument == "probs":
         error = error.replaced(argument="it", row=None)
     return str(error)
 

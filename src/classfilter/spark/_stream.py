@@ -192,7 +192,7 @@ class _Check:
             if not batch.num_rows:
                 continue
             table, rows, valid, errors = check_rows(pa.Table.from_batches([batch]), form)
-            probs, beta = form.chain.observe_rows(rows.source, rows.probs, rows.classes)
+            probs, beta = form.chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
             time, weight = np.zeros((2, len(table)))
             time[valid], weight[valid] = rows.time, beta
             packed = iter(np.ascontiguousarray(probs, dtype))

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._predictions import for_filter, predictions
 from .._support.types import Array
-from .._validation import factorize, probabilities, source_names
+from .._validation import factorize, source_names
 from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..filters._base import FilterType
 from ..filters._dirichlet import DirichletFilter
@@ -98,20 +99,22 @@ class Bank(Generic[FilterType]):
 
     def update(
         self,
-        probs: ArrayLike,
+        probs: Any,
         beta: ArrayLike | None = None,
         dt: ArrayLike = 1.0,
         *,
         rows: ArrayLike | None = None,
         source: ArrayLike | None = None,
+        confidence: ArrayLike | None = None,
         threads: int | None = None,
     ) -> NDArray[Any]:
         """Update each stream, or some of them, with one observation.
 
         Parameters
         ----------
-        probs : array_like, shape (N, K), or (M, K) with `rows`
-            One observation per stream; a row of NaN only lets time pass.
+        probs : array_like, shape (N, K), or (M, K) with `rows`; dataframe or list of mappings
+            One observation per stream, in the order of the classes or by their names; a row of NaN
+            only lets time pass. Or classes, shape (N,) or (M,).
         beta, dt : float or array_like, shape (N,) or (M,)
             As in the filter's `update`. By default `beta` is 1, or the weight of the source.
         rows : array_like of int, shape (M,), optional
@@ -119,6 +122,8 @@ class Bank(Generic[FilterType]):
         source : str or array_like of str, shape (N,) or (M,), optional
             Of a bank of a chain: the source of all observations, or of each one, whose weight and
             channel are used. Needed where it has several.
+        confidence : float or array_like, shape (N,) or (M,), optional
+            Of classes: how probable each is; see `Tracker.update`.
         threads : int, optional
             The number of threads that share the rows; by default that of processors. The results
             are the same to the bit. Filters in Python take one.
@@ -131,7 +136,7 @@ class Bank(Generic[FilterType]):
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
         # Arguments may run anyone's code while they become arrays: that comes before the lock.
-        probs, beta = self._observed(probs, beta, source)
+        probs, beta = self._observed(probs, beta, source, confidence)
         s, weights, times, which = _core.as_batch(
             self._classes, self._single, probs, beta, dt, rows
         )
@@ -147,7 +152,11 @@ class Bank(Generic[FilterType]):
         return out
 
     def _observed(
-        self, probs: ArrayLike, beta: ArrayLike | None, source: ArrayLike | None
+        self,
+        probs: Any,
+        beta: ArrayLike | None,
+        source: ArrayLike | None,
+        confidence: ArrayLike | None,
     ) -> tuple[ArrayLike, ArrayLike]:
         """Return rows and weights, by their sources."""
         if self._chain is None:
@@ -156,8 +165,10 @@ class Bank(Generic[FilterType]):
                     f"source is {source!r}, but the bank has no weights of sources; make it of a "
                     "chain, or give beta"
                 )
-            return probs, 1.0 if beta is None else beta
-        chain, rows = self._chain, probabilities(probs, self._chain._names)
+            plain = isinstance(probs, np.ndarray) and probs.ndim == 2 and confidence is None
+            rows = probs if plain else for_filter(probs, self.classes, confidence)
+            return rows, 1.0 if beta is None else beta
+        chain, (rows, hard) = self._chain, predictions(probs, self._chain._names, confidence)
         if source is None:
             if len(chain.sources) > 1:
                 raise ValueError(
@@ -170,31 +181,32 @@ class Bank(Generic[FilterType]):
             raise ValueError(
                 f"source has {len(names.codes)} entries, but probs has {len(rows)} rows"
             )
-        observed, weights = chain.observe_rows(names, rows)
+        observed, weights = chain.observe_rows(names, rows, hard)
         return observed, weights if beta is None else beta
 
     def run(
         self,
-        probs: ArrayLike,
+        probs: Any,
         beta: ArrayLike | None = None,
         dt: ArrayLike = 1.0,
         *,
         rows: ArrayLike,
         source: ArrayLike | None = None,
+        confidence: ArrayLike | None = None,
         threads: int | None = None,
     ) -> NDArray[Any]:
         """Update streams with many observations, in their order.
 
         Parameters
         ----------
-        probs : array_like, shape (M, K)
-            The observations; a row of NaN only lets time pass.
+        probs : array_like, shape (M, K) or (M,), dataframe or list of mappings
+            The observations, as in `update`; a row of NaN only lets time pass.
         beta, dt : float or array_like, shape (M,)
             As in the filter's `run`; `dt` is the time since the observation of the same stream
             before.
         rows : array_like of int, shape (M,)
             The stream that each observation belongs to; any of them many times.
-        source, threads
+        source, confidence, threads
             As in `update`.
 
         Returns
@@ -205,7 +217,7 @@ class Bank(Generic[FilterType]):
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
-        probs, beta = self._observed(probs, beta, source)
+        probs, beta = self._observed(probs, beta, source, confidence)
         s, weights, times, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
         streams = np.atleast_1d(np.asarray(rows))
         if streams.shape != (len(s),) or streams.dtype.kind not in "iu":

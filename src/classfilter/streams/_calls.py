@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
 import numpy as np
 
-from .._support.types import Array
+from .._support.types import Array, Ints
+from .._validation import Factorized
 from ..chain._settings import from_builtin, to_builtin
 from ..policy import Policy
+from ._rows import Taken
 
 
 class Calls:
@@ -57,3 +60,25 @@ class Calls:
         new.policy.state = from_builtin(state, self.policy.state)
         new.estimate, new.last = np.array(estimate, self.estimate.dtype), dict(last)
         return new
+
+
+def calls_after(
+    before: list[Any],
+    new: Callable[[], Calls],
+    stream: Ints,
+    source: Factorized,
+    time: Array,
+    observed: Array,
+    taken: Taken,
+) -> Array:
+    """Return what the policy knows of each stream after many rows; `before` stays as it is."""
+    after = np.full(len(before), None, object)
+    called = [source.categories[code] for code in source.codes.tolist()]
+    dt, begins = taken.dt.tolist(), taken.begins.tolist()
+    for row, (i, at) in enumerate(zip(stream.tolist(), time.tolist(), strict=True)):
+        if begins[row]:
+            after[i] = new()
+        elif after[i] is None:
+            after[i] = before[i].copy()
+        after[i].note(called[row], at, observed[row], taken.estimates[row], dt[row])
+    return after

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from .._errors import ArgumentError, Remedy, RowError
+from .._predictions import Predictions, predictions
 from .._support.types import Array, Floats, Ints
 from .._timestamps import parse_timestamp, seconds
-from .._validation import Factorized, factorize, probabilities
+from .._validation import Factorized, factorize
 from ..chain._chain import DEFAULT_SOURCE
 from ..chain._channel import corrected
 from ..filters._stream_runner import (
@@ -205,19 +206,25 @@ def _check_jumps(
 
 def take_rows(
     streams: Sequence[Hashable] | Array,
-    times: ArrayLike,
+    times: Any,
     sources: ArrayLike | str | None,
-    probs: ArrayLike,
+    probs: Any,
     classes: tuple[str, ...],
-) -> tuple[list[Any], Floats, Factorized, Floats]:
+    confidence: ArrayLike | None = None,
+) -> tuple[list[Any], Floats, Factorized, Predictions]:
     """Return the streams, times, sources and predictions of rows, checked."""
+    if streams is None:
+        remedy = "let a tracker give each object an id first: without one, tracker_id is None"
+        raise ArgumentError("streams", None, rule="every row needs the name of its stream",
+                            remedy=remedy)  # fmt: skip
     names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)
-    t = seconds(times)
+    one_time = isinstance(times, str) or np.ndim(times) == 0
+    t = np.full(len(names), to_seconds(times)) if one_time else seconds(times)
     if sources is None or isinstance(sources, str):
         sources = [sources or DEFAULT_SOURCE] * len(names)
     cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
-    source, rows = factorize(cells), probabilities(probs, classes)
-    for label, count in {"times": len(t), "sources": len(cells), "probs": len(rows)}.items():
+    source, rows = factorize(cells), predictions(probs, classes, confidence)
+    for label, count in {"times": len(t), "sources": len(cells), "probs": len(rows.hard)}.items():
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
     return names, t, source, rows

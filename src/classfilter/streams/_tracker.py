@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._predictions import prediction
 from .._support.atomic import remove_drafts
 from .._support.types import Array, Weights
-from .._validation import factorize, label_row
-from ..chain._chain import LABEL, Chain
+from .._validation import factorize
+from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
 from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
-from ._calls import Calls
+from ._calls import Calls, calls_after
 from ._rows import Taken, take_many, take_rows, to_seconds, update_stream_of
 from ._table import JumpError, StreamTable
 
@@ -139,7 +140,12 @@ class Tracker:
         return f"Tracker({self._reader!r}, {len(self)} streams)"
 
     def update(
-        self, stream: Hashable, time: Any, source: str | None, probs: ArrayLike | str | None
+        self,
+        stream: Hashable,
+        time: Any,
+        source: str | None,
+        probs: Any,
+        confidence: float | None = None,
     ) -> Array:
         """Observe one row; return the estimate of its stream, (K,).
 
@@ -151,9 +157,13 @@ class Tracker:
             Not before the last row of the stream.
         source : str or None
             Which classifier it comes from; None is ``"default"``.
-        probs : array_like (K,), str or int
-            Its prediction, as probabilities or as a class: a name or an index. All NaN, None or -1
-            if there was none: only time passes.
+        probs : array_like (K,), mapping, Series, str or int
+            Its prediction: probabilities, in the order of the classes or by their names, or a
+            class, by name or index. All NaN, None or -1 if there was none: only time passes.
+        confidence : float, optional
+            Of a class: how probable it is, 0 to 1; the others share the rest. A class without it
+            counts by the channel of its source, or else by the default reliability of
+            docs/inputs.md.
 
         Raises
         ------
@@ -164,8 +174,10 @@ class Tracker:
         beta = self._weights.get(source)  # type: ignore[arg-type]
         if beta is None:
             source, beta = self._chain.weight(source)
-        if not isinstance(probs, list) and isinstance(probs, LABEL):  # a list is the common case
-            probs = label_row(probs, self._chain._names, "probs")
+        kind = type(probs)
+        if (kind is not list and kind is not np.ndarray) or confidence is not None:
+            certain = source in self._logarithms
+            probs = prediction(probs, self._chain._names, confidence, certain=certain)
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
@@ -245,25 +257,32 @@ class Tracker:
     def update_many(
         self,
         streams: Sequence[Hashable] | NDArray[Any],
-        times: ArrayLike,
+        times: Any,
         sources: ArrayLike | str | None,
-        probs: ArrayLike,
+        probs: Any,
+        confidence: ArrayLike | None = None,
     ) -> Array:
         """Observe many rows, in their order; return the estimate of each row's stream, (N, K).
 
-        It equals `update` for each row in turn, and is faster. `probs` has the probabilities of all
-        rows, (N, K), or their classes, (N,). An invalid row raises ValueError and nothing changes.
-        Streams are dropped after all rows.
+        It equals `update` for each row in turn, and is faster. An invalid row raises ValueError and
+        nothing changes. Streams are dropped after all rows. `times` and `sources` may be one for
+        all rows. `probs` is (N, K), a dataframe whose columns are matched by name, a list of
+        entries that `update` takes, or classes, (N,), with their `confidence`.
         """
-        names, t, source, rows = take_rows(streams, times, sources, probs, self._chain._names)
-        observed = self._chain.observe_rows(source, rows)
+        names, t, source, rows = take_rows(
+            streams, times, sources, probs, self._chain._names, confidence
+        )
+        observed = self._chain.observe_rows(source, *rows)
         if not names:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
         rows_of = factorize(names)
 
         def note(taken: Taken) -> Array:
-            called = [source.categories[code] for code in source.codes.tolist()]
-            return self._noted(rows_of, called, t, observed[0], taken)
+            held = [self._slots.get(name) for name in rows_of.categories]
+            before = [None if slot is None else table.columns.extra[slot] for slot in held]
+            return calls_after(
+                before, self._new_calls, rows_of.codes, source, t, observed[0], taken
+            )
 
         table = self._table
         with self._lock:
@@ -273,21 +292,6 @@ class Tracker:
                 table.touch_many(names, taken.slots[rows_of.codes], t)
                 table.drop_old()
         return taken.estimates
-
-    def _noted(
-        self, rows: Any, called: list[str], t: Array, observed: Array, taken: Taken
-    ) -> Array:
-        """Return what the policy knows of each stream after many rows."""
-        noted = np.full(len(rows.categories), None, object)
-        dt, begins = taken.dt.tolist(), taken.begins.tolist()
-        for row, (i, at) in enumerate(zip(rows.codes.tolist(), t.tolist(), strict=True)):
-            if begins[row]:
-                noted[i] = self._new_calls()
-            elif noted[i] is None:
-                slot = self._slots[rows.categories[i]]
-                noted[i] = self._table.columns.extra[slot].copy()
-            noted[i].note(called[row], at, observed[row], taken.estimates[row], dt[row])
-        return noted
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""

@@ -15,7 +15,7 @@ from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ._model import EstimatedModel
 from ._passes import Passes, decayed_sums
-from ._rows import FLOOR, JoinedRows
+from ._rows import FLOOR, JoinedRows, floored
 
 WINDOW = 5
 """Rows of the rules Mean and Vote."""
@@ -95,6 +95,7 @@ class Runner:
 
     def __init__(self, rows: JoinedRows, passes: Passes, model: EstimatedModel) -> None:
         self.rows, self.passes, self.model = rows, passes, model
+        self._without_channel = rows.without_channel
         self._filters: dict[tuple[str, float | None], Filter] = {}
         self._corrected: dict[tuple[str, str, bool], Floats] = {}
 
@@ -105,7 +106,8 @@ class Runner:
             return predicted
         alike = not candidate.channel and all(weight == 1 for _, weight in candidate.beta)
         if candidate.family == "dirichlet" and alike:  # then the mean of log s decides
-            predicted = self._averages(np.log(self.rows.probs), candidate).argmax(axis=1)
+            logarithms = np.log(floored(self._without_channel))
+            predicted = self._averages(logarithms, candidate).argmax(axis=1)
             return predicted
         key = candidate.family, candidate.half_life
         if key not in self._filters:  # the rates of a transition matrix take long
@@ -126,7 +128,7 @@ class Runner:
         rows, weights = self.rows, dict(candidate.beta)
         beta = np.array([weights[name] for name in rows.sources])[rows.source]
         used = {name: way for name, way in candidate.channel if name in rows.sources}
-        probs = rows.observed.copy() if used else rows.observed
+        probs = self._without_channel.copy() if used else self._without_channel
         uniform = candidate.family == "dirichlet"
         channels = candidate.channels(self.model)
         for name, way in used.items():
@@ -146,7 +148,7 @@ class Runner:
     def _rule(self, candidate: Candidate) -> Floats:
         """Return what a simple rule makes of the rows, (T, K), up to a factor."""
         rows, at = self.rows, np.arange(len(self.rows.source))
-        probs = rows.observed / rows.observed.sum(axis=1, keepdims=True)
+        probs = self._without_channel / self._without_channel.sum(axis=1, keepdims=True)
         if candidate.family == "ema":
             return self._averages(probs, candidate)
         if candidate.family in ("mean", "vote"):

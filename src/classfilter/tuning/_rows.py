@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._predictions import at_reliability
 from .._support.types import Bools, Floats, Ints
 from ..data._recording import Recording
 
@@ -26,6 +27,8 @@ class JoinedRows(NamedTuple):
         The classes, and the sources, the reference first.
     observed : ndarray (T, K)
         The predictions, as recorded.
+    hard : ndarray (T,)
+        Which of them are classes without confidence, as one-hot rows.
     probs : ndarray (T, K)
         The predictions, at least `FLOOR`, normalised.
     source : ndarray (T,)
@@ -45,6 +48,7 @@ class JoinedRows(NamedTuple):
     classes: tuple[str, ...]
     sources: tuple[str, ...]
     observed: Floats
+    hard: Bools
     probs: Floats
     source: Ints
     dt: Floats
@@ -62,6 +66,11 @@ class JoinedRows(NamedTuple):
     def of_reference(self) -> Bools:
         """Whether each row (T,) is of the reference."""
         return np.asarray(self.source == 0)
+
+    @property
+    def without_channel(self) -> Floats:
+        """The predictions (T, K) as a filter gets them from sources without a channel."""
+        return at_reliability(self.observed, self.hard)
 
     @property
     def streams(self) -> int:
@@ -87,7 +96,7 @@ class JoinedRows(NamedTuple):
         return self._replace(**columns)
 
 
-_COLUMNS = ("observed", "probs", "source", "dt", "first", "stream", "label")
+_COLUMNS = ("observed", "hard", "probs", "source", "dt", "first", "stream", "label")
 
 
 def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
@@ -98,6 +107,7 @@ def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
     seen = {n for rec, rows in kept for n in set(rec.source[rows].tolist())}
     sources = tuple(name for name in names if name in seen)
     observed = np.concatenate([rec.probs[rows] for rec, rows in kept])
+    hard = np.concatenate([rec.hard[rows] for rec, rows in kept])
     probs = floored(observed)
     times = [rec.time[rows] for rec, rows in kept]
     dt = np.concatenate([np.diff(t, prepend=t[0]) for t in times])
@@ -112,7 +122,7 @@ def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
     step = float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
     classes = recordings[0].classes
     columns = source, dt, first, np.cumsum(first) - 1, label
-    return JoinedRows(classes, sources, observed, probs, *columns, step)
+    return JoinedRows(classes, sources, observed, hard, probs, *columns, step)
 
 
 def floored(probs: Floats, floor: float = FLOOR) -> Floats:

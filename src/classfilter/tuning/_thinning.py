@@ -130,4 +130,4 @@ def _every_nth(rec: Recording, reference: str, nth: int) -> Recording:
     stays[calls[::nth]] = True
     label = None if rec.label is None else rec.label[stays]
     columns = rec.time[stays], rec.source[stays], rec.probs[stays]
-    return Recording._from_checked(*columns, rec.classes, label)
+    return Recording._from_checked(*columns, rec.classes, label, rec.hard[stays])

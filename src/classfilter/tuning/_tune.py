@@ -289,7 +289,7 @@ def _error_correlation(recordings: Sequence[Recording], reference: str, thinned:
     own = [rec for rec in recordings if rec.observed(reference).any()]
     alone = [
         Recording._from_checked(
-            rec.time[rows], rec.source[rows], rec.probs[rows], rec.classes, None
+            rec.time[rows], rec.source[rows], rec.probs[rows], rec.classes, None, rec.hard[rows]
         )
         for rec in own
         for rows in [rec.observed(reference)]

@@ -74,10 +74,11 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
                 "name": name,
                 "time": packed(rec.time, np.float64),
                 "source": packed([sources.index(source) for source in rec.source], np.uint16),
-                "probs": packed(rec.probs[:, columns], np.float64),
+                "probs": packed(observed[:, columns], np.float64),
                 "label": packed(_labels(rec, place_of), np.int16),
             }
             for name, rec in streams
+            for observed in [tuned.at_reliability(rec._factorized, rec.probs, rec.hard)]
         ],
     }
 
