@@ -189,7 +189,7 @@ def test_cells_that_are_missing(missing: Any) -> None:
 @pytest.mark.parametrize("cell", ["0.7", True])
 def test_cells_that_are_no_numbers(cell: Any) -> None:
     f = cf.DirichletFilter(CLASSES)
-    with pytest.raises(cf.RowError, match="probs.* it must hold numbers"):
+    with pytest.raises(cf.RowError, match=r"probs.* it must hold numbers"):
         f.update({"walk": cell, "sit": 0.2, "sleep": 0.1})
     rows = pd.DataFrame(ROWS, columns=CLASSES).astype(object)
     rows.iat[2, 0] = cell

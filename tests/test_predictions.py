@@ -1,0 +1,287 @@
+"""A class counts with its confidence; without one, with a default reliability or by a channel."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from ndjson_lines import as_line, serve_here
+
+CLASSES = ["walk", "sit", "sleep"]
+CHANNEL = {"net": cf.Channel([[8, 1, 1], [2, 6, 2], [1, 1, 8]])}
+RELIABILITY = 0.7
+FILTERS: dict[str, Callable[[], Any]] = {
+    "sticky": lambda: cf.StickyFilter(CLASSES, stay=0.9),
+    "dirichlet": lambda: cf.DirichletFilter(CLASSES, gamma=0.9, estimate="mean"),
+}
+TIMES = [0.0, 1.0, 3.0, 4.0]
+Confidences = list[float | None]
+
+
+def by_hand(f: Any, rows: list[list[float]], channel: Any = None) -> bytes:
+    out = []
+    for row, dt in zip(rows, np.diff(TIMES, prepend=0.0), strict=True):
+        out.append(f.update(row if channel is None else channel["net"].apply(row), dt=dt))
+    return np.array(out).tobytes()
+
+
+def spread(k: int, top: float) -> list[float]:
+    return [top if i == k else (1 - top) / 2 for i in range(3)]
+
+
+def entry_points(labels: list[Any], top: Confidences | None) -> dict[str, Callable[..., Any]]:
+    """Each as a function of a filter and its channels that gives the results of four rows."""
+    each: Confidences = [None] * 4 if top is None else top
+
+    def tracker_update(f: Any, **channel: Any) -> Any:
+        tracker = cf.Tracker(f, **channel)
+        rows = zip(TIMES, labels, each, strict=True)
+        return [tracker.update("a", at, "net", label, confidence=c) for at, label, c in rows]
+
+    def observe(f: Any, **channel: Any) -> Any:
+        chain, dt = cf.Chain(f, **channel), np.diff(TIMES, prepend=0.0)
+        rows = [chain.observe("net", k, c).probs for k, c in zip(labels, each, strict=True)]
+        return f.run(rows, dt=dt)
+
+    def bank(f: Any, **channel: Any) -> Any:
+        b, dt = cf.Bank(cf.Chain(f, **channel), 1), np.diff(TIMES, prepend=0.0)
+        return [
+            b.update([k], dt=[t], source="net", confidence=None if c is None else [c])[0]
+            for k, c, t in zip(labels, each, dt, strict=True)
+        ]
+
+    def table() -> dict[str, Any]:
+        columns: dict[str, Any] = {"time": TIMES, "source": ["net"] * 4}
+        columns["prediction"] = [CLASSES[k] if isinstance(k, int) else k for k in labels]
+        return columns if top is None else columns | {"confidence": top}
+
+    def frame(make: Any) -> Any:
+        def run(f: Any, **channel: Any) -> Any:
+            out = cf.filter_table(make(table()), f, **channel)
+            return np.stack([out[f"f_{c}"].to_numpy() for c in CLASSES], axis=1)
+
+        return run
+
+    def file(f: Any, **channel: Any) -> Any:
+        with TemporaryDirectory() as folder:
+            path, out = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
+            pl.DataFrame(table()).write_parquet(path)
+            cf.filter_file(path, out, f, **channel)
+            return pl.read_parquet(out).select(f"f_{c}" for c in CLASSES).to_numpy()
+
+    def lines(f: Any, **channel: Any) -> Any:
+        rows = pl.DataFrame(table()).to_dicts()
+        out = serve_here([as_line(r) for r in rows], lambda _: f, classes=CLASSES, **channel)
+        return [[row[f"f_{c}"] for c in CLASSES] for row in map(json.loads, out)]
+
+    return {
+        "Tracker.update": tracker_update,
+        "Tracker.update_many": lambda f, **channel: cf.Tracker(f, **channel).update_many(
+            ["a"] * 4, TIMES, "net", labels, confidence=top
+        ),
+        "Chain.observe": observe,
+        "Bank.update": bank,
+        "Bank.run": lambda f, **channel: cf.Bank(cf.Chain(f, **channel), 1).run(
+            labels, dt=np.diff(TIMES, prepend=0.0), rows=[0] * 4, confidence=top
+        ),
+        "Recording": lambda f, **channel: cf.Recording(
+            TIMES, "net", labels, CLASSES, confidence=top
+        ).run(f, **channel),
+        "pandas": frame(pd.DataFrame),
+        "polars": frame(pl.DataFrame),
+        "file": file,
+        "lines": lines,
+    }
+
+
+@pytest.mark.parametrize("channel", [None, CHANNEL], ids=["no channel", "channel"])
+@pytest.mark.parametrize("kind", FILTERS)
+@given(
+    labels=st.lists(st.sampled_from([0, 1, 2, *CLASSES]), min_size=4, max_size=4),
+    top=st.none() | st.lists(st.none() | st.floats(0, 1), min_size=4, max_size=4),
+)
+def test_a_class_equals_the_row_by_hand(
+    kind: str, channel: Any, labels: list[Any], top: Confidences | None
+) -> None:
+    """To the bit, at every entry point; and one-hot probabilities count as they are given."""
+    indices = [k if isinstance(k, int) else CLASSES.index(k) for k in labels]
+    unknown = RELIABILITY if channel is None else 1.0
+    each = [unknown if c is None else c for c in top or [None] * 4]
+    expected = by_hand(FILTERS[kind](), [*map(spread, indices, each)], channel)
+    for name, run in entry_points(labels, top).items():
+        results = np.array(run(FILTERS[kind](), channel=channel))
+        assert results.tobytes() == expected, name
+    given_as_probabilities = np.eye(3)[indices]
+    rec = cf.Recording(TIMES, "net", given_as_probabilities, CLASSES)
+    one_hot = by_hand(FILTERS[kind](), given_as_probabilities.tolist(), channel)
+    assert rec.run(FILTERS[kind](), channel=channel).tobytes() == one_hot
+
+
+@pytest.mark.parametrize("make", [*FILTERS.values(), lambda: cf.MeanFilter(CLASSES)])
+def test_filters_take_classes(make: Callable[[], Any]) -> None:
+    rows = [spread(1, RELIABILITY), spread(0, RELIABILITY)]
+    expected = make().run(rows)
+    for labels in (["sit", "walk"], [1, 0], np.array([1, 0]), pd.Series(["sit", "walk"])):
+        assert make().run(labels).tobytes() == expected.tobytes()
+    f = make()
+    assert [f.update(label).tobytes() for label in ("sit", np.int64(0))] == [
+        row.tobytes() for row in expected
+    ]
+    if hasattr(f, "_backward") or isinstance(f, cf.DirichletFilter):
+        assert cf.smooth(make(), ["sit", 0]).tobytes() == cf.smooth(make(), rows).tobytes()
+
+
+def test_a_source_of_a_cascade_returns_classes() -> None:
+    for channel, top in ((None, RELIABILITY), (CHANNEL, 1.0)):
+        f = FILTERS["sticky"]()
+        cascade = cf.Cascade(f, {"net": lambda _: "sit"}, channel=channel)
+        row = spread(1, top) if channel is None else CHANNEL["net"].apply(spread(1, top))
+        assert cascade.step([0.0], time=0.0).probs.tobytes() == f.update(row, dt=0.0).tobytes()
+
+
+def test_a_list_may_mix_classes_and_probabilities() -> None:
+    rows = [[0.6, 0.3, 0.1], "sit", {"sleep": 0.5, "sit": 0.3, "walk": 0.2}, None]
+    f, tracker = FILTERS["dirichlet"](), cf.Tracker(FILTERS["dirichlet"]())
+    expected = [cf.Tracker(f).update("a", 0.0, None, row) for row in rows]
+    many = tracker.update_many(["a", "b", "c", "d"], 0.0, None, rows)
+    assert many.tobytes() == np.array(expected).tobytes()
+    rec = cf.Recording(range(4), "net", rows, CLASSES)
+    assert rec.hard.tolist() == [False, True, False, False]
+
+
+def test_labels_stay_labels() -> None:
+    """In parts, copies and tables; `tune` gets them one-hot, to estimate their channel."""
+    labels: list[Any] = ["sit", None, "walk", [0.0, 0.0, 1.0]]
+    rec = cf.Recording(range(4), ["a", "b", "b", "a"], labels, CLASSES)
+    hard = [True, False, True, False]
+    nan = [np.nan] * 3
+    np.testing.assert_array_equal(rec.probs, [[0, 1, 0], nan, [1, 0, 0], [0, 0, 1]])
+    assert rec.hard.tolist() == hard
+    assert rec.part(slice(1, 4)).hard.tolist() == hard[1:]
+    f, copies = FILTERS["sticky"](), [dataclasses.replace(rec)]
+    copies += [cf.Recording.from_table(rec.to_table(kind)) for kind in ("pandas", "polars")]
+    copies += [cf.Recording.from_table(rec.to_table("pyarrow"), classes=CLASSES)]
+    for copy in copies:
+        assert copy.hard.tolist() == hard
+        np.testing.assert_array_equal(copy.probs, rec.probs)
+        assert copy.run(f).tobytes() == rec.run(f).tobytes()
+    turned = cf.Recording([3, 2, 1, 0], "a", labels, CLASSES, sort=True)
+    assert turned.hard.tolist() == hard[::-1]
+
+
+@pytest.mark.parametrize(
+    ("hard", "why"),
+    [([True] * 2, "hard is [True, True]; it must say"), ([0, 1, 1], "hard is [0, 1, 1]; it must")],
+)
+def test_what_is_hard_must_be_said_of_each_row(hard: Any, why: str) -> None:
+    with pytest.raises(cf.ArgumentError, match=re.escape(why)):
+        cf.Recording(range(3), "a", ["sit"] * 3, CLASSES, hard=hard)
+
+
+def test_what_is_hard_must_be_one_hot() -> None:
+    with pytest.raises(cf.RowError, match=r"probs in row 1 is \[0.5, 0.3, 0.2\]; it is hard"):
+        cf.Recording([0, 1], "a", [[1, 0, 0], [0.5, 0.3, 0.2]], CLASSES, hard=[True, True])
+
+
+def test_a_sticky_filter_does_not_pass_labels_through() -> None:
+    """Labels that are right in 80 % of all cases: fewer errors, and far fewer changes."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(rng.integers(3, size=20), 30)
+    labels = np.where(rng.random(600) < 0.7, truth, rng.integers(3, size=600))
+    table = pd.DataFrame({"time": np.arange(600) * 5, "prediction": np.array(CLASSES)[labels]})
+    out = cf.filter_table(table, cf.StickyFilter(CLASSES, half_life=60))["class"].to_numpy()
+    raw, filtered = np.array(CLASSES)[labels], np.array(CLASSES)[truth]
+    assert np.mean(out == filtered) > np.mean(raw == filtered) + 0.1
+    assert np.sum(out[1:] != out[:-1]) < 0.5 * np.sum(raw[1:] != raw[:-1])
+
+
+WRONG: dict[str, tuple[Any, Any, str, int | None]] = {
+    "percentages": ([0, 1], [0.5, 60], "is 60; it must lie in [0, 1]: divide percentages by", 1),
+    "negative": ([0, 1], [-0.1, 0.5], "is -0.1; it must lie in [0, 1]", 0),
+    "not a number": ([0, 1], [0.5, np.nan], "is nan; it must lie in [0, 1]: give None where", 1),
+    "text": ([0, 1], [0.5, "high"], "is 'high'; it must lie in [0, 1]", 1),
+    "too few": ([0, 1], [0.5], "has 1 entries, but probs has 2 rows; give one per row", None),
+    "probabilities": ([[0.5, 0.3, 0.2]] * 2, 0.5, "but probs holds no classes; give a class", None),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_confidence_changes_nothing(wrong: str) -> None:
+    probs, confidence, why, row = WRONG[wrong]
+    tracker, bank = cf.Tracker(FILTERS["sticky"]()), cf.Bank(FILTERS["sticky"](), 2)
+    calls: list[Callable[[], Any]] = [
+        lambda: tracker.update_many(["a", "b"], 0.0, None, probs, confidence=confidence),
+        lambda: bank.update(probs, confidence=confidence),
+        lambda: cf.Recording([0, 1], "net", probs, CLASSES, confidence=confidence),
+    ]
+    for call in calls:
+        with pytest.raises(cf.ArgumentError, match=re.escape(why)) as error:
+            call()
+        assert (error.value.argument, error.value.row) == ("confidence", row)
+    if row is not None:
+        with pytest.raises(cf.RowError, match=r"^confidence is "):
+            tracker.update("a", 0.0, None, probs[row], confidence=confidence[row])
+    assert len(tracker) == 0
+    np.testing.assert_array_equal(bank.filter(0).probs, FILTERS["sticky"]().probs)
+
+
+def test_a_missing_class_has_no_confidence() -> None:
+    tracker = cf.Tracker(FILTERS["sticky"]())
+    tracker.update_many(["a", "b"], 0.0, None, [-1, None], confidence=[7.0, np.nan])
+    np.testing.assert_array_equal(tracker.probs("a"), FILTERS["sticky"]().probs)
+
+
+@pytest.mark.parametrize("time", [4, 4.0, np.float32(4), "1970-01-01T00:00:04Z"])
+def test_one_time_for_all_rows(time: Any) -> None:
+    tracker = cf.Tracker(FILTERS["sticky"]())
+    tracker.update_many([7, 8, -1], time, None, [0, 1, 1], confidence=[0.9, 0.8, 0.7])
+    assert [tracker.time(stream) for stream in (7, 8, -1)] == [4.0] * 3
+
+
+def test_no_ids_of_tracked_objects() -> None:
+    tracker = cf.Tracker(FILTERS["sticky"]())
+    with pytest.raises(
+        cf.ArgumentError, match=r"streams is None; every row needs .* tracker_id is"
+    ):
+        tracker.update_many(None, 0.0, None, [0])  # type: ignore[arg-type]
+
+
+def test_numbers_and_names_that_share_no_class() -> None:
+    """They would be six classes."""
+    names = ["wake", "light", "deep", "wake"]
+    table = {"time": [0.0, 30, 60, 90], "prediction": [0, 1, 2, 1], "label": names}
+    for columns in (table, table | {"prediction": names, "label": ["0", None, "2", "1"]}):
+        for make in (pd.DataFrame, pl.DataFrame):
+            with pytest.raises(cf.ArgumentError, match="they share no class; give the names in th"):
+                cf.recordings(make(columns))
+    (rec,) = cf.recordings(pd.DataFrame(table), classes=["wake", "light", "deep"]).values()
+    assert rec.label is not None
+    assert rec.probs.argmax(axis=1).tolist() == [0, 1, 2, 1]
+    assert rec.label.tolist() == [0, 1, 2, 0]
+
+
+def test_tuning_sees_labels_as_they_will_be_filtered() -> None:
+    """What `tune` chose without a channel has the results that its table promised."""
+    rng = np.random.default_rng(2)
+    truth = np.repeat(rng.integers(3, size=40), 25)
+    labels = np.where(rng.random(1000) < 0.7, truth, rng.integers(3, size=1000))
+    recs = [cf.Recording(np.arange(1000.0), "net", labels, CLASSES, truth)]
+    tuned = cf.tune(recs, "sticky")
+    spread_rows = [spread(k, RELIABILITY) for k in labels.tolist()]
+    soft = cf.Recording(np.arange(1000.0), "net", spread_rows, CLASSES, truth)
+    assert tuned.channel["net"] is None
+    assert tuned.run(recs[0]).tobytes() == tuned.run(soft).tobytes()
+    assert cf.metrics.accuracy(truth, tuned.run(recs[0])) > np.mean(labels == truth) + 0.1
