@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import ArgumentError, RowError
-from ._support.types import NUMBER, Floats
+from ._support.types import NUMBER, Duration, Floats
 from ._validation import first_text, require_1d
 
 _ISO = re.compile(
@@ -62,7 +62,7 @@ def seconds(time: ArrayLike) -> Floats:
     return t
 
 
-def duration(argument: str, value: Any, entry: str | None = None) -> float:
+def duration(argument: str, value: Duration | Any, entry: str | None = None) -> float:
     """Return how long something lasts as a number: ``"30s"``, a timedelta, or a number as it is.
 
     Parameters
@@ -91,6 +91,14 @@ def duration(argument: str, value: Any, entry: str | None = None) -> float:
         raise ArgumentError(
             argument, value, rule="it must be a duration", remedy=remedy, entry=entry
         ) from None
+
+
+def positive_duration(argument: str, value: Duration | Any) -> float:
+    """Return a duration as a number, if it is positive and finite."""
+    number = duration(argument, value)
+    if not 0 < number < math.inf:
+        raise ArgumentError(argument, value, rule="it must be positive and finite")
+    return number
 
 
 def parse_timestamp(cell: Any) -> float | None:

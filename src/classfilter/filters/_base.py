@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
@@ -13,7 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .._errors import ArgumentError
 from .._support.imports import public_name
-from .._support.types import NUMBER, Array
+from .._support.types import NUMBER, Array, Duration
+from .._timestamps import positive_duration
 
 FilterType = TypeVar("FilterType", bound="Filter")
 BaseFilterType = TypeVar("BaseFilterType", bound="BaseFilter")
@@ -106,7 +106,7 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def decay(
-    rate: float | None, half_life: float | None, name: str = "gamma", default: float = 0.9
+    rate: float | None, half_life: Duration | None, name: str = "gamma", default: float = 0.9
 ) -> float:
     """Return the decay per time unit: itself, or that of a half-life, or the default."""
     if half_life is None:
@@ -115,6 +115,4 @@ def decay(
         return default if rate is None else float(rate)
     if rate is not None:
         raise ValueError(f"{name} and half_life are both given; give one of them")
-    if not (isinstance(half_life, NUMBER) and half_life > 0 and math.isfinite(half_life)):
-        raise ArgumentError("half_life", half_life, rule="it must be positive and finite")
-    return float(0.5 ** (1.0 / half_life))
+    return float(0.5 ** (1.0 / positive_duration("half_life", half_life)))

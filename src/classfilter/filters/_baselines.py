@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from .._errors import ArgumentError
-from .._support.types import NUMBER, Array, Bools, Classes
+from .._support.types import NUMBER, Array, Bools, Classes, Duration
 from .._validation import class_names
 from ._base import BaseFilter, decay
 
@@ -265,8 +265,9 @@ class EmaFilter(_Baseline):
         The number of classes, or their names.
     gamma : float, default 0.9
         Decay of a row's weight per time unit, 0 to 1.
-    half_life : float, optional
-        Instead of gamma: the time that halves the weight of a row.
+    half_life : float, str or timedelta, optional
+        Instead of gamma: the time that halves the weight of a row. A number is in time units;
+        ``"60s"``, ``"5m"`` and timedeltas are for times in seconds, or dates.
 
     Examples
     --------
@@ -278,7 +279,7 @@ class EmaFilter(_Baseline):
     _kind = "ema"
 
     def __init__(
-        self, classes: Classes, gamma: float | None = None, *, half_life: float | None = None
+        self, classes: Classes, gamma: float | None = None, *, half_life: Duration | None = None
     ) -> None:
         self._gamma = decay(gamma, half_life)
         if not 0 <= self._gamma <= 1:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._support.atomic import remove_drafts
-from .._support.types import Array, Weights
+from .._support.types import Array, Duration, Weights
 from .._validation import factorize, label_row
 from ..chain._chain import LABEL, Chain
 from ..chain._channel import Channels
@@ -43,14 +43,14 @@ class Tracker:
         Corrects the predictions of a source before they are filtered.
     policy : Policy, optional
         Chooses which source to call next, for each stream by itself; see `next_source`.
-    expire_after : float, optional
+    expire_after : float, str or timedelta, optional
         A stream is over when more than `expire_after` passes without a row of it; its next row
         begins it anew. It is forgotten when the newest time of all streams has gone on so far since
         its last row. A time further from the others than that counts when three streams agree on
         it, so that one or two wrong clocks drop nothing.
     max_streams : int, optional
         Where there are more, the stream whose last row came first is dropped.
-    max_jump : float, optional
+    max_jump : float, str or timedelta, optional
         A row that is further ahead of the row before of its stream is refused, unless the stream's
         next row confirms its time: one wrong time would make all later ones invalid.
 
@@ -75,9 +75,9 @@ class Tracker:
         beta: Weights | None = None,
         channel: Channels | None = None,
         policy: Policy | None = None,
-        expire_after: float | None = None,
+        expire_after: Duration | None = None,
         max_streams: int | None = None,
-        max_jump: float | None = None,
+        max_jump: Duration | None = None,
     ) -> None:
         self._use(
             Chain.of(filter, beta=beta, channel=channel, policy=policy),
