@@ -12,8 +12,9 @@ PACKAGE = Path(cf.__file__).parent
 LAYERS = (
     {"_errors", "_version"},
     {"_core", "_support"},
-    {"_validation"},
+    {"_validation", "_time_kind"},
     {"_timestamps", "_metric_inputs"},
+    {"_time_scale"},
     {"filters", "metrics"},
     {"policy"},
     {"chain"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
@@ -63,6 +64,14 @@ class BaseFilter:
         """The classes, in the order of the probabilities."""
         return self._classes
 
+    _averages = False
+    """Whether the estimate is an average that hardly changes where the half-life is long."""
+
+    @property
+    def _half_life(self) -> float | None:
+        """The time that halves what is left of the past; None where time does not matter."""
+        return None
+
     @property
     def label(self) -> Any:
         """The most probable class; of several, the first."""
@@ -103,6 +112,17 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ArgumentError("dtype", checked, f"is {checked}", rule)
     return checked
+
+
+def half_life_of(rate: float) -> float | None:
+    """Return the half-life of a decay per time unit; None of 0 and 1.
+
+    Examples
+    --------
+    >>> half_life_of(decay(None, "1min"))
+    60.0
+    """
+    return math.log(0.5) / math.log(rate) if 0 < rate < 1 else None
 
 
 def decay(

@@ -16,7 +16,7 @@ from .. import _core
 from .._errors import ArgumentError
 from .._support.types import NUMBER, Array, Bools, Classes, Duration
 from .._validation import class_names
-from ._base import BaseFilter, decay
+from ._base import BaseFilter, decay, half_life_of
 
 MAX_WINDOW = 1_000_000
 """The rows of a window are kept in memory."""
@@ -277,6 +277,7 @@ class EmaFilter(_Baseline):
     """
 
     _kind = "ema"
+    _averages = True
 
     def __init__(
         self, classes: Classes, gamma: float | None = None, *, half_life: Duration | None = None
@@ -291,6 +292,10 @@ class EmaFilter(_Baseline):
     def probs(self) -> Array:
         """The average, shape (K,)."""
         return np.copy(self._state.probs)
+
+    @property
+    def _half_life(self) -> float | None:
+        return half_life_of(self._gamma)
 
     def _pass(self, dt: float) -> None:
         weight, probs = self._state

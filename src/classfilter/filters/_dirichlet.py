@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._support.types import Array, Classes, Duration
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, half_life_of
 
 
 class DirichletState(NamedTuple):
@@ -93,6 +93,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     """
 
     _kind = "dirichlet"
+    _averages = True
 
     def __init__(
         self,
@@ -166,6 +167,10 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     def gamma(self) -> float:
         """Decay of the state per time unit."""
         return self._gamma
+
+    @property
+    def _half_life(self) -> float | None:
+        return half_life_of(self._gamma)
 
     @property
     def dtype(self) -> np.dtype[Any]:

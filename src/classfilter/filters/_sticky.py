@@ -11,7 +11,7 @@ from .. import _core
 from .._support.types import Array, Classes, Duration
 from .._timestamps import positive_duration
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, half_life_of
 from ._ctmc import MAX_MODE_ERROR, Modes, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
@@ -180,6 +180,13 @@ class StickyFilter(BaseFilter, _core.Sticky):
     def stay(self) -> float | None:
         """Probability that a time unit does not touch the class; None with transitions."""
         return self._stay
+
+    @property
+    def _half_life(self) -> float | None:
+        if self._stay is not None:
+            return half_life_of(self._stay)
+        slowest = np.sort(np.linalg.eigvals(self._rates).real)[-2]  # the last one is 0
+        return half_life_of(float(np.exp(slowest)))
 
     @property
     def transitions(self) -> Array:

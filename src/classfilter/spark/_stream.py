@@ -51,6 +51,7 @@ def filter_stream(
     max_ahead: Duration | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
     invalid: str = "fail",
 ) -> DataFrame:
     """Filter every stream of a streaming DataFrame, as its rows come.
@@ -74,7 +75,7 @@ def filter_stream(
     ----------
     df : pyspark.sql.DataFrame
         Streaming, with the columns of `classfilter.data`, ``stream`` among them, and no watermark.
-    filter, beta, channel, columns, scores
+    filter, beta, channel, columns, scores, unit
         As in `filter_frame`. A query that continues from a checkpoint must have the settings that
         wrote it: a stream whose state has others fails the query.
     expire_after : float, str or timedelta, optional
@@ -97,7 +98,7 @@ def filter_stream(
         ``status`` and ``error``.
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
-    form = frame_format(df, chain, columns, scores, invalid)
+    form = frame_format(df, chain, columns, scores, unit, invalid)
     if not df.isStreaming:
         raise ValueError("df is not a streaming DataFrame; use filter_frame")
     if "stream" not in form.layout.columns:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from .._errors import ArgumentError, Remedy, RowError
+from .._errors import Remedy, RowError
 from .._support.types import Array, Floats, Ints
-from .._timestamps import parse_timestamp, seconds
+from .._time_kind import TimeKind
+from .._timestamps import read_times
 from .._validation import Factorized, factorize, probabilities
 from ..chain._chain import DEFAULT_SOURCE
 from ..chain._channel import corrected
@@ -90,12 +91,14 @@ def take_many(
     sort: bool | None = False,
     threads: int | None = None,
     note: Callable[[Taken], Array] | None = None,
+    look: Callable[[Floats], None] | None = None,
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
     The table's clock is left to the caller. At an error nothing changes. With `sort`, the rows of
     a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets
-    the results before the table does, and returns what else the table keeps of each stream.
+    the results before the table does, and returns what else the table keeps of each stream. `look`
+    gets the times with which streams begin, before anything changes.
     """
     names = streams.categories
     slots = np.array([table.slots.get(name, -1) for name in names], np.intp)
@@ -114,6 +117,8 @@ def take_many(
     moving = [names[i] for i in who[moved]]
     for name in moving:
         check_name(name)
+    if moving and look is not None:
+        look(time[order[starts[~goes_on]]])
     new = dict(zip(moving, table.reserve(len(moving)), strict=True))
     try:
         old = slots.copy()
@@ -209,10 +214,11 @@ def take_rows(
     sources: ArrayLike | str | None,
     probs: ArrayLike,
     classes: tuple[str, ...],
-) -> tuple[list[Any], Floats, Factorized, Floats]:
-    """Return the streams, times, sources and predictions of rows, checked."""
+    unit: str | None = None,
+) -> tuple[list[Any], Floats, TimeKind, Factorized, Floats]:
+    """Return the streams, times, their kind, sources and predictions of rows, checked."""
     names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)
-    t = seconds(times)
+    t, kind = read_times(times, unit)
     if sources is None or isinstance(sources, str):
         sources = [sources or DEFAULT_SOURCE] * len(names)
     cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
@@ -220,7 +226,7 @@ def take_rows(
     for label, count in {"times": len(t), "sources": len(cells), "probs": len(rows)}.items():
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
-    return names, t, source, rows
+    return names, t, kind, source, rows
 
 
 def of_stream(error: RowError, streams: Factorized) -> RowError:
@@ -230,19 +236,3 @@ def of_stream(error: RowError, streams: Factorized) -> RowError:
     remedy = "give the rows of a stream in order of time"
     changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}
     return error.replaced(argument="times", problem=problem, **changes)
-
-
-def to_seconds(time: Any) -> float:
-    """Return one time as a number; NaN if it is missing."""
-    if isinstance(time, float):  # of NumPy
-        return float(time)
-    if isinstance(time, np.generic) and time.dtype.kind in "iufM":
-        return math.nan if np.isnan(time) else float(seconds(np.array([time]))[0])
-    try:
-        at = parse_timestamp(time)
-    except OverflowError:
-        at = None
-    if at is None:
-        remedy = "give a number, a datetime, or ISO 8601 text with a zone"
-        raise ArgumentError("time", time, remedy=remedy)
-    return at
