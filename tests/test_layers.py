@@ -12,10 +12,11 @@ PACKAGE = Path(cf.__file__).parent
 LAYERS = (
     {"_errors", "_version"},
     {"_core", "_support"},
-    {"_validation"},
+    {"_validation", "_time_kind"},
     {"_class_columns"},
     {"_predictions"},
     {"_timestamps", "_metric_inputs"},
+    {"_time_scale"},
     {"filters", "metrics"},
     {"policy"},
     {"chain"},

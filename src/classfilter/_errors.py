@@ -27,6 +27,11 @@ class Remedy(str, Enum):
     CLASSES_IN_ORDER = "give the names in the order of the numbers: classes=[...]"
     COLUMN_FOR_NAME = 'give the columns as {"time": "ts"}'
     NAME_TIME = 'name it, columns={"time": ...}'
+    UNIT_MS = 'give unit="ms", or unit="s" if the numbers are right as they are'
+    UNIT_US = 'give unit="us", or unit="s" if the numbers are right as they are'
+    UNIT_NS = 'give unit="ns", or unit="s" if the numbers are right as they are'
+    HALF_LIFE = "give a half-life in seconds, as the times are"
+    HALF_LIFE_OR_UNIT = 'give a half-life in the unit of the times, or their unit: unit="ms"'
     NAME_PROBS = 'name them, columns={"p_walk": ...} or columns={"prediction": ...}'
 
     def __str__(self) -> str:

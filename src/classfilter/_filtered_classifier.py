@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._errors import RowError
 from ._predictions import predictions
 from ._support.imports import public
-from ._support.types import Array, Floats, Ints
+from ._support.types import Array, Duration, Floats, Ints
 from ._timestamps import seconds
 from ._validation import factorize, text_names
 from .chain._chain import Chain
@@ -51,7 +51,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         A filter or a chain of the same classes; or what makes a filter of the classes, such as
         the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
         their model was not fitted on; "sticky" or "dirichlet" is the family to choose from.
-    half_life : float, optional
+    half_life : float, str or timedelta, optional
         Of the filter that is made: passed on to `filter`, or to a `DirichletFilter`. Nothing is
         tuned then.
     lag : int or None, default 0
@@ -103,7 +103,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         estimator: Any,
         filter: Filter | Chain | Callable[..., Filter] | str | None = None,  # noqa: A002
         *,
-        half_life: float | None = None,
+        half_life: Duration | None = None,
         lag: int | None = 0,
         labels: bool = False,
         cv: Any = 5,

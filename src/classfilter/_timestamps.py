@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import ArgumentError, RowError
-from ._support.types import NUMBER, Floats
+from ._support.types import NUMBER, Duration, Floats
+from ._time_kind import TimeKind
 from ._validation import first_text, require_1d
 
 _ISO = re.compile(
@@ -25,6 +26,8 @@ _SPAN = re.compile(  # as pandas and as Polars write them
 )
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 """The seconds of each unit that the text of a duration may have."""
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+"""How many of each unit of numbers a second has."""
 _DURATION = re.compile(r"([0-9.eE+-]+?)\s*(ms|s|min|m|h|d|)")
 REMEDY = (
     "give a number, a datetime, a timedelta, or ISO 8601 text such as 2024-05-01T08:00:00Z (UTC "
@@ -32,37 +35,56 @@ REMEDY = (
 )
 
 
-def seconds(time: ArrayLike) -> Floats:
+def per_second(unit: str | None) -> float:
+    """Return how many of a unit a second has; 1 for None, which leaves numbers as they are."""
+    if unit is not None and (not isinstance(unit, str) or unit not in PER_SECOND):
+        raise ArgumentError("unit", unit, rule=f"it must be one of {', '.join(PER_SECOND)}")
+    return PER_SECOND[unit or "s"]
+
+
+def seconds(time: ArrayLike, unit: str | None = None) -> Floats:
     """Return times as numbers; datetimes, dates and ISO 8601 text as UNIX seconds.
 
-    Without a zone they are in UTC. Timedeltas become seconds.
+    Without a zone they are in UTC. Timedeltas become seconds. Numbers of a unit become seconds too.
+
+    Examples
+    --------
+    >>> seconds([1500, 2000], unit="ms"), seconds(["1970-01-02"], unit="ms")
+    (array([1.5, 2. ]), array([86400.]))
     """
-    column = np.asarray(time)
+    return read_times(time, unit)[0]
+
+
+def read_times(time: ArrayLike, unit: str | None = None) -> tuple[Floats, TimeKind]:
+    """Return times as `seconds` does, and what they were."""
+    column, factor = np.asarray(time), per_second(unit)
     require_1d("time", column)
     t: Floats
+    kind = TimeKind()
     if column.dtype.kind in "iuf":
-        t = column.astype(np.float64)
+        t = column.astype(np.float64) / factor
     elif column.dtype.kind in "mM":
         zero = np.timedelta64(0, "s") if column.dtype.kind == "m" else np.datetime64(0, "s")
         with np.errstate(invalid="ignore"):  # of NaT
             whole, fraction = np.divmod(column - zero, np.timedelta64(1, "s"))
         t = whole + fraction / np.timedelta64(1, "s")
+        kind = TimeKind("span" if column.dtype.kind == "m" else "date")
     else:
         cells = column.tolist()
-        parsed = [parse_timestamp(cell) for cell in cells]
+        parsed = [parse_timestamp(cell, factor) for cell in cells]
         if None in parsed:
             row = first_text(cells, [row for row, x in enumerate(parsed) if x is None])
             raise RowError("time", cells[row], remedy=REMEDY, row=row)
-        t = np.array(parsed, dtype=np.float64)
+        t, kind = np.array(parsed, dtype=np.float64), TimeKind.of_cells(cells)
     invalid = ~np.isfinite(t)
     if invalid.any():
         row = int(invalid.argmax())
         at = float(t[row])
         raise RowError("time", at, "is {}", "it must be finite", "leave the row out", row)
-    return t
+    return t, kind
 
 
-def duration(argument: str, value: Any, entry: str | None = None) -> float:
+def duration(argument: str, value: Duration | Any, entry: str | None = None) -> float:
     """Return how long something lasts as a number: ``"30s"``, a timedelta, or a number as it is.
 
     Parameters
@@ -93,8 +115,19 @@ def duration(argument: str, value: Any, entry: str | None = None) -> float:
         ) from None
 
 
-def parse_timestamp(cell: Any) -> float | None:
-    """Return one time as a number; NaN for a missing one, None for what is not a time."""
+def positive_duration(argument: str, value: Duration | Any) -> float:
+    """Return a duration as a number, if it is positive and finite."""
+    number = duration(argument, value)
+    if not 0 < number < math.inf:
+        raise ArgumentError(argument, value, rule="it must be positive and finite")
+    return number
+
+
+def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
+    """Return one time as a number; NaN for a missing one, None for what is not a time.
+
+    Numbers are divided by a factor: how many of their unit a second has.
+    """
     if cell is None or cell != cell:  # NaN and NaT
         return math.nan
     if isinstance(cell, timedelta):
@@ -105,11 +138,11 @@ def parse_timestamp(cell: Any) -> float | None:
         zoned = cell if cell.tzinfo else cell.replace(tzinfo=timezone.utc)
         return zoned.timestamp()
     if isinstance(cell, (int, float)) and not isinstance(cell, bool):
-        return float(cell)
+        return float(cell) / factor
     if not isinstance(cell, str) or not cell.strip():
         return None
     if _NUMBER.fullmatch(cell.strip()):  # as in a CSV file
-        return float(cell)
+        return float(cell) / factor
     match = _ISO.fullmatch(cell.strip())
     if match is None:
         return _parse_span(cell.strip())

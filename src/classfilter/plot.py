@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ._support.html import COLOURS as COLOURS
 from ._support.plot_style import (
     LEGEND_LINE,
+    NO_ZONE,
     TimeAxis,
     Zone,
     band,
@@ -191,8 +192,8 @@ def overview(
     strong : str, optional
         The source whose rows are marked.
     zone : str or tzinfo, optional
-        Draw dates in this time zone, such as "Europe/Berlin": for a recording whose times were
-        dates. By default, minutes or hours from the first row of the recording.
+        Draw dates in this time zone, such as "Europe/Berlin". By default, that of the recording,
+        if its times were dates, and else minutes or hours from its first row.
 
     Returns
     -------
@@ -216,6 +217,8 @@ def overview(
         raise ValueError("there is nothing to draw: the recording has no rows")
     last = np.flatnonzero(np.diff(rec.time, append=np.inf) > 0)
     last = np.intersect1d(last, np.arange(len(rec))[rows])
+    if zone is None and rec._time_kind.kind == "date":
+        zone = rec._time_kind.zone or NO_ZONE
     start = rec.time[0] if zone is None else 0.0
     t, raw, P = (rec.time - start)[last], rec.probs[last], P[last]
     axis = time_axis(t, find_zone(t, zone))

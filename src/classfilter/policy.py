@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import _core
+from ._support.types import Duration
+from ._timestamps import positive_duration
 from .filters._base import check_dtype
 
 PolicyType = TypeVar("PolicyType", bound="Policy")
@@ -83,9 +85,9 @@ class Periodic:
     ----------
     every : int, optional
         Steps from one strong call to the next; 12 unless `seconds` is given.
-    seconds : float, optional
-        Instead of `every`: the time units from one strong call to the next, or a little more if no
-        step falls on that time.
+    seconds : float, str or timedelta, optional
+        Instead of `every`: the time from one strong call to the next, or a little more if no step
+        falls on that time: time units, ``"60s"`` or a timedelta.
     strong, weak : str
         Names of the two sources.
 
@@ -111,18 +113,17 @@ class Periodic:
         self,
         every: int | None = None,
         *,
-        seconds: float | None = None,
+        seconds: Duration | None = None,
         strong: str = "strong",
         weak: str = "weak",
     ) -> None:
         _require_two(strong, weak)
         if every is not None and seconds is not None:
             raise ValueError("every and seconds are both given; give one of them")
-        if seconds is not None and not 0 < seconds < math.inf:
-            raise ValueError(f"seconds is {seconds!r}; it must be positive and finite")
         if seconds is None:
             every = _steps("every", 12 if every is None else every)
-        self.every, self.seconds = every, seconds
+        self.every = every
+        self.seconds = None if seconds is None else positive_duration("seconds", seconds)
         self.strong, self.weak = strong, weak
         self._steps_since_strong = 0
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -200,23 +201,25 @@ def test_stream_with_columns_and_scores() -> None:
 
 
 def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dates are drawn as such, in UTC without --zone; numbers only with it."""
+    """Dates are drawn as such, in their own zone without --zone; numbers only with it."""
     from classfilter import plot
 
-    zones, draw = [], plot.overview
+    labels, draw = [], plot.overview
 
-    def overview(*arguments: object, zone: object, **more: object) -> object:
-        zones.append(zone)
-        return draw(*arguments, zone=zone, **more)  # type: ignore[arg-type]
+    def overview(*arguments: Any, **more: Any) -> object:
+        figure = draw(*arguments, **more)
+        labels.append(figure.axes[-1].get_xlabel())
+        return figure
 
     monkeypatch.setattr(plot, "overview", overview)
     times = ["2024-05-01T08:00:00", "2024-05-01T08:00:05", "2024-05-01T08:00:10"]
-    for time in (times, [0, 5, 10]):
+    for time in (times, [f"{at}+02:00" for at in times], [0, 5, 10]):
         df = pl.DataFrame({"time": time, "p_walk": [0.9, 0.4, 0.6], "p_sit": [0.1, 0.6, 0.4]})
         cf.write_table(df, "day.csv")
         for zone in ([], ["--zone", "Europe/Berlin"]):
             assert run("plot", "day.csv", "-o", "day.svg", *zone)[0] == 0
-    assert zones == ["UTC", "Europe/Berlin", None, "Europe/Berlin"]
+    zoned = "Time (Europe/Berlin)"
+    assert labels == ["Time (no zone)", zoned, "Time (UTC+02:00)", zoned, "Time (min)", zoned]
     code, _, err = run("plot", "day.csv", "-o", "day.svg", "--zone", "Mars")
     assert code == 1
     assert err.startswith("classfilter: --zone is 'Mars'; it must be a time zone such as")

@@ -134,7 +134,7 @@ def test_rows_are_embedded_to_the_bit() -> None:
     tuned = cf.Tuned(f, beta={"weak": 0.25, "strong": 1.0}, channel={}, reference="strong")
     data = page_data([("one", recs[0]), ("two", recs[1])], tuned)
     assert data["classes"] == ["c", "a", "b", "d"]
-    assert not data["dates"]
+    assert data["zone"] is None
     for stream, rec in zip(data["streams"], recs, strict=True):
         assert unpacked(stream["time"], "<f8").tolist() == rec.time.tolist()
         np.testing.assert_array_equal(

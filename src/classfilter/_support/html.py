@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -78,20 +78,31 @@ def words(x: float, y: float, value: Any, anchor: str = "start", limit: int = 20
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{markup(short)}{full}</text>'
 
 
-def recording(time: Floats, lanes: Sequence[tuple[str, Ints]], classes: Sequence[str]) -> str:
+def recording(
+    time: Floats,
+    lanes: Sequence[tuple[str, Ints]],
+    classes: Sequence[str],
+    as_text: Callable[[float], str] = "{:.10g}".format,
+) -> str:
     """Return how often each class is in each lane, and the lanes as a timeline."""
     counts = [np.bincount(labels[labels >= 0], minlength=len(classes)) for _, labels in lanes]
     rows = [[name, *(count[k] for count in counts)] for k, name in enumerate(classes)]
     names = [name for name, _ in lanes]
+    span = f", times {as_text(time[0])} to {as_text(time[-1])}" if time.size else ""
     return block(
-        f"{time.size} rows" + (f", times {time[0]:.10g} to {time[-1]:.10g}" if time.size else ""),
+        f"{time.size} rows{span}",
         table(["class", *names], rows),
-        timeline(time, [labels for _, labels in lanes], classes),
+        timeline(time, [labels for _, labels in lanes], classes, as_text),
         f"Lanes in each class, from the top: {', '.join(names)}." if time.size else "",
     )
 
 
-def timeline(time: Floats, lanes: Sequence[Ints], classes: Sequence[str]) -> Markup:
+def timeline(
+    time: Floats,
+    lanes: Sequence[Ints],
+    classes: Sequence[str],
+    as_text: Callable[[float], str] = "{:.10g}".format,
+) -> Markup:
     """Return a picture with one row per class, and in it one lane for each of `lanes`.
 
     Parameters
@@ -102,6 +113,8 @@ def timeline(time: Floats, lanes: Sequence[Ints], classes: Sequence[str]) -> Mar
         The class at each time, -1 where there is none.
     classes : sequence of str
         Names of the K classes, from the top.
+    as_text : callable
+        Returns a time in words.
     """
     if not time.size:
         return Markup()
@@ -130,8 +143,8 @@ def timeline(time: Floats, lanes: Sequence[Ints], classes: Sequence[str]) -> Mar
             colour = COLOURS[lane % len(COLOURS)]
             parts.append(f'<path d="{path}" stroke="{colour}" stroke-width="{LANE - 1}"/>')
     bottom = len(classes) * height
-    parts.append(words(MARGIN, bottom + 14, f"{time[0]:.10g}"))
-    parts.append(words(MARGIN + WIDTH, bottom + 14, f"{time[-1]:.10g}", "end"))
+    parts.append(words(MARGIN, bottom + 14, as_text(time[0]), limit=30))
+    parts.append(words(MARGIN + WIDTH, bottom + 14, as_text(time[-1]), "end", limit=30))
     return svg(MARGIN + WIDTH + 4, bottom + 18, "The classes over time", parts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -37,6 +37,8 @@ LEGEND_LINE = 0.22
 """The height of a line of a legend, in inches."""
 
 Zone = str | tzinfo | None
+NO_ZONE = timezone(timedelta(0), "no zone")
+"""Draws dates without a zone as they are."""
 
 
 def band(c: int) -> dict[str, Any]:

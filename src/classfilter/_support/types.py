@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from datetime import timedelta
 from typing import Any, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
@@ -17,6 +18,8 @@ Classes = SupportsIndex | Iterable[Hashable]
 """The number of classes, or their names."""
 Weights = float | Mapping[str, float]
 """One weight for all sources, or the weight of each."""
+Duration = float | str | timedelta | np.timedelta64
+"""How long something lasts: a number in the unit of the times, or ``"60s"`` or a timedelta."""
 NUMBER = (int, float, np.integer, np.floating)
 """The types of numbers; bool is an int, so exclude it first."""
 

@@ -12,6 +12,7 @@ from reprlib import repr as short
 from typing import Any
 
 from .._support.types import NUMBER
+from .._timestamps import duration
 from .._validation import check_weight
 from ..filters._base import Filter
 from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
@@ -39,6 +40,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": 
 
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
+_DURATIONS = ("half_life", "interval", "seconds")
 
 
 def load(path: str | PathLike[str]) -> Chain:
@@ -160,6 +162,9 @@ def _check(key: str, value: Any) -> None:
     if key in _TRUTH:
         if not isinstance(value, bool):
             raise ValueError(f"option {key} is {value!r}; it must be true or false, without quotes")
+        return
+    if key in _DURATIONS and isinstance(value, str):
+        duration(f"option {key}", value)
         return
     cells = value if isinstance(value, list) else [value]
     if any(isinstance(row, list) for row in cells):

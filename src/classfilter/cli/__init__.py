@@ -32,6 +32,7 @@ from ._options import (
     end,
     filter_options,
     table_options,
+    warnings_as_lines,
 )
 from ._plot import plot
 from ._stream import stream
@@ -109,7 +110,7 @@ def filter_command(
         start = time.perf_counter()  # after the import of Polars
         check_classes(form, file.classes)
         chain = settings.make_chain(file.classes)
-        with bar, Signals() as signals:
+        with warnings_as_lines(table), bar, Signals() as signals:
             total = file.rows if file.suffix == ".parquet" else None
             task = bar.add_task(table.name, total=total)
 

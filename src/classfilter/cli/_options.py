@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -14,6 +16,8 @@ import click
 
 from .._errors import ArgumentError, Remedy
 from .._support.types import Weights
+from .._time_scale import TimeWarning
+from .._timestamps import PER_SECOND
 from .._timestamps import duration as parse_duration
 from .._validation import class_order, text_names
 from ..chain import Chain, load
@@ -185,7 +189,7 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_format(*settings: Settings, **arguments: Any) -> None:
-        how = {name: arguments.pop(name) for name in ("classes", "columns", "scores")}
+        how = {name: arguments.pop(name) for name in ("classes", "columns", "scores", "unit")}
         try:
             form = TableFormat.of(**how)
         except ValueError as error:
@@ -194,6 +198,11 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
 
     decorated: Callable[..., None] = with_format
     for option in (
+        click.option(
+            "--unit",
+            type=click.Choice(list(PER_SECOND)),
+            help="What times that are numbers count; by default they stay as they are.",
+        ),
         click.option(
             "--scores",
             type=click.Choice(KINDS),
@@ -247,6 +256,18 @@ def end(message: str, code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
+@contextmanager
+def warnings_as_lines(path: Path) -> Iterator[None]:
+    """Print the warnings of the block as lines on standard error, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    messages = [warning.message for warning in caught]
+    texts = [about(path, m.about) if isinstance(m, TimeWarning) else str(m) for m in messages]
+    for text in dict.fromkeys(texts):
+        click.echo(printable(f"classfilter: {text}"), err=True)
+
+
 def about(path: Path | None, error: Exception, words: Mapping[Remedy, str] | None = None) -> str:
     """Return an error's message in words of the command line, with the file's name before it.
 
@@ -287,6 +308,11 @@ _REMEDIES = {
     Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
     Remedy.CLASSES_IN_ORDER: "give the names in the order of the numbers: --classes NAMES",
     Remedy.COLUMN_FOR_NAME: "give the columns as time=ts",
+    Remedy.UNIT_MS: "give --unit ms, or --unit s if the numbers are right as they are",
+    Remedy.UNIT_US: "give --unit us, or --unit s if the numbers are right as they are",
+    Remedy.UNIT_NS: "give --unit ns, or --unit s if the numbers are right as they are",
+    Remedy.HALF_LIFE: "give a half-life in seconds, as the times are",
+    Remedy.HALF_LIFE_OR_UNIT: "give a half-life in the unit of the times, or their unit: --unit ms",
     Remedy.NAME_TIME: "name it, --columns time=COLUMN",
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,20 @@ import numpy as np
 from .._errors import ArgumentError
 from .._support.atomic import atomic_write
 from .._support.types import Weights
-from .._timestamps import REMEDY, parse_timestamp
+from .._timestamps import REMEDY, parse_timestamp, per_second
 from ..data._files import file_suffix
 from ..data._format import TableFormat
 from ..data._recording import Recording
-from ._options import FILE, PICTURES, Settings, about, check_folder, filter_options, table_options
+from ._options import (
+    FILE,
+    PICTURES,
+    Settings,
+    about,
+    check_folder,
+    filter_options,
+    table_options,
+    warnings_as_lines,
+)
 from ._tuning import read_streams
 
 
@@ -31,7 +39,7 @@ from ._tuning import read_streams
 @click.option("--stream", "name", help="Which stream; needed where there are several.")
 @click.option("--from", "start", help="The first time shown, as in the file.")
 @click.option("--to", "stop", help="The last time shown.")
-@click.option("--zone", help="Draw dates in a time zone: Europe/Berlin. By default in UTC.")
+@click.option("--zone", help="Draw dates in a time zone: Europe/Berlin. By default in their own.")
 def plot(
     settings: Settings,
     table: Path,
@@ -52,15 +60,14 @@ def plot(
     suffix = file_suffix(out, PICTURES)
     check_folder(out)
     try:
-        df, streams = read_streams(table, settings.for_table(form))
+        with warnings_as_lines(table):
+            df, streams = read_streams(table, settings.for_table(form))
         key, rec = _one_stream(streams, name)
         column = form.columns.get("stream", "stream")
         P = _filtered(df, column, key, rec)
         if P is None:
             P = rec.run(settings.make_chain(rec.classes))
-        rows = _between(rec, start, stop)
-        if zone is None and _has_dates(df[form.columns.get("time", "time")]):
-            zone = "UTC"
+        rows = _between(rec, start, stop, per_second(form.unit))
         strong = _strongest(rec, settings.make_chain(rec.classes).beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
@@ -96,11 +103,11 @@ def _filtered(df: Any, column: str, key: Any, rec: Recording) -> Any:
     return df.select(names).to_numpy()
 
 
-def _between(rec: Recording, start: str | None, stop: str | None) -> slice:
+def _between(rec: Recording, start: str | None, stop: str | None, factor: float) -> slice:
     ends = [rec.time[0], rec.time[-1]] if len(rec) else [0.0, 0.0]
     for i, (option, text) in enumerate((("--from", start), ("--to", stop))):
         if text is not None:
-            at = parse_timestamp(text)
+            at = parse_timestamp(text, factor)
             if at is None:
                 raise ArgumentError(option, text, remedy=REMEDY)
             ends[i] = at
@@ -115,11 +122,3 @@ def _strongest(rec: Recording, beta: Weights) -> str | None:
     if not isinstance(beta, dict) or len(rec.sources) < 2:
         return None
     return max(rec.sources, key=lambda name: beta.get(name, 0.0))
-
-
-def _has_dates(column: Any) -> bool:
-    """Return whether the times of a file are dates, or text of dates."""
-    if column.dtype.is_numeric():
-        return False
-    first = next((cell for cell in column if cell is not None), None)
-    return re.match(r"\s*\d{4}-\d\d-\d\d", str(first)) is not None

@@ -11,6 +11,7 @@ import click
 from ..chain import Chain
 from ..data._format import TableFormat
 from ._options import (
+    _REMEDIES,
     FILE,
     Settings,
     about,
@@ -93,6 +94,8 @@ def stream(
             classes=form.classes,
             columns=form.columns,
             scores=form.scores,
+            unit=form.unit,
+            words=_REMEDIES,
             line_number=line_number,
         )
     except ValueError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ from ._options import (
     check_folder,
     printable,
     table_options,
+    warnings_as_lines,
 )
 
 REFERENCE = click.option(
@@ -245,9 +245,9 @@ def read_streams(
 ) -> tuple[Any, dict[Any, Recording]]:
     """Return a file as a dataframe, and its recordings."""
     df = read_table(table, columns=form.columns)
-    classes = form.classes
     check_classes(form, form.layout(df.columns).classes or ())
-    return df, recordings(df, sort=sort, classes=classes, columns=form.columns, scores=form.scores)
+    how: Any = {"classes": form.classes, "columns": form.columns, "scores": form.scores}
+    return df, recordings(df, sort=sort, unit=form.unit, **how)
 
 
 @contextmanager
@@ -257,14 +257,10 @@ def _work_on(
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
     console = Console(stderr=True, quiet=quiet)
     try:
-        streams = read_streams(table, form, sort)[1]
-        with _bar(console, table.name) as progress, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield streams, progress
+        with warnings_as_lines(table), _bar(console, table.name) as progress:
+            yield read_streams(table, form, sort)[1], progress
     except ValueError as error:
         raise ValueError(about(table, error)) from error
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        click.echo(printable(f"classfilter: {message}"), err=True)
 
 
 @contextmanager

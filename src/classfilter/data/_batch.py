@@ -14,6 +14,7 @@ from .._errors import RowError
 from .._support.atomic import atomic_write
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
+from .._time_scale import TimeScale
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
@@ -105,6 +106,7 @@ def filter_file(
     progress: Callable[[int], Any] | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
 ) -> Filtered:
     r"""Filter every stream of a file separately, and write the rows with the results.
 
@@ -128,7 +130,7 @@ def filter_file(
         The number of threads; by default that of processors.
     progress : callable, optional
         Called with the number of rows filtered so far.
-    columns, scores
+    columns, scores, unit
         As in `filter_table`.
 
     Returns
@@ -151,7 +153,7 @@ def filter_file(
     from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
     polars = import_optional("polars")
-    known = TableFormat.for_filter(filter, columns, scores)
+    known = TableFormat.for_filter(filter, columns, scores, unit)
     file, out = path if isinstance(path, TableFile) else TableFile(path, known), Path(out)
     suffix = file_suffix(out)
     result_columns(file.columns, file.classes)
@@ -160,6 +162,7 @@ def filter_file(
         form = replace(form, classes=file.classes)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
     push = _batch(file, chain, check_lag(lag), sort, threads)
+    scale = TimeScale(form.unit, chain.filter())
     unread = file.parts(whole=sort or lag is None)
     done, streams = 0, set()
 
@@ -185,6 +188,7 @@ def filter_file(
                 except RowError as error:
                     row = done + (error.row or 0)
                     raise error.replaced(row=row, line=file.line(row)) from None
+                scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
                 done += len(df)
                 streams.update(rows.stream.categories)
                 if progress is not None:
@@ -209,6 +213,7 @@ def filter_file(
             source.sink_csv(written, maintain_order=True)
         else:
             source.sink_ndjson(written, maintain_order=True)
+    scale.warn()  # in the thread of the caller; the results come from another
     return Filtered(done, len(streams))
 
 
@@ -255,6 +260,7 @@ def filter_table(
     sort: bool = False,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
 ) -> DataFrame:
     """Filter every stream of a dataframe separately, from the initial state.
 
@@ -277,6 +283,9 @@ def filter_table(
         The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
     scores : {"probabilities", "logits", "percent"}
         What the numbers of ``p_<class>`` and ``confidence`` are.
+    unit : {"s", "ms", "us", "ns"}, optional
+        What the numbers of ``time`` count; dates do not need it. By default they stay as they are,
+        in the unit of the filter's half-life. The column itself does not change.
 
     Returns
     -------
@@ -300,9 +309,10 @@ def filter_table(
     >>> out["class"].tolist()
     ['rest', 'move', 'rest', 'move']
     """
-    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores))
+    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     result_columns(rows.frame.columns, rows.classes)
     chain = Chain.of(filter, beta=beta, channel=channel)
+    _look_at_times(rows, chain, unit)
     P = BatchFilter(chain).run(rows, sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
@@ -318,12 +328,13 @@ def smooth_table(
     sort: bool = False,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
 ) -> DataFrame:
     """Smooth every stream of a dataframe separately: each row from the rows before and after it.
 
     Parameters
     ----------
-    df, beta, channel, sort, columns, scores
+    df, beta, channel, sort, columns, scores, unit
         As in `filter_table`.
     filter : DirichletFilter, StickyFilter or Tuned
         Its settings are used, not its state. Of a `Tuned`, its `smoother`.
@@ -347,9 +358,17 @@ def smooth_table(
     >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
     ['walk', 'walk', 'walk', 'walk']
     """
-    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores))
+    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     result_columns(rows.frame.columns, rows.classes)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
+    _look_at_times(rows, chain, unit)
     P = smooth_rows(chain, rows, lag=check_lag(lag), sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
+
+
+def _look_at_times(rows: TableRows, chain: Chain, unit: str | None) -> None:
+    """Warn if the times of a table do not fit the filter."""
+    scale = TimeScale(unit, chain.filter())
+    scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
+    scale.warn()

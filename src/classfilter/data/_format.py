@@ -8,6 +8,7 @@ from typing import Any
 
 from .._errors import ArgumentError, Remedy
 from .._support.types import Classes
+from .._timestamps import per_second
 from .._validation import is_missing, text_names
 from ..chain._chain import Chain
 from ..chain._scores import check_scores
@@ -56,11 +57,14 @@ class TableFormat:
         The name of a column in the table, by its name here, where they differ.
     scores : str
         What the numbers are: "probabilities", "logits" or "percent".
+    unit : str, optional
+        What the numbers of time count: "s", "ms", "us" or "ns"; by default they stay as they are.
     """
 
     classes: tuple[str, ...] | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     scores: str = "probabilities"
+    unit: str | None = None
 
     @classmethod
     def of(
@@ -68,14 +72,17 @@ class TableFormat:
         classes: Classes | None,
         columns: Mapping[str, str] | None = None,
         scores: str = "probabilities",
+        unit: str | None = None,
     ) -> TableFormat:
         """Return a format, its arguments checked."""
+        per_second(unit)
         columns = dict(columns or {})
         for name in columns:
             if name not in COLUMNS and not name.startswith("p_"):
                 rule = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
                 raise ArgumentError("columns", name, "names {}", rule, Remedy.COLUMN_FOR_NAME)
-        return cls(None if classes is None else text_names(classes), columns, check_scores(scores))
+        names = None if classes is None else text_names(classes)
+        return cls(names, columns, check_scores(scores), unit)
 
     @classmethod
     def for_filter(
@@ -83,9 +90,10 @@ class TableFormat:
         filter: Filter | Chain,  # noqa: A002
         columns: Mapping[str, str] | None = None,
         scores: str = "probabilities",
+        unit: str | None = None,
     ) -> TableFormat:
         """Return the format of a table for a filter, which gives the classes."""
-        return cls.of(Chain.of(filter).classes, columns, scores)
+        return cls.of(Chain.of(filter).classes, columns, scores, unit)
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -14,7 +15,8 @@ from .._errors import Remedy, RowError
 from .._predictions import Predictions, from_labels
 from .._support.imports import import_optional
 from .._support.types import NUMBER, Array, Bools, Floats, Ints
-from .._timestamps import seconds
+from .._time_kind import TimeKind, named_zone
+from .._timestamps import read_times
 from .._validation import (
     Factorized,
     check_probabilities,
@@ -28,6 +30,7 @@ from .._validation import (
 from ..chain._chain import Chain
 from ..chain._scores import softmax
 from ._format import Layout, TableFormat, label_classes
+from ._index import index_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,16 +79,32 @@ def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
     return new
 
 
-def new_table(columns: Mapping[str, Any], kind: str, text: Sequence[str]) -> Any:
-    """Return columns of numbers, and those named in `text`, as a dataframe of a kind."""
+def new_table(
+    columns: Mapping[str, Any],
+    kind: str,
+    text: Sequence[str],
+    time_kind: TimeKind = TimeKind(),  # noqa: B008
+) -> Any:
+    """Return columns of numbers, and those named in `text`, as a dataframe of a kind.
+
+    A column ``time`` in seconds gets back its own kind.
+    """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
     nw, library = import_optional("narwhals"), import_optional(kind)
     if kind == "pandas":  # before version 3, None in a column that must be text becomes 'None'
         cells = {n: c if n in text else np.asarray(c, np.float64) for n, c in columns.items()}
-        return library.DataFrame(cells)
-    schema = {name: nw.String if name in text else nw.Float64 for name in columns}
-    return nw.from_dict(columns, schema, backend=kind).to_native()
+        table = library.DataFrame(cells)
+    else:
+        schema = {name: nw.String if name in text else nw.Float64 for name in columns}
+        table = nw.from_dict(columns, schema, backend=kind).to_native()
+    if time_kind.is_number:
+        return table
+    time = nw.new_series("time", time_kind.given_back(columns["time"]), backend=kind)
+    zone = time_kind.zone_name(offsets=kind != "polars")
+    if zone is not None:
+        time = time.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    return nw.from_native(table).with_columns(time).to_native()
 
 
 def to_polars(df: Any) -> pl.DataFrame:
@@ -105,13 +124,18 @@ class TableRows(NamedTuple):
     hard: Bools
     stream: Factorized
     layout: Layout
+    time_kind: TimeKind
 
 
 def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa: A002
     """Read and check a dataframe."""
     frame, format = as_frame(df), format or TableFormat()  # noqa: A001
-    layout = format.layout(frame.columns)
-    columns = {name: frame[column] for name, column in layout.columns.items()}
+    index = index_columns(frame, format) if frame.implementation.is_pandas() else {}
+    layout = format.layout([*frame.columns, *index])
+    columns = {
+        name: index[column] if column in index else frame[column]
+        for name, column in layout.columns.items()
+    }
     classes = layout.classes or named_classes(frame, layout)
     zeros = np.zeros(len(frame), np.intp)
     source = Factorized(zeros, ["default"])
@@ -122,7 +146,8 @@ def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa:
         stream = _check_streams(_factorize(columns["stream"]))
     read = _from_labels if layout.labels else _from_scores
     rows = read(columns, classes, format, layout)
-    return TableRows(frame, classes, _times(columns["time"]), source, *rows, stream, layout)
+    time, kind = _times(columns["time"], format.unit)
+    return TableRows(frame, classes, time, source, *rows, stream, layout, kind)
 
 
 def as_frame(df: Any) -> Any:
@@ -254,14 +279,26 @@ def _numbers(series: Any) -> Floats:
     return np.array(cells, dtype=np.float64)
 
 
-def _times(series: Any) -> Floats:
+def _times(series: Any, unit: str | None) -> tuple[Floats, TimeKind]:
     nw = import_optional("narwhals")
     if series.dtype.is_numeric():
-        return seconds(_numbers(series))
+        return read_times(_numbers(series), unit)
     if isinstance(series.dtype, (nw.Datetime, nw.Date, nw.Duration)):
         dates: NDArray[Any] = series.to_numpy()
-        return seconds(dates)
-    return seconds(_cells(series))
+        time, kind = read_times(dates)
+        return time, kind._replace(zone=_zone(series))
+    return read_times(_cells(series), unit)
+
+
+def _zone(series: Any) -> tzinfo | None:
+    """Return the zone of a column of dates; None where it has none."""
+    name = getattr(series.dtype, "time_zone", None)
+    if name is None:
+        return None
+    if series.implementation.is_pandas():
+        zone: tzinfo = series.to_native().dt.tz
+        return zone
+    return named_zone(name)
 
 
 def _factorize(series: Any) -> Factorized:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,9 @@ from .._errors import ArgumentError, RowError
 from .._predictions import predictions
 from .._support.html import recording
 from .._support.types import Array, Bools, Classes, Floats, Ints, Names, Weights
-from .._timestamps import seconds
+from .._time_kind import TimeKind
+from .._time_scale import TimeScale
+from .._timestamps import read_times
 from .._validation import (
     Factorized,
     class_indices,
@@ -39,9 +41,10 @@ class Recording:
     Parameters
     ----------
     time : array_like (T,)
-        The time of each row. Numbers are used as they are; their unit is that of a filter's
-        `gamma`. Datetimes, dates and ISO 8601 text become UNIX seconds, in UTC where they have no
-        zone; timedeltas become seconds. Times may repeat, but not go back.
+        The time of each row. Numbers are used as they are, or in a `unit`. Datetimes, dates and
+        ISO 8601 text become UNIX seconds, in UTC where they have no zone; timedeltas become
+        seconds. `to_table` gives them back as dates, and a zone is kept. Times may repeat, but not
+        go back.
     source : array_like of str (T,), or str
         The name of the classifier; one name stands for all rows.
     probs : array_like (T, K) or (T,), dataframe, or list of mappings
@@ -62,6 +65,9 @@ class Recording:
     hard : array_like of bool (T,), optional
         Which rows are classes without confidence, in one-hot rows; by default those that were given
         as classes.
+    unit : {"s", "ms", "us", "ns"}, optional
+        What the numbers of `time` count; `time` is in seconds then. By default they stay as they
+        are, in the unit of a filter's half-life, with a warning if they look like milliseconds.
 
     Examples
     --------
@@ -71,8 +77,8 @@ class Recording:
     ...     probs=[[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]],
     ...     classes=["rest", "move"],
     ... )
-    >>> rec
-    Recording(3 rows, classes ['rest', 'move'], sources ['strong', 'weak'])
+    >>> rec  # doctest: +ELLIPSIS
+    Recording(3 rows, 2024-05-01 08:00:00+00:00 to ..., classes ['rest', 'move'], sources [...])
     >>> rec.dt.tolist()
     [0.0, 5.0, 5.0]
     """
@@ -83,6 +89,7 @@ class Recording:
     classes: tuple[str, ...]
     label: Ints | None
     hard: Bools
+    _time_kind: ClassVar[TimeKind] = TimeKind()  # and of each recording, where it differs
 
     def __init__(
         self,
@@ -95,10 +102,11 @@ class Recording:
         sort: bool = False,
         confidence: ArrayLike | None = None,
         hard: ArrayLike | None = None,
+        unit: str | None = None,
     ) -> None:
         names = text_names(classes)
         rows = predictions(probs, names, confidence)
-        t = seconds(time)
+        t, kind = read_times(time, unit)
         order, _ = group_and_sort(t, np.zeros(t.size, np.intp), sort)
         columns: dict[str, NDArray[Any] | None] = {
             "time": t,
@@ -110,10 +118,17 @@ class Recording:
         for name, column in columns.items():
             if column is not None and len(column) != t.size:
                 raise ValueError(f"{name} has {len(column)} rows, but time has {t.size}")
-        self._store(names, **{k: None if v is None else v[order] for k, v in columns.items()})
+        scale = TimeScale(unit)
+        scale.see(t, numbers=kind.is_number)
+        scale.warn()
+        self._store(names, kind, **{k: None if v is None else v[order] for k, v in columns.items()})
 
-    def _store(self, classes: tuple[str, ...], **columns: NDArray[Any] | None) -> None:
+    def _store(
+        self, classes: tuple[str, ...], kind: TimeKind, **columns: NDArray[Any] | None
+    ) -> None:
         object.__setattr__(self, "classes", classes)
+        if kind != self._time_kind:
+            object.__setattr__(self, "_time_kind", kind)
         for name, column in columns.items():
             if column is not None:
                 column.flags.writeable = False
@@ -128,6 +143,7 @@ class Recording:
         classes: tuple[str, ...],
         label: Ints | None,
         hard: Bools | None = None,
+        kind: TimeKind = TimeKind(),  # noqa: B008
     ) -> Recording:
         """Return a recording of columns that are already checked and in order of time.
 
@@ -136,21 +152,32 @@ class Recording:
         rec = cls.__new__(cls)
         if hard is None:
             hard = np.zeros(len(time), bool)
-        rec._store(classes, time=time, source=source, probs=probs, label=label, hard=hard)
+        rec._store(classes, kind, time=time, source=source, probs=probs, label=label, hard=hard)
         return rec
+
+    def _take(self, rows: Any) -> Recording:
+        """Return some rows, by a slice, a mask or indices, as a recording."""
+        label = None if self.label is None else self.label[rows]
+        columns = self.time[rows], self.source[rows], self.probs[rows]
+        hard = self.hard[rows]
+        return self._from_checked(*columns, self.classes, label, hard, self._time_kind)
 
     def __len__(self) -> int:
         return self.time.size
 
     def __repr__(self) -> str:
         names = f"classes {list(self.classes)}, sources {list(self.sources)}"
-        return f"Recording({len(self)} rows, {names})"
+        span = ""
+        if self._time_kind.kind == "date" and len(self):
+            first, last = (self._time_kind.text(self.time[row]) for row in (0, -1))
+            span = f"{first} to {last}, "
+        return f"Recording({len(self)} rows, {span}{names})"
 
     def _repr_html_(self) -> str:
         predicted = np.where(self.observed(), np.nan_to_num(self.probs).argmax(axis=1), -1)
         lanes = [] if self.label is None else [("truth", self.label)]
         lanes += [(name, np.where(self.source == name, predicted, -1)) for name in self.sources]
-        return recording(self.time, lanes, self.classes)
+        return recording(self.time, lanes, self.classes, self._time_kind.text)
 
     @property
     def dt(self) -> Floats:
@@ -184,9 +211,7 @@ class Recording:
         """Return some successive rows as a recording."""
         if rows.step not in (None, 1):
             raise ValueError(f"rows is {rows}; it must be a slice of successive rows")
-        label = None if self.label is None else self.label[rows]
-        columns = self.time[rows], self.source[rows], self.probs[rows]
-        return self._from_checked(*columns, self.classes, label, self.hard[rows])
+        return self._take(rows)
 
     def weights(self, beta: Weights, default: float | None = None) -> Floats:
         """Return each row's weight (T,), from that of its source.
@@ -276,6 +301,7 @@ class Recording:
         classes: Classes | None = None,
         columns: Mapping[str, str] | None = None,
         scores: str = "probabilities",
+        unit: str | None = None,
     ) -> Recording:
         """Read one stream from a dataframe of pandas, Polars or PyArrow.
 
@@ -288,7 +314,7 @@ class Recording:
         >>> Recording.from_table(df)
         Recording(2 rows, classes ['rest', 'move'], sources ['default'])
         """
-        how: Any = {"classes": classes, "columns": columns, "scores": scores}
+        how: Any = {"classes": classes, "columns": columns, "scores": scores, "unit": unit}
         streams = recordings(df, sort=sort, **how)
         if len(streams) > 1:
             names = ", ".join(repr(name) for name in list(streams)[:5])
@@ -304,6 +330,8 @@ class Recording:
         """Return the recording as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
 
         Classes without confidence are in a column ``prediction``, and have no probabilities.
+        Times are what they were: numbers (in seconds, where a unit was given), timedeltas, or dates
+        to the microsecond, with their zone if they had one. Text of dates becomes dates.
 
         Examples
         --------
@@ -321,7 +349,8 @@ class Recording:
             columns["prediction"] = labels
         for name, p in zip(self.classes, self.probs.T, strict=True):
             columns[f"p_{name}"] = np.where(self.hard, np.nan, p)
-        return new_table(columns, kind, text=("source", "label", "prediction"))
+        text = ("source", "label", "prediction")
+        return new_table(columns, kind, text, self._time_kind)
 
 
 def _check_hard(hard: ArrayLike, probs: Floats) -> Bools:
@@ -344,6 +373,7 @@ def recordings(
     classes: Classes | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
 ) -> dict[Any, Recording]:
     """Read the recording of every stream in a dataframe.
 
@@ -360,6 +390,8 @@ def recordings(
         The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
     scores : {"probabilities", "logits", "percent"}
         What the numbers of ``p_<class>`` and ``confidence`` are.
+    unit : {"s", "ms", "us", "ns"}, optional
+        What the numbers of ``time`` count; see `Recording`.
 
     Returns
     -------
@@ -377,7 +409,7 @@ def recordings(
     >>> {stream: len(rec) for stream, rec in recordings(df).items()}
     {'ann': 2, 'bob': 1}
     """
-    rows = read_rows(df, TableFormat.of(classes, columns, scores))
+    rows = read_rows(df, TableFormat.of(classes, columns, scores, unit))
     if classes is not None and not matches(text_names(classes), rows.classes):
         raise ValueError(
             f"the table has the classes {list(rows.classes)}, but classes is {classes!r}; give "
@@ -386,6 +418,9 @@ def recordings(
     label = table_labels(rows)
     names = np.array(rows.source.categories, np.str_)
     order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
+    scale = TimeScale(unit)
+    scale.see(rows.time, numbers=rows.time_kind.is_number)
+    scale.warn()
     parts = np.split(order, group_starts(rows.stream.codes[order]))
     return {
         stream: Recording._from_checked(
@@ -395,6 +430,7 @@ def recordings(
             rows.classes,
             None if label is None else label[part],
             rows.hard[part],
+            rows.time_kind,
         )
         for stream, part in zip(rows.stream.categories, parts, strict=False)
     }

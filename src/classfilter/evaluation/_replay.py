@@ -91,9 +91,7 @@ def replay(
         called, estimates = _adaptive_calls(policy, filter_, stream)
     else:
         called, estimates = _calls(policy, filter_, stream)
-    label = None if rec.label is None else rec.label[called]
-    columns = rec.time[called], rec.source[called], rec.probs[called]
-    recording = Recording._from_checked(*columns, rec.classes, label, rec.hard[called])
+    recording = rec._take(called)
     calls = {name: int((recording.source == name).sum()) for name in rows}
     filtered = np.array(estimates, filter_.probs.dtype).reshape(len(called), len(rec.classes))
     return Replay(recording, chain.in_order_of(rec.classes, filtered), calls)

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from .._errors import ArgumentError
 from .._support.imports import public_name
-from .._support.types import NUMBER, Array
+from .._support.types import NUMBER, Array, Duration
+from .._timestamps import positive_duration
 
 FilterType = TypeVar("FilterType", bound="Filter")
 BaseFilterType = TypeVar("BaseFilterType", bound="BaseFilter")
@@ -63,6 +64,14 @@ class BaseFilter:
         """The classes, in the order of the probabilities."""
         return self._classes
 
+    _averages = False
+    """Whether the estimate is an average that hardly changes where the half-life is long."""
+
+    @property
+    def _half_life(self) -> float | None:
+        """The time that halves what is left of the past; None where time does not matter."""
+        return None
+
     @property
     def label(self) -> Any:
         """The most probable class; of several, the first."""
@@ -105,8 +114,19 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return checked
 
 
+def half_life_of(rate: float) -> float | None:
+    """Return the half-life of a decay per time unit; None of 0 and 1.
+
+    Examples
+    --------
+    >>> half_life_of(decay(None, "1min"))
+    60.0
+    """
+    return math.log(0.5) / math.log(rate) if 0 < rate < 1 else None
+
+
 def decay(
-    rate: float | None, half_life: float | None, name: str = "gamma", default: float = 0.9
+    rate: float | None, half_life: Duration | None, name: str = "gamma", default: float = 0.9
 ) -> float:
     """Return the decay per time unit: itself, or that of a half-life, or the default."""
     if half_life is None:
@@ -115,6 +135,4 @@ def decay(
         return default if rate is None else float(rate)
     if rate is not None:
         raise ValueError(f"{name} and half_life are both given; give one of them")
-    if not (isinstance(half_life, NUMBER) and half_life > 0 and math.isfinite(half_life)):
-        raise ArgumentError("half_life", half_life, rule="it must be positive and finite")
-    return float(0.5 ** (1.0 / half_life))
+    return float(0.5 ** (1.0 / positive_duration("half_life", half_life)))

@@ -16,9 +16,9 @@ from .. import _core
 from .._class_columns import results_like
 from .._errors import ArgumentError
 from .._predictions import for_filter, prediction
-from .._support.types import NUMBER, Array, Bools, Classes
+from .._support.types import NUMBER, Array, Bools, Classes, Duration
 from .._validation import class_names
-from ._base import BaseFilter, decay
+from ._base import BaseFilter, decay, half_life_of
 
 MAX_WINDOW = 1_000_000
 """The rows of a window are kept in memory."""
@@ -278,8 +278,9 @@ class EmaFilter(_Baseline):
         The number of classes, or their names.
     gamma : float, default 0.9
         Decay of a row's weight per time unit, 0 to 1.
-    half_life : float, optional
-        Instead of gamma: the time that halves the weight of a row.
+    half_life : float, str or timedelta, optional
+        Instead of gamma: the time that halves the weight of a row. A number is in time units;
+        ``"60s"``, ``"5m"`` and timedeltas are for times in seconds, or dates.
 
     Examples
     --------
@@ -289,9 +290,10 @@ class EmaFilter(_Baseline):
     """
 
     _kind = "ema"
+    _averages = True
 
     def __init__(
-        self, classes: Classes, gamma: float | None = None, *, half_life: float | None = None
+        self, classes: Classes, gamma: float | None = None, *, half_life: Duration | None = None
     ) -> None:
         self._gamma = decay(gamma, half_life)
         if not 0 <= self._gamma <= 1:
@@ -303,6 +305,10 @@ class EmaFilter(_Baseline):
     def probs(self) -> Array:
         """The average, shape (K,)."""
         return np.copy(self._state.probs)
+
+    @property
+    def _half_life(self) -> float | None:
+        return half_life_of(self._gamma)
 
     def _pass(self, dt: float) -> None:
         weight, probs = self._state

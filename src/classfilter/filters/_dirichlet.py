@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _core
-from .._support.types import Array, Classes
+from .._support.types import Array, Classes, Duration
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, half_life_of
 
 
 class DirichletState(NamedTuple):
@@ -46,8 +46,9 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         The number of classes, or their names.
     gamma : float, default 0.9
         Decay of the state per time unit, 0 to 1.
-    half_life : float, optional
-        Instead of gamma: the time that halves eta, ``gamma = 0.5 ** (1 / half_life)``.
+    half_life : float, str or timedelta, optional
+        Instead of gamma: the time that halves eta, ``gamma = 0.5 ** (1 / half_life)``. A number is
+        in time units; ``"60s"``, ``"5m"`` and timedeltas are for times in seconds, or dates.
     estimate : {"mode", "mean"}
         How `probs` summarises Dir(alpha). The paper uses the mode, ``max(alpha - 1, 0)``
         normalised, replaced by the mean where no alpha exceeds 1. The mean is never 0.
@@ -92,13 +93,14 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     """
 
     _kind = "dirichlet"
+    _averages = True
 
     def __init__(
         self,
         classes: Classes,
         gamma: float | None = None,
         *,
-        half_life: float | None = None,
+        half_life: Duration | None = None,
         estimate: Literal["mode", "mean"] = "mode",
         floor: float = 1e-3,
         anchor: float = 0.0,
@@ -165,6 +167,10 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     def gamma(self) -> float:
         """Decay of the state per time unit."""
         return self._gamma
+
+    @property
+    def _half_life(self) -> float | None:
+        return half_life_of(self._gamma)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .. import _core
-from .._support.types import Array, Classes
+from .._support.types import Array, Classes, Duration
+from .._timestamps import positive_duration
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay
+from ._base import BaseFilter, check_dtype, decay, half_life_of
 from ._ctmc import MAX_MODE_ERROR, Modes, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
@@ -49,8 +50,10 @@ class StickyFilter(BaseFilter, _core.Sticky):
         The number of classes, or their names.
     stay : float, default 0.99
         Probability that a time unit does not touch the class, 0 to 1.
-    half_life : float, optional
-        Instead of stay: the time that leaves the class untouched with probability one half.
+    half_life : float, str or timedelta, optional
+        Instead of stay: the time that leaves the class untouched with probability one half. A
+        number is in time units; ``"60s"``, ``"5m"`` and timedeltas are for times in seconds, or
+        dates.
     prior : array_like, shape (K,), optional
         Frequency of each class, also in the training data of the classifiers; each entry at
         least 1e-6. By default uniform; with transitions, their stationary distribution.
@@ -58,8 +61,8 @@ class StickyFilter(BaseFilter, _core.Sticky):
         Instead of stay: the probability of each class (column) one time unit after each class
         (row). A matrix that no process in continuous time has is replaced by a similar one; the
         property `transitions` holds the matrix in use.
-    interval : float, default 1
-        The time that `transitions` cover, in time units.
+    interval : float, str or timedelta, default 1
+        The time that `transitions` cover, as a `half_life` is given.
     floor : float, default 1e-3
         Smallest probability of an observation: rows become ``max(s, floor)``, normalised.
     dtype : {float64, float32}
@@ -84,10 +87,10 @@ class StickyFilter(BaseFilter, _core.Sticky):
         classes: Classes,
         stay: float | None = None,
         *,
-        half_life: float | None = None,
+        half_life: Duration | None = None,
         prior: ArrayLike | None = None,
         transitions: ArrayLike | None = None,
-        interval: float = 1.0,
+        interval: Duration = 1.0,
         floor: float = 1e-3,
         dtype: DTypeLike = np.float64,
     ) -> None:
@@ -101,8 +104,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
             other = "half_life" if stay is None else "stay"
             raise ValueError(f"transitions and {other} are both given; give one of them")
         else:
-            if not (interval > 0 and np.isfinite(interval)):
-                raise ValueError(f"interval is {interval!r}; it must be positive and finite")
+            interval = positive_duration("interval", interval)
             matrix = stochastic(transitions, names)
             rates = generator(matrix) / interval
             options = {"transitions": np.array(transitions, np.float64), "interval": interval}
@@ -178,6 +180,13 @@ class StickyFilter(BaseFilter, _core.Sticky):
     def stay(self) -> float | None:
         """Probability that a time unit does not touch the class; None with transitions."""
         return self._stay
+
+    @property
+    def _half_life(self) -> float | None:
+        if self._stay is not None:
+            return half_life_of(self._stay)
+        slowest = np.sort(np.linalg.eigvals(self._rates).real)[-2]  # the last one is 0
+        return half_life_of(float(np.exp(slowest)))
 
     @property
     def transitions(self) -> Array:

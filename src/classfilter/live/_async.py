@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._support.types import NUMBER, Array, Floats, Weights
+from .._errors import ArgumentError
+from .._support.types import Array, Duration, Floats, Weights
+from .._timestamps import duration
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
@@ -45,8 +47,8 @@ class AsyncCascade(BaseCascade):
         As in `Cascade`.
     sources : mapping of str to callable
         As in `Cascade`; or async callables. Others run in a thread, one per source.
-    deadline : float
-        Seconds that a step waits for an output.
+    deadline : float, str or timedelta
+        How long a step waits for an output: seconds, ``"200ms"`` or a timedelta.
     keep : int, default 64
         Past steps that can still be corrected; outputs that are later are counted in `dropped`.
 
@@ -85,16 +87,17 @@ class AsyncCascade(BaseCascade):
         beta: Weights | None = None,
         channel: Channels | None = None,
         policy: Policy | None = None,
-        deadline: float,
+        deadline: Duration,
         keep: int = 64,
         window: Mapping[str, int] | None = None,
         cost: Mapping[str, float] | None = None,
     ) -> None:
-        if isinstance(deadline, bool) or not isinstance(deadline, NUMBER) or not deadline >= 0:
-            raise ValueError(f"deadline is {deadline!r}; it must be seconds, 0 or more")
+        wait = duration("deadline", deadline)
+        if not wait >= 0:
+            raise ArgumentError("deadline", deadline, rule="it must be seconds, 0 or more")
         if isinstance(keep, bool) or not isinstance(keep, (int, np.integer)) or keep < 0:
             raise ValueError(f"keep is {keep!r}; it counts steps and must be 0 or more")
-        self._timeout = None if math.isinf(deadline) else float(deadline)
+        self._timeout = None if math.isinf(wait) else wait
         self._past: deque[_Past] = deque(maxlen=int(keep))
         self._pending: dict[str, _Call] = {}
         self._workers: dict[str, ThreadPoolExecutor] = {}

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from numpy.typing import ArrayLike
 
+from .._support.types import Duration
+from .._timestamps import positive_duration
 from ._base import BaseCascade, Step
 from ._windowing import Windows
 
@@ -104,7 +106,7 @@ class Cascade(BaseCascade):
         return self._advance(source, row, now, dt, samples)
 
     def run(
-        self, chunks: Iterable[ArrayLike], rate: float, step: float, start: float = 0.0
+        self, chunks: Iterable[ArrayLike], rate: float, step: Duration, start: float = 0.0
     ) -> Iterator[Step]:
         """Take samples in blocks of any size, and do a step at regular times.
 
@@ -119,8 +121,8 @@ class Cascade(BaseCascade):
             The samples, in order.
         rate : float
             Samples per time unit, such as 100 where the unit is the second.
-        step : float
-            The time from step to step.
+        step : float, str or timedelta
+            The time from step to step: time units, ``"5s"`` or a timedelta.
         start : float, default 0
             The time of the first sample.
 
@@ -129,9 +131,9 @@ class Cascade(BaseCascade):
         Step
             One per `step` of the signal, as soon as its samples are there.
         """
-        for name, value in (("rate", rate), ("step", step)):
-            if not 0 < value < math.inf:
-                raise ValueError(f"{name} is {value!r}; it must be positive and finite")
+        step = positive_duration("step", step)
+        if not 0 < rate < math.inf:
+            raise ValueError(f"rate is {rate!r}; it must be positive and finite")
         if rate * step < 1:
             raise ValueError(
                 f"step is {step!r}, less than a sample at rate {rate!r}; make it longer"

@@ -10,7 +10,12 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
-from .._validation import class_order
+import numpy as np
+
+from .._errors import ArgumentError
+from .._time_scale import TimeScale
+from .._timestamps import per_second
+from .._validation import class_order, factorize
 from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..chain._scores import softmax
 from ..data._format import COLUMNS, TableFormat
@@ -31,6 +36,8 @@ from ._streams import LiveStreams, resume
 _BLANK = b" \t\r"
 MAX_LAYOUTS = 1000
 MAX_EXACT = 1 << 53
+FIRST_ROWS = 50
+"""The times of so many lines are looked at."""
 
 
 class LineFilter:
@@ -47,6 +54,8 @@ class LineFilter:
     ----------
     streams : LiveStreams or None
         None until the classes are known.
+    first_rows : list or None
+        The streams and times of the first lines; None once they have been looked at.
     """
 
     def __init__(
@@ -61,6 +70,8 @@ class LineFilter:
         self._label_keys = key["prediction"], key["confidence"]
         # By the keys of valid lines: whether they have a label, and whether earlier results.
         self._layouts: dict[tuple[str, ...], tuple[bool, bool]] = {}
+        self._factor = per_second(form.unit)
+        self.first_rows: list[tuple[str | None, float, bool]] | None = []
         self._unnumbered = 0
         self.streams: LiveStreams | None = None
 
@@ -68,7 +79,7 @@ class LineFilter:
         """Use a file of states, and go on from it if it exists."""
         self._state, self._every, self._limits = state, every, limits
         if state and state.exists():
-            self._use(resume(self._make_chain, state, every, **limits))
+            self._use(resume(self._make_chain, state, every, self._form.unit, **limits))
 
     def wait(self) -> float | None:
         """Return the seconds until the file is due; None if there is nothing to save."""
@@ -100,7 +111,9 @@ class LineFilter:
         source = row.get(self._source, DEFAULT_SOURCE)
         if type(at) is not float:
             short_int = type(at) is int and -MAX_EXACT < at < MAX_EXACT
-            at = float(at) if short_int else seconds(self._time, at)
+            at = float(at) / self._factor if short_int else seconds(self._time, at, self._factor)
+        else:
+            at /= self._factor
         if type(name) is not str:
             name = check_name(self._stream, row)
         if type(source) is not str or source not in self._weights:
@@ -122,12 +135,27 @@ class LineFilter:
             raise LineError(str(error)) from None
         if estimate is None:
             return None
+        if self.first_rows is not None:
+            self.first_rows.append((name, at, type(row[self._time]) is not str))
         f = estimate.tolist()
         added = self._added[f.index(max(f))] % self._arrange(f)
         if has_results:
             line = self._without_results(row)
         brace = line.rindex(b"}")
         return b"%b%b%b\n" % (line[:brace], added.encode(), line[brace:])
+
+    def notice(self, end: bool = False) -> ArgumentError | None:
+        """Return, once, what seems to be wrong with the times of the first lines."""
+        rows = self.first_rows
+        if not rows or not (end or len(rows) in (1, FIRST_ROWS)):
+            return None
+        names, times, numbers = zip(*rows, strict=True)
+        scale = TimeScale(self._form.unit, self._chain.filter())
+        scale.see(np.array(times), factorize(names).codes, all(numbers))
+        finding = scale.finding()
+        if end or finding is not None or len(rows) >= FIRST_ROWS:
+            self.first_rows = None
+        return finding
 
     def _take_number(self, row: dict[str, Any]) -> bool:
         """Return whether the line is new by its number."""
@@ -198,7 +226,7 @@ class LineFilter:
 
     def _begin(self, row: dict[str, Any], columns: tuple[str, ...], labelled: bool) -> None:
         """Take the classes of the first valid line."""
-        seconds(self._time, row[self._time])
+        seconds(self._time, row[self._time], self._factor)
         check_name(self._stream, row)
         chain = self.streams.chain if self.streams else self._make_chain(columns)
         self._check_source(row, chain)
@@ -212,7 +240,8 @@ class LineFilter:
             if check_scores(keys, scores):
                 self._converted(scores)
         if self.streams is None:
-            self._use(LiveStreams(chain, columns, self._state, self._every, **self._limits))
+            where = self._state, self._every, self._form.unit
+            self._use(LiveStreams(chain, columns, *where, **self._limits))
             if self._number_key is not None:
                 self._take_number(row)
         elif set(columns) != set(self.streams.columns):

@@ -61,10 +61,10 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_no_duplicates)
 _scan = _DECODER.scan_once  # type: ignore[attr-defined]
 
 
-def seconds(key: str, value: Any) -> float:
-    """Return the time of a line as a number."""
+def seconds(key: str, value: Any, factor: float = 1.0) -> float:
+    """Return the time of a line as a number; numbers are divided by a factor."""
     try:
-        at = parse_timestamp(value)
+        at = parse_timestamp(value, factor)
     except OverflowError:
         at = None
     if at is None or not math.isfinite(at):

@@ -13,8 +13,10 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TextIO
 
+from .._errors import ArgumentError, Remedy
 from .._support.signals import Signals
 from ..chain._chain import Chain
 from ..data._format import TableFormat
@@ -60,7 +62,9 @@ def serve(
     classes: tuple[str, ...] | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
     line_number: str | None = None,
+    words: Mapping[Remedy, str] = MappingProxyType({}),
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
 
@@ -89,11 +93,14 @@ def serve(
     classes : tuple of str, optional
         The classes; other keys ``p_<...>`` are none then. Needed for lines that have
         ``prediction``, unless a line before them, or the file, has named all.
-    columns, scores
-        As in `filter_table`: the keys of lines, where they differ, and what their numbers are.
+    columns, scores, unit
+        As in `filter_table`: the keys of lines, where they differ, what their numbers are, and what
+        the numbers of time count.
     line_number : str, optional
         The key of a number that grows from line to line. The file then knows the last one, lines up
         to it are skipped, and a resumed input that leaves some out is an error.
+    words : mapping of Remedy to str
+        Remedies in other words.
 
     Raises
     ------
@@ -122,7 +129,7 @@ def serve(
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
     limits = {"expire_after": expire_after, "max_streams": max_streams, "max_jump": max_jump}
-    form = TableFormat.of(classes, columns, scores)
+    form = TableFormat.of(classes, columns, scores, unit)
     if state and not state.resolve().parent.is_dir():
         raise ValueError(f"{state} cannot be written; make its folder first")
     number = filtered = rejected = skipped = 0
@@ -144,6 +151,8 @@ def serve(
                 if result is not None:
                     out.write(result)
                     filtered += 1
+                    if live.first_rows is not None:
+                        _say(live.notice(), words, log)
                 elif live.streams is not None:
                     skipped = _report_skipped(live.streams, skipped, number, state, log)
             if live.wait() == 0:
@@ -152,6 +161,7 @@ def serve(
                 except OSError as error:
                     print(f"{state} was not saved, going on: {error}", file=log, flush=True)
         live.save()
+        _say(live.notice(end=True), words, log)
         _report(live, state, log)
     skipped = live.streams.skipped if live.streams else 0
     return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
@@ -175,6 +185,12 @@ def _report_skipped(
             flush=True,
         )
     return count
+
+
+def _say(notice: ArgumentError | None, words: Mapping[Remedy, str], log: TextIO) -> None:
+    """Say what seems to be wrong."""
+    if notice is not None:
+        print(f"classfilter: {notice.text(words=words)}", file=log, flush=True)
 
 
 def _report(live: LineFilter, state: Path | None, log: TextIO) -> None:

@@ -47,6 +47,8 @@ class LiveStreams:
         The file. One that exists already is not read: see `resume`.
     every : float
         Minimum of seconds between two saves.
+    unit : str, optional
+        What numbers were before they became the seconds of `update`; written to the file.
     limits
         ``expire_after``, ``max_streams`` and ``max_jump`` of the `Tracker`.
 
@@ -65,10 +67,11 @@ class LiveStreams:
         columns: tuple[str, ...],
         path: Path | None = None,
         every: float = 1.0,
+        unit: str | None = None,
         **limits: Any,
     ) -> None:
-        self.tracker = Tracker(chain, **limits)
-        self.chain, self.columns = chain, columns
+        self.tracker = Tracker(chain, unit="s", **limits)  # as they are: lines are looked at before
+        self.chain, self.columns, self.unit = chain, columns, unit
         self.skipped = 0
         self.last_skipped: Skipped | None = None
         self.line = self.resumed_line = -1
@@ -170,7 +173,7 @@ class LiveStreams:
             "tie_slots": np.array([i for i, _ in several], np.int64),
             "more_ties": np.array([tie for _, tie in several], np.uint32),
         }
-        meta = saved.meta | {"columns": self.columns, "line": self.line}
+        meta = saved.meta | {"columns": self.columns, "line": self.line, "unit": self.unit}
         return saved._replace(meta=meta, more=arrays)
 
     def _take(self, saved: file.Saved) -> None:
@@ -225,6 +228,7 @@ def resume(
     make_chain: Callable[[tuple[str, ...]], Chain],
     path: Path,
     every: float = 1.0,
+    unit: str | None = None,
     **limits: Any,
 ) -> LiveStreams:
     """Return the streams of a file, or raise and say why the chain cannot go on from it."""
@@ -235,8 +239,10 @@ def resume(
     chain = make_chain(columns)
     if chain.digest != saved.chain.digest:
         file.require_same(path, saved.chain.settings, chain.settings)
+    if (saved.meta.get("unit") or "s") != (unit or "s"):
+        file.require_same(path, {"unit": saved.meta.get("unit") or "s"}, {"unit": unit or "s"})
     with file.damaged(path):
-        streams = LiveStreams(chain, columns, path, every, **limits)
+        streams = LiveStreams(chain, columns, path, every, unit, **limits)
         streams._take(saved)
     return streams
 

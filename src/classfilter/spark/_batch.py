@@ -30,6 +30,7 @@ def filter_frame(
     channel: Channels | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
     invalid: str = "fail",
 ) -> DataFrame:
     """Filter every stream of a DataFrame separately, from the initial state.
@@ -43,7 +44,7 @@ def filter_frame(
     df : pyspark.sql.DataFrame
         With the columns of `classfilter.data`. ``time`` must be a number, a timestamp or a date.
         Without a column ``stream``, all rows are one stream, in one partition.
-    filter, beta, channel, columns, scores
+    filter, beta, channel, columns, scores, unit
         As in `filter_table`.
     invalid : {"fail", "quarantine"}
         What an invalid row does: fail the job, with an error that names it; or stay out, with
@@ -55,7 +56,7 @@ def filter_frame(
         The same rows and columns, with ``f_<class>`` and ``class``, null in invalid rows.
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
-    form = frame_format(df, chain, columns, scores, invalid)
+    form = frame_format(df, chain, columns, scores, unit, invalid)
     return _mapped(df, form, _Filter(form))
 
 
@@ -68,6 +69,7 @@ def smooth_frame(
     lag: int | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
     invalid: str = "fail",
 ) -> DataFrame:
     """Smooth every stream of a DataFrame separately: each row from the rows before and after it.
@@ -76,7 +78,7 @@ def smooth_frame(
 
     Parameters
     ----------
-    df, filter, beta, channel, columns, scores, invalid
+    df, filter, beta, channel, columns, scores, unit, invalid
         As in `filter_frame`; the filter as in `smooth_table`.
     lag : int, optional
         How many later rows of its stream each row uses. By default all: then a worker holds all
@@ -89,7 +91,7 @@ def smooth_frame(
     """
     check_lag(lag)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
-    form = frame_format(df, chain, columns, scores, invalid)
+    form = frame_format(df, chain, columns, scores, unit, invalid)
     check_smoother(chain.filter())
     return _mapped(df, form, _Filter(form) if lag == 0 else _Smoother(form, lag))
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._errors import RowError
 from .._support.imports import import_optional
 from .._support.types import Array, Bools
+from .._time_scale import TimeScale
 from .._validation import class_order, row_weights
 from ..data._frames import TableRows, most_probable, read_rows, result_columns
 from ._schema import STATUS, FrameFormat
@@ -45,7 +46,22 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
 def _read(table: pa.Table, form: FrameFormat) -> TableRows:
     rows = read_rows(table, form.table)
     row_weights(rows.source, form.chain.beta)
+    _look_at_times(rows, form)
     return rows
+
+
+def _look_at_times(rows: TableRows, form: FrameFormat) -> None:
+    """Warn, once in each worker, if numbers look like milliseconds; only workers see the rows."""
+    scale = TimeScale(form.table.unit)
+    scale.see(rows.time, numbers=rows.time_kind.is_number)
+    finding = scale.finding()
+    if finding is not None and finding.remedy not in _WARNED:
+        _WARNED.add(finding.remedy)
+        scale.warn()
+
+
+_WARNED: set[str] = set()
+"""The remedies that this worker has named."""
 
 
 def _set_apart(table: pa.Table, form: FrameFormat, first: int, errors: list[str | None]) -> None:

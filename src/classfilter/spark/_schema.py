@@ -76,13 +76,14 @@ def frame_format(
     chain: Chain,
     columns: Mapping[str, str] | None,
     scores: str,
+    unit: str | None,
     invalid: str,
 ) -> FrameFormat:
     """Return how a DataFrame is written, or raise and say what is wrong with its columns."""
     import_optional("pyspark", extra="spark")
     if invalid not in INVALID:
         raise ValueError(f"invalid is {invalid!r}; it must be one of {', '.join(INVALID)}")
-    table = TableFormat.for_filter(chain, columns, scores)
+    table = TableFormat.for_filter(chain, columns, scores, unit)
     form = FrameFormat(table, table.layout(df.columns), chain, invalid)
     class_order(chain, form.classes)
     _check_types(df, form)

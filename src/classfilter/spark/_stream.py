@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._support.imports import import_optional
-from .._support.types import Bools, Floats, Weights
+from .._support.types import Bools, Duration, Floats, Weights
+from .._timestamps import duration, positive_duration
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
@@ -45,11 +46,12 @@ def filter_stream(
     *,
     beta: Weights | None = None,
     channel: Channels | None = None,
-    expire_after: float | None = None,
-    delay: float = 0.0,
-    max_ahead: float | None = None,
+    expire_after: Duration | None = None,
+    delay: Duration = 0.0,
+    max_ahead: Duration | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
     invalid: str = "fail",
 ) -> DataFrame:
     """Filter every stream of a streaming DataFrame, as its rows come.
@@ -73,16 +75,16 @@ def filter_stream(
     ----------
     df : pyspark.sql.DataFrame
         Streaming, with the columns of `classfilter.data`, ``stream`` among them, and no watermark.
-    filter, beta, channel, columns, scores
+    filter, beta, channel, columns, scores, unit
         As in `filter_frame`. A query that continues from a checkpoint must have the settings that
         wrote it: a stream whose state has others fails the query.
-    expire_after : float, optional
+    expire_after : float, str or timedelta, optional
         A stream is over when more than `expire_after` passes without a row of it; its next row
-        begins it anew. Its state is dropped once the watermark has passed that time. In seconds, or
-        in the unit of numbers.
-    delay : float, default 0
+        begins it anew. Its state is dropped once the watermark has passed that time. ``"60s"`` or a
+        timedelta is seconds, a number is in the unit of the times.
+    delay : float, str or timedelta, default 0
         How far the watermark stays behind the newest time of all rows; with `expire_after`.
-    max_ahead : float, optional
+    max_ahead : float, str or timedelta, optional
         How many seconds after the present a time may be, as UNIX seconds. One time further ahead
         would move the watermark, and all streams' later rows would be late. By default a day where
         the column is a timestamp or a date, and without a limit where it is a number.
@@ -96,7 +98,7 @@ def filter_stream(
         ``status`` and ``error``.
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
-    form = frame_format(df, chain, columns, scores, invalid)
+    form = frame_format(df, chain, columns, scores, unit, invalid)
     if not df.isStreaming:
         raise ValueError("df is not a streaming DataFrame; use filter_frame")
     if "stream" not in form.layout.columns:
@@ -104,7 +106,7 @@ def filter_stream(
             f"the table has no column stream; it has {df.columns}: name it, "
             'columns={"stream": ...}'
         )
-    _check_times(expire_after, delay, max_ahead)
+    expire_after, delay, max_ahead = _durations(expire_after, delay, max_ahead)
     _check_session(df)
     schema = result_schema(df, form, status=True)
     from ._processor import StreamProcessor  # needs PySpark
@@ -127,14 +129,20 @@ def _has_dates(df: DataFrame, form: FrameFormat) -> bool:
     return isinstance(df.schema[form.layout.columns["time"]].dataType, dates)
 
 
-def _check_times(expire_after: float | None, delay: float, max_ahead: float | None) -> None:
-    for name, span in (("expire_after", expire_after), ("max_ahead", max_ahead)):
-        if span is not None and not 0 < span < math.inf:
-            raise ValueError(f"{name} is {span!r}; it must be positive and finite")
-    if not 0 <= delay < math.inf:
+def _durations(
+    expire_after: Duration | None, delay: Duration, max_ahead: Duration | None
+) -> tuple[float | None, float, float | None]:
+    """Return the durations as numbers, checked."""
+    spans = {"expire_after": expire_after, "max_ahead": max_ahead}
+    expires, ahead = (
+        None if span is None else positive_duration(name, span) for name, span in spans.items()
+    )
+    wait = duration("delay", delay)
+    if not 0 <= wait < math.inf:
         raise ValueError(f"delay is {delay!r}; it must be finite and not negative")
-    if delay and expire_after is None:
+    if wait and expires is None:
         raise ValueError(f"delay is {delay!r}, but nothing expires; give expire_after, too")
+    return expires, wait, ahead
 
 
 def _check_session(df: DataFrame) -> None:

@@ -24,6 +24,7 @@ def tune_frame(
     classes: Classes | None = None,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
     **options: Any,
 ) -> Tuned:
     """Choose a filter, the sources' weights and their channels from a sample of the streams.
@@ -39,7 +40,7 @@ def tune_frame(
         The number of streams, or all if there are fewer.
     seed : int
         Of the hash.
-    classes, columns, scores
+    classes, columns, scores, unit
         As in `recordings`.
     **options
         Those of `tune`: ``reference="strong"``, ``every=12``, ...
@@ -64,7 +65,8 @@ def tune_frame(
     else:
         rows = rows.orderBy(time)
     table = rows.toArrow()
-    return tune(recordings(table, classes=classes, columns=columns, scores=scores), **options)
+    how: Any = {"classes": classes, "columns": columns, "scores": scores, "unit": unit}
+    return tune(recordings(table, **how), **options)
 
 
 _READ = ("time", "stream", "source", "label", "prediction", "confidence")

@@ -13,7 +13,8 @@ from .. import _core
 from .._errors import ArgumentError, Remedy, RowError
 from .._predictions import Predictions, predictions
 from .._support.types import Array, Floats, Ints
-from .._timestamps import parse_timestamp, seconds
+from .._time_kind import TimeKind
+from .._timestamps import read_times
 from .._validation import Factorized, factorize
 from ..chain._chain import DEFAULT_SOURCE
 from ..chain._channel import corrected
@@ -91,12 +92,14 @@ def take_many(
     sort: bool | None = False,
     threads: int | None = None,
     note: Callable[[Taken], Array] | None = None,
+    look: Callable[[Floats], None] | None = None,
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
     The table's clock is left to the caller. At an error nothing changes. With `sort`, the rows of
     a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets
-    the results before the table does, and returns what else the table keeps of each stream.
+    the results before the table does, and returns what else the table keeps of each stream. `look`
+    gets the times with which streams begin, before anything changes.
     """
     names = streams.categories
     slots = np.array([table.slots.get(name, -1) for name in names], np.intp)
@@ -115,6 +118,8 @@ def take_many(
     moving = [names[i] for i in who[moved]]
     for name in moving:
         check_name(name)
+    if moving and look is not None:
+        look(time[order[starts[~goes_on]]])
     new = dict(zip(moving, table.reserve(len(moving)), strict=True))
     try:
         old = slots.copy()
@@ -211,15 +216,16 @@ def take_rows(
     probs: Any,
     classes: tuple[str, ...],
     confidence: ArrayLike | None = None,
-) -> tuple[list[Any], Floats, Factorized, Predictions]:
-    """Return the streams, times, sources and predictions of rows, checked."""
+    unit: str | None = None,
+) -> tuple[list[Any], Floats, TimeKind, Factorized, Predictions]:
+    """Return the streams, times, their kind, sources and predictions of rows, checked."""
     if streams is None:
         remedy = "let a tracker give each object an id first: without one, tracker_id is None"
         raise ArgumentError("streams", None, rule="every row needs the name of its stream",
                             remedy=remedy)  # fmt: skip
     names: list[Any] = streams.tolist() if hasattr(streams, "tolist") else list(streams)
     one_time = isinstance(times, str) or np.ndim(times) == 0
-    t = np.full(len(names), to_seconds(times)) if one_time else seconds(times)
+    t, kind = read_times([times] * len(names) if one_time else times, unit)
     if sources is None or isinstance(sources, str):
         sources = [sources or DEFAULT_SOURCE] * len(names)
     cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
@@ -227,7 +233,7 @@ def take_rows(
     for label, count in {"times": len(t), "sources": len(cells), "probs": len(rows.hard)}.items():
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")
-    return names, t, source, rows
+    return names, t, kind, source, rows
 
 
 def of_stream(error: RowError, streams: Factorized) -> RowError:
@@ -237,19 +243,3 @@ def of_stream(error: RowError, streams: Factorized) -> RowError:
     remedy = "give the rows of a stream in order of time"
     changes = {} if error.remedy is not Remedy.SORT else {"remedy": remedy}
     return error.replaced(argument="times", problem=problem, **changes)
-
-
-def to_seconds(time: Any) -> float:
-    """Return one time as a number; NaN if it is missing."""
-    if isinstance(time, float):  # of NumPy
-        return float(time)
-    if isinstance(time, np.generic) and time.dtype.kind in "iufM":
-        return math.nan if np.isnan(time) else float(seconds(np.array([time]))[0])
-    try:
-        at = parse_timestamp(time)
-    except OverflowError:
-        at = None
-    if at is None:
-        remedy = "give a number, a datetime, or ISO 8601 text with a zone"
-        raise ArgumentError("time", time, remedy=remedy)
-    return at

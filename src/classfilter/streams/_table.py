@@ -12,7 +12,8 @@ import numpy as np
 
 from .. import _core
 from .._errors import RowError
-from .._support.types import Array, Floats, Ints
+from .._support.types import Array, Duration, Floats, Ints
+from .._timestamps import positive_duration
 from ._lock import new_lock
 from ._row import StreamRow
 
@@ -76,11 +77,11 @@ class StreamTable:
     ----------
     start : ndarray (S,)
         The state of a new stream.
-    expire_after : float, optional
+    expire_after : float, str or timedelta, optional
         See above.
     max_streams : int, optional
         Where there are more, the stream whose last row came first is dropped.
-    max_jump : float, optional
+    max_jump : float, str or timedelta, optional
         A row that is further ahead of the row before of its stream is refused, unless the stream's
         next row confirms its time.
 
@@ -102,13 +103,14 @@ class StreamTable:
         self,
         start: Array,
         *,
-        expire_after: float | None = None,
+        expire_after: Duration | None = None,
         max_streams: int | None = None,
-        max_jump: float | None = None,
+        max_jump: Duration | None = None,
     ) -> None:
-        for name, span in (("expire_after", expire_after), ("max_jump", max_jump)):
-            if span is not None and not 0 < span < math.inf:
-                raise ValueError(f"{name} is {span!r}; it must be positive and finite")
+        if expire_after is not None:
+            expire_after = positive_duration("expire_after", expire_after)
+        if max_jump is not None:
+            max_jump = positive_duration("max_jump", max_jump)
         if max_streams is not None and max_streams < 1:
             raise ValueError(f"max_streams is {max_streams!r}; it must be 1 or more")
         self.expire_after, self.max_streams, self.max_jump = expire_after, max_streams, max_jump

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._predictions import prediction
 from .._support.atomic import remove_drafts
-from .._support.types import Array, Weights
+from .._support.types import Array, Duration, Weights
 from .._validation import factorize
 from ..chain._chain import Chain
 from ..chain._channel import Channels
@@ -23,8 +23,9 @@ from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
 from ._calls import Calls, calls_after
-from ._rows import Taken, take_many, take_rows, to_seconds, update_stream_of
+from ._rows import Taken, take_many, take_rows, update_stream_of
 from ._table import JumpError, StreamTable
+from ._unit import TimeUnit
 
 
 class Tracker:
@@ -44,16 +45,20 @@ class Tracker:
         Corrects the predictions of a source before they are filtered.
     policy : Policy, optional
         Chooses which source to call next, for each stream by itself; see `next_source`.
-    expire_after : float, optional
+    expire_after : float, str or timedelta, optional
         A stream is over when more than `expire_after` passes without a row of it; its next row
         begins it anew. It is forgotten when the newest time of all streams has gone on so far since
         its last row. A time further from the others than that counts when three streams agree on
         it, so that one or two wrong clocks drop nothing.
     max_streams : int, optional
         Where there are more, the stream whose last row came first is dropped.
-    max_jump : float, optional
+    max_jump : float, str or timedelta, optional
         A row that is further ahead of the row before of its stream is refused, unless the stream's
         next row confirms its time: one wrong time would make all later ones invalid.
+    unit : {"s", "ms", "us", "ns"}, optional
+        What all times that are numbers count. They become seconds: `time` returns seconds, and
+        `expire_after` and `max_jump` are in seconds. By default they stay as they are, in the unit
+        of the half-life, with a warning if a stream begins with what looks like milliseconds.
 
     Examples
     --------
@@ -76,19 +81,23 @@ class Tracker:
         beta: Weights | None = None,
         channel: Channels | None = None,
         policy: Policy | None = None,
-        expire_after: float | None = None,
+        expire_after: Duration | None = None,
         max_streams: int | None = None,
-        max_jump: float | None = None,
+        max_jump: Duration | None = None,
+        unit: str | None = None,
     ) -> None:
         self._use(
             Chain.of(filter, beta=beta, channel=channel, policy=policy),
+            unit,
             expire_after=expire_after,
             max_streams=max_streams,
             max_jump=max_jump,
         )
 
-    def _use(self, chain: Chain, **limits: Any) -> None:
+    def _use(self, chain: Chain, unit: str | None, **limits: Any) -> None:
         self._chain, self._policy = chain, chain.policy
+        self._unit = TimeUnit(unit)
+        self._as_it_is = self._unit.as_it_is
         self._reader: Filter = chain.filter()
         start = pack_state(self._reader.state, self._reader.probs.dtype)
         self._table = StreamTable(start, **limits)
@@ -123,6 +132,11 @@ class Tracker:
     def max_jump(self) -> float | None:
         """How far ahead of the row before of its stream a row may be."""
         return self._table.max_jump
+
+    @property
+    def unit(self) -> str | None:
+        """What times that are numbers count; None where they stay as they are."""
+        return self._unit.name
 
     @property
     def streams(self) -> list[Any]:
@@ -170,7 +184,7 @@ class Tracker:
         ValueError
             Something is invalid; nothing has changed.
         """
-        at = time if type(time) is float else to_seconds(time)
+        at = time if type(time) is self._as_it_is else self._unit.seconds(time)
         beta = self._weights.get(source)  # type: ignore[arg-type]
         if beta is None:
             source, beta = self._chain.weight(source)
@@ -185,7 +199,7 @@ class Tracker:
                 self._watches_times
                 and not 0 <= at - table.columns.times.item(slot) <= table.longest_gap
             ):
-                place = self._place(stream, at, probs)
+                place = self._place(stream, time, at, probs)
             else:
                 place = slot
             if self._policy is not None:
@@ -214,8 +228,9 @@ class Tracker:
                 table.drop_old()
         return estimate
 
-    def _place(self, stream: Hashable, at: float, probs: Any) -> int:
+    def _place(self, stream: Hashable, time: Any, at: float, probs: Any) -> int:
         """Return the slot of a row that begins a stream, or whose time is not a usual one."""
+        self._unit.look_at(time, at)
         try:
             return self._table.place(stream, at)
         except JumpError:
@@ -269,8 +284,9 @@ class Tracker:
         all rows. `probs` is (N, K), a dataframe whose columns are matched by name, a list of
         entries that `update` takes, or classes, (N,), with their `confidence`.
         """
-        names, t, source, rows = take_rows(
-            streams, times, sources, probs, self._chain._names, confidence
+        columns = streams, times, sources, probs
+        names, t, kind, source, rows = take_rows(
+            *columns, self._chain._names, confidence, self._unit.name
         )
         observed = self._chain.observe_rows(source, *rows)
         if not names:
@@ -287,7 +303,10 @@ class Tracker:
         table = self._table
         with self._lock:
             noted = None if self._policy is None else note
-            taken = take_many(table, self._runner, rows_of, t, observed, sort=None, note=noted)
+            look = self._unit.look if kind.is_number and not self._unit.warned else None
+            taken = take_many(
+                table, self._runner, rows_of, t, observed, sort=None, note=noted, look=look
+            )
             if self._drops:
                 table.touch_many(names, taken.slots[rows_of.codes], t)
                 table.drop_old()
@@ -297,7 +316,7 @@ class Tracker:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
         if self._policy is None:
             raise ValueError("the tracker has no policy; give one, such as Periodic(every=12)")
-        at = time if type(time) is float else to_seconds(time)
+        at = time if type(time) is self._as_it_is else self._unit.seconds(time)
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
@@ -330,7 +349,7 @@ class Tracker:
         return self._reader
 
     def time(self, stream: Hashable) -> float:
-        """Return the time of a stream's last row."""
+        """Return the time of a stream's last row; in seconds, where the tracker has a unit."""
         with self._lock:
             return float(self._table.columns.times[self._table.slot(stream)])
 
@@ -350,7 +369,7 @@ class Tracker:
 
         `update` does it by the newest time of all streams; this is for when no rows come.
         """
-        at = now if type(now) is float else to_seconds(now)
+        at = now if type(now) is self._as_it_is else self._unit.seconds(now)
         with self._lock:
             return self._table.expire(at)
 
@@ -372,6 +391,7 @@ class Tracker:
                 "expire_after": table.expire_after,
                 "max_streams": table.max_streams,
                 "max_jump": table.max_jump,
+                "unit": self._unit.name,
                 "clock": None if math.isnan(table.clock) else table.clock,
                 "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
             }
@@ -388,7 +408,7 @@ class Tracker:
             limits = {
                 name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
             }
-            tracker._use(saved.chain, **limits)
+            tracker._use(saved.chain, saved.meta.get("unit"), **limits)
             tracker._take(saved)
         return tracker
 

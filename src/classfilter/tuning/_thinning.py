@@ -128,6 +128,4 @@ def _every_nth(rec: Recording, reference: str, nth: int) -> Recording:
     kept = rec.time[calls[::nth]]
     stays = np.where(rec.source == reference, False, ~np.isin(rec.time, kept))
     stays[calls[::nth]] = True
-    label = None if rec.label is None else rec.label[stays]
-    columns = rec.time[stays], rec.source[stays], rec.probs[stays]
-    return Recording._from_checked(*columns, rec.classes, label, rec.hard[stays])
+    return rec._take(stays)

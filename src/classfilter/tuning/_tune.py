@@ -287,13 +287,7 @@ def _error_correlation(recordings: Sequence[Recording], reference: str, thinned:
     It is measured on all its predictions, also those that were left out.
     """
     own = [rec for rec in recordings if rec.observed(reference).any()]
-    alone = [
-        Recording._from_checked(
-            rec.time[rows], rec.source[rows], rec.probs[rows], rec.classes, None, rec.hard[rows]
-        )
-        for rec in own
-        for rows in [rec.observed(reference)]
-    ]
+    alone = [rec._take(rec.observed(reference)) for rec in own]
     rows = concatenate(alone, reference)
     memory = estimate_memory(rows, mean_shares(rows.probs))
     if not memory.errors:

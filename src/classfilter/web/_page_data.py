@@ -21,7 +21,7 @@ from ..tuning._folds import median_step
 NamedRecordings = list[tuple[str, Recording]]
 """Recordings, by the names of their streams."""
 FIRST_DATE = 3e8
-"""Times from here on are taken for UNIX seconds: 1979."""
+"""Numbers from here on are taken for UNIX seconds: 1979."""
 
 
 def first_rows(streams: NamedRecordings, limit: int) -> NamedRecordings:
@@ -66,7 +66,7 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     return {
         "classes": [first.classes[k] for k in columns],
         "sources": sources,
-        "dates": bool(first.time[0] >= FIRST_DATE),
+        "zone": _zone(first),
         "step": median_step([rec for _, rec in streams]),
         "config": to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel)),
         "streams": [
@@ -81,6 +81,14 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
             for observed in [tuned.at_reliability(rec._factorized, rec.probs, rec.hard)]
         ],
     }
+
+
+def _zone(rec: Recording) -> str | None:
+    """Return the zone in which the page shows times; "" for dates without one, None for numbers."""
+    kind = rec._time_kind
+    if kind.kind == "date":
+        return kind.zone_name() or ""
+    return "UTC" if kind.is_number and rec.time[0] >= FIRST_DATE else None
 
 
 def _labels(rec: Recording, place_of: NDArray[Any]) -> NDArray[Any]:

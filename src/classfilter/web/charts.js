@@ -61,11 +61,31 @@ function clocks(times) {
   return times.map((time) => (whole ? clock(time).slice(0, -3) : clock(time)));
 }
 
-/** Dates on an axis, in UTC: the day where it begins, and the time of day. */
-function dates(times) {
-  const texts = times.map((time) => new Date(1000 * time).toISOString());
-  if (times.every((time) => time % 86400 === 0)) return texts.map((text) => text.slice(0, 10));
-  const end = times.every((time) => time % 60 === 0) ? 16 : 19;
+/** A zone, or UTC if the browser does not know it. */
+function knownZone(zone) {
+  try {
+    new Intl.DateTimeFormat("en-CA", { timeZone: zone || "UTC" });
+    return zone;
+  } catch {
+    return "UTC";
+  }
+}
+
+/** What writes a time as 2024-05-01 08:00:00, in a zone; "" is none, and shows dates as they are. */
+function dateWriter(zone) {
+  const parts = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
+  const format = new Intl.DateTimeFormat("en-CA", { ...parts, hourCycle: "h23", timeZone: zone || "UTC" });
+  return (time) => {
+    const of = Object.fromEntries(format.formatToParts(1000 * time).map(({ type, value }) => [type, value]));
+    return `${of.year}-${of.month}-${of.day} ${of.hour}:${of.minute}:${of.second}`;
+  };
+}
+
+/** Dates on an axis: the day where it begins, and the time of day. */
+function dates(times, write) {
+  const texts = times.map(write);
+  if (texts.every((text) => text.endsWith(" 00:00:00"))) return texts.map((text) => text.slice(0, 10));
+  const end = texts.every((text) => text.endsWith(":00")) ? 16 : 19;
   const isNew = (i) => i === 0 || texts[i].slice(0, 10) !== texts[i - 1].slice(0, 10);
   return texts.map((text, i) => (isNew(i) ? `${text.slice(5, 10)} ` : "") + text.slice(11, end));
 }
@@ -76,16 +96,18 @@ const DURATIONS = [
 ];
 
 /** What both pictures share: the axes, in the colours of the page, and what a drag and a double click do. */
-function chartOptions(element, hasDates, height, setView) {
+function chartOptions(element, zone, height, setView) {
+  const hasDates = zone !== null;
+  const write = hasDates ? dateWriter(zone) : null;
   const colour = () => getComputedStyle(element).color;
   const grid = { stroke: () => `color-mix(in srgb, ${colour()} 15%, transparent)`, width: 1 };
   const axis = { stroke: colour, grid, ticks: grid, font: "12px system-ui, sans-serif" };
-  const time = { space: 90, values: (_, splits) => (hasDates ? dates(splits) : clocks(splits)) };
+  const time = { space: 90, values: (_, splits) => (hasDates ? dates(splits, write) : clocks(splits)) };
   if (!hasDates) time.incrs = DURATIONS;
   return {
     width: element.clientWidth, height, axes: [{ ...axis, ...time, size: 32 }, { ...axis, size: AXIS_WIDTH }],
     scales: { x: { time: hasDates, auto: false } },
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), zone || "UTC"),
     legend: { show: false },
     padding: [6, 28, 0, 0],
     cursor: {
@@ -123,9 +145,9 @@ function zoomByWheel(u, setView) {
 }
 
 /** One lane per source of classes, coloured by class. `lanes` are names, times and class indices; -1 is none. */
-function drawLanes(element, classes, hasDates, lanes, setView) {
+function drawLanes(element, classes, zone, lanes, setView) {
   const height = LANE_HEIGHT * lanes.length + 38;
-  const options = chartOptions(element, hasDates, height, setView);
+  const options = chartOptions(element, zone, height, setView);
   const middles = lanes.map((_, i) => lanes.length - i - 0.5);
   Object.assign(options.axes[1], {
     splits: () => middles, values: () => lanes.map(({ name }) => shorten(name, 13)), grid: { show: false }, ticks: { show: false },
@@ -200,8 +222,8 @@ function upperBound(times, time) {
 }
 
 /** A line for each class. Few rows are steps, since an estimate holds until the next row. `showRow` gets the row under the pointer. */
-function drawProbs(element, classes, hasDates, setView, showRow) {
-  const options = chartOptions(element, hasDates, 220, setView);
+function drawProbs(element, classes, zone, setView, showRow) {
+  const options = chartOptions(element, zone, 220, setView);
   const [steps, lines] = [uPlot.paths.stepped({ align: 1 }), uPlot.paths.linear()];
   const paths = (u, i, from, to) => (to - from < u.bbox.width / 2 ? steps : lines)(u, i, from, to);
   options.scales.y = { range: [0, 1] };

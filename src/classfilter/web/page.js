@@ -133,10 +133,11 @@ function setView(wanted) {
   const start = wanted === null ? first : Math.min(Math.max((wanted[0] + wanted[1] - width) / 2, first), last - width);
   view = [start, start + width];
   for (const chart of [charts.lanes, charts.probs]) chart.setScale("x", { min: view[0], max: view[1] });
-  element("span").textContent = `${timeText(view[0])} to ${timeText(view[1])}${data.dates ? " UTC" : ""}`;
+  element("span").textContent = `${timeText(view[0])} to ${timeText(view[1])}${zone ? ` ${zone}` : ""}`;
 }
 
-const timeText = (time) => (data.dates ? new Date(1000 * time).toISOString().slice(0, 19).replace("T", " ") : clock(Math.round(time)));
+const zone = knownZone(data.zone);
+const timeText = zone === null ? (time) => clock(Math.round(time)) : dateWriter(zone);
 
 /** The most probable classes of a row, in words. */
 function showRow(row) {
@@ -164,8 +165,8 @@ async function showStream(index) {
   const lanes = lanesOf(stream.raw);
   charts = {
     filteredLane: lanes.at(-1),
-    lanes: drawLanes(element("lanes"), data.classes, data.dates, lanes, setView),
-    probs: drawProbs(element("probs"), data.classes, data.dates, setView, showRow),
+    lanes: drawLanes(element("lanes"), data.classes, zone, lanes, setView),
+    probs: drawProbs(element("probs"), data.classes, zone, setView, showRow),
   };
   element("lanes").chart = charts.lanes;
   element("probs").chart = charts.probs;

@@ -1,0 +1,105 @@
+"""Durations as text and as timedeltas mean the same number of seconds wherever a duration goes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.policy import Periodic
+
+MINUTES = ["90s", "1.5min", "1.5m", timedelta(seconds=90), np.timedelta64(90, "s"), "90", 90]
+MATRIX = [[0.9, 0.1], [0.2, 0.8]]
+
+
+def cascade(step: Any) -> list[float]:
+    live = cf.Cascade(cf.RawFilter(2), {"weak": lambda window: [0.5, 0.5]})
+    return [done.time for done in live.run([np.zeros((720, 1))], rate=4, step=step)]
+
+
+@pytest.mark.parametrize("value", MINUTES)
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x: cf.DirichletFilter(2, half_life=x).gamma,
+        lambda x: cf.StickyFilter(2, half_life=x).stay,
+        lambda x: cf.EmaFilter(2, half_life=x)._options,
+        lambda x: cf.StickyFilter(2, transitions=MATRIX, interval=x).transitions.tolist(),
+        lambda x: cf.Tracker(cf.RawFilter(2), expire_after=x).expire_after,
+        lambda x: cf.Tracker(cf.RawFilter(2), max_jump=x).max_jump,
+        lambda x: Periodic(seconds=x).seconds,
+        lambda x: cf.AsyncCascade(cf.RawFilter(2), {"weak": print}, deadline=x)._timeout,
+        cascade,
+    ],
+)
+def test_text_and_timedeltas_are_seconds(of: Any, value: Any) -> None:
+    assert of(value) == of(90.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cf.DirichletFilter(2, half_life="soon"), "half_life is 'soon'; it must be a dur"),
+        (lambda: cf.EmaFilter(2, half_life="0s"), "half_life is '0s'; it must be positive"),
+        (
+            lambda: cf.StickyFilter(2, half_life=timedelta(0)),
+            r"half_life is datetime.timedelta\(0\); it must be positive",
+        ),
+        (lambda: Periodic(seconds="-5s"), "seconds is '-5s'; it must be positive and finite"),
+        (
+            lambda: cf.Tracker(cf.RawFilter(2), expire_after="1 week"),
+            "expire_after is '1 week'; it must be a duration: give a number, a timedelta, or text",
+        ),
+        (lambda: cf.Tracker(cf.RawFilter(2), max_jump=True), "max_jump is True; it must be a dur"),
+        (
+            lambda: cf.AsyncCascade(cf.RawFilter(2), {"weak": print}, deadline="-1s"),
+            "deadline is '-1s'; it must be seconds, 0 or more",
+        ),
+    ],
+)
+def test_what_is_no_duration_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(cf.ArgumentError, match=f"^{message}"):
+        make()
+
+
+def test_a_settings_file_may_have_text_and_is_saved_with_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(
+        'classes = ["walk", "sit"]\nfilter = "dirichlet"\n[options]\nhalf_life = "1.5min"\n'
+        '[policy]\nkind = "periodic"\nseconds = "2m"\n'
+    )
+    chain = cf.load(path)
+    assert chain.filter().gamma == 0.5 ** (1 / 90)
+    assert chain.policy is not None
+    assert chain.settings["policy"]["seconds"] == 120.0
+    chain.save(path)
+    assert '"1.5min"' not in path.read_text()
+    assert cf.load(path).settings == chain.settings
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('half_life = "soon"', "option half_life is 'soon'; it must be a duration: give a number"),
+        ('gamma = "60s"', "option gamma is '60s'; it must be a number, without quotes"),
+    ],
+)
+def test_other_text_in_a_settings_file(line: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "walk.toml"
+    path.write_text(f'classes = ["walk", "sit"]\nfilter = "dirichlet"\n[options]\n{line}\n')
+    with pytest.raises(ValueError, match=message):
+        cf.load(path)
+
+
+def test_a_classifier_of_scikit_learn() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(0)
+    y = np.repeat(["rest", "move"], 20)
+    X = (y == "move")[:, None] + rng.normal(size=(40, 1))
+    model = cf.sklearn.FilteredClassifier(linear_model.LogisticRegression(), half_life="90s")
+    assert model.fit(X, y).filter_.gamma == 0.5 ** (1 / 90)
+    assert model.get_params()["half_life"] == "90s"  # as given, so that it can be cloned
