@@ -60,7 +60,7 @@ def test_levels_of_an_index(levels: list[str]) -> None:
     assert out["f_walk"].tolist() == expected(stream=who)
     pd.testing.assert_index_equal(out.index, index)
     assert list(cf.recordings(table(index), columns=NAMES)) == ["ann", "bob"]
-    by_kind = table(index.rename({"who": "stream"}))  # the only level of dates is the time
+    by_kind = table(index.set_names("stream", level="who"))  # the only level of dates is the time
     assert cf.filter_table(by_kind, F)["f_walk"].tolist() == expected(stream=who)
 
 

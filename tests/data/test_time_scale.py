@@ -173,7 +173,13 @@ def test_a_unit_is_a_division(ticks: list[int], unit: str) -> None:
 
 def test_only_numbers_have_a_unit() -> None:
     dates = pd.date_range("2024-05-01", periods=12, freq="5s")
-    for time in (dates, [str(date) for date in dates], pd.to_timedelta(STEP, "s"), dates.to_list()):
+    kinds: list[Any] = [
+        dates,
+        [str(date) for date in dates],
+        pd.to_timedelta(STEP, "s"),
+        dates.to_list(),
+    ]
+    for time in kinds:
         one = cf.Recording(time, "weak", PROBS, 2, unit="ms")
         assert one.time.tolist() == cf.Recording(time, "weak", PROBS, 2).time.tolist()
     text = [str(1000 * at) for at in STEP]
@@ -203,16 +209,14 @@ def test_a_tracker_has_seconds_inside(tmp_path: Path) -> None:
 
 
 def test_a_tracker_warns_once_and_nothing_has_changed() -> None:
-    tracker = cf.Tracker(f())
+    tracker, other = cf.Tracker(f()), cf.Tracker(f())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for call in (
-            lambda: tracker.update("ann", 1.7e12, None, [0.9, 0.1]),
-            lambda: cf.Tracker(f()).update_many(["ann"], [1.7e12], None, [[0.9, 0.1]]),
-        ):
-            with pytest.raises(TimeWarning):
-                call()
-    assert len(tracker) == 0
+        with pytest.raises(TimeWarning):
+            tracker.update("ann", 1.7e12, None, [0.9, 0.1])
+        with pytest.raises(TimeWarning):
+            other.update_many(["ann"], [1.7e12], None, [[0.9, 0.1]])
+    assert len(tracker) == len(other) == 0
     tracker.update("ann", 1.7e12, None, [0.9, 0.1])  # it has been said
     tracker.update("bob", 1.7e12, None, [0.9, 0.1])
     assert len(tracker) == 2

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +44,8 @@ def times(df: Any) -> list[Any]:
     if isinstance(df, pd.DataFrame):
         return [x if isinstance(x, float) else x.to_pytimedelta() if isinstance(x, pd.Timedelta)
                 else x.to_pydatetime() for x in df["time"]]  # fmt: skip
-    return df["time"].to_pylist() if isinstance(df, pa.Table) else df["time"].to_list()
+    cells: list[Any] = df["time"].to_pylist() if isinstance(df, pa.Table) else df["time"].to_list()
+    return cells
 
 
 def zone_of(df: Any) -> str | None:
@@ -120,7 +121,7 @@ def test_a_unit_gives_seconds_back() -> None:
 @given(st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)), st.sampled_from([None, *ZONES]))
 def test_every_microsecond_comes_back(moment: datetime, name: str | None) -> None:
     zone = ZoneInfo(name) if name else None
-    at = moment.replace(tzinfo=timezone.utc).astimezone(zone) if zone else moment
+    at: Any = moment.replace(tzinfo=timezone.utc).astimezone(zone) if zone else moment
     rec = cf.Recording([at], "weak", [[0.9, 0.1]], 2)
     (back,) = times(rec.to_table())
     assert back == at
@@ -145,7 +146,7 @@ def test_every_part_keeps_the_zone() -> None:
         assert part._time_kind == TimeKind("date", BERLIN)
     assert all(part._time_kind == TimeKind() for part in parts(recording([0, 5, 7])))
     both = cf.Recording(
-        np.repeat(dates(BERLIN), 2), ["weak", "strong"] * 3, np.full((6, 2), 0.5), 2
+        np.repeat(np.array(dates(BERLIN)), 2), ["weak", "strong"] * 3, np.full((6, 2), 0.5), 2
     )
     called = cf.replay(both, cf.RawFilter(2), policy=cf.policy.Periodic(2)).recording
     assert called._time_kind.zone == BERLIN

@@ -6,6 +6,7 @@ import json
 import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +18,9 @@ ZONES = ["Europe/Berlin", "Asia/Kolkata", "America/St_Johns", "Etc/GMT-2", "UTC"
 def test_texts_and_axes() -> None:
     midnights = [1714514400.0, 1714600800.0]  # of Berlin
     quarters = [1714513500.0, 1714514400.0, 1714515300.0]
-    cases = [{"zone": zone, "times": TIMES} for zone in [*ZONES, "", "Mars/Olympus"]]
+    cases: list[dict[str, Any]] = [
+        {"zone": zone, "times": TIMES} for zone in [*ZONES, "", "Mars/Olympus"]
+    ]
     cases += [{"zone": "Europe/Berlin", "times": times} for times in (midnights, quarters)]
     done = subprocess.run(
         ["node", "tests/js/write_dates.mjs"],
@@ -27,7 +30,7 @@ def test_texts_and_axes() -> None:
     for case, result in zip(cases, results, strict=True):
         known = case["zone"] in ZONES
         assert result["zone"] == (case["zone"] if known or not case["zone"] else "UTC")
-        zone = ZoneInfo(str(case["zone"])) if known else timezone.utc
+        zone = ZoneInfo(case["zone"]) if known else timezone.utc
         moments = [datetime.fromtimestamp(at, zone) for at in case["times"]]
         assert result["texts"] == [f"{at:%Y-%m-%d %H:%M:%S}" for at in moments]
     assert results[-2]["axis"] == ["2024-05-01", "2024-05-02"]

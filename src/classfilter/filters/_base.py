@@ -119,7 +119,7 @@ def half_life_of(rate: float) -> float | None:
 
     Examples
     --------
-    >>> half_life_of(decay(None, "1min"))
+    >>> round(half_life_of(decay(None, "1min")), 9)
     60.0
     """
     return math.log(0.5) / math.log(rate) if 0 < rate < 1 else None

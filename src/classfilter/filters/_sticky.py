@@ -123,7 +123,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
         self._options, self._rates = options, rates
         self._modes: Modes | None = None
         if rates is not None:
-            self._require_close(matrix, interval)
+            self._require_close(matrix, options["interval"])
             if dtype == np.float64:
                 self._use_modes(rates)
 
@@ -185,6 +185,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
     def _half_life(self) -> float | None:
         if self._stay is not None:
             return half_life_of(self._stay)
+        assert self._rates is not None
         slowest = np.sort(np.linalg.eigvals(self._rates).real)[-2]  # the last one is 0
         return half_life_of(float(np.exp(slowest)))
 
