@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -17,6 +17,8 @@ Classes = SupportsIndex | Iterable[Hashable]
 """The number of classes, or their names."""
 Weights = float | Mapping[str, float]
 """One weight for all sources, or the weight of each."""
+Confidence = ArrayLike | Sequence[float | None]
+"""How probable classes are: one number for all, or one of each, None where it is not known."""
 NUMBER = (int, float, np.integer, np.floating)
 """The types of numbers; bool is an int, so exclude it first."""
 

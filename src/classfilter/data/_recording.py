@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._errors import ArgumentError, RowError
 from .._predictions import predictions
 from .._support.html import recording
-from .._support.types import Array, Bools, Classes, Floats, Ints, Names, Weights
+from .._support.types import Array, Bools, Classes, Confidence, Floats, Ints, Names, Weights
 from .._timestamps import seconds
 from .._validation import (
     Factorized,
@@ -93,7 +93,7 @@ class Recording:
         label: ArrayLike | None = None,
         *,
         sort: bool = False,
-        confidence: ArrayLike | None = None,
+        confidence: Confidence | None = None,
         hard: ArrayLike | None = None,
     ) -> None:
         names = text_names(classes)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._errors import ArgumentError, Remedy, RowError
 from .._predictions import Predictions, predictions
-from .._support.types import Array, Floats, Ints
+from .._support.types import Array, Confidence, Floats, Ints
 from .._timestamps import parse_timestamp, seconds
 from .._validation import Factorized, factorize
 from ..chain._chain import DEFAULT_SOURCE
@@ -210,7 +210,7 @@ def take_rows(
     sources: ArrayLike | str | None,
     probs: Any,
     classes: tuple[str, ...],
-    confidence: ArrayLike | None = None,
+    confidence: Confidence | None = None,
 ) -> tuple[list[Any], Floats, Factorized, Predictions]:
     """Return the streams, times, sources and predictions of rows, checked."""
     if streams is None:

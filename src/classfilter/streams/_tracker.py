@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._predictions import prediction
 from .._support.atomic import remove_drafts
-from .._support.types import Array, Weights
+from .._support.types import Array, Confidence, Weights
 from .._validation import factorize
 from ..chain._chain import Chain
 from ..chain._channel import Channels
@@ -260,7 +260,7 @@ class Tracker:
         times: Any,
         sources: ArrayLike | str | None,
         probs: Any,
-        confidence: ArrayLike | None = None,
+        confidence: Confidence | None = None,
     ) -> Array:
         """Observe many rows, in their order; return the estimate of each row's stream, (N, K).
 
