@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,16 +113,14 @@ def test_other_names_are_refused_and_change_nothing(kind: str, wrong: str) -> No
     f.update(ROWS[0])
     tracker.update("a", 0.0, None, ROWS[0])
     before = repr((f.state, tracker.filter("a").state, bank.filter(0).state))
-    calls: list[Callable[[], Any]] = [lambda given=given: f.update(given)  # type: ignore[misc]
-             for given in (row, pd.Series(row), pl.DataFrame([row]))]  # fmt: skip
-    calls += [lambda: tracker.update("a", 1.0, None, row)]
+    calls: list[Callable[[], Any]] = [lambda: tracker.update("a", 1.0, None, row)]
+    for given_row in (row, pd.Series(row), pl.DataFrame([row])):
+        calls.append(partial(f.update, given_row))
     for rows in ([row, row], pd.DataFrame([row, row]), pl.DataFrame([row, row])):
-        calls += [
-            lambda rows=rows: f.run(rows),
-            lambda rows=rows: bank.update(rows),
-            lambda rows=rows: tracker.update_many(["a", "b"], 1.0, None, rows),
-            lambda rows=rows: cf.Recording([0, 1], "net", rows, CLASSES),
-        ]
+        calls.append(partial(f.run, rows))
+        calls.append(partial(bank.update, rows))
+        calls.append(partial(tracker.update_many, ["a", "b"], 1.0, None, rows))
+        calls.append(partial(cf.Recording, [0, 1], "net", rows, CLASSES))
     for call in calls:
         with pytest.raises(cf.ArgumentError, match=message) as error:
             call()

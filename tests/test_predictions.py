@@ -57,9 +57,10 @@ def entry_points(labels: list[Any], top: Confidences | None) -> dict[str, Callab
         return f.run(rows, dt=dt)
 
     def bank(f: Any, **channel: Any) -> Any:
-        b, dt = cf.Bank(cf.Chain(f, **channel), 1), np.diff(TIMES, prepend=0.0)
+        one: cf.Bank[Any] = cf.Bank(cf.Chain(f, **channel), 1)
+        dt = np.diff(TIMES, prepend=0.0)
         return [
-            b.update([k], dt=[t], source="net", confidence=None if c is None else [c])[0]
+            one.update([k], dt=[t], source="net", confidence=None if c is None else [c])[0]
             for k, c, t in zip(labels, each, dt, strict=True)
         ]
 

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ._class_columns import in_order, is_series, names_of
 from ._errors import ArgumentError, RowError
-from ._support.types import NUMBER, Array, Bools, Floats, Ints
+from ._support.types import NUMBER, Array, Bools, Confidence, Floats, Ints
 from ._validation import check_probabilities, class_indices, is_missing
 
 DEFAULT_RELIABILITY = 0.7
@@ -45,7 +44,7 @@ class Predictions(NamedTuple):
 
 
 def predictions(
-    probs: Any, classes: Sequence[Any], confidence: ArrayLike | None = None
+    probs: Any, classes: Sequence[Any], confidence: Confidence | None = None
 ) -> Predictions:
     """Return the predictions of many rows, checked by the C core as a filter checks them.
 
@@ -114,7 +113,8 @@ def prediction(
         _require_classes(confidence)
         return in_order(value, classes, of_one_row=True)
     try:
-        (k,) = class_indices([value], tuple(map(str, classes)), "probs").tolist()
+        cells = np.array([value], dtype=np.object_)
+        (k,) = class_indices(cells, tuple(map(str, classes)), "probs").tolist()
         top = 1.0 if certain else DEFAULT_RELIABILITY
         if confidence is not None and k >= 0:
             (top,) = _confidences([confidence], np.array([k])).tolist()
@@ -123,7 +123,7 @@ def prediction(
     return np.array(label_row(k, top, len(classes)))
 
 
-def for_filter(values: Any, classes: Sequence[Any], confidence: ArrayLike | None = None) -> Any:
+def for_filter(values: Any, classes: Sequence[Any], confidence: Confidence | None = None) -> Any:
     """Return many predictions as rows for a filter without channels.
 
     Numbers without names are returned as they are, for the filter to check.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Protocol, SupportsIndex, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -20,6 +20,8 @@ Weights = float | Mapping[str, float]
 """One weight for all sources, or the weight of each."""
 Duration = float | str | timedelta | np.timedelta64
 """How long something lasts: a number in the unit of the times, or ``"60s"`` or a timedelta."""
+Confidence = ArrayLike | Sequence[float | None]
+"""How probable classes are: one number for all, or one of each, None where it is not known."""
 NUMBER = (int, float, np.integer, np.floating)
 """The types of numbers; bool is an int, so exclude it first."""
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._errors import ArgumentError, RowError
 from .._predictions import predictions
 from .._support.html import recording
-from .._support.types import Array, Bools, Classes, Floats, Ints, Names, Weights
+from .._support.types import Array, Bools, Classes, Confidence, Floats, Ints, Names, Weights
 from .._time_kind import TimeKind
 from .._time_scale import TimeScale
 from .._timestamps import read_times
@@ -100,7 +100,7 @@ class Recording:
         label: ArrayLike | None = None,
         *,
         sort: bool = False,
-        confidence: ArrayLike | None = None,
+        confidence: Confidence | None = None,
         hard: ArrayLike | None = None,
         unit: str | None = None,
     ) -> None:

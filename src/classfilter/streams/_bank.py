@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._predictions import for_filter, predictions
-from .._support.types import Array
+from .._support.types import Array, Confidence
 from .._validation import factorize, source_names
 from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..filters._base import FilterType
@@ -105,7 +105,7 @@ class Bank(Generic[FilterType]):
         *,
         rows: ArrayLike | None = None,
         source: ArrayLike | None = None,
-        confidence: ArrayLike | None = None,
+        confidence: Confidence | None = None,
         threads: int | None = None,
     ) -> NDArray[Any]:
         """Update each stream, or some of them, with one observation.
@@ -156,7 +156,7 @@ class Bank(Generic[FilterType]):
         probs: Any,
         beta: ArrayLike | None,
         source: ArrayLike | None,
-        confidence: ArrayLike | None,
+        confidence: Confidence | None,
     ) -> tuple[ArrayLike, ArrayLike]:
         """Return rows and weights, by their sources."""
         if self._chain is None:
@@ -192,7 +192,7 @@ class Bank(Generic[FilterType]):
         *,
         rows: ArrayLike,
         source: ArrayLike | None = None,
-        confidence: ArrayLike | None = None,
+        confidence: Confidence | None = None,
         threads: int | None = None,
     ) -> NDArray[Any]:
         """Update streams with many observations, in their order.

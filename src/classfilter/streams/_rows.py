@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._errors import ArgumentError, Remedy, RowError
 from .._predictions import Predictions, predictions
-from .._support.types import Array, Floats, Ints
+from .._support.types import Array, Confidence, Floats, Ints
 from .._time_kind import TimeKind
 from .._timestamps import read_times
 from .._validation import Factorized, factorize
@@ -215,7 +215,7 @@ def take_rows(
     sources: ArrayLike | str | None,
     probs: Any,
     classes: tuple[str, ...],
-    confidence: ArrayLike | None = None,
+    confidence: Confidence | None = None,
     unit: str | None = None,
 ) -> tuple[list[Any], Floats, TimeKind, Factorized, Predictions]:
     """Return the streams, times, their kind, sources and predictions of rows, checked."""

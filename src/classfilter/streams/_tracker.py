@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._predictions import prediction
 from .._support.atomic import remove_drafts
-from .._support.types import Array, Duration, Weights
+from .._support.types import Array, Confidence, Duration, Weights
 from .._validation import factorize
 from ..chain._chain import Chain
 from ..chain._channel import Channels
@@ -275,7 +275,7 @@ class Tracker:
         times: Any,
         sources: ArrayLike | str | None,
         probs: Any,
-        confidence: ArrayLike | None = None,
+        confidence: Confidence | None = None,
     ) -> Array:
         """Observe many rows, in their order; return the estimate of each row's stream, (N, K).
 
