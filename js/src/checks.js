@@ -1,5 +1,6 @@
 // Arguments as numbers, and the errors of invalid ones: they name the argument, the value, the place and the remedy.
-import { borrow, core, message, numbers } from "./core.js";
+import { borrow, message, numbers } from "./core.js";
+import { core } from "./instance.js";
 import { float, repr } from "./text.js";
 
 const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };

@@ -1,6 +1,7 @@
 // What the two filters share: a state, and the calls that change it.
-import { core, numbers, place } from "./core.js";
+import { numbers, place } from "./core.js";
 import { checkNumber, rowError, settingsError, takeNumbers, takeRow, takeRows } from "./checks.js";
+import { core } from "./instance.js";
 
 const ROWS_AT_A_TIME = 4096;
 const NOTHING = Object.freeze({});

@@ -1,6 +1,7 @@
 // Policies: which classifier to call next.
-import { Block, borrow, core, message, numbers, place } from "./core.js";
+import { Block, borrow, message, numbers, place } from "./core.js";
 import { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } from "./checks.js";
+import { core } from "./instance.js";
 import { float, general, repr } from "./text.js";
 
 /** The share of a duration that rounding may lose. */

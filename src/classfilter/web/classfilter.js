@@ -1,6 +1,6 @@
 // Written by js/build.mjs from js/src; do not edit.
 const module1 = await (async () => {
-// The compiled core: its functions, and its memory, which one filter at a time has to itself.
+// The core, compiled off the main thread: Chrome before 114 refuses to compile more than 4 kB there.
 const { WASM } = wasm;
 
 const bytes = Uint8Array.from(atob(WASM), (character) => character.charCodeAt(0));
@@ -8,6 +8,13 @@ const { instance } = await WebAssembly.instantiate(bytes);
 
 /** The functions of `c/binding_impl.h`; their names end in _f32 or _f64. */
 const core = instance.exports;
+
+return { core };
+})();
+
+const module2 = await (async () => {
+// The memory of the core, which one filter at a time has to itself.
+const { core } = module1;
 
 const ALIGNMENT = 16;
 const START = aligned(core.__heap_base.value);
@@ -74,10 +81,10 @@ class Block {
   }
 }
 
-return { core, message, place, numbers, borrow, Block };
+return { message, place, numbers, borrow, Block };
 })();
 
-const module2 = await (async () => {
+const module3 = await (async () => {
 // Values in messages, written as the Python library writes them.
 
 /** A number as Python prints a float: 1.0, 1e-05, nan. */
@@ -131,10 +138,11 @@ function general(x, digits = 6) {
 return { float, repr, general };
 })();
 
-const module3 = await (async () => {
+const module4 = await (async () => {
 // Arguments as numbers, and the errors of invalid ones: they name the argument, the value, the place and the remedy.
-const { borrow, core, message, numbers } = module1;
-const { float, repr } = module2;
+const { borrow, message, numbers } = module2;
+const { core } = module1;
+const { float, repr } = module3;
 
 const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
 const NOT_CONVERGED = 14;
@@ -360,11 +368,12 @@ function checkRow(row) {
 return { BAD_DT, BAD_STATE, arrayType, classNames, checkOptions, checkNumber, checkWeight, checkSteps, decay, takeRow, vector, squareMatrix, takeRows, takeNumbers, settingsError, rowError, checkRow };
 })();
 
-const module4 = await (async () => {
+const module5 = await (async () => {
 // What a classifier tends to output in each class; it corrects the outputs.
-const { borrow, core, numbers } = module1;
-const { rowError, squareMatrix, takeRows, vector } = module3;
-const { float, repr } = module2;
+const { borrow, numbers } = module2;
+const { rowError, squareMatrix, takeRows, vector } = module4;
+const { core } = module1;
+const { float, repr } = module3;
 
 const MIN_ENTRY = 1e-9;
 
@@ -484,10 +493,11 @@ function sum(row) {
 return { Channel };
 })();
 
-const module5 = await (async () => {
+const module6 = await (async () => {
 // What the two filters share: a state, and the calls that change it.
-const { core, numbers, place } = module1;
-const { checkNumber, rowError, settingsError, takeNumbers, takeRow, takeRows } = module3;
+const { numbers, place } = module2;
+const { checkNumber, rowError, settingsError, takeNumbers, takeRow, takeRows } = module4;
+const { core } = module1;
 
 const ROWS_AT_A_TIME = 4096;
 const NOTHING = Object.freeze({});
@@ -673,12 +683,13 @@ function argmax(values) {
 return { Filter, argmax };
 })();
 
-const module6 = await (async () => {
+const module7 = await (async () => {
 // The Dirichlet filter: the Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
-const { Block, borrow, core, numbers } = module1;
-const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } = module3;
-const { Filter, argmax } = module5;
-const { float, repr } = module2;
+const { Block, borrow, numbers } = module2;
+const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } = module4;
+const { Filter, argmax } = module6;
+const { core } = module1;
+const { float, repr } = module3;
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
@@ -768,11 +779,12 @@ class DirichletFilter extends Filter {
 return { DirichletFilter };
 })();
 
-const module7 = await (async () => {
+const module8 = await (async () => {
 // Policies: which classifier to call next.
-const { Block, borrow, core, message, numbers, place } = module1;
-const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module3;
-const { float, general, repr } = module2;
+const { Block, borrow, message, numbers, place } = module2;
+const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module4;
+const { core } = module1;
+const { float, general, repr } = module3;
 
 /** The share of a duration that rounding may lose. */
 const ROUNDING = 1e-9;
@@ -1018,11 +1030,12 @@ function policyError(status, probs, observation, name, time) {
 return { Periodic, Adaptive };
 })();
 
-const module8 = await (async () => {
+const module9 = await (async () => {
 // The sticky filter: a hidden Markov model whose class tends to stay.
-const { Block, borrow, core, numbers } = module1;
-const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module3;
-const { Filter, argmax } = module5;
+const { Block, borrow, numbers } = module2;
+const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module4;
+const { Filter, argmax } = module6;
+const { core } = module1;
 
 const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "dtype", "prepared"];
 
@@ -1130,9 +1143,9 @@ function modeRows({ modes, pairs }, K, dtype) {
 return { StickyFilter };
 })();
 
-const module9 = await (async () => {
+const module10 = await (async () => {
 // Settings as TOML: what files of settings use of it, and no more. Anything else is refused, with its line.
-const { float, repr } = module2;
+const { float, repr } = module3;
 
 const ESCAPES = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", '"': '"', "\\": "\\" };
 const NUMBER = /[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?/y;
@@ -1304,15 +1317,15 @@ function quoted(text) {
 return { parseToml, toToml };
 })();
 
-const module10 = await (async () => {
+const module11 = await (async () => {
 // Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
-const { Channel } = module4;
-const { checkWeight } = module3;
-const { DirichletFilter } = module6;
-const { Adaptive, Periodic } = module7;
-const { StickyFilter } = module8;
-const { repr } = module2;
-const { parseToml } = module9;
+const { Channel } = module5;
+const { checkWeight } = module4;
+const { DirichletFilter } = module7;
+const { Adaptive, Periodic } = module8;
+const { StickyFilter } = module9;
+const { repr } = module3;
+const { parseToml } = module10;
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
@@ -1406,10 +1419,10 @@ function camelCased(options) {
 return { load };
 })();
 
-const module11 = await (async () => {
+const module12 = await (async () => {
 // Logits as class probabilities.
-const { vector } = module3;
-const { float, repr } = module2;
+const { vector } = module4;
+const { float, repr } = module3;
 
 /** Softmax of one row of logits, divided by a temperature; a row of NaN, a missing observation, stays NaN. */
 function softmax(scores, temperature = 1) {
@@ -1432,9 +1445,9 @@ function softmax(scores, temperature = 1) {
 return { softmax };
 })();
 
-const module12 = await (async () => {
+const module13 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
-const { float, general, repr } = module2;
+const { float, general, repr } = module3;
 
 /** So many streams that agree on a time set the clock, or all of them where there are fewer. */
 const ENOUGH = 3;
@@ -1624,11 +1637,11 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module13 = await (async () => {
+const module14 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
-const { arrayType, checkOptions, checkRow, checkWeight, takeRow } = module3;
-const { StreamTable } = module12;
-const { float, repr } = module2;
+const { arrayType, checkOptions, checkRow, checkWeight, takeRow } = module4;
+const { StreamTable } = module13;
+const { float, repr } = module3;
 
 const DEFAULT_SOURCE = "default";
 const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump"];
@@ -1790,17 +1803,17 @@ function seconds(name, time) {
 return { Tracker };
 })();
 
-const module14 = await (async () => {
-const { Channel } = module4;
-const { load } = module10;
-const { DirichletFilter } = module6;
-const { Adaptive, Periodic } = module7;
-const { softmax } = module11;
-const { StickyFilter } = module8;
-const { toToml } = module9;
-const { Tracker } = module13;
+const module15 = await (async () => {
+const { Channel } = module5;
+const { load } = module11;
+const { DirichletFilter } = module7;
+const { Adaptive, Periodic } = module8;
+const { softmax } = module12;
+const { StickyFilter } = module9;
+const { toToml } = module10;
+const { Tracker } = module14;
 
 return { Channel, load, DirichletFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module14;
+const classfilter = module15;
