@@ -4,7 +4,7 @@ export type Row = ArrayLike<number | null>;
 export type NamedRow = Readonly<Record<string, number | null>> | ReadonlyMap<ClassName, number | null>;
 /**
  * What a classifier predicts: a probability per class, in order or by name; or a class, by its name or index. null, -1 and ""
- * mean that there is none. A class without confidence counts with the default reliability, 0.8, unless its source has a channel.
+ * mean that there is none. A class without confidence counts with the default reliability, 0.7, unless its source has a channel.
  */
 export type Prediction = Row | NamedRow | string | number | null;
 /** How long something lasts: a number in the unit of the times, or text for times in seconds: "500ms", "60s", "5m", "2h", "1d". */

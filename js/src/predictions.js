@@ -6,7 +6,7 @@ import { repr } from "./text.js";
  * How probable a class is that comes without confidence, from a source without a channel; the others share the rest. It is
  * that of Python.
  */
-const DEFAULT_RELIABILITY = 0.8;
+const DEFAULT_RELIABILITY = 0.7;
 
 /**
  * One prediction as numbers in the order of the classes; numbers without names are returned as they are. A class, by name or

@@ -12,7 +12,7 @@ import node_cases as node
 from classfilter.embedded._json import to_json
 
 CLASSES = ["walk", "sit", "7"]
-RELIABILITY = 0.8
+RELIABILITY = 0.7
 MISSING = [np.nan] * 3
 
 
@@ -33,6 +33,11 @@ PREDICTIONS: list[tuple[Any, list[float]]] = [
     (None, MISSING),
     ([0.25, 0.25, 0.5], [0.25, 0.25, 0.5]),
 ]
+
+
+def test_a_class_counts_as_in_python() -> None:
+    module = pytest.importorskip("classfilter._predictions")
+    assert module.DEFAULT_RELIABILITY == RELIABILITY
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -592,7 +592,7 @@ const { repr } = module3;
  * How probable a class is that comes without confidence, from a source without a channel; the others share the rest. It is
  * that of Python.
  */
-const DEFAULT_RELIABILITY = 0.8;
+const DEFAULT_RELIABILITY = 0.7;
 
 /**
  * One prediction as numbers in the order of the classes; numbers without names are returned as they are. A class, by name or
