@@ -63,7 +63,7 @@ function byName(given, classes, place) {
   const isThere = (name) => texts.includes(name) || texts.includes(`p_${name}`);
   const parts = {
     missing: wanted.filter((name) => !isThere(name)),
-    "not among them": texts.filter((text) => !wanted.includes(text.replace(/^p_/, ""))),
+    unknown: texts.filter((text) => !wanted.includes(text.replace(/^p_/, ""))),
   };
   const rule = Object.entries(parts).filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: ${repr(names)}`);
   throw new RangeError(

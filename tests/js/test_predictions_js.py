@@ -98,7 +98,7 @@ INDEX = "give a name, an index from 0 to 2, or -1 where it is unknown"
             {"walk": 0.9, "stand": 0.1, "7": 0.0},
             {},
             f"probs names ['7', 'walk', 'stand'], but the classes are {CLASSES}; missing: ['sit'], "
-            f"not among them: ['stand']: {NAMED}",
+            f"unknown: ['stand']: {NAMED}",
         ),
         (
             {"walk": 0.9, "sit": 0.1, "7": 0.0, "p_sit": 0.1},
