@@ -1,4 +1,4 @@
-// The core, compiled off the main thread: Chrome before 114 refuses to compile more than 4 kB there.
+// The core, compiled in the background: until 2023, Chrome refused to compile more than 4 kB at once in a page.
 import { WASM } from "../dist/wasm.js";
 
 const bytes = Uint8Array.from(atob(WASM), (character) => character.charCodeAt(0));

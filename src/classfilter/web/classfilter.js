@@ -1,6 +1,6 @@
 // Written by js/build.mjs from js/src; do not edit.
 const module1 = await (async () => {
-// The core, compiled off the main thread: Chrome before 114 refuses to compile more than 4 kB there.
+// The core, compiled in the background: until 2023, Chrome refused to compile more than 4 kB at once in a page.
 const { WASM } = wasm;
 
 const bytes = Uint8Array.from(atob(WASM), (character) => character.charCodeAt(0));
