@@ -63,7 +63,7 @@ def test_a_tracker_takes_names_classes_and_confidence() -> None:
     chain = cf.Chain(
         cf.StickyFilter(CLASSES), beta={"plain": 0.5, "known": 1.0}, channel={"known": channel}
     )
-    confident = [("walk", 0.75), (2, 1.0), ("sit", 0.0), (-1, 5.0)]
+    confident: list[tuple[Any, float]] = [("walk", 0.75), (2, 1.0), ("sit", 0.0), (-1, 5.0)]
     predictions: list[Any] = []
     for prediction, row in PREDICTIONS:
         certain = np.eye(3)[np.argmax(row)] if RELIABILITY in row else row
@@ -133,7 +133,7 @@ INDEX = "give a name, an index from 0 to 2, or -1 where it is unknown"
 )
 def test_what_is_refused_changes_nothing(prediction: Any, options: Any, message: str) -> None:
     chain = cf.Chain(cf.StickyFilter(CLASSES))
-    good = ["ann", 1.0, None, [0.25, 0.25, 0.5]]
+    good: list[Any] = ["ann", 1.0, None, [0.25, 0.25, 0.5]]
     rows = [["ann", 0.0, None, "sit"], ["ann", 0.5, None, prediction, options], good]
     _, refused, last = tracked(chain, rows)["results"]
     assert refused["message"].startswith(message)

@@ -148,10 +148,8 @@ def test_durations_of_a_tracker_and_a_policy() -> None:
     assert new == [True, True, False, False, False]  # over after more than an hour
     refused = ["message" in result for result in second["results"]]
     assert refused == [False, True, False, False, False]  # the next row confirms the jump
-    cases = [
-        {"kind": "error", "name": "Periodic", "args": [{"seconds": text}]} for text in ("2m", "2x")
-    ]
-    good, bad = node.run(cases)
+    policy = {"kind": "error", "name": "Periodic"}
+    good, bad = node.run([{**policy, "args": [{"seconds": text}]} for text in ("2m", "2x")])
     assert good["message"] is None
     assert bad["message"].startswith("seconds is '2x'; it must be a duration")
 
@@ -178,5 +176,6 @@ CELLS = [
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata", "UTC"])
 def test_the_page_reads_dates_as_python_does(zone: str) -> None:
+    times: Any
     (times,) = node.run([{"kind": "times", "zone": zone, "cells": CELLS}])
     assert times == [parse_timestamp(cell) for cell in CELLS]
