@@ -22,9 +22,8 @@ demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
 	@echo "make report writes a page with the same days, to play with."
 
-# The library of charts takes longer to install than the demo takes, so it is not a part of it.
+# It compares all filters on three days, which takes longer than the demo.
 report: .venv/ready
-	$(BIN)/pip install -q --no-compile $$($(PYTHON) -c "import re; print(re.search('^report = ..(.*?).]', open('pyproject.toml').read(), re.M)[1])")
 	$(BIN)/python -m classfilter.demo demo.png report.html
 
 # The picture in the README, of that report.
@@ -71,7 +70,7 @@ hostile:
 # The package for JavaScript and the core of the report, by Debian's clang and lld; js/build.mjs says how.
 js: js/dist/wasm.js
 
-js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/src/* js/example/* src/classfilter/csrc/*)
+js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/classfilter.d.ts js/src/* js/example/* src/classfilter/csrc/*) js/node_modules
 	node js/build.mjs
 
 # The documentation as a site, in site/; any warning, such as a broken link, is an error. `make js` first adds the live
@@ -92,7 +91,7 @@ toolchain:
 	@command -v java > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends default-jre-headless; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 
-# What the tests of the package for JavaScript need.
+# What the package for JavaScript is built with, and what its tests need.
 js/node_modules: js/package.json
 	cd js && npm install --no-audit --no-fund --no-package-lock
 	touch $@
@@ -104,12 +103,16 @@ dist: .venv/dev js
 	mkdir -p dist/npm
 	cd js && npm pack --silent --pack-destination ../dist
 	cd dist/npm && npm install --silent --offline --no-audit --no-package-lock ../classfilter-$(VERSION).tgz
+	cd dist/npm && node -e 'const { DirichletFilter } = require("classfilter"); console.log("$(VERSION)", new DirichletFilter(3).update([0.7, 0.2, 0.1]))'
 	cd dist/npm && node --input-type module -e 'import { DirichletFilter } from "classfilter"; console.log("$(VERSION)", new DirichletFilter(3).update([0.7, 0.2, 0.1]))'
 	$(BIN)/python -m build
 	$(BIN)/abi3audit --strict --report dist/*.whl
 	$(PYTHON) -m venv --clear dist/venv
 	dist/venv/bin/pip install -q dist/*.whl
 	cd dist && venv/bin/python -c "import classfilter as cf; print(cf.__version__, cf.DirichletFilter(3).update([0.7, 0.2, 0.1]))"
+	cd dist && venv/bin/python -c "import classfilter as cf; cf.report(cf.simulate('plain', hours=2.0).recording(), 'report.html')"
+	du -sm dist/venv/lib/python*/site-packages/classfilter dist/venv/lib/python*/site-packages/numpy*
+	wc -c dist/*.whl dist/*.tar.gz dist/*.tgz
 	dist/venv/bin/pip install -q "$$(ls dist/*.whl)[test]"
 	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
 	cd dist/unpacked && ../venv/bin/pytest -q --numprocesses auto --dist worksteal --installed $(DIST_TESTS)

@@ -1,9 +1,9 @@
-// Builds what is not written by hand: the core as WebAssembly and the modules of src/ as one script, both for the report of
-// the Python package, which carries them; the core as a module for npm; and the example as one page that opens from disk, for
-// the documentation.
+// Builds what is not written by hand: for the report of the Python package, the core as WebAssembly, the modules of src/ as one
+// script, and the library of charts; for npm, the core as a module, and a script for `require`; for the documentation, the
+// example as one page that opens from disk.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const at = (path, base = import.meta.url) => new URL(path, base);
@@ -13,6 +13,7 @@ const sha256 = (bytes, encoding) => createHash("sha256").update(bytes).digest(en
 
 const CORE = "../src/classfilter/csrc/";
 const WEB = "../src/classfilter/web/";
+const CHARTS = "node_modules/uplot/";
 const C_FILES = [...list("c/", /\.c$/), ...list(CORE, /\.c$/)];
 const SOURCES = ["build.mjs", ...list("c/", /\.[ch]$/), ...list("src/", /\.js$/), ...list(CORE, /\.[ch]$/)];
 
@@ -23,14 +24,18 @@ const FLAGS = [
   "-Wl,--no-entry,--export-dynamic,--export=__heap_base,--strip-all",
 ];
 
-/** One script from a module and all that it imports: each becomes a function that returns what it exports. */
-function bundle(entry, known = {}) {
+/**
+ * One script from a module and all that it imports: each becomes a function that returns what it exports. `known` names the
+ * modules that are there already. With `sync`, nothing waits: a module with a variant for that is replaced by it.
+ */
+function bundle(entry, { known = {}, sync = false } = {}) {
   const names = new Map(Object.entries(known).map(([path, name]) => [at(path).href, name]));
   const parts = [];
   const add = (url) => {
     if (names.has(url.href)) return names.get(url.href);
     const exported = [];
-    const text = readFileSync(url, "utf8")
+    const variant = at(url.href.replace(/\.js$/, "_sync.js"));
+    const text = readFileSync(sync && existsSync(variant) ? variant : url, "utf8")
       .replaceAll("\r\n", "\n")
       .replace(/^import (\{[^}]*\}) from "(.*)";$/gm, (_, list, path) => `const ${list} = ${add(at(path, url))};`)
       .replace(/^export (\{[^}]*\}) from "(.*)";$/gm, (_, list, path) => {
@@ -43,7 +48,7 @@ function bundle(entry, known = {}) {
       });
     const name = `module${names.size}`;
     names.set(url.href, name);
-    parts.push(`const ${name} = await (async () => {\n${text}\nreturn { ${exported.join(", ")} };\n})();\n`);
+    parts.push(`const ${name} = ${sync ? "(" : "await (async "}() => {\n${text}\nreturn { ${exported.join(", ")} };\n})();\n`);
     return name;
   };
   const name = add(at(entry));
@@ -67,23 +72,39 @@ const args = [...FLAGS, "-o", `${WEB}classfilter.wasm`, ...C_FILES];
 const clang = spawnSync("clang", args, { cwd: fileURLToPath(at(".")), stdio: "inherit" });
 if (clang.status !== 0) throw clang.error ?? new Error("clang failed");
 
-// One .wasm, which lies in the Python package; npm gets it when it packs.
+// One .wasm, which lies in the Python package; npm gets it when it packs. `require` cannot wait, so it has a script of its own.
 const wasm = readFileSync(at(`${WEB}classfilter.wasm`));
+const base64 = wasm.toString("base64");
+const known = { "dist/wasm.js": "wasm" };
+const commonJs = bundle("src/index.js", { known, sync: true });
 copyFileSync(at(`${WEB}classfilter.wasm`), at("dist/classfilter.wasm"));
-writeFileSync(at("dist/wasm.js"), `export const WASM = "${wasm.toString("base64")}";\n`);
+writeFileSync(at("dist/wasm.js"), `export const WASM = "${base64}";\n`);
+writeFileSync(
+  at("dist/classfilter.cjs"),
+  `"use strict";\nconst wasm = { WASM: "${base64}" };\n${commonJs.script}\nmodule.exports = ${commonJs.name};\n`,
+);
+copyFileSync(at("classfilter.d.ts"), at("dist/classfilter.d.cts"));
 copyFileSync(at("../LICENSE"), at("LICENSE"));
 
 // In the report, the core comes before this script, as `wasm`, and the page after it uses `classfilter`.
-const library = bundle("src/index.js", { "dist/wasm.js": "wasm" });
+const library = bundle("src/index.js", { known });
 const script = `// Written by js/build.mjs from js/src; do not edit.\n${library.script}\nconst classfilter = ${library.name};\n`;
 writeFileSync(at(`${WEB}classfilter.js`), script);
+
+// The library of charts, as npm has it, with its licence; js/package.json has its version.
+const { version, license } = JSON.parse(read(`${CHARTS}package.json`));
+const banner = `/*! uPlot ${version} (${license} licence), as npm has it; js/build.mjs wrote this file.\n\n${read(`${CHARTS}LICENSE`).trim()}\n*/\n`;
+const charts = { "uplot.js": "uPlot.iife.min.js", "uplot.css": "uPlot.min.css" };
+for (const [name, path] of Object.entries(charts)) writeFileSync(at(WEB + name), `${banner}${read(`${CHARTS}dist/${path}`).trim()}\n`);
 
 // What it was built of, so that a test can tell when it is old: names and texts, one after the other.
 const named = Object.fromEntries(SOURCES.map((path) => [at(path).href.slice(at("../").href.length), read(path)]));
 const digest = sha256(Object.keys(named).sort().map((path) => `${path}\n${named[path]}\n`).join(""), "hex");
-const built = { sources: digest, "classfilter.wasm": sha256(wasm, "hex"), "classfilter.js": sha256(script, "hex") };
-writeFileSync(at(`${WEB}built.json`), `${JSON.stringify(built, null, 2)}\n`);
+const files = ["classfilter.wasm", "classfilter.js", ...Object.keys(charts)];
+const hashes = Object.fromEntries(files.map((name) => [name, sha256(readFileSync(at(WEB + name)), "hex")]));
+writeFileSync(at(`${WEB}built.json`), `${JSON.stringify({ sources: digest, uplot: version, ...hashes }, null, 2)}\n`);
 
-const page = examplePage();
-writeFileSync(at("../docs/example.html"), page);
-console.log(`classfilter.wasm: ${wasm.length} bytes; classfilter.js: ${script.length}; docs/example.html: ${page.length}`);
+writeFileSync(at("../docs/example.html"), examplePage());
+for (const path of [...files.map((name) => WEB + name), "dist/classfilter.cjs", "../docs/example.html"]) {
+  console.log(`${at(path).href.slice(at("../").href.length)}: ${statSync(at(path)).size} bytes`);
+}

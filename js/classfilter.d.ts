@@ -1,5 +1,14 @@
 /** Numbers of one row: one per class. `null` is NaN; a row of NaN only means that nothing was seen. */
 export type Row = ArrayLike<number | null>;
+/** Numbers by the names of the classes, in any order: each class once, and no other. */
+export type NamedRow = Readonly<Record<string, number | null>> | ReadonlyMap<ClassName, number | null>;
+/**
+ * What a classifier predicts: a probability per class, in order or by name; or a class, by its name or index. null, -1 and ""
+ * mean that there is none. A class without confidence counts with the default reliability, 0.7, unless its source has a channel.
+ */
+export type Prediction = Row | NamedRow | string | number | null;
+/** How long something lasts: a number in the unit of the times, or text for times in seconds: "500ms", "60s", "5m", "2h", "1d". */
+export type Duration = number | string;
 export type Numbers = Float64Array | Float32Array;
 export type Dtype = "float64" | "float32";
 export type ClassName = string | number;
@@ -32,10 +41,10 @@ interface Filter<State, Options> {
   readonly label: ClassName;
   /** All that the filter remembers; assign it to restore. */
   state: State;
-  /** Let `dt` time units pass, then observe one row; returns the filtered probabilities. */
-  update(probs: Row, options?: UpdateOptions): Numbers;
+  /** Let `dt` time units pass, then observe one prediction; returns the filtered probabilities. */
+  update(probs: Prediction, options?: UpdateOptions): Numbers;
   /** Update with every row in turn. Rows give rows; a typed array of whole rows gives one of the same length. */
-  run(probs: readonly Row[], options?: RunOptions): Numbers[];
+  run(probs: readonly (Row | NamedRow | string | null)[], options?: RunOptions): Numbers[];
   run(probs: Numbers, options?: RunOptions): Numbers;
   /** Return to the state before any data. */
   reset(): void;
@@ -45,7 +54,7 @@ export interface DirichletOptions {
   /** Decay of the state per time unit, 0 to 1; 0.9 by default. */
   gamma?: number;
   /** Instead of gamma: the time that halves eta. */
-  halfLife?: number;
+  halfLife?: Duration;
   /** How `probs` summarises Dir(alpha); "mode" by default. */
   estimate?: "mode" | "mean";
   /** Smallest probability of an observation; 1e-3 by default. */
@@ -92,12 +101,12 @@ export interface StickyOptions {
   /** Probability that a time unit does not touch the class; 0.99 by default. */
   stay?: number;
   /** Instead of stay: the time that leaves the class untouched with probability one half. */
-  halfLife?: number;
+  halfLife?: Duration;
   /** Frequency of each class; uniform by default. */
   prior?: ArrayLike<number>;
   /** Instead of stay: the transitions over `interval`. They need `prepared`. */
   transitions?: number[][];
-  interval?: number;
+  interval?: Duration;
   prepared?: PreparedTransitions;
   /** Smallest probability of an observation; 1e-3 by default. */
   floor?: number;
@@ -146,8 +155,8 @@ export interface Policy {
 export interface PeriodicOptions {
   /** Steps from one strong call to the next; 12 by default. */
   every?: number;
-  /** Instead of every: the time units from one strong call to the next. */
-  seconds?: number;
+  /** Instead of every: the time from one strong call to the next. */
+  seconds?: Duration;
   strong?: string;
   weak?: string;
 }
@@ -233,22 +242,32 @@ export interface TrackerOptions {
   channel?: Record<string, Channel | null>;
   policy?: Policy | null;
   /** A stream is over when more than `expireAfter` passes without a row of it; its next row begins it anew. */
-  expireAfter?: number;
+  expireAfter?: Duration;
   /** Where there are more, the stream whose last row came first is dropped. */
   maxStreams?: number;
   /**
    * A row more than that after the last row of its stream is refused, unless the row of the stream before it was refused
    * for the same reason and this one is at most that after it.
    */
-  maxJump?: number;
+  maxJump?: Duration;
+  /**
+   * What times that are numbers count. They become seconds: `time` returns seconds, and limits are in seconds. By default they
+   * stay as they are, in the unit of the half-life, and one warning says where they look like milliseconds.
+   */
+  unit?: "s" | "ms" | "us" | "ns";
+}
+
+export interface TrackerUpdateOptions {
+  /** Of a class: how probable it is, 0 to 1; the other classes share the rest. */
+  confidence?: number;
 }
 
 /** What names a stream; of several parts, make one text, such as "site/7". */
 export type StreamName = string | number | bigint | boolean | null | undefined;
 
 /**
- * One state per stream, for any number of streams that come and go. Times are numbers in any unit, or dates, which count
- * in seconds; `Date.now()` is a number of milliseconds, so give `new Date()` or `Date.now() / 1000` for seconds.
+ * One state per stream, for any number of streams that come and go. Times are numbers in the unit of the half-life, or dates,
+ * which count in seconds. `Date.now()` and `performance.now()` are numbers of milliseconds: give `unit: "ms"` with them.
  */
 export class Tracker<Stream extends StreamName = string> {
   constructor(filter: DirichletFilter | StickyFilter | Config, options?: TrackerOptions);
@@ -258,13 +277,16 @@ export class Tracker<Stream extends StreamName = string> {
   readonly expireAfter?: number;
   readonly maxStreams?: number;
   readonly maxJump?: number;
+  readonly unit?: "s" | "ms" | "us" | "ns";
   has(stream: Stream): boolean;
   /**
    * Observe one row; returns the estimate of its stream. The time must not be before the last row of the stream, and null
    * is the source "default". Without a prediction, null or a row of NaN, only time passes. An error leaves everything as
    * it was.
    */
-  update(stream: Stream, time: number | Date, source: string | null, probs: Row | null): Numbers;
+  update(
+    stream: Stream, time: number | Date, source: string | null, probs: Prediction, options?: TrackerUpdateOptions,
+  ): Numbers;
   /** The source that the policy would call for a stream at a time; nothing changes. */
   nextSource(stream: Stream, time: number | Date): string;
   probs(stream: Stream): Numbers;

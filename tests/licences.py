@@ -1,7 +1,7 @@
 """What ``pip install classfilter[EXTRA]`` brings along, with licences, as a table in Markdown.
 
 ``python tests/licences.py [EXTRA ...]`` lists the packages of this environment that classfilter
-needs, or that these extras of it need, and what those need in turn.
+needs, or that these extras of it need, and what those need in turn; and what it has in it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from importlib import metadata
+from importlib.resources import files
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -53,11 +54,19 @@ def packages(extras: set[str]) -> dict[str, str]:
     return found
 
 
+def charts() -> tuple[str, str]:
+    """Return the version and the licence of uPlot, which classfilter has in it for its reports."""
+    banner = (files("classfilter.web") / "uplot.js").read_text("utf-8").partition("*/")[0]
+    version, licence = re.findall(r"uPlot (\S+) \((\S+) licence\)", banner)[0]
+    return version, licence
+
+
 def main(extras: list[str]) -> None:
     print("| package | version | licence | needed by |\n|---|---|---|---|")
     for name, by in sorted(packages(set(extras)).items()):
         text = re.sub(r"[|\n]", " ", licence(name))
         print(f"| {name} | {metadata.version(name)} | {text} | {by} |")
+    print(f"| uPlot, in classfilter | {' | '.join(charts())} | classfilter.report |")
 
 
 if __name__ == "__main__":

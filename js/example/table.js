@@ -1,5 +1,8 @@
 // Predictions from the text of a CSV or NDJSON file, and results as CSV.
 
+/** A date, maybe with a time of day and a zone. */
+const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:[Zz]|([+-]\d\d):?(\d\d)?)?)?$/;
+
 /** The classes, streams and sources of a table, and its rows: cells as they were, and numbers. */
 export function readTable(text) {
   const { names, records } = text.trimStart().startsWith("{") ? readLines(text) : readCells(text);
@@ -21,9 +24,22 @@ const distinct = (rows, key) => [...new Set(rows.map((row) => String(row[key])))
 function readTime(cell, row) {
   const empty = cell === undefined || cell === null || cell === "";
   const number = empty ? NaN : Number(cell);
-  const time = Number.isFinite(number) || empty ? number : Date.parse(cell) / 1000;
-  if (!Number.isFinite(time)) throw new RangeError(`time in row ${row} is ${JSON.stringify(cell)}; give a number or ISO 8601`);
+  const time = Number.isFinite(number) || empty ? number : readDate(String(cell).trim());
+  if (!Number.isFinite(time)) {
+    const remedy = "give a number, or ISO 8601 such as 2024-05-01T08:00:00Z (UTC without a zone)";
+    throw new RangeError(`time in row ${row} is ${JSON.stringify(cell)}; ${remedy}`);
+  }
   return time;
+}
+
+/** ISO 8601 as seconds since 1970, NaN for other text. Without a zone it is UTC, as in Python; Date.parse would take local time. */
+function readDate(text) {
+  const [, day, minute = "00:00", second = ":00", fraction = "0", hours = "+00", minutes = "00"] = ISO.exec(text) ?? [];
+  const midnight = Date.parse(`${day}T00:00:00Z`);
+  if (!Number.isFinite(midnight) || minute >= "24" || !new Date(midnight).toISOString().startsWith(day)) {
+    return NaN; // such as 30 February
+  }
+  return Date.parse(`${day}T${minute}${second}${hours}:${minutes}`) / 1000 + Number(`0.${fraction}`);
 }
 
 function readProbability(cell, name, row) {

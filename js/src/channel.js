@@ -1,6 +1,7 @@
 // What a classifier tends to output in each class; it corrects the outputs.
-import { borrow, core, numbers } from "./core.js";
+import { borrow, numbers } from "./core.js";
 import { rowError, squareMatrix, takeRows, vector } from "./checks.js";
+import { core } from "./instance.js";
 import { float, repr } from "./text.js";
 
 const MIN_ENTRY = 1e-9;

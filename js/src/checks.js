@@ -1,6 +1,8 @@
 // Arguments as numbers, and the errors of invalid ones: they name the argument, the value, the place and the remedy.
-import { borrow, core, message, numbers } from "./core.js";
+import { borrow, message, numbers } from "./core.js";
+import { core } from "./instance.js";
 import { float, repr } from "./text.js";
+import { positiveDuration } from "./times.js";
 
 const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
 const NOT_CONVERGED = 14;
@@ -87,16 +89,13 @@ export function checkSteps(name, value, least = 1) {
 export function decay(name, rate, halfLife, fallback) {
   if (halfLife === undefined) return rate === undefined ? fallback : checkNumber(name, rate);
   if (rate !== undefined) throw new RangeError(`${name} and halfLife are both given; give one of them`);
-  checkNumber("halfLife", halfLife);
-  if (!(halfLife > 0 && Number.isFinite(halfLife))) {
-    throw new RangeError(`halfLife is ${repr(halfLife)}; it must be positive and finite`);
-  }
-  return 0.5 ** (1 / halfLife);
+  return 0.5 ** (1 / positiveDuration("halfLife", halfLife));
 }
 
-const isRow = (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+/** Whether a value is a list of entries, such as one number per class. */
+export const isRow = (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 
-function noNumber(name, value) {
+export function noNumber(name, value) {
   return new TypeError(`${name} must hold numbers, got ${repr(value)}`);
 }
 

@@ -1,11 +1,5 @@
-// The compiled core: its functions, and its memory, which one filter at a time has to itself.
-import { WASM } from "../dist/wasm.js";
-
-const bytes = Uint8Array.from(atob(WASM), (character) => character.charCodeAt(0));
-const { instance } = await WebAssembly.instantiate(bytes);
-
-/** The functions of `c/binding_impl.h`; their names end in _f32 or _f64. */
-export const core = instance.exports;
+// The memory of the core, which one filter at a time has to itself.
+import { core } from "./instance.js";
 
 const ALIGNMENT = 16;
 const START = aligned(core.__heap_base.value);

@@ -1,7 +1,8 @@
 // The Dirichlet filter: the Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
-import { Block, borrow, core, numbers } from "./core.js";
+import { Block, borrow, numbers } from "./core.js";
 import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } from "./checks.js";
 import { Filter, argmax } from "./filter.js";
+import { core } from "./instance.js";
 import { float, repr } from "./text.js";
 
 const OPTIONS = [

@@ -1,6 +1,8 @@
 // What the two filters share: a state, and the calls that change it.
-import { core, numbers, place } from "./core.js";
-import { checkNumber, rowError, settingsError, takeNumbers, takeRow, takeRows } from "./checks.js";
+import { numbers, place } from "./core.js";
+import { checkNumber, isRow, rowError, settingsError, takeNumbers, takeRow, takeRows } from "./checks.js";
+import { core } from "./instance.js";
+import { prediction, predictions } from "./predictions.js";
 
 const ROWS_AT_A_TIME = 4096;
 const NOTHING = Object.freeze({});
@@ -64,7 +66,7 @@ export class Filter {
     return memory.out.slice();
   }
 
-  /** Let `dt` time units pass, then observe a row of probabilities, one per class. */
+  /** Let `dt` time units pass, then observe a prediction: a probability per class, in order or by name, or a class. */
   update(probs, options = NOTHING) {
     let beta = 1;
     let dt = 1;
@@ -74,8 +76,9 @@ export class Filter {
       else if (key === "dt") dt = value === undefined ? 1 : checkNumber("dt", value);
       else throw new TypeError(`update() has no option ${key}; it takes probs, beta and dt`);
     }
+    const row = isRow(probs) ? probs : prediction(probs, this.#names);
     const memory = this.#memory();
-    takeRow("probs", probs, memory.observed);
+    takeRow("probs", row, memory.observed);
     memory.state.set(this.#state);
     const { block, stateAt, observedAt, outAt, scratchAt } = memory;
     const status = this.#call.update(block, stateAt, observedAt, beta, dt, outAt, scratchAt);
@@ -90,7 +93,7 @@ export class Filter {
       if (key !== "beta" && key !== "dt") throw new TypeError(`run() has no option ${key}; it takes probs, beta and dt`);
     }
     const K = this.#names.length;
-    const observed = takeRows(probs, K, this.#type);
+    const observed = takeRows(predictions(probs, this.#names), K, this.#type);
     const rows = observed.length / K;
     const beta = takeNumbers("beta", options.beta, rows, this.#type);
     const dt = takeNumbers("dt", options.dt, rows, this.#type);

@@ -1,7 +1,9 @@
 // Policies: which classifier to call next.
-import { Block, borrow, core, message, numbers, place } from "./core.js";
+import { Block, borrow, message, numbers, place } from "./core.js";
 import { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } from "./checks.js";
+import { core } from "./instance.js";
 import { float, general, repr } from "./text.js";
+import { positiveDuration } from "./times.js";
 
 /** The share of a duration that rounding may lose. */
 const ROUNDING = 1e-9;
@@ -17,11 +19,9 @@ export class Periodic {
     if (every !== undefined && seconds !== undefined) {
       throw new RangeError("every and seconds are both given; give one of them");
     }
-    if (seconds !== undefined && !(seconds > 0 && seconds < Infinity)) {
-      throw new RangeError(`seconds is ${repr(seconds)}; it must be positive and finite`);
-    }
     this.every = seconds === undefined ? checkSteps("every", every ?? 12) : undefined;
-    Object.assign(this, { seconds, strong, weak });
+    this.seconds = seconds === undefined ? undefined : positiveDuration("seconds", seconds);
+    Object.assign(this, { strong, weak });
   }
 
   choose(probs, since = {}) {

@@ -1,7 +1,9 @@
 // The sticky filter: a hidden Markov model whose class tends to stay.
-import { Block, borrow, core, numbers } from "./core.js";
+import { Block, borrow, numbers } from "./core.js";
 import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } from "./checks.js";
 import { Filter, argmax } from "./filter.js";
+import { core } from "./instance.js";
+import { positiveDuration } from "./times.js";
 
 const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "dtype", "prepared"];
 
@@ -41,7 +43,7 @@ export class StickyFilter extends Filter {
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
     }
     super(names, "sticky", type, new Block(size), scratch, start);
-    const dynamics = hasRates ? { transitions, interval, prepared } : { stay };
+    const dynamics = hasRates ? { transitions, interval: positiveDuration("interval", interval), prepared } : { stay };
     this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, dtype });
   }
 

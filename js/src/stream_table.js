@@ -1,5 +1,6 @@
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
 import { float, general, repr } from "./text.js";
+import { positiveDuration } from "./times.js";
 
 /** So many streams that agree on a time set the clock, or all of them where there are fewer. */
 const ENOUGH = 3;
@@ -17,12 +18,13 @@ export class StreamTable {
   #first = [];
 
   constructor({ expireAfter, maxStreams, maxJump }) {
-    checkDuration("expireAfter", expireAfter);
-    checkDuration("maxJump", maxJump);
     if (maxStreams !== undefined && !(typeof maxStreams === "number" && maxStreams >= 1)) {
       throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
     }
-    this.limits = Object.freeze({ expireAfter, maxStreams, maxJump });
+    const limit = (name, value) => (value === undefined ? undefined : positiveDuration(name, value));
+    this.limits = Object.freeze({
+      expireAfter: limit("expireAfter", expireAfter), maxStreams, maxJump: limit("maxJump", maxJump),
+    });
   }
 
   get names() {
@@ -159,12 +161,6 @@ export class StreamTable {
       this.#first = value ?? [];
     }
     return this.#first;
-  }
-}
-
-function checkDuration(name, value) {
-  if (value !== undefined && !(typeof value === "number" && value > 0 && value < Infinity)) {
-    throw new RangeError(`${name} is ${repr(value)}; it must be positive and finite`);
   }
 }
 

@@ -1,10 +1,12 @@
 // Many live streams: each row of any stream, as it comes, gives an estimate.
-import { arrayType, checkOptions, checkRow, checkWeight, takeRow } from "./checks.js";
+import { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } from "./checks.js";
+import { prediction } from "./predictions.js";
 import { StreamTable } from "./stream_table.js";
-import { float, repr } from "./text.js";
+import { repr } from "./text.js";
+import { TimeReader } from "./times.js";
 
 const DEFAULT_SOURCE = "default";
-const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump"];
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit"];
 
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 export class Tracker {
@@ -14,6 +16,7 @@ export class Tracker {
   #policy;
   #start;
   #table;
+  #times;
 
   /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
   constructor(filter, options = {}) {
@@ -26,6 +29,8 @@ export class Tracker {
     this.#filter = chain.filter.copy();
     this.#filter.reset();
     this.#start = this.#filter._numbers();
+    const { gamma, stay = gamma } = this.#filter.options;
+    this.#times = new TimeReader(options.unit, stay);
     this.#channel = new Map(Object.entries(channel).filter(([, one]) => one != null));
     this.#policy = policy?.copy() ?? null;
     this.#policy?.reset();
@@ -54,6 +59,11 @@ export class Tracker {
     return this.#table.limits.maxJump;
   }
 
+  /** What times that are numbers count; undefined where they stay as they are. */
+  get unit() {
+    return this.#times.unit;
+  }
+
   /** The names of all streams; the one whose last row came first is first. */
   get streams() {
     return this.#table.names;
@@ -68,11 +78,11 @@ export class Tracker {
   }
 
   /** Observe one row; return the estimate of its stream. An error leaves everything as it was. */
-  update(stream, time, source, probs) {
-    const at = seconds("time", time);
+  update(stream, time, source, probs, options) {
+    const at = this.#times.read("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
+    const row = options === undefined && isRow(probs) ? probs : this.#prediction(name, probs, options);
     const entry = this.#table.step(stream, at, () => this.#checked(row));
     const known = entry?.value;
     const dt = entry === undefined ? 0 : at - entry.time;
@@ -85,6 +95,7 @@ export class Tracker {
     policy?.called(name, observed, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
     this.#table.put(stream, at, { state, estimate, policy, last });
+    this.#times.see(dt);
     return estimate.slice();
   }
 
@@ -93,7 +104,7 @@ export class Tracker {
     if (this.#policy === null) {
       throw new RangeError("the tracker has no policy; give one, such as new Periodic({ every: 12 })");
     }
-    const at = seconds("time", time);
+    const at = this.#times.read("time", time);
     const known = this.#table.continued(stream, at)?.value;
     if (known === undefined) return this.#policy.choose(this.#probsOf(this.#start), {});
     const since = Object.fromEntries([...known.last].map(([name, last]) => [name, at - last]));
@@ -125,7 +136,7 @@ export class Tracker {
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */
   expire(now) {
     if (this.expireAfter === undefined) throw new RangeError("the tracker has no expireAfter; give it one");
-    return this.#table.expire(seconds("now", now));
+    return this.#table.expire(this.#times.read("now", now));
   }
 
   #probsOf(state) {
@@ -141,6 +152,15 @@ export class Tracker {
     throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
   }
 
+  /** A prediction in the order of the classes. */
+  #prediction(source, probs, options = {}) {
+    if (typeof options !== "object" || options === null) {
+      throw new TypeError(`options is ${repr(options)}; give it as { confidence: 0.9 }`);
+    }
+    checkOptions("update", options, ["confidence"]);
+    return prediction(probs, this.classes, { ...options, certain: this.#channel.has(source) });
+  }
+
   /** A prediction as a row of numbers, or its error. */
   #checked(probs) {
     const row = new (arrayType(this.#filter.dtype))(this.classes.length);
@@ -148,14 +168,4 @@ export class Tracker {
     checkRow(row);
     return row;
   }
-}
-
-/** A time as a number; a Date in seconds. */
-function seconds(name, time) {
-  if (!(time instanceof Date) && typeof time !== "number") {
-    throw new TypeError(`${name} is ${repr(time)}; give a number or a Date`);
-  }
-  const at = time instanceof Date ? time.getTime() / 1000 : time;
-  if (!Number.isFinite(at)) throw new RangeError(`${name} is ${float(at)}; it must be finite`);
-  return at;
 }

@@ -1,5 +1,6 @@
 // Runs cases that Python wrote to standard input, and prints what the package computes, as the bits of its numbers.
 import { readFileSync } from "node:fs";
+import { readTable } from "../../js/example/table.js";
 import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, softmax, toToml } from "../../js/src/index.js";
 
 const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
@@ -108,6 +109,48 @@ const run = {
     } catch (error) {
       return { message: error.message };
     }
+  },
+  /** Rows of a tracker, with what it warned of. A time may be a date, in milliseconds since 1970. */
+  tracked({ config, options, rows }) {
+    const warnings = [];
+    const warn = console.warn;
+    console.warn = (text) => warnings.push(text);
+    const tracker = new Tracker(load(config), options);
+    const results = rows.map(([stream, time, ...rest]) => {
+      try {
+        const at = typeof time === "object" ? new Date(time.date) : time;
+        return { out: encode(tracker.update(stream, at, ...rest)), time: tracker.time(stream) };
+      } catch (error) {
+        return { message: error.message };
+      }
+    });
+    console.warn = warn;
+    return { results, warnings };
+  },
+  /** Predictions of all kinds by `run` of a filter, and by a loop of `update`. */
+  predicted({ classes, predictions, dtype }) {
+    const [filter, other] = [0, 1].map(() => new DirichletFilter(classes, { dtype }));
+    const run = filter.run(predictions).map(encode);
+    return { run, update: predictions.map((probs) => encode(other.update(probs))) };
+  },
+  /** The rate of a half-life, or why it is refused. */
+  halfLives: ({ texts }) => texts.map((halfLife) => {
+    try {
+      return new StickyFilter(2, { halfLife }).options.stay;
+    } catch (error) {
+      return error.message;
+    }
+  }),
+  /** The times of a table as the example page reads them, null where it refuses one. */
+  times({ zone, cells }) {
+    process.env.TZ = zone;
+    return cells.map((cell) => {
+      try {
+        return readTable(`time,p_a,p_b\n"${cell}",0.5,0.5\n`).rows[0].time;
+      } catch {
+        return null;
+      }
+    });
   },
   softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
   /** A row that a tracker refuses: the message, and whether the stream is as before. */

@@ -22,6 +22,22 @@ const filter = new DirichletFilter(3, { gamma: 0.9 });
 console.log(JSON.stringify(Array.from(filter.update([0.7, 0.2, 0.1], { beta: 0.3 }))));
 """
 
+REQUIRE = """
+const { DirichletFilter } = require("classfilter");
+const filter = new DirichletFilter(3, { gamma: 0.9 });
+console.log(JSON.stringify(Array.from(filter.update([0.7, 0.2, 0.1], { beta: 0.3 }))));
+"""
+
+BOTH = """
+const required = require("classfilter");
+import("classfilter").then((imported) => {
+  const same = Object.keys(imported).sort().join() === Object.keys(required).sort().join();
+  const tracker = new required.Tracker(new imported.DirichletFilter(["a", "b"]));
+  tracker.update("ann", 0, null, [0.8, 0.2]);
+  console.log(JSON.stringify([same, tracker.label("ann")]));
+});
+"""
+
 WORKER = """
 import { Worker } from "node:worker_threads";
 new Worker(new URL("./use.mjs", import.meta.url));
@@ -62,8 +78,14 @@ def test_installed(installed: Path) -> None:
     (installed / "use.mjs").write_text(USE)
     (installed / "worker.mjs").write_text(WORKER)
     expected = cf.DirichletFilter(3, gamma=0.9).update([0.7, 0.2, 0.1], beta=0.3).tolist()
-    for script in ("use.mjs", "worker.mjs"):
+    (installed / "require.cjs").write_text(REQUIRE)
+    for script in ("use.mjs", "worker.mjs", "require.cjs"):
         assert json.loads(command("node", script, cwd=installed)) == expected
+
+
+def test_what_is_required_is_what_is_imported(installed: Path) -> None:
+    (installed / "both.cjs").write_text(BOTH)
+    assert json.loads(command("node", "both.cjs", cwd=installed)) == [True, "a"]
 
 
 def test_files_and_size(installed: Path) -> None:
@@ -71,7 +93,8 @@ def test_files_and_size(installed: Path) -> None:
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     sources = {f"src/{path.name}" for path in (PACKAGE / "src").iterdir()}
     others = {"LICENSE", "README.md", "package.json", "classfilter.d.ts"}
-    assert names == {*sources, *others, "dist/wasm.js", "dist/classfilter.wasm"}
+    built = ("classfilter.cjs", "classfilter.d.cts", "classfilter.wasm", "wasm.js")
+    assert names == {*sources, *others, *(f"dist/{name}" for name in built)}
     assert (package / "dist/classfilter.wasm").stat().st_size < MOST_BYTES
 
 
@@ -96,10 +119,11 @@ def test_types_name_what_there_is(installed: Path) -> None:
 def test_types_compile(installed: Path) -> None:
     if not (PACKAGE / "node_modules").exists():
         pytest.skip("there is no TypeScript; make js/node_modules installs it")
-    shutil.copy(ROOT / "tests/js/usage.ts", installed)
     tsc = str(PACKAGE / "node_modules/.bin/tsc")
     options = ("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext")
-    command(tsc, *options, "usage.ts", cwd=installed)
+    for name in ("usage.mts", "usage.cts"):  # a module, and a script that requires
+        shutil.copy(ROOT / "tests/js/usage.ts", installed / name)
+        command(tsc, *options, name, cwd=installed)
 
 
 @pytest.mark.parametrize("page", ["js/README.md", "docs/javascript.md"])

@@ -244,10 +244,12 @@ def test_a_jump_is_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize("name", OPTIONS.values())
-@pytest.mark.parametrize("value", [0, -1.5, "NaN", "3", None])
-def test_limits_are_positive_numbers(name: str, value: Any) -> None:
+@pytest.mark.parametrize("value", [0, -1.5, "NaN", "-3s", None])
+def test_limits_are_positive(name: str, value: Any) -> None:
     rule = "1 or more" if name == "maxStreams" else "positive and finite"
-    text = {"NaN": "nan", "3": "'3'", None: "null"}.get(value, str(value))
+    if value is None and name != "maxStreams":
+        rule = "a duration: give a number, or text such as 500ms, 60s, 5m or 2h"
+    text = {"NaN": "nan", "-3s": "'-3s'", None: "null"}.get(value, str(value))
     case = {"kind": "error", "name": "Tracker", "args": [{name: value}]}
     (result,) = node.run([case])
     assert result["message"] == f"{name} is {text}; it must be {rule}"

@@ -18,13 +18,22 @@ const kind: "dirichlet" | "sticky" = filter.kind;
 const tracker = new Tracker<number>(sticky, { policy: new Periodic({ every: 3 }), channel: { weak: channel } });
 tracker.update(1, new Date(0), null, [0.5, 0.5]);
 tracker.update(1, new Date(5), "weak", null);
-const limited = new Tracker(sticky, { expireAfter: 3600, maxStreams: 1000, maxJump: 86400 });
+tracker.update(1, new Date(6), "weak", { walk: 0.5, sit: 0.5 });
+tracker.update(1, new Date(7), "weak", "walk", { confidence: 0.7 });
+sticky.update(1);
+sticky.update(new Map([["walk", 0.5], ["sit", 0.5]]));
+sticky.run([{ walk: 0.5, sit: 0.5 }, "sit", null, [0.5, 0.5]]);
+const limited = new Tracker(sticky, { expireAfter: "1h", maxStreams: 1000, maxJump: 86400, unit: "ms" });
 const jump: number | undefined = limited.maxJump;
 
 // @ts-expect-error an option that does not exist
 new DirichletFilter(2, { half_life: 3 });
 // @ts-expect-error rows of text
 filter.run([["a", "b"]]);
+// @ts-expect-error a unit that does not exist
+new Tracker(sticky, { unit: "min" });
+// @ts-expect-error an option that does not exist
+tracker.update(1, 0, null, "walk", { reliability: 0.7 });
 // @ts-expect-error streams are numbers here
 tracker.label("ann");
 // @ts-expect-error an array names no stream

@@ -1,4 +1,4 @@
-"""The core that the report carries is that of the sources: run make js after a change."""
+"""The core and the charts of the report are those of the sources: run make js after a change."""
 
 from __future__ import annotations
 
@@ -29,13 +29,26 @@ def test_built_from_these_sources() -> None:
     assert json.loads((WEB / "built.json").read_text())["sources"] == digest_of_sources(), REMEDY
 
 
-@pytest.mark.parametrize("name", ["classfilter.wasm", "classfilter.js"])
+@pytest.mark.parametrize("name", ["classfilter.wasm", "classfilter.js", "uplot.js", "uplot.css"])
 def test_built_in_one_go(name: str) -> None:
     content = (WEB / name).read_bytes()
-    if name.endswith(".js"):
+    if not name.endswith(".wasm"):
         content = content.replace(b"\r\n", b"\n")
     expected = json.loads((WEB / "built.json").read_text())[name]
     assert hashlib.sha256(content).hexdigest() == expected, REMEDY
+
+
+def test_the_charts_are_of_the_version_that_is_asked_for() -> None:
+    pinned = json.loads((ROOT / "js/package.json").read_text())["devDependencies"]["uplot"]
+    assert json.loads((WEB / "built.json").read_text())["uplot"] == pinned, REMEDY
+
+
+@pytest.mark.parametrize("name", ["uplot.js", "uplot.css"])
+def test_the_charts_carry_their_licence(name: str) -> None:
+    banner = (WEB / name).read_text("utf-8").partition("*/")[0]
+    assert "MIT License" in banner
+    assert "Copyright (c)" in banner
+    assert "shall be included" in banner
 
 
 def test_there_is_one_core() -> None:

@@ -290,15 +290,6 @@ def test_rows_of_one_time(tmp_path: Path) -> None:
     tuned.report(rec, tmp_path / "r.html")
 
 
-def test_a_missing_library_is_named_before_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_report, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"uplot-python.*pip install 'classfilter\[report\]'"):
-        cf.report(streams(), tmp_path / "r.html")
-    assert not list(tmp_path.iterdir())
-
-
 def test_tuned_settings_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recs = streams(True, ABCD, ["strong", "weak"])
     monkeypatch.setattr(_report, "compare", lambda *args, **options: cf.compare)

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -79,7 +78,6 @@ def report(
     >>> "<h2>What tune chose, and why</h2>" in text
     True
     """
-    charts = chart_library()
     streams = _named(recordings)
     everything = [rec for _, rec in streams]
     wanted = None if tuned is None else tuned.reference
@@ -109,7 +107,7 @@ def report(
         choice_section(tuned),
     ]
     data = page_data(shown, playable(tuned))
-    page = fill_page(_summary(streams, measured, shown, tuned), sections, data, charts)
+    page = fill_page(_summary(streams, measured, shown, tuned), sections, data)
     with atomic_write(fspath(path)) as file:
         file.write(page.encode())
     report_progress(1.0)
@@ -159,32 +157,16 @@ def _summary(
     return "\n".join(lines)
 
 
-def chart_library() -> tuple[str, str]:
-    """Return the script and the style of uPlot, which draws; it comes with a package of its own."""
-    spec = find_spec("uplot")
-    places = (
-        [] if spec is None else [Path(place) for place in spec.submodule_search_locations or ()]
-    )
-    for folder in places:
-        script, style = folder / "static/uPlot.iife.js", folder / "static/uPlot.min.css"
-        if script.exists() and style.exists():
-            return script.read_text("utf-8"), style.read_text("utf-8")
-    raise ImportError(
-        "a report needs uplot-python, which is not installed: pip install 'classfilter[report]'"
-    )
-
-
-def fill_page(summary: str, sections: Sequence[str], data: Any, charts: tuple[str, str]) -> str:
+def fill_page(summary: str, sections: Sequence[str], data: Any) -> str:
     """Return the page: the template with its text, its data, and what may run in it.
 
     The policy allows the page's own script and style, by their hashes, and nothing from outside.
     """
     text = {path.name: path.read_text("utf-8") for path in FOLDER.iterdir() if path.suffix in TEXTS}
-    library, its_style = charts
     wasm = base64.b64encode((FOLDER / "classfilter.wasm").read_bytes()).decode()
     core = f'const wasm = {{ WASM: "{wasm}" }};\n{text["classfilter.js"]}'
     script = "\n".join([core, text["charts.js"], text["rows.js"], text["page.js"]])
-    style = f"{its_style}\n{text['style.css']}"
+    library, style = text["uplot.js"], f"{text['uplot.css']}\n{text['style.css']}"
     values = {
         "policy": f"default-src 'none'; script-src {_hash(library)} {_hash(script)} "
         f"'wasm-unsafe-eval'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'",

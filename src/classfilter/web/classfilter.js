@@ -1,6 +1,6 @@
 // Written by js/build.mjs from js/src; do not edit.
 const module1 = await (async () => {
-// The compiled core: its functions, and its memory, which one filter at a time has to itself.
+// The core, compiled in the background: until 2023, Chrome refused to compile more than 4 kB at once in a page.
 const { WASM } = wasm;
 
 const bytes = Uint8Array.from(atob(WASM), (character) => character.charCodeAt(0));
@@ -8,6 +8,13 @@ const { instance } = await WebAssembly.instantiate(bytes);
 
 /** The functions of `c/binding_impl.h`; their names end in _f32 or _f64. */
 const core = instance.exports;
+
+return { core };
+})();
+
+const module2 = await (async () => {
+// The memory of the core, which one filter at a time has to itself.
+const { core } = module1;
 
 const ALIGNMENT = 16;
 const START = aligned(core.__heap_base.value);
@@ -74,10 +81,10 @@ class Block {
   }
 }
 
-return { core, message, place, numbers, borrow, Block };
+return { message, place, numbers, borrow, Block };
 })();
 
-const module2 = await (async () => {
+const module3 = await (async () => {
 // Values in messages, written as the Python library writes them.
 
 /** A number as Python prints a float: 1.0, 1e-05, nan. */
@@ -131,10 +138,104 @@ function general(x, digits = 6) {
 return { float, repr, general };
 })();
 
-const module3 = await (async () => {
+const module4 = await (async () => {
+// Times and durations in seconds.
+const { float, general, repr } = module3;
+
+/** The seconds of each unit that the text of a duration may have. */
+const SECONDS = { ms: 1e-3, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
+const DURATION = /^([0-9.eE+-]+?)\s*(ms|s|min|m|h|d|)$/;
+/** How many of each unit of numbers a second has. */
+const PER_SECOND = { s: 1, ms: 1e3, us: 1e6, ns: 1e9 };
+/** Larger numbers are hardly UNIX seconds, which reach it in the year 5138; milliseconds did so in 1973. */
+const LARGEST_SECONDS = 1e11;
+const LOOKS_LIKE = [["ms", "milliseconds"], ["us", "microseconds"], ["ns", "nanoseconds"]];
+/** So many half-lives later a thousandth of the past is left: each row stands alone. */
+const ALONE = 10;
+const FIRST_STEPS = 9;
+
+/** How long something lasts as a number: "30s", or a number as it is, in the unit of the times. */
+function duration(name, value) {
+  if (typeof value === "number") return value;
+  const match = typeof value === "string" ? DURATION.exec(value.trim()) : null;
+  const count = match === null ? NaN : Number(match[1]);
+  if (Number.isNaN(count)) {
+    throw new RangeError(
+      `${name} is ${repr(value)}; it must be a duration: give a number, or text such as 500ms, 60s, 5m or 2h`,
+    );
+  }
+  return count * (SECONDS[match[2]] ?? 1);
+}
+
+function positiveDuration(name, value) {
+  const length = duration(name, value);
+  if (length > 0 && length < Infinity) return length;
+  throw new RangeError(`${name} is ${repr(value)}; it must be positive and finite`);
+}
+
+/** Times as seconds: numbers of a unit are divided. One warning says where the unit looks wrong, unless it is given as "s". */
+class TimeReader {
+  #perSecond;
+  #halfLife;
+  #quiet;
+  #steps = [];
+
+  /** `rate` is what a time unit leaves of the past. */
+  constructor(unit, rate) {
+    if (unit !== undefined && !Object.hasOwn(PER_SECOND, unit)) {
+      throw new RangeError(`unit is ${repr(unit)}; it must be one of ${Object.keys(PER_SECOND).join(", ")}`);
+    }
+    this.unit = unit;
+    this.#perSecond = PER_SECOND[unit ?? "s"];
+    this.#halfLife = Math.log(0.5) / Math.log(rate);
+    this.#quiet = unit === "s";
+  }
+
+  read(name, time) {
+    const isDate = time instanceof Date;
+    if (!isDate && typeof time !== "number") throw new TypeError(`${name} is ${repr(time)}; give a number or a Date`);
+    const at = isDate ? time.getTime() / 1000 : time / this.#perSecond;
+    if (!Number.isFinite(at)) throw new RangeError(`${name} is ${float(at)}; it must be finite`);
+    if (!this.#quiet && !isDate && Math.abs(at) > LARGEST_SECONDS) this.#checkUnit(name, time);
+    return at;
+  }
+
+  /** Look at the step from one row of a stream to the next. */
+  see(step) {
+    if (this.#quiet || this.#steps === null || !(step > 0) || this.#steps.push(step) < FIRST_STEPS) return;
+    const median = this.#steps.sort((a, b) => a - b)[(FIRST_STEPS - 1) / 2];
+    const halfLives = median / this.#halfLife;
+    this.#steps = null;
+    if (!(halfLives > ALONE && halfLives < Infinity)) return;
+    const figures = `the median step is ${general(median)}, ${general(halfLives, 3)} half-lives (${general(this.#halfLife)})`;
+    this.#warn(
+      `time does not fit the filter: ${figures}; each row stands alone and nothing is filtered: give a half-life in the unit ` +
+        'of the times, or their unit, such as unit: "ms"',
+    );
+  }
+
+  #checkUnit(name, time) {
+    const [unit, words] = LOOKS_LIKE[Math.floor((Math.log10(Math.abs(time)) - 11) / 3)] ?? [];
+    if (unit === undefined) return;
+    const remedy = `give unit: "${unit}", or unit: "s" if the numbers are right as they are`;
+    this.#warn(`${name} is ${repr(time)}, which looks like ${words} since 1970; ${remedy}`);
+  }
+
+  #warn(text) {
+    this.#quiet = true; // once is enough
+    console.warn(`classfilter: ${text}`);
+  }
+}
+
+return { duration, positiveDuration, TimeReader };
+})();
+
+const module5 = await (async () => {
 // Arguments as numbers, and the errors of invalid ones: they name the argument, the value, the place and the remedy.
-const { borrow, core, message, numbers } = module1;
-const { float, repr } = module2;
+const { borrow, message, numbers } = module2;
+const { core } = module1;
+const { float, repr } = module3;
+const { positiveDuration } = module4;
 
 const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
 const NOT_CONVERGED = 14;
@@ -221,13 +322,10 @@ function checkSteps(name, value, least = 1) {
 function decay(name, rate, halfLife, fallback) {
   if (halfLife === undefined) return rate === undefined ? fallback : checkNumber(name, rate);
   if (rate !== undefined) throw new RangeError(`${name} and halfLife are both given; give one of them`);
-  checkNumber("halfLife", halfLife);
-  if (!(halfLife > 0 && Number.isFinite(halfLife))) {
-    throw new RangeError(`halfLife is ${repr(halfLife)}; it must be positive and finite`);
-  }
-  return 0.5 ** (1 / halfLife);
+  return 0.5 ** (1 / positiveDuration("halfLife", halfLife));
 }
 
+/** Whether a value is a list of entries, such as one number per class. */
 const isRow = (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 
 function noNumber(name, value) {
@@ -357,14 +455,15 @@ function checkRow(row) {
   if (status !== 0) throw rowError(status, undefined, row, 1, 0);
 }
 
-return { BAD_DT, BAD_STATE, arrayType, classNames, checkOptions, checkNumber, checkWeight, checkSteps, decay, takeRow, vector, squareMatrix, takeRows, takeNumbers, settingsError, rowError, checkRow };
+return { BAD_DT, BAD_STATE, arrayType, classNames, checkOptions, checkNumber, checkWeight, checkSteps, decay, isRow, noNumber, takeRow, vector, squareMatrix, takeRows, takeNumbers, settingsError, rowError, checkRow };
 })();
 
-const module4 = await (async () => {
+const module6 = await (async () => {
 // What a classifier tends to output in each class; it corrects the outputs.
-const { borrow, core, numbers } = module1;
-const { rowError, squareMatrix, takeRows, vector } = module3;
-const { float, repr } = module2;
+const { borrow, numbers } = module2;
+const { rowError, squareMatrix, takeRows, vector } = module5;
+const { core } = module1;
+const { float, repr } = module3;
 
 const MIN_ENTRY = 1e-9;
 
@@ -484,10 +583,90 @@ function sum(row) {
 return { Channel };
 })();
 
-const module5 = await (async () => {
+const module7 = await (async () => {
+// Predictions as people have them: numbers in order or by name, a class, a class and how sure it is.
+const { isRow, noNumber } = module5;
+const { repr } = module3;
+
+/**
+ * How probable a class is that comes without confidence, from a source without a channel; the others share the rest. It is
+ * that of Python.
+ */
+const DEFAULT_RELIABILITY = 0.7;
+
+/**
+ * One prediction as numbers in the order of the classes; numbers without names are returned as they are. A class, by name or
+ * by index, counts with its confidence; `certain` is for a source with a channel, which says how often it is right.
+ */
+function prediction(probs, classes, { confidence, certain = false, row } = {}) {
+  const place = row === undefined ? "" : ` in row ${row}`;
+  if (probs === null || typeof probs === "string" || Number.isInteger(probs)) {
+    const k = indexOf(probs, classes, place);
+    const top = confidence === undefined || k < 0 ? (certain ? 1 : DEFAULT_RELIABILITY) : checkConfidence(confidence);
+    return classes.map((_, i) => (k < 0 ? NaN : i === k ? top : (1 - top) / (classes.length - 1)));
+  }
+  if (confidence !== undefined) {
+    throw new RangeError(
+      "confidence is given, but probs holds no class; give a class, by name or by index, or leave confidence out",
+    );
+  }
+  if (isRow(probs)) return probs;
+  if (typeof probs?.then === "function") throw new TypeError(`probs${place} is a promise; await it`);
+  if (typeof probs !== "object" || ArrayBuffer.isView(probs)) throw noNumber("probs", probs);
+  return byName(probs instanceof Map ? probs : new Map(Object.entries(probs)), classes, place);
+}
+
+/** Predictions of many rows; numbers without names are returned as they are. */
+function predictions(rows, classes) {
+  const plain = !Array.isArray(rows) || rows.every(isRow) || rows.every((row) => row === null || typeof row === "number");
+  return plain ? rows : rows.map((probs, row) => (isRow(probs) ? probs : prediction(probs, classes, { row })));
+}
+
+/** The index of a class; -1 where there is none. */
+function indexOf(label, classes, place) {
+  if (label === null || label === "") return -1;
+  const k = typeof label === "number" ? label : classes.findIndex((name) => String(name) === label);
+  if (k < classes.length && (k >= 0 || label === -1)) return k;
+  const remedy = `give a name, an index from 0 to ${classes.length - 1}, or -1 where it is unknown`;
+  throw new RangeError(`probs${place} is ${repr(label)}; the classes are ${repr(classes.map(String))}: ${remedy}`);
+}
+
+function checkConfidence(confidence) {
+  if (typeof confidence === "number" && confidence >= 0 && confidence <= 1) return confidence;
+  const remedy = confidence > 1 && confidence <= 100 ? ": divide percentages by 100" : "";
+  throw new RangeError(`confidence is ${repr(confidence)}; it must lie in [0, 1]${remedy}`);
+}
+
+/** Numbers by the names of the classes, or all by p_<class>, in the order of the classes. */
+function byName(given, classes, place) {
+  const wanted = classes.map(String);
+  const texts = [...given.keys()].map(String);
+  const values = [...given.values()];
+  for (const names of [texts, texts.map((text) => (text.startsWith("p_") ? text.slice(2) : null))]) {
+    const order = wanted.map((name) => names.indexOf(name));
+    if (texts.length === wanted.length && !order.includes(-1)) return order.map((at) => values[at]);
+  }
+  const isThere = (name) => texts.includes(name) || texts.includes(`p_${name}`);
+  const parts = {
+    missing: wanted.filter((name) => !isThere(name)),
+    unknown: texts.filter((text) => !wanted.includes(text.replace(/^p_/, ""))),
+  };
+  const rule = Object.entries(parts).filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: ${repr(names)}`);
+  throw new RangeError(
+    `probs${place} names ${repr(texts)}, but the classes are ${repr(wanted)}; ` +
+      [...(rule.length > 0 ? [rule.join(", ")] : []), "name each class once, and no other"].join(": "),
+  );
+}
+
+return { prediction, predictions };
+})();
+
+const module8 = await (async () => {
 // What the two filters share: a state, and the calls that change it.
-const { core, numbers, place } = module1;
-const { checkNumber, rowError, settingsError, takeNumbers, takeRow, takeRows } = module3;
+const { numbers, place } = module2;
+const { checkNumber, isRow, rowError, settingsError, takeNumbers, takeRow, takeRows } = module5;
+const { core } = module1;
+const { prediction, predictions } = module7;
 
 const ROWS_AT_A_TIME = 4096;
 const NOTHING = Object.freeze({});
@@ -551,7 +730,7 @@ class Filter {
     return memory.out.slice();
   }
 
-  /** Let `dt` time units pass, then observe a row of probabilities, one per class. */
+  /** Let `dt` time units pass, then observe a prediction: a probability per class, in order or by name, or a class. */
   update(probs, options = NOTHING) {
     let beta = 1;
     let dt = 1;
@@ -561,8 +740,9 @@ class Filter {
       else if (key === "dt") dt = value === undefined ? 1 : checkNumber("dt", value);
       else throw new TypeError(`update() has no option ${key}; it takes probs, beta and dt`);
     }
+    const row = isRow(probs) ? probs : prediction(probs, this.#names);
     const memory = this.#memory();
-    takeRow("probs", probs, memory.observed);
+    takeRow("probs", row, memory.observed);
     memory.state.set(this.#state);
     const { block, stateAt, observedAt, outAt, scratchAt } = memory;
     const status = this.#call.update(block, stateAt, observedAt, beta, dt, outAt, scratchAt);
@@ -577,7 +757,7 @@ class Filter {
       if (key !== "beta" && key !== "dt") throw new TypeError(`run() has no option ${key}; it takes probs, beta and dt`);
     }
     const K = this.#names.length;
-    const observed = takeRows(probs, K, this.#type);
+    const observed = takeRows(predictions(probs, this.#names), K, this.#type);
     const rows = observed.length / K;
     const beta = takeNumbers("beta", options.beta, rows, this.#type);
     const dt = takeNumbers("dt", options.dt, rows, this.#type);
@@ -673,12 +853,13 @@ function argmax(values) {
 return { Filter, argmax };
 })();
 
-const module6 = await (async () => {
+const module9 = await (async () => {
 // The Dirichlet filter: the Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
-const { Block, borrow, core, numbers } = module1;
-const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } = module3;
-const { Filter, argmax } = module5;
-const { float, repr } = module2;
+const { Block, borrow, numbers } = module2;
+const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } = module5;
+const { Filter, argmax } = module8;
+const { core } = module1;
+const { float, repr } = module3;
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
@@ -768,11 +949,13 @@ class DirichletFilter extends Filter {
 return { DirichletFilter };
 })();
 
-const module7 = await (async () => {
+const module10 = await (async () => {
 // Policies: which classifier to call next.
-const { Block, borrow, core, message, numbers, place } = module1;
-const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module3;
-const { float, general, repr } = module2;
+const { Block, borrow, message, numbers, place } = module2;
+const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module5;
+const { core } = module1;
+const { float, general, repr } = module3;
+const { positiveDuration } = module4;
 
 /** The share of a duration that rounding may lose. */
 const ROUNDING = 1e-9;
@@ -788,11 +971,9 @@ class Periodic {
     if (every !== undefined && seconds !== undefined) {
       throw new RangeError("every and seconds are both given; give one of them");
     }
-    if (seconds !== undefined && !(seconds > 0 && seconds < Infinity)) {
-      throw new RangeError(`seconds is ${repr(seconds)}; it must be positive and finite`);
-    }
     this.every = seconds === undefined ? checkSteps("every", every ?? 12) : undefined;
-    Object.assign(this, { seconds, strong, weak });
+    this.seconds = seconds === undefined ? undefined : positiveDuration("seconds", seconds);
+    Object.assign(this, { strong, weak });
   }
 
   choose(probs, since = {}) {
@@ -1018,11 +1199,13 @@ function policyError(status, probs, observation, name, time) {
 return { Periodic, Adaptive };
 })();
 
-const module8 = await (async () => {
+const module11 = await (async () => {
 // The sticky filter: a hidden Markov model whose class tends to stay.
-const { Block, borrow, core, numbers } = module1;
-const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module3;
-const { Filter, argmax } = module5;
+const { Block, borrow, numbers } = module2;
+const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module5;
+const { Filter, argmax } = module8;
+const { core } = module1;
+const { positiveDuration } = module4;
 
 const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "dtype", "prepared"];
 
@@ -1062,7 +1245,7 @@ class StickyFilter extends Filter {
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
     }
     super(names, "sticky", type, new Block(size), scratch, start);
-    const dynamics = hasRates ? { transitions, interval, prepared } : { stay };
+    const dynamics = hasRates ? { transitions, interval: positiveDuration("interval", interval), prepared } : { stay };
     this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, dtype });
   }
 
@@ -1130,9 +1313,9 @@ function modeRows({ modes, pairs }, K, dtype) {
 return { StickyFilter };
 })();
 
-const module9 = await (async () => {
+const module12 = await (async () => {
 // Settings as TOML: what files of settings use of it, and no more. Anything else is refused, with its line.
-const { float, repr } = module2;
+const { float, repr } = module3;
 
 const ESCAPES = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", '"': '"', "\\": "\\" };
 const NUMBER = /[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*)?(?:[eE][+-]?[0-9](?:_?[0-9])*)?/y;
@@ -1304,15 +1487,15 @@ function quoted(text) {
 return { parseToml, toToml };
 })();
 
-const module10 = await (async () => {
+const module13 = await (async () => {
 // Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
-const { Channel } = module4;
-const { checkWeight } = module3;
-const { DirichletFilter } = module6;
-const { Adaptive, Periodic } = module7;
-const { StickyFilter } = module8;
-const { repr } = module2;
-const { parseToml } = module9;
+const { Channel } = module6;
+const { checkWeight } = module5;
+const { DirichletFilter } = module9;
+const { Adaptive, Periodic } = module10;
+const { StickyFilter } = module11;
+const { repr } = module3;
+const { parseToml } = module12;
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
@@ -1406,10 +1589,10 @@ function camelCased(options) {
 return { load };
 })();
 
-const module11 = await (async () => {
+const module14 = await (async () => {
 // Logits as class probabilities.
-const { vector } = module3;
-const { float, repr } = module2;
+const { vector } = module5;
+const { float, repr } = module3;
 
 /** Softmax of one row of logits, divided by a temperature; a row of NaN, a missing observation, stays NaN. */
 function softmax(scores, temperature = 1) {
@@ -1432,9 +1615,10 @@ function softmax(scores, temperature = 1) {
 return { softmax };
 })();
 
-const module12 = await (async () => {
+const module15 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
-const { float, general, repr } = module2;
+const { float, general, repr } = module3;
+const { positiveDuration } = module4;
 
 /** So many streams that agree on a time set the clock, or all of them where there are fewer. */
 const ENOUGH = 3;
@@ -1452,12 +1636,13 @@ class StreamTable {
   #first = [];
 
   constructor({ expireAfter, maxStreams, maxJump }) {
-    checkDuration("expireAfter", expireAfter);
-    checkDuration("maxJump", maxJump);
     if (maxStreams !== undefined && !(typeof maxStreams === "number" && maxStreams >= 1)) {
       throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
     }
-    this.limits = Object.freeze({ expireAfter, maxStreams, maxJump });
+    const limit = (name, value) => (value === undefined ? undefined : positiveDuration(name, value));
+    this.limits = Object.freeze({
+      expireAfter: limit("expireAfter", expireAfter), maxStreams, maxJump: limit("maxJump", maxJump),
+    });
   }
 
   get names() {
@@ -1597,12 +1782,6 @@ class StreamTable {
   }
 }
 
-function checkDuration(name, value) {
-  if (value !== undefined && !(typeof value === "number" && value > 0 && value < Infinity)) {
-    throw new RangeError(`${name} is ${repr(value)}; it must be positive and finite`);
-  }
-}
-
 /** Raise for what does not equal itself when it is written again. */
 function checkName(stream) {
   if (Number.isNaN(stream)) {
@@ -1624,14 +1803,16 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module13 = await (async () => {
+const module16 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
-const { arrayType, checkOptions, checkRow, checkWeight, takeRow } = module3;
-const { StreamTable } = module12;
-const { float, repr } = module2;
+const { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } = module5;
+const { prediction } = module7;
+const { StreamTable } = module15;
+const { repr } = module3;
+const { TimeReader } = module4;
 
 const DEFAULT_SOURCE = "default";
-const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump"];
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit"];
 
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 class Tracker {
@@ -1641,6 +1822,7 @@ class Tracker {
   #policy;
   #start;
   #table;
+  #times;
 
   /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
   constructor(filter, options = {}) {
@@ -1653,6 +1835,8 @@ class Tracker {
     this.#filter = chain.filter.copy();
     this.#filter.reset();
     this.#start = this.#filter._numbers();
+    const { gamma, stay = gamma } = this.#filter.options;
+    this.#times = new TimeReader(options.unit, stay);
     this.#channel = new Map(Object.entries(channel).filter(([, one]) => one != null));
     this.#policy = policy?.copy() ?? null;
     this.#policy?.reset();
@@ -1681,6 +1865,11 @@ class Tracker {
     return this.#table.limits.maxJump;
   }
 
+  /** What times that are numbers count; undefined where they stay as they are. */
+  get unit() {
+    return this.#times.unit;
+  }
+
   /** The names of all streams; the one whose last row came first is first. */
   get streams() {
     return this.#table.names;
@@ -1695,11 +1884,11 @@ class Tracker {
   }
 
   /** Observe one row; return the estimate of its stream. An error leaves everything as it was. */
-  update(stream, time, source, probs) {
-    const at = seconds("time", time);
+  update(stream, time, source, probs, options) {
+    const at = this.#times.read("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const row = probs === null ? new Array(this.classes.length).fill(null) : probs;
+    const row = options === undefined && isRow(probs) ? probs : this.#prediction(name, probs, options);
     const entry = this.#table.step(stream, at, () => this.#checked(row));
     const known = entry?.value;
     const dt = entry === undefined ? 0 : at - entry.time;
@@ -1712,6 +1901,7 @@ class Tracker {
     policy?.called(name, observed, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
     this.#table.put(stream, at, { state, estimate, policy, last });
+    this.#times.see(dt);
     return estimate.slice();
   }
 
@@ -1720,7 +1910,7 @@ class Tracker {
     if (this.#policy === null) {
       throw new RangeError("the tracker has no policy; give one, such as new Periodic({ every: 12 })");
     }
-    const at = seconds("time", time);
+    const at = this.#times.read("time", time);
     const known = this.#table.continued(stream, at)?.value;
     if (known === undefined) return this.#policy.choose(this.#probsOf(this.#start), {});
     const since = Object.fromEntries([...known.last].map(([name, last]) => [name, at - last]));
@@ -1752,7 +1942,7 @@ class Tracker {
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */
   expire(now) {
     if (this.expireAfter === undefined) throw new RangeError("the tracker has no expireAfter; give it one");
-    return this.#table.expire(seconds("now", now));
+    return this.#table.expire(this.#times.read("now", now));
   }
 
   #probsOf(state) {
@@ -1768,6 +1958,15 @@ class Tracker {
     throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
   }
 
+  /** A prediction in the order of the classes. */
+  #prediction(source, probs, options = {}) {
+    if (typeof options !== "object" || options === null) {
+      throw new TypeError(`options is ${repr(options)}; give it as { confidence: 0.9 }`);
+    }
+    checkOptions("update", options, ["confidence"]);
+    return prediction(probs, this.classes, { ...options, certain: this.#channel.has(source) });
+  }
+
   /** A prediction as a row of numbers, or its error. */
   #checked(probs) {
     const row = new (arrayType(this.#filter.dtype))(this.classes.length);
@@ -1777,30 +1976,20 @@ class Tracker {
   }
 }
 
-/** A time as a number; a Date in seconds. */
-function seconds(name, time) {
-  if (!(time instanceof Date) && typeof time !== "number") {
-    throw new TypeError(`${name} is ${repr(time)}; give a number or a Date`);
-  }
-  const at = time instanceof Date ? time.getTime() / 1000 : time;
-  if (!Number.isFinite(at)) throw new RangeError(`${name} is ${float(at)}; it must be finite`);
-  return at;
-}
-
 return { Tracker };
 })();
 
-const module14 = await (async () => {
-const { Channel } = module4;
-const { load } = module10;
-const { DirichletFilter } = module6;
-const { Adaptive, Periodic } = module7;
-const { softmax } = module11;
-const { StickyFilter } = module8;
-const { toToml } = module9;
-const { Tracker } = module13;
+const module17 = await (async () => {
+const { Channel } = module6;
+const { load } = module13;
+const { DirichletFilter } = module9;
+const { Adaptive, Periodic } = module10;
+const { softmax } = module14;
+const { StickyFilter } = module11;
+const { toToml } = module12;
+const { Tracker } = module16;
 
 return { Channel, load, DirichletFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module14;
+const classfilter = module17;
