@@ -24,9 +24,14 @@ class Remedy(str, Enum):
     LOOK_LIKE_PERCENT = 'these look like percentages: give scores="percent"'
     IF_NOT_CLASSES = "if not all are, give classes=[...]"
     GIVE_CLASSES = "give the classes: classes=[...]"
-    COLUMN_FOR_NAME = 'give the columns as {"time": "ts"}'
+    COLUMN_FOR_NAME = 'give the name in the table for a name here: columns={"time": "ts"}'
     NAME_TIME = 'name it, columns={"time": ...}'
     NAME_PROBS = 'name them, columns={"p_walk": ...} or columns={"prediction": ...}'
+    NAME_PROBS_OR_CLASSES = (
+        'name them, columns={"p_walk": ...} or columns={"prediction": ...}; or, where the columns '
+        'are named as the classes, give classes=["walk", ...]'
+    )
+    WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
 
     def __str__(self) -> str:
         return str(self.value)

@@ -285,8 +285,11 @@ _REMEDIES = {
     Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
     Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
     Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
-    Remedy.COLUMN_FOR_NAME: "give the columns as time=ts",
+    Remedy.COLUMN_FOR_NAME: "give the name in the table for a name here: --columns time=ts",
     Remedy.NAME_TIME: "name it, --columns time=COLUMN",
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
+    Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
+    "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
+    Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
 }
 """What to do, with options in place of arguments."""

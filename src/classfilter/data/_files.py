@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .._support.atomic import atomic_write
 from .._support.imports import import_optional
+from ._format import columns_by_name_here
 from ._frames import to_polars
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def read_table(path: str | Path, *, columns: Mapping[str, str] | None = None) ->
     path = Path(path)
     suffix = file_suffix(path)
     texts = ("stream", "source", "label", "prediction")
-    names = {(columns or {}).get(name, name): polars.String for name in texts}
+    renamed = columns_by_name_here(columns)
+    names = {renamed.get(name, name): polars.String for name in texts}
     with reading(path) as file:
         if suffix == ".csv":
             rename = csv_names(path)
