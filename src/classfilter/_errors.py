@@ -31,6 +31,7 @@ class Remedy(str, Enum):
         'name them, columns={"p_walk": ...} or columns={"prediction": ...}; or, where the columns '
         'are named as the classes, give classes=["walk", ...]'
     )
+    SEPARATOR = "say which: separator=..."
     WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
 
     def __str__(self) -> str:

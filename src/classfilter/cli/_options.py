@@ -23,7 +23,6 @@ from ..filters._dirichlet import DirichletFilter
 
 FILE = click.Path(path_type=Path, readable=False)  # the error of opening it says more
 PICTURES = (".png", ".pdf", ".svg")
-TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
 class Settings(NamedTuple):
@@ -247,7 +246,9 @@ def end(message: str, code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
-def about(path: Path | None, error: Exception, words: Mapping[Remedy, str] | None = None) -> str:
+def about(
+    path: Path | str | None, error: Exception, words: Mapping[Remedy, str] | None = None
+) -> str:
     """Return an error's message in words of the command line, with the file's name before it.
 
     `words` are remedies in words of the command itself.
@@ -270,6 +271,7 @@ _OPTIONS = {
     "gamma": "--gamma",
     "half_life": "--half-life",
     "reference": "--reference",
+    "separator": "--separator",
     "zone": "--zone",
     "--from": "--from",
     "--to": "--to",
@@ -290,6 +292,7 @@ _REMEDIES = {
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
     Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
     "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
+    Remedy.SEPARATOR: "say which with it",
     Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
 }
 """What to do, with options in place of arguments."""

@@ -16,6 +16,7 @@ from .._timestamps import REMEDY, parse_timestamp
 from ..data._files import file_suffix
 from ..data._format import TableFormat
 from ..data._recording import Recording
+from ._files import Input, input_options
 from ._options import FILE, PICTURES, Settings, about, check_folder, filter_options, table_options
 from ._tuning import read_streams
 
@@ -24,7 +25,7 @@ from ._tuning import read_streams
     short_help="Draw a stream of a file.",
     epilog="Example: classfilter plot out.csv -o out.png --stream ann --from 0 --to 3600",
 )
-@click.argument("table", metavar="IN", type=FILE)
+@input_options
 @click.option("-o", "--out", type=FILE, required=True, help="The picture: PNG, PDF or SVG.")
 @filter_options
 @table_options
@@ -34,7 +35,7 @@ from ._tuning import read_streams
 @click.option("--zone", help="Draw dates in a time zone: Europe/Berlin. By default in UTC.")
 def plot(
     settings: Settings,
-    table: Path,
+    table: Input,
     out: Path,
     name: str | None,
     start: str | None,
@@ -64,7 +65,7 @@ def plot(
         strong = _strongest(rec, settings.make_chain(rec.classes).beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
-        raise ValueError(about(table, error)) from error
+        raise ValueError(about(table.name, error)) from error
     with atomic_write(out) as file:
         figure.savefig(file, format=suffix[1:])
 

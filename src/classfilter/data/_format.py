@@ -43,6 +43,11 @@ class Layout:
         """The columns of the table that name classes."""
         return [self.columns[name] for name in ("prediction", "label") if name in self.columns]
 
+    @property
+    def number_columns(self) -> list[str]:
+        """The columns of the table that a filter needs as numbers."""
+        return [name for here, name in self.columns.items() if is_number_here(here)]
+
 
 @dataclass(frozen=True)
 class TableFormat:
@@ -169,6 +174,11 @@ class TableFormat:
 def is_name_here(name: str) -> bool:
     """Return whether a name is one of the columns here."""
     return name in COLUMNS or name.startswith("p_")
+
+
+def is_number_here(name: str) -> bool:
+    """Return whether the column of a name here has numbers."""
+    return name in ("time", "confidence") or name.startswith("p_")
 
 
 def columns_by_name_here(columns: Mapping[str, str] | None) -> dict[str, str]:
