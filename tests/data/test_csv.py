@@ -131,6 +131,11 @@ def test_the_decimal_mark_is_that_of_all_parts(
         filtered(data, tmp_path)
 
 
+def test_decimal_commas_in_columns_of_any_name(tmp_path: Path) -> None:
+    df = read(b"time;note;walk;n\n0;1,5;0,5;7\n", tmp_path)
+    assert df.row(0) == (0, 1.5, 0.5, 7)
+
+
 @pytest.mark.parametrize("cell", ["1.000,5", "0,5x", "1,2,3", ","])
 def test_what_is_no_number_is_named(cell: str, tmp_path: Path) -> None:
     data = written([[0.5, "ann", 0.5, 0.5], [1.5, "ann", cell, 0.5]], ";", ",")

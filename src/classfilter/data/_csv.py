@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -207,8 +207,7 @@ def _contains(df: pl.DataFrame, mark: str) -> bool:
     return all(any(df.select(test.any()).row(0)) for test in tests)
 
 
-def has_decimal_commas(df: pl.DataFrame, names: Collection[str]) -> bool:
-    """Return whether a column of text, but for those named, has a number with a comma."""
-    polars = import_optional("polars")
-    text = [n for n, kind in df.schema.items() if kind == polars.String and n not in names]
-    return bool(text) and _contains(df.select(text), ",")
+def has_decimal_commas(df: pl.DataFrame) -> bool:
+    """Return whether a column of text has a number with a comma."""
+    text = df.select(import_optional("polars").selectors.string())
+    return bool(text.columns) and _contains(text, ",")

@@ -136,15 +136,16 @@ def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
         return df
 
     df = read()
-    if dialect.separator == "," or not has_decimal_commas(df, texts):
+    here = {name: key for key, name in columns.items()}
+    used = [name for name in df.columns if is_number_here(here.get(name, name))]
+    if df.select(used).select(polars.selectors.float()).columns:
+        others = used
+    else:  # the columns of classes may have other names
+        others = [name for name in df.columns if name not in texts]
+    if dialect.separator == "," or not has_decimal_commas(df.select(others)):
         return df
     df = read(decimal_comma=True)
-    here = {name: key for key, name in columns.items()}
-    mixed = [
-        name
-        for name, kind in df.schema.items()
-        if kind == polars.String and is_number_here(here.get(name, name))
-    ]
+    mixed = [name for name in used if df.schema[name] == polars.String]
     return DecimalMark(",").points(df, mixed) if mixed else df
 
 

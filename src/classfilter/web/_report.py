@@ -110,7 +110,7 @@ def report(
     ]
     data = page_data(shown, playable(tuned))
     page = fill_page(_summary(streams, measured, shown, tuned), sections, data, charts)
-    with atomic_write(fspath(path)) as file:
+    with atomic_write(fspath(path), private=True) as file:
         file.write(page.encode())
     report_progress(1.0)
 
