@@ -229,7 +229,7 @@ def test_other_encodings_are_refused(encoding: str, compress: Any, tmp_path: Pat
 
 
 def test_a_header_in_another_encoding(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not in UTF-8 in line 1; if it is in latin-1, convert"):
+    with pytest.raises(ValueError, match="not in UTF-8 in line 1; if it is in latin1, convert"):
         read("time,p_é,p_b\n0,0.5,0.5\n".encode("latin-1"), tmp_path)
 
 

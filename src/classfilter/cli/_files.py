@@ -79,15 +79,16 @@ class Output(NamedTuple):
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open it; a regular file is replaced at the end."""
-        if self.path == STANDARD:
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-        elif self.path.exists() and not self.path.is_file():  # a pipe, or /dev/stdout
-            with self.path.open("wb") as file:
-                yield file
-        else:
+        if self.path != STANDARD and (self.path.is_file() or not self.path.exists()):
             with atomic_write(self.path) as file:
                 yield file
+            return
+        try:  # a pipe, or /dev/stdout
+            standard = self.path == STANDARD
+            with open(1 if standard else self.path, "wb", closefd=not standard) as file:
+                yield file
+        except OSError as error:
+            raise OSError(f"{self.name} cannot be written: {error}") from None
 
 
 def _suffix(path: Path, kind: str | None) -> str:

@@ -186,12 +186,14 @@ def filter_to(
     done, streams = 0, set()
 
     def read() -> tuple[pl.DataFrame, TableRows] | None:
-        for df in unread:
-            if not file.source.is_csv:
-                return df, read_rows(df, form)
-            pointed = file.with_points(df)
-            return pointed, read_rows(_with_numbers(pointed, file.layout), form)
-        return None
+        with reading(file.source):
+            df = next(unread, None)
+        if df is None:
+            return None
+        if not file.source.is_csv:
+            return df, read_rows(df, form)
+        pointed = file.with_points(df)
+        return pointed, read_rows(_with_numbers(pointed, file.layout), form)
 
     def results() -> Iterator[pl.DataFrame]:
         nonlocal done
@@ -219,13 +221,16 @@ def filter_to(
         if waiting:
             raise ValueError(f"{file.source.name} changed while it was read; try again")
 
-    with reading(file.source):
-        parts = results()
-        first = next(parts)
-        source = polars.io.plugins.register_io_source(
-            lambda *_: in_turn([first], parts), schema=first.schema
-        )
+    parts = results()
+    first = next(parts)
+    source = polars.io.plugins.register_io_source(
+        lambda *_: in_turn([first], parts), schema=first.schema
+    )
+    try:
         sink(source, written, suffix)
+    except polars.exceptions.PolarsError as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
     return Filtered(done, len(streams))
 
 

@@ -7,8 +7,10 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -87,7 +89,7 @@ def find_dialect(
     end = next((match for match in LINE_END.finditer(text) if match[1]), None)
     header = text if end is None else text[: end.start()]
     if "\ufffd" in header:
-        raise not_utf8(name, "latin-1", 1)
+        raise not_utf8(name, "latin1", 1)
     line_end = "\r" if end is not None and end[1] == "\r" else "\n"
     if line_end == "\r" and any((m[1] or "\r") != "\r" for m in LINE_END.finditer(text)):
         raise ValueError(f"{name} has line ends of several kinds; write all of them as \\n")
@@ -162,7 +164,8 @@ def first_line_not_utf8(path: Path) -> int | None:
     if magic == ZSTD:
         return None
     opener = gzip.open if magic.startswith(GZIP) else Path.open
-    with cast(BinaryIO, opener(path, "rb")) as lines:  # type: ignore[arg-type]
+    # The error may be that of a file that was cut off.
+    with suppress(EOFError, OSError, zlib.error), cast(BinaryIO, opener(path, "rb")) as lines:  # type: ignore[arg-type]
         for number, line in enumerate(lines, 1):
             try:
                 line.decode()

@@ -207,10 +207,12 @@ def reading(source: TableInput) -> Iterator[None]:
     polars = import_optional("polars")
     try:
         yield
-    except polars.exceptions.PolarsError as error:
+    except (polars.exceptions.PolarsError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # not one of Polars
+            raise
         line = None if source.suffix == ".parquet" else first_line_not_utf8(source.path)
         if line is not None:
-            raise not_utf8(source.name, "latin-1", line) from error
+            raise not_utf8(source.name, "latin1", line) from error
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{source.name} cannot be read as {source.suffix}: {reason}") from error
 
