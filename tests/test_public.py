@@ -6,6 +6,7 @@ import ast
 import pickle
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,21 @@ def test_dir_lists_every_public_name() -> None:
     code = "import classfilter as cf; print(sorted(set(cf.__all__) - set(dir(cf))))"
     fresh = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert fresh.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["", ".metrics", ".plot", ".policy", ".sklearn", ".spark"])
+def test_completion_shows_public_names_only(name: str) -> None:
+    module = import_module(f"classfilter{name}")
+    assert dir(module) == sorted(module.__all__)
+    own = {
+        key
+        for key, value in vars(module).items()
+        if getattr(value, "__module__", "") == module.__name__
+        and hasattr(value, "__qualname__")
+        and not key.startswith("_")
+    }
+    assert own <= set(module.__all__)
+    assert all(hasattr(module, key) for key in module.__all__)
 
 
 def test_the_stub_has_the_same_names() -> None:

@@ -32,6 +32,7 @@ from classfilter.sklearn import FilteredClassifier
 from sklearn_streams import CLASSES, Data, by_hand
 
 
+@pytest.mark.filterwarnings("ignore:fit had (groups|times)")
 @pytest.mark.covering(2)
 @pytest.mark.parametrize("with_groups", [False, True])
 @pytest.mark.parametrize("with_times", [False, True])
@@ -94,6 +95,7 @@ def out_of_fold(data: Data, splits: Any) -> NDArray[np.float64]:
     return probs
 
 
+@pytest.mark.filterwarnings("ignore:fit had (groups|times)")
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("cv", [3, 5, GroupKFold(2)], ids=str)
@@ -384,3 +386,17 @@ def test_the_module_has_one_name() -> None:
     assert "FilteredClassifier" in dir(cf.sklearn)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         cf.sklearn.nothing  # noqa: B018
+
+
+def test_groups_that_a_prediction_lacks_are_missed() -> None:
+    data = Data()
+    model = FilteredClassifier(LogisticRegression(), half_life=15.0)
+    both = {"groups": data.groups, "times": data.times}
+    model.fit(data.X, data.y, **both)
+    with pytest.warns(UserWarning, match=r"fit had groups, but .*: all rows are taken as one stre"):
+        model.predict(data.X, times=data.times)
+    with pytest.warns(UserWarning, match=r"fit had groups and times, .* by metadata routing, set_"):
+        model.score(data.X, data.y)
+    model.predict(data.X, **both)
+    model.predict(data.X[:1])  # a row alone has no stream
+    model.fit(data.X, data.y).predict(data.X)

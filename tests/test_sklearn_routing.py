@@ -48,6 +48,7 @@ def test_in_a_pipeline_with_routing(routing: None) -> None:
     np.testing.assert_array_equal(got, alone.classes_[expected.argmax(axis=1)])
 
 
+@pytest.mark.filterwarnings("ignore:fit had groups")
 def test_cross_val_predict_with_routing(routing: None) -> None:
     """It passes parameters to `fit` only, so a fold is predicted as one stream, row by row."""
     data = Data()

@@ -25,7 +25,7 @@ class Remedy(str, Enum):
     IF_NOT_CLASSES = "if not all are, give classes=[...]"
     GIVE_CLASSES = "give the classes: classes=[...]"
     CLASSES_IN_ORDER = "give the names in the order of the numbers: classes=[...]"
-    COLUMN_FOR_NAME = 'give the columns as {"time": "ts"}'
+    COLUMN_FOR_NAME = 'give the name in the table for a name here: columns={"time": "ts"}'
     NAME_TIME = 'name it, columns={"time": ...}'
     UNIT_MS = 'give unit="ms", or unit="s" if the numbers are right as they are'
     UNIT_US = 'give unit="us", or unit="s" if the numbers are right as they are'
@@ -33,6 +33,12 @@ class Remedy(str, Enum):
     HALF_LIFE = "give a half-life in seconds, as the times are"
     HALF_LIFE_OR_UNIT = 'give a half-life in the unit of the times, or their unit: unit="ms"'
     NAME_PROBS = 'name them, columns={"p_walk": ...} or columns={"prediction": ...}'
+    NAME_PROBS_OR_CLASSES = (
+        'name them, columns={"p_walk": ...} or columns={"prediction": ...}; or, where the columns '
+        'are named as the classes, give classes=["walk", ...]'
+    )
+    SEPARATOR = "say which: separator=..."
+    WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
 
     def __str__(self) -> str:
         return str(self.value)

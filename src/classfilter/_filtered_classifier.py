@@ -151,6 +151,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         empty = Recording([], [], [], text_names(fitted.classes_.tolist()))
         _run(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
         self.estimator_, self.classes_, self.filter_ = fitted, fitted.classes_, chosen
+        self._needed = {"groups": len(streams.rows) > 1, "times": times is not None}
         return self
 
     def predict_proba(
@@ -175,6 +176,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         check_is_fitted(self)
         params = self._routed("predict_proba", groups, times, params)
         probs = self.estimator_.predict_proba(X, **params)
+        if len(probs) > 1:
+            self._warn_without(groups=groups, times=times)
         streams = _streams(len(probs), groups, times)
         filtered = np.empty(np.shape(probs))
         source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
@@ -242,6 +245,19 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         wanted = get_routing_for_object(self.estimator).consumes(method, list(own))
         params = params | {name: own[name] for name in wanted if own[name] is not None}
         return process_routing(self, method, **params)["estimator"][method]
+
+    def _warn_without(self, **given: ArrayLike | None) -> None:
+        """Warn if `fit` had groups or times, and a prediction has none."""
+        needed = getattr(self, "_needed", {})  # which models of version 0.2 do not have
+        missing = [name for name, value in given.items() if value is None and needed.get(name)]
+        if missing:
+            what = {"groups": "all rows are taken as one stream", "times": "one unit apart"}
+            warnings.warn(
+                f"fit had {' and '.join(missing)}, but this prediction has none: "
+                f"{', '.join(what[name] for name in missing)}. Give them here too; within "
+                "scikit-learn by metadata routing, set_predict_request and set_score_request.",
+                stacklevel=3,
+            )
 
     def _filter(
         self, fitted: Any, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]

@@ -25,6 +25,13 @@ from ._metric_inputs import (
 )
 from ._support.types import Floats, Ints
 
+__all__ = [
+    "Delay", "accuracy", "brier", "calibration_error", "confusion", "count_switches",
+    "detection_delay", "log_loss", "macro_f1", "precision", "sensitivity", "specificity",
+    "summary", "switches_per_hour",
+]  # fmt: skip
+__dir__ = __all__.copy  # completion shows these only
+
 
 def accuracy(truth: ArrayLike, pred: ArrayLike, *, classes: Names = None) -> float:
     """Return the share of labelled rows whose predicted class is the true one.

@@ -35,6 +35,17 @@ if TYPE_CHECKING:
     from .evaluation._comparison import Comparison
     from .evaluation._policy_curve import PolicyCurve
 
+__all__ = [
+    "COLOURS",
+    "LINES",
+    "comparison",
+    "overview",
+    "policy_curve",
+    "probabilities",
+    "timeline",
+]
+__dir__ = __all__.copy  # completion shows these only
+
 
 def probabilities(
     time: ArrayLike,

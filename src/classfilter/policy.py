@@ -27,6 +27,10 @@ ROUNDING = 1e-9
 """The share of a duration that rounding may lose."""
 
 
+__all__ = ["Adaptive", "AdaptiveState", "Periodic", "PeriodicState", "Policy"]
+__dir__ = __all__.copy  # completion shows these only
+
+
 class Policy(Protocol):
     """What every policy can do; anything that does it can take a policy's place."""
 

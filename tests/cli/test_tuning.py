@@ -245,7 +245,7 @@ def test_compare_with_little_data(run: Run) -> None:
 
 
 def test_compare_checks_the_suffix_before_it_starts(run: Run) -> None:
-    message = "out.gif ends in '.gif'; it must be one of .png, .pdf, .svg, .csv, .parquet, "
+    message = "out.gif ends in '.gif'; it must be one of .png, .pdf, .svg, .csv, .tsv, "
     assert message in rejected(run, "compare", "nowhere.csv", "-o", "out.gif")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.data import _table_file
-from classfilter.data._batch import filter_file
+from classfilter.data._batch import filter_file, filter_to
 from classfilter.data._table_file import TableFile
 from example_tables import FILES
 
@@ -247,7 +247,8 @@ def test_a_file_is_scanned_once(
     monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 10)
     file = TableFile(path)
     assert (file.columns[:2], file.classes, file.rows) == (["note", "time"], tuple(CLASSES), 50)
-    filter_file(file, out, new_filter(), beta=BETA)
+    with out.open("wb") as written:
+        filter_to(file, written, suffix, cf.Chain(new_filter(), beta=BETA))
     assert len(scans) == 1
     filter_file(path, out, new_filter(), beta=BETA)
     assert len(scans) == 2

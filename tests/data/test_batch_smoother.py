@@ -178,8 +178,7 @@ def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -
     f = cf.DirichletFilter(CLASSES, half_life=60.0)
     save(f, "walk.toml", beta=BETA, channel=CHANNEL)
     tuned = cf.load("walk.toml")
-    both = ["--smooth", "--lag", "5"]
-    for lag, options in ((None, both[:1]), (5, both[1:]), (5, both)):
+    for lag, options in ((None, ["--smooth"]), (5, ["--lag", "5"])):
         P = expected(df, f, lag)
         np.testing.assert_array_equal(results(cf.smooth_table(df, tuned, lag=lag)), P)
         cf.filter_file("day.parquet", "out.parquet", tuned, lag=lag)
@@ -187,6 +186,9 @@ def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -
         arguments = ["filter", "day.parquet", "-o", "again.parquet", "--config", "walk.toml"]
         assert run(*arguments, "--quiet", *options) == (0, "", "")
         np.testing.assert_array_equal(results(cf.read_table("again.parquet")), P)
+    code, _, err = run(*arguments, "--smooth", "--lag", "5")
+    assert code == 2
+    assert "--smooth and --lag are both given" in err
 
 
 @pytest.mark.parametrize("lag", [None, 3])

@@ -157,13 +157,14 @@ def test_a_failed_write_changes_nothing(
     path = tmp_path / f"day{suffix}"
     path.write_text("old")
 
-    def fail(df: pl.DataFrame, file: Any) -> None:
+    def fail(df: pl.DataFrame | pl.LazyFrame, file: Any, **_: Any) -> None:
         file.write(b"half")
         assert path.read_text() == "old"  # while the new one is written
         raise StopError
 
-    for name in ("write_csv", "write_parquet", "write_ndjson"):
-        monkeypatch.setattr(pl.DataFrame, name, fail)
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", fail)
+    for name in ("sink_csv", "sink_ndjson"):
+        monkeypatch.setattr(pl.LazyFrame, name, fail)
     with pytest.raises(StopError):
         write_table(pl.DataFrame(columns()), path)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]

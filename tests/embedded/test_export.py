@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -327,7 +328,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", beta={"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
-        "fw: 22 files; make -C fw test compares bits\n",
+        "fw: 23 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/cf_config.h").read_text()
@@ -349,3 +350,25 @@ def test_cmake_builds_it_and_runs_the_self_test(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     assert "100% tests passed" in done.stdout
+
+
+def test_other_files_are_not_replaced(tmp_path: Path) -> None:
+    """Those of an earlier export are, as the checksums beside them tell."""
+    f = cf.StickyFilter(["a", "b"], stay=0.9)
+    (tmp_path / "LICENSE").write_text("all rights reserved")
+    with pytest.raises(ValueError, match=r"with the names of the export: LICENSE; move them away"):
+        export(f, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["LICENSE"]
+    (tmp_path / "LICENSE").unlink()
+    (tmp_path / "mine.c").write_text("int x;")
+    export(f, tmp_path)
+    for line in (tmp_path / "classfilter.sha256").read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
+    before = (tmp_path / "cf_config.h").read_text()
+    export(cf.StickyFilter(["a", "b"], stay=0.8), tmp_path)
+    assert (tmp_path / "cf_config.h").read_text() != before
+    (tmp_path / "example.c").write_text("/* changed by hand */")
+    with pytest.raises(ValueError, match=r"or changed ones, .*: example.c; move them away, or wri"):
+        export(f, tmp_path)
+    assert (tmp_path / "mine.c").read_text() == "int x;"

@@ -237,3 +237,14 @@ def test_what_is_wrong_with_the_columns_is_said_before_anything_runs(spark: Any)
         cf.spark.smooth_frame(frame, FILTERS[0], beta=BETA, lag=-1)
     with pytest.raises(TypeError, match="VoteFilter"):
         cf.spark.smooth_frame(frame, FILTERS[3], beta=BETA)
+
+
+def test_columns_named_as_the_classes(spark: Any) -> None:
+    df = fleet(3, 40)
+    bare = df.rename({f"p_{name}": name for name in CLASSES})
+    filtered = cf.spark.filter_frame(
+        spark.createDataFrame(bare.to_arrow()), FILTERS[0], beta=BETA, channel=CHANNEL
+    )
+    assert_same_bits(
+        by_row(filtered), expected(df, FILTERS[0]).rename({f"p_{name}": name for name in CLASSES})
+    )

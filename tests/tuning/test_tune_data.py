@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import classfilter as cf
@@ -179,3 +181,26 @@ TWO = Recording([0, 1], ["a", "b"], [[0.5, 0.5], [1.0, 0.0]], ["walk", "sit"])
 def test_errors_name_the_argument_and_the_remedy(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_a_dataframe_in_place_of_recordings(kind: str) -> None:
+    """It is that of `recordings`, in all functions that take recordings."""
+    recs = {f"day {seed}": day(seed, 2.0).recording() for seed in (0, 1)}
+    tables = [rec.to_table().with_columns(stream=pl.lit(name)) for name, rec in recs.items()]
+    df: Any = pl.concat(tables)
+    df = {"polars": df, "pandas": df.to_pandas(), "pyarrow": df.to_arrow()}[kind]
+    tuned, expected = tune(df, "sticky"), tune(recs, "sticky")
+    assert (repr(tuned.filter()), tuned.beta) == (repr(expected.filter()), expected.beta)
+    assert str(cf.compare(df)) == str(cf.compare(list(recs.values())))
+    with pytest.raises(cf.ArgumentError, match=r"no column time.*; give recordings\(df, ...\) in"):
+        cf.compare(df.drop(columns="time") if kind == "pandas" else df.drop(["time"]))
+
+
+def test_a_dataframe_for_the_policy_curve_and_the_report(tmp_path: Path) -> None:
+    both = {name: day(seed, 2.0).recording(every=None) for seed, name in enumerate("ab")}
+    df = pl.concat([rec.to_table().with_columns(stream=pl.lit(n)) for n, rec in both.items()])
+    assert str(cf.policy_curve(df, gaps=[12])) == str(cf.policy_curve(both, gaps=[12]))
+    cf.report(df, tmp_path / "table.html", reference="strong")
+    cf.report(both, tmp_path / "mapping.html", reference="strong")
+    assert (tmp_path / "table.html").read_bytes() == (tmp_path / "mapping.html").read_bytes()

@@ -76,6 +76,7 @@ def streams(
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     path = tmp_path_factory.mktemp("report") / "report.html"
     cf.report(dict(zip(HOSTILE, streams(), strict=False)), path, reference=SOURCES[0])
+    assert path.stat().st_mode & 0o777 == 0o600  # it has rows of people in it
     return Page(path.read_text("utf-8"))
 
 

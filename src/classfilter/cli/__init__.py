@@ -13,22 +13,21 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from .._support.signals import Signals, Terminated
 from .._version import __version__
-from ..data._batch import filter_file
-from ..data._files import file_suffix
+from ..chain import Chain
+from ..data._batch import filter_to
 from ..data._format import TableFormat
 from ..data._table_file import TableFile
 from ._embedded import export, verify
+from ._files import TABLE, Input, Output, input_options
 from ._options import (
     FILE,
-    TABLE,
     Settings,
     about,
     check_classes,
-    check_folder,
     end,
     filter_options,
     table_options,
@@ -59,8 +58,10 @@ def cli() -> None:
     epilog="Example: classfilter filter day.parquet -o out.parquet --beta weak=0.1 --beta strong=1 "
     "--half-life 60s",
 )
-@click.argument("table", metavar="IN", type=FILE)
-@click.option("-o", "--out", type=FILE, required=True, help=f"Where to write: {TABLE}.")
+@input_options
+@click.option(
+    "-o", "--out", type=FILE, required=True, help=f"Where to write: {TABLE}; - is standard output."
+)
 @filter_options
 @table_options
 @click.option("--smooth", is_flag=True, help="Use all later rows too; needs the file in memory.")
@@ -75,7 +76,7 @@ def cli() -> None:
 @click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
 def filter_command(
     settings: Settings,
-    table: Path,
+    table: Input,
     out: Path,
     smooth: bool,
     lag: int | None,
@@ -84,21 +85,24 @@ def filter_command(
     quiet: bool,
     form: TableFormat,
 ) -> None:
-    """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its suffix.
+    """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its suffix; - is a pipe.
 
     Columns: time, one p_<class> per class, or prediction, and, where there are any, stream, source
     and label. OUT has the same rows, with f_<class> and class; it may be IN. Only a part of the
     file is in memory at a time. With --smooth or --lag, each result uses later rows of its stream
     too.
     """
-    file_suffix(out)
-    check_folder(out)
+    if smooth and lag is not None:
+        raise click.UsageError(
+            "--smooth and --lag are both given; --smooth uses all later rows, --lag only so many"
+        )
+    result = Output.of(out, table.kind)
     console = Console(stderr=True, quiet=quiet)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rows"),
+        TaskProgressColumn(),
+        TextColumn("{task.completed:,} rows"),
         TimeRemainingColumn(),
         console=console,
         transient=True,
@@ -106,36 +110,38 @@ def filter_command(
     )
 
     try:
-        file = TableFile(table, settings.for_table(form))
-        start = time.perf_counter()  # after the import of Polars
-        check_classes(form, file.classes)
-        chain = settings.make_chain(file.classes)
-        with warnings_as_lines(table), bar, Signals() as signals:
-            total = file.rows if file.suffix == ".parquet" else None
-            task = bar.add_task(table.name, total=total)
+        with table.open() as source, warnings_as_lines(table.name):
+            file = TableFile(source, settings.for_table(form))
+            start = time.perf_counter()  # after the import of Polars
+            check_classes(form, file.classes)
+            chain = settings.make_chain(file.classes)
+            with bar, Signals() as signals, result.open() as written:
+                total = None if bar.disable else file.about_rows()
+                task = bar.add_task(table.path.name, total=total)
 
-            def progress(rows: int) -> None:
-                bar.update(task, completed=rows)
-                signals.raise_received()
+                def progress(rows: int) -> None:
+                    bar.update(task, completed=rows)
+                    signals.raise_received()
 
-            done = filter_file(
-                file,
-                out,
-                chain,
-                lag=0 if lag is None and not smooth else lag,
-                sort=sort,
-                threads=threads,
-                progress=progress,
-            )
+                done = filter_to(
+                    file,
+                    written,
+                    result.suffix,
+                    Chain.of(chain, smoothing=smooth or bool(lag)),
+                    lag=0 if lag is None and not smooth else lag,
+                    sort=sort,
+                    threads=threads,
+                    progress=progress,
+                )
     except ValueError as error:
-        raise ValueError(about(table, error)) from error
+        raise ValueError(about(table.name, error)) from error
     took = time.perf_counter() - start
     if settings.default:
         remedy = "set it with --half-life, --beta or --config"
         note = f"{chain.filter()}, all sources with weight 1; {remedy}"
         console.print(f"classfilter: {note}", highlight=False, markup=False, soft_wrap=True)
     console.print(
-        f"{out}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
+        f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
         f"{done.rows / took:,.0f} rows per second",
         highlight=False,
         soft_wrap=True,

@@ -27,7 +27,6 @@ from ..filters._dirichlet import DirichletFilter
 
 FILE = click.Path(path_type=Path, readable=False)  # the error of opening it says more
 PICTURES = (".png", ".pdf", ".svg")
-TABLE = "CSV, Parquet or NDJSON, by its suffix"
 
 
 class Settings(NamedTuple):
@@ -257,7 +256,7 @@ def end(message: str, code: int = 1) -> NoReturn:
 
 
 @contextmanager
-def warnings_as_lines(path: Path) -> Iterator[None]:
+def warnings_as_lines(path: Path | str) -> Iterator[None]:
     """Print the warnings of the block as lines on standard error, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -268,7 +267,9 @@ def warnings_as_lines(path: Path) -> Iterator[None]:
         click.echo(printable(f"classfilter: {text}"), err=True)
 
 
-def about(path: Path | None, error: Exception, words: Mapping[Remedy, str] | None = None) -> str:
+def about(
+    path: Path | str | None, error: Exception, words: Mapping[Remedy, str] | None = None
+) -> str:
     """Return an error's message in words of the command line, with the file's name before it.
 
     `words` are remedies in words of the command itself.
@@ -291,6 +292,7 @@ _OPTIONS = {
     "gamma": "--gamma",
     "half_life": "--half-life",
     "reference": "--reference",
+    "separator": "--separator",
     "zone": "--zone",
     "--from": "--from",
     "--to": "--to",
@@ -307,7 +309,7 @@ _REMEDIES = {
     Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
     Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
     Remedy.CLASSES_IN_ORDER: "give the names in the order of the numbers: --classes NAMES",
-    Remedy.COLUMN_FOR_NAME: "give the columns as time=ts",
+    Remedy.COLUMN_FOR_NAME: "give the name in the table for a name here: --columns time=ts",
     Remedy.UNIT_MS: "give --unit ms, or --unit s if the numbers are right as they are",
     Remedy.UNIT_US: "give --unit us, or --unit s if the numbers are right as they are",
     Remedy.UNIT_NS: "give --unit ns, or --unit s if the numbers are right as they are",
@@ -315,5 +317,9 @@ _REMEDIES = {
     Remedy.HALF_LIFE_OR_UNIT: "give a half-life in the unit of the times, or their unit: --unit ms",
     Remedy.NAME_TIME: "name it, --columns time=COLUMN",
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
+    Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
+    "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
+    Remedy.SEPARATOR: "say which with it",
+    Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
 }
 """What to do, with options in place of arguments."""

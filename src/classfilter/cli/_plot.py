@@ -15,6 +15,7 @@ from .._timestamps import REMEDY, parse_timestamp, per_second
 from ..data._files import file_suffix
 from ..data._format import TableFormat
 from ..data._recording import Recording
+from ._files import Input, input_options
 from ._options import (
     FILE,
     PICTURES,
@@ -32,7 +33,7 @@ from ._tuning import read_streams
     short_help="Draw a stream of a file.",
     epilog="Example: classfilter plot out.csv -o out.png --stream ann --from 0 --to 3600",
 )
-@click.argument("table", metavar="IN", type=FILE)
+@input_options
 @click.option("-o", "--out", type=FILE, required=True, help="The picture: PNG, PDF or SVG.")
 @filter_options
 @table_options
@@ -42,7 +43,7 @@ from ._tuning import read_streams
 @click.option("--zone", help="Draw dates in a time zone: Europe/Berlin. By default in their own.")
 def plot(
     settings: Settings,
-    table: Path,
+    table: Input,
     out: Path,
     name: str | None,
     start: str | None,
@@ -60,7 +61,7 @@ def plot(
     suffix = file_suffix(out, PICTURES)
     check_folder(out)
     try:
-        with warnings_as_lines(table):
+        with warnings_as_lines(table.name):
             df, streams = read_streams(table, settings.for_table(form))
         key, rec = _one_stream(streams, name)
         column = form.columns.get("stream", "stream")
@@ -71,7 +72,7 @@ def plot(
         strong = _strongest(rec, settings.make_chain(rec.classes).beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
-        raise ValueError(about(table, error)) from error
+        raise ValueError(about(table.name, error)) from error
     with atomic_write(out) as file:
         figure.savefig(file, format=suffix[1:])
 

@@ -17,10 +17,10 @@ from ..chain import load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording, recordings
+from ._files import TABLE, Input, input_options
 from ._options import (
     FILE,
     PICTURES,
-    TABLE,
     about,
     check_classes,
     check_folder,
@@ -34,14 +34,13 @@ REFERENCE = click.option(
 )
 SORT = click.option("--sort", is_flag=True, help="Rows in any order of time.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
-INPUT = click.argument("table", metavar="IN", type=FILE)
 
 
 @click.command(
     short_help="Find the settings of a filter, without labels.",
     epilog="Example: classfilter tune week.parquet -o walk.toml --reference strong",
 )
-@INPUT
+@input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
 @click.option(
     "--filter",
@@ -62,7 +61,7 @@ INPUT = click.argument("table", metavar="IN", type=FILE)
 @SORT
 @QUIET
 def tune(
-    table: Path,
+    table: Input,
     out: Path,
     kind: str,
     reference: str | None,
@@ -101,14 +100,14 @@ def tune(
     short_help="Compare all filters on a file.",
     epilog="Example: classfilter compare week.parquet --reference strong -o filters.png",
 )
-@INPUT
+@input_options
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
 @REFERENCE
 @table_options
 @SORT
 @QUIET
 def compare(
-    table: Path,
+    table: Input,
     out: Path | None,
     reference: str | None,
     sort: bool,
@@ -138,7 +137,7 @@ def compare(
     short_help="Compare policies: when to call the strong classifier.",
     epilog="Example: classfilter policy both.parquet -o curve.png",
 )
-@INPUT
+@input_options
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
 @click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
 @click.option(
@@ -160,7 +159,7 @@ def compare(
 @SORT
 @QUIET
 def policy(
-    table: Path,
+    table: Input,
     out: Path | None,
     config: Path | None,
     reference: str,
@@ -193,7 +192,7 @@ def policy(
     short_help="Write a page with pictures, tables and sliders.",
     epilog="Example: classfilter report week.parquet -o report.html --reference strong",
 )
-@INPUT
+@input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the page: HTML.")
 @click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
 @REFERENCE
@@ -201,7 +200,7 @@ def policy(
 @SORT
 @QUIET
 def report(
-    table: Path,
+    table: Input,
     out: Path,
     config: Path | None,
     reference: str | None,
@@ -232,19 +231,20 @@ def _write(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) 
         write_table(table(), out)
 
 
-def _check_out(table: Path, out: Path, suffixes: tuple[str, ...]) -> None:
+def _check_out(table: Input, out: Path, suffixes: tuple[str, ...]) -> None:
     """Raise, before the work, if the result could not be written, or would replace the data."""
     file_suffix(out, suffixes)
     check_folder(out)
-    if out.exists() and table.exists() and out.samefile(table):
+    if out.exists() and table.path.exists() and out.samefile(table.path):
         raise ValueError(f"{out} is the input too; write to another file")
 
 
 def read_streams(
-    table: Path, form: TableFormat, sort: bool = False
+    table: Input, form: TableFormat, sort: bool = False
 ) -> tuple[Any, dict[Any, Recording]]:
     """Return a file as a dataframe, and its recordings."""
-    df = read_table(table, columns=form.columns)
+    with table.open() as source:
+        df = read_table(source, columns=form.columns)
     check_classes(form, form.layout(df.columns).classes or ())
     how: Any = {"classes": form.classes, "columns": form.columns, "scores": form.scores}
     return df, recordings(df, sort=sort, unit=form.unit, **how)
@@ -252,15 +252,15 @@ def read_streams(
 
 @contextmanager
 def _work_on(
-    table: Path, form: TableFormat, sort: bool, quiet: bool
+    table: Input, form: TableFormat, sort: bool, quiet: bool
 ) -> Iterator[tuple[dict[Any, Recording], Callable[[float], None]]]:
     """Give a file's streams and a progress bar; warnings and errors become lines about the file."""
     console = Console(stderr=True, quiet=quiet)
     try:
-        with warnings_as_lines(table), _bar(console, table.name) as progress:
+        with warnings_as_lines(table.name), _bar(console, table.path.name) as progress:
             yield read_streams(table, form, sort)[1], progress
     except ValueError as error:
-        raise ValueError(about(table, error)) from error
+        raise ValueError(about(table.name, error)) from error
 
 
 @contextmanager

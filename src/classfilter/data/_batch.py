@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain as in_turn
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._errors import RowError
 from .._support.atomic import atomic_write
@@ -23,7 +23,7 @@ from ..filters._stream_runner import StreamRunner, pack_state
 from ..streams._rows import take_many
 from ..streams._table import StreamTable
 from ._batch_smoother import BatchSmoother, smooth_rows
-from ._files import file_suffix, reading
+from ._files import TEXT, TableInput, file_suffix, kind_of, reading, sink
 from ._format import Layout, TableFormat
 from ._frames import DataFrame, TableRows, as_frame, read_rows, result_columns, with_results
 from ._table_file import TableFile
@@ -94,7 +94,7 @@ class BatchFilter:
 
 
 def filter_file(
-    path: str | Path | TableFile,
+    path: str | Path,
     out: str | Path,
     filter: Filter | Chain,  # noqa: A002
     *,
@@ -107,6 +107,7 @@ def filter_file(
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,
+    separator: str | None = None,
 ) -> Filtered:
     r"""Filter every stream of a file separately, and write the rows with the results.
 
@@ -117,8 +118,8 @@ def filter_file(
     Parameters
     ----------
     path, out : str or Path
-        Files that end in ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl``. An existing `out`
-        is replaced once all is written; after an error it is unchanged.
+        Files that end as in `read_table` and `write_table`. An existing `out` is replaced once all
+        is written; after an error it is unchanged.
     filter, beta, channel
         As in `filter_table`.
     lag : int, default 0
@@ -132,6 +133,8 @@ def filter_file(
         Called with the number of rows filtered so far.
     columns, scores, unit
         As in `filter_table`.
+    separator : str, optional
+        That of a CSV file, as in `read_table`.
 
     Returns
     -------
@@ -150,27 +153,50 @@ def filter_file(
     Filtered(rows=2, streams=1)
     ['rest', 'rest']
     """
+    import_optional("polars")
+    known = TableFormat.for_filter(filter, columns, scores, unit)
+    suffix = file_suffix(Path(out))
+    file = TableFile(TableInput.of(path, separator), known)
+    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
+    how = {"lag": check_lag(lag), "sort": sort, "threads": threads, "progress": progress}
+    with atomic_write(out) as written:
+        return filter_to(file, written, suffix, chain, **how)
+
+
+def filter_to(
+    file: TableFile,
+    written: BinaryIO,
+    suffix: str,
+    chain: Chain,
+    *,
+    lag: int | None = 0,
+    sort: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int], Any] | None = None,
+) -> Filtered:
+    """Filter a file into an open one, whose suffix says its kind; see `filter_file`."""
     from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
     polars = import_optional("polars")
-    known = TableFormat.for_filter(filter, columns, scores, unit)
-    file, out = path if isinstance(path, TableFile) else TableFile(path, known), Path(out)
-    suffix = file_suffix(out)
     result_columns(file.columns, file.classes)
     form = file.format
     if file.layout.labels:  # a part may not have all of them
         form = replace(form, classes=file.classes)
-    chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
-    push = _batch(file, chain, check_lag(lag), sort, threads)
+    push = _batch(file, chain, lag, sort, threads)
     scale = TimeScale(form.unit, chain.filter())
     unread = file.parts(whole=sort or lag is None)
+    as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
     done, streams = 0, set()
 
     def read() -> tuple[pl.DataFrame, TableRows] | None:
-        for df in unread:
-            numbers = _with_numbers(df, file.layout) if file.suffix == ".csv" else df
-            return df, read_rows(numbers, form)
-        return None
+        with reading(file.source):
+            df = next(unread, None)
+        if df is None:
+            return None
+        if not file.source.is_csv:
+            return df, read_rows(df, form)
+        pointed = file.with_points(df)
+        return pointed, read_rows(_with_numbers(pointed, file.layout), form)
 
     def results() -> Iterator[pl.DataFrame]:
         nonlocal done
@@ -193,26 +219,22 @@ def filter_file(
                 streams.update(rows.stream.categories)
                 if progress is not None:
                     progress(done)
-                as_text = file.suffix == suffix == ".csv"
                 waiting.append(as_frame(df) if as_text else rows.frame)
                 for P in complete:
                     yield with_results(waiting.popleft(), file.classes, chain, P)
         if waiting:
-            raise ValueError(f"{file.path} changed while it was read; try again")
+            raise ValueError(f"{file.source.name} changed while it was read; try again")
 
-    with reading(file.path), atomic_write(out) as written:
-        parts = results()
-        first = next(parts)
-        source = polars.io.plugins.register_io_source(
-            lambda *_: in_turn([first], parts), schema=first.schema
-        )
-        if suffix == ".parquet":
-            # Estimates hardly compress; with more effort, writing would take twice the time.
-            source.sink_parquet(written, maintain_order=True, compression="snappy")
-        elif suffix == ".csv":
-            source.sink_csv(written, maintain_order=True)
-        else:
-            source.sink_ndjson(written, maintain_order=True)
+    parts = results()
+    first = next(parts)
+    source = polars.io.plugins.register_io_source(
+        lambda *_: in_turn([first], parts), schema=first.schema
+    )
+    try:
+        sink(source, written, suffix)
+    except polars.exceptions.PolarsError as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
     scale.warn()  # in the thread of the caller; the results come from another
     return Filtered(done, len(streams))
 
@@ -239,11 +261,7 @@ def _batch(
 def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
     """Return text columns as numbers where a filter needs them; one that has other text stays."""
     polars = import_optional("polars")
-    text = df.select(
-        name
-        for here, name in layout.columns.items()
-        if here in ("time", "confidence") or here.startswith("p_")
-    )
+    text = df.select(layout.number_columns)
     # all columns in one call: each call of Polars takes long
     numbers = text.select(polars.all().str.strip_chars().cast(polars.Float64, strict=False))
     missing = zip(text.null_count().row(0), numbers.null_count().row(0), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,11 @@ class Layout:
         """The columns of the table that name classes."""
         return [self.columns[name] for name in ("prediction", "label") if name in self.columns]
 
+    @property
+    def number_columns(self) -> list[str]:
+        """The columns of the table that a filter needs as numbers."""
+        return [name for here, name in self.columns.items() if is_number_here(here)]
+
 
 @dataclass(frozen=True)
 class TableFormat:
@@ -76,13 +81,8 @@ class TableFormat:
     ) -> TableFormat:
         """Return a format, its arguments checked."""
         per_second(unit)
-        columns = dict(columns or {})
-        for name in columns:
-            if name not in COLUMNS and not name.startswith("p_"):
-                rule = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
-                raise ArgumentError("columns", name, "names {}", rule, Remedy.COLUMN_FOR_NAME)
         names = None if classes is None else text_names(classes)
-        return cls(names, columns, check_scores(scores), unit)
+        return cls(names, columns_by_name_here(columns), check_scores(scores), unit)
 
     @classmethod
     def for_filter(
@@ -97,11 +97,16 @@ class TableFormat:
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
+        if not all(isinstance(name, str) for name in names):
+            remedy = "name them, such as df.rename(columns=str)"
+            raise ArgumentError("the table", names, "has columns {}", "names are text", remedy)
         columns = self._by_name_here(names)
         if "time" not in columns:
-            raise ArgumentError(
-                "the table", names, "has no column time", f"it has {names}", Remedy.NAME_TIME
-            )
+            meant = _meant(["time"], names)
+            rule = f"it has {names}{meant}"
+            raise ArgumentError("the table", names, "has no column time", rule, Remedy.NAME_TIME)
+        unprefixed = {name: here for here, name in self.unprefixed(columns).items()}
+        columns = {unprefixed.get(here, here): name for here, name in columns.items()}
         probs = [name[2:] for name in columns if name.startswith("p_")]
         known = self.classes
         if known and not set(known) & set(probs) and known == _numbers(len(known)):
@@ -112,14 +117,7 @@ class TableFormat:
         if labels or "prediction" in self.columns:
             return Layout(columns, self.classes, labels=True)
         if len(probs) < 2:
-            raise ArgumentError(
-                "the table",
-                names,
-                "needs two or more columns p_<class>, one per class, or a column prediction with "
-                "names of classes",
-                f"it has {names}",
-                Remedy.NAME_PROBS,
-            )
+            raise self._without_predictions(names)
         if matched:
             return Layout(columns, tuple(name for name in probs if name in wanted), False)
         return Layout(columns, text_names(probs), labels=False, guessed=True)
@@ -129,12 +127,93 @@ class TableFormat:
         for here, name in self.columns.items():
             if name not in names:
                 problem = f"has {{}} for {here}, which the table does not have"
-                raise ArgumentError("columns", name, problem, f"it has {names}")
+                remedy = Remedy.COLUMN_FOR_NAME if is_name_here(name) and here in names else ""
+                raise ArgumentError("columns", name, problem, f"it has {names}", remedy)
         taken = set(self.columns.values())
         free = {name: name for name in names if name not in taken}
         both = free | dict(self.columns)
         places = {name: place for place, name in enumerate(names)}
         return dict(sorted(both.items(), key=lambda item: places[item[1]]))
+
+    def unprefixed(self, names: Collection[str]) -> dict[str, str]:
+        """Return the columns that are named as the classes, by ``p_<class>``.
+
+        `names` are those here. There are some only where the classes are known, and no
+        ``p_<class>`` for any of them is there.
+        """
+        known = self.classes or ()
+        by_position = known == _numbers(len(known)) and any(n.startswith("p_") for n in names)
+        if "prediction" in self.columns or by_position:
+            return {}
+        named = [c for c in known if c in names and c not in COLUMNS and c not in self.columns]
+        prefixed = [name for name in known if f"p_{name}" in names]
+        if not named or len(prefixed) == len(known):
+            return {}
+        missing = [name for name in known if name not in {*named, *prefixed}]
+        if prefixed and not missing:
+            pairs = f"columns {[f'p_{name}' for name in prefixed]}, but {{}} without p_"
+            remedy = "name all of them in one way"
+            raise ArgumentError("the table", named, f"has {pairs}", remedy=remedy)
+        if "prediction" in names and not missing:
+            problem = "has a column prediction, and columns {} that are named as classes"
+            raise ArgumentError("the table", named, problem, remedy=Remedy.WHICH_PREDICTION)
+        others = sum(name.startswith("p_") for name in names) > 1 or "prediction" in names
+        if missing and not prefixed and not others:
+            problem = f"has columns for the classes {named}, but none for {{}}"
+            raise ArgumentError("the table", missing, problem, f"it has {[*names]}")
+        return {} if missing else {f"p_{name}": name for name in named}
+
+    def _without_predictions(self, names: list[str]) -> ArgumentError:
+        """Return the error of a table that has no predictions."""
+        known = self.classes or ()
+        wanted = [*known, *(f"p_{name}" for name in known)]
+        prefixed = ["p_" + name.strip()[2:] for name in names if name.strip()[:2].lower() == "p_"]
+        meant = _meant([*wanted, "prediction", *prefixed], names)
+        problem = "needs two or more columns p_<class>, one per class, or a column prediction with"
+        problem += " names of classes"
+        rule = f"it has {names}{meant}"
+        if known:
+            rule = f"the classes are {[*known]}, and {rule}"
+        remedy = Remedy.NAME_PROBS if known else Remedy.NAME_PROBS_OR_CLASSES
+        return ArgumentError("the table", names, problem, rule, remedy)
+
+
+def is_name_here(name: str) -> bool:
+    """Return whether a name is one of the columns here."""
+    return name in COLUMNS or name.startswith("p_")
+
+
+def is_number_here(name: str) -> bool:
+    """Return whether the column of a name here has numbers."""
+    return name in ("time", "confidence") or name.startswith("p_")
+
+
+def columns_by_name_here(columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the names of columns in a table by their names here.
+
+    One that is given the other way, as pandas and Polars rename, is turned round: its key is no
+    name here, and its value is.
+    """
+    by_name: dict[str, str] = {}
+    for name, column in (columns or {}).items():
+        turned = not is_name_here(name)
+        here, there = (column, name) if turned else (name, column)
+        if not is_name_here(here):
+            rule = f"it must be one of {', '.join(COLUMNS)} or p_<class>"
+            raise ArgumentError("columns", name, "names {}", rule, Remedy.COLUMN_FOR_NAME)
+        if here in by_name:
+            problem = f"has both {by_name[here]!r} and {{}} for {here}"
+            raise ArgumentError("columns", there, problem, remedy="give one")
+        by_name[here] = there
+    return by_name
+
+
+def _meant(wanted: Iterable[str], names: list[str]) -> str:
+    """Return which columns were probably meant, as a part of a message; capitals, spaces differ."""
+    by_form = {name.strip().casefold(): name for name in names}
+    found = {name: by_form.get(name.casefold()) for name in wanted if name not in names}
+    pairs = ", ".join(f"{column!r} for {name}" for name, column in found.items() if column)
+    return f", probably {pairs}" if pairs else ""
 
 
 def _numbers(K: int) -> tuple[str, ...]:

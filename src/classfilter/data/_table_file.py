@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._support.imports import import_optional
-from ._files import csv_names, file_suffix, reading
+from ._csv import DecimalMark, is_compressed
+from ._files import TableInput, reading
 from ._format import Layout, TableFormat
 from ._frames import as_frame, named_classes
 
@@ -17,41 +18,52 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_AT_ONCE = 100_000
-HEADER_LINES = {".csv": 1, ".ndjson": 0, ".jsonl": 0}
+HEADER_LINES = {".csv": 1, ".tsv": 1, ".ndjson": 0, ".jsonl": 0}
+SAMPLES, SAMPLE = 16, 1 << 16
+"""The number of rows of a long file of text is estimated from so many places, of so many bytes."""
 
 
 class TableFile:
-    """A ``.csv``, ``.parquet``, ``.ndjson`` or ``.jsonl`` file; its metadata is read once.
+    """A CSV, Parquet or NDJSON file; its metadata is read once.
 
     The cells of a CSV file stay text.
 
     Attributes
     ----------
-    path : Path
-        The file.
-    suffix : str
-        The kind of the file.
+    source : TableInput
+        Where it comes from.
     columns : list of str
         The names of the columns.
     """
 
-    def __init__(self, path: str | Path, format: TableFormat | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        source: str | Path | TableInput,
+        format: TableFormat | None = None,  # noqa: A002
+    ) -> None:
         polars = import_optional("polars")
-        self.path = Path(path)
-        self.suffix = file_suffix(self.path)
-        literal = glob.escape(str(self.path))  # Polars would expand a pattern
+        self.source = source if isinstance(source, TableInput) else TableInput.of(source)
+        self.format = format or TableFormat()
+        self._marks: DecimalMark | None = None
+        literal = glob.escape(str(self.source.path))  # Polars would expand a pattern
         # One lazy frame for all: Polars keeps the schema and the metadata with it.
         self._scan: pl.LazyFrame
-        with reading(self.path):
-            if self.suffix == ".csv":
-                names = csv_names(self.path)
-                self._scan = polars.scan_csv(literal, infer_schema=False, with_column_names=names)
-            elif self.suffix == ".parquet":
+        with self.source.path.open("rb"), reading(self.source):  # Polars' error would be another
+            if self.source.is_csv:
+                dialect = self.source.dialect(self.format.columns.get("time", "time"))
+                self._scan = polars.scan_csv(
+                    literal,
+                    infer_schema=False,
+                    with_column_names=dialect.rename,
+                    **dialect.options,
+                )
+                if dialect.separator != ",":
+                    self._marks = DecimalMark()
+            elif self.source.suffix == ".parquet":
                 self._scan = polars.scan_parquet(literal)
             else:
                 self._scan = polars.scan_ndjson(literal, infer_schema_length=None)
             self.columns: list[str] = self._scan.collect_schema().names()
-        self.format = format or TableFormat()
 
     @cached_property
     def layout(self) -> Layout:
@@ -63,15 +75,31 @@ class TableFile:
         """The classes; where only the labels tell, their columns are read."""
         if self.layout.classes is not None:
             return self.layout.classes
-        with reading(self.path):
+        with reading(self.source):
             labels = self._scan.select(self.layout.label_columns).unique()
             return named_classes(as_frame(labels.collect(engine="streaming")), self.layout)
 
     @cached_property
     def rows(self) -> int:
         """The number of rows; a text file is read to count them."""
-        with reading(self.path):
+        with reading(self.source):
             return int(self._scan.select(import_optional("polars").len()).collect().item())
+
+    def about_rows(self) -> int | None:
+        """Return about how many rows there are, without reading all; None if it is compressed."""
+        if self.source.suffix == ".parquet":
+            return self.rows
+        size, lines, seen = self.source.path.stat().st_size, 0, 0
+        with self.source.path.open("rb") as file:
+            if is_compressed(file.peek(4)):
+                return None
+            step = max(size // SAMPLES, SAMPLE)
+            for start in range(0, size, step):
+                file.seek(start + (step - SAMPLE) // 2)
+                text = file.read(SAMPLE)
+                lines += max(text.count(b"\n"), text.count(b"\r"))
+                seen += len(text)
+        return round(lines * size / max(seen, 1)) - HEADER_LINES[self.source.suffix]
 
     @cached_property
     def stream_rows(self) -> dict[Any, int]:
@@ -79,7 +107,7 @@ class TableFile:
         stream = self.layout.columns.get("stream")
         if stream is None:
             return {None: self.rows} if self.rows else {}
-        with reading(self.path):
+        with reading(self.source):
             counts = self._scan.group_by(stream).len(" rows").collect(engine="streaming")
         return dict(zip(counts[stream].to_list(), counts[" rows"].to_list(), strict=True))
 
@@ -87,7 +115,7 @@ class TableFile:
         """Read the rows in order, part by part; at least one part, even without rows."""
         if whole:
             yield self._scan.collect()
-        elif self.suffix == ".parquet":
+        elif self.source.suffix == ".parquet":
             # Batches would read several row groups ahead; a slice decodes no more than it needs.
             at_once = self._rows_at_once()
             for start in range(0, max(self.rows, 1), at_once):
@@ -112,7 +140,13 @@ class TableFile:
             return ROWS_AT_ONCE
         return max(ROWS_AT_ONCE // group, 1) * group
 
+    def with_points(self, df: pl.DataFrame) -> pl.DataFrame:
+        """Return a part of a CSV file with points in its numbers, which are text."""
+        if self._marks is None:
+            return df
+        return self._marks.points(df, self.layout.number_columns)
+
     def line(self, row: int) -> int | None:
         """Return the line of a row of a text file, from 1; None for other files."""
-        header = HEADER_LINES.get(self.suffix)
+        header = HEADER_LINES.get(self.source.suffix)
         return None if header is None else header + row + 1

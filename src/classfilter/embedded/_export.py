@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic
 from ._golden import golden_header
 
+MANIFEST = "classfilter.sha256"
+"""The checksums of the files, which sha256sum reads too: it says which of them were exported."""
 FIRMWARE = Path(__file__).parent / "firmware"
 CORE = Path(__file__).parents[1] / "csrc"
 HEADERS = (
@@ -62,7 +66,8 @@ def export(
         The filter; a chain brings the weights of its sources, their channels and a policy. Without
         named weights there is one source, ``default``.
     folder : str or Path
-        The folder to write to; it is created if needed, and files of the same names are replaced.
+        The folder to write to; it is created if needed. Files that an earlier export wrote there
+        are replaced; if others have the same names, it is an error, and nothing is written.
     name : str
         The origin of the settings, for a comment.
 
@@ -79,7 +84,7 @@ def export(
     ...     sorted(path.name for path in export(f, folder) if path.parent.name != "core")
     ... # doctest: +NORMALIZE_WHITESPACE
     ['CMakeLists.txt', 'LICENSE', 'Makefile', 'cf_config.h', 'classfilter.c', 'classfilter.h',
-     'example.c', 'golden.h', 'library.json', 'selftest.c', 'selftest.h']
+     'classfilter.sha256', 'example.c', 'golden.h', 'library.json', 'selftest.c', 'selftest.h']
     """
     config = in_float32(Chain.of(filter))
     if not isinstance(config.beta, dict):
@@ -100,6 +105,8 @@ def export(
     texts["library.json"] = texts["library.json"].replace("VERSION", __version__)
     texts["cf_config.h"] = config_header(config, name)
     texts["golden.h"] = golden_header(config)
+    _check_folder(Path(folder), texts)
+    texts[MANIFEST] = "".join(f"{_sha256(text)}  {file}\n" for file, text in texts.items())
     written = []
     for file, text in texts.items():
         path = Path(folder) / file
@@ -108,6 +115,29 @@ def export(
             out.write(text.encode())
         written.append(path)
     return written
+
+
+def _check_folder(folder: Path, texts: dict[str, str]) -> None:
+    """Raise if the folder has files of these names that are neither the same nor exported."""
+    exported: set[str] = set()
+    with suppress(FileNotFoundError):
+        exported.update((folder / MANIFEST).read_text(errors="replace").splitlines())
+    others = []
+    for file, text in texts.items():
+        with suppress(FileNotFoundError):
+            there = _sha256((folder / file).read_bytes())
+            if there != _sha256(text) and f"{there}  {file}" not in exported:
+                others.append(file)
+    if others:
+        names = ", ".join(others)
+        raise ValueError(
+            f"{folder} has other files, or changed ones, with the names of the export: {names}; "
+            "move them away, or write to another folder"
+        )
+
+
+def _sha256(text: str | bytes) -> str:
+    return sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
 def channels_of(chain: Chain) -> list[str]:

@@ -39,7 +39,7 @@ SMOOTHED = ", smoothed"
 
 
 def compare(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
     reference: str | None = None,
     *,
     extra: Mapping[str, Sequence[Array]] | None = None,
@@ -50,7 +50,7 @@ def compare(
 
     Parameters
     ----------
-    recordings : Recording or several
+    recordings : Recording, or several, or a mapping to them, or a dataframe
         One per stream, all of the same classes, times in seconds. With labels, the measures are
         those of `metrics`; without, how much more likely later predictions of the reference are in
         the filter's class than on average, as in `tune`. They are taken as they are; where the

@@ -156,7 +156,7 @@ class PolicyCurve:
 
 
 def policy_curve(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
     tuned: Chain | None = None,
     *,
     reference: str = "strong",
@@ -167,7 +167,7 @@ def policy_curve(
 
     Parameters
     ----------
-    recordings : Recording, or several, or a mapping to them
+    recordings : Recording, or several, or a mapping to them, or a dataframe
         One per stream, with a row of both sources at every step; times in seconds.
     tuned : Chain, optional
         The filter, its weights and channels. By default, each fold of the streams is run with what

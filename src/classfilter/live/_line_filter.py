@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from reprlib import repr as short
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import ArgumentError
+from .._errors import ArgumentError, Remedy
 from .._time_scale import TimeScale
 from .._timestamps import per_second
 from .._validation import class_order, factorize
@@ -38,6 +39,9 @@ MAX_LAYOUTS = 1000
 MAX_EXACT = 1 << 53
 FIRST_ROWS = 50
 """The times of so many lines are looked at."""
+_REMEDIES = {
+    Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk"
+}
 
 
 class LineFilter:
@@ -106,7 +110,7 @@ class LineFilter:
         if self._number_key is not None and not self._take_number(row):
             return None
         layout = self._layouts.get(tuple(row))
-        labelled, has_results = layout or self._check_keys(row)
+        labelled, has_results = layout or self._layout_of(row)
         at, name = row[self._time], row.get(self._stream)
         source = row.get(self._source, DEFAULT_SOURCE)
         if type(at) is not float:
@@ -188,24 +192,47 @@ class LineFilter:
     def _classes_of(self, row: dict[str, Any]) -> tuple[str, ...]:
         """Return the classes that the keys of a line name, in their order."""
         here = {name: key for key, name in self._form.columns.items()}
-        names = [here.get(key, key) for key in row]
+        names = [here.get(key, key) for key in row if key in here or key not in self._form.columns]
         classes = tuple(dict.fromkeys(name[2:] for name in names if name.startswith("p_")))
         if self._form.classes and set(self._form.classes) <= set(classes):
             return tuple(name for name in classes if name in self._form.classes)
         return classes
 
+    def _layout_of(self, row: dict[str, Any]) -> tuple[bool, bool]:
+        """Return whether a line has a label, and whether earlier results, by its keys.
+
+        The first valid line decides whether keys are named as the classes, without ``p_``.
+        """
+        form = self._form
+        if not self._layouts:
+            known = self.streams.columns if self.streams else form.classes
+            there = {key: name for name, key in form.columns.items()}
+            names = [there.get(key, key) for key in row]
+            try:
+                keys = replace(form, classes=known).unprefixed(names)
+            except ArgumentError as error:
+                raise LineError(error.replaced(argument="it").text(words=_REMEDIES)) from None
+            self._form = replace(form, columns={**form.columns, **keys})
+        try:
+            return self._check_keys(row)
+        except BaseException:
+            self._form = form
+            raise
+
     def _check_keys(self, row: dict[str, Any]) -> tuple[bool, bool]:
         """Check the keys of a line; a later line with the same keys needs no check."""
-        columns = self._classes_of(row)
         if self._time not in row:
             raise LineError(f"{self._time} is missing; give a number, or ISO 8601 text")
         known = self.streams.columns if self.streams else self._form.classes
+        columns = self._classes_of(row)
         complete = len(columns) > 1 if known is None else set(known) <= set(columns)
         labelled = self._label_keys[0] in row and not complete
         if labelled:
             columns = self._known_classes()
         if len(columns) < 2:
             hint = "give two or more, one per class, or prediction"
+            if self._layouts:
+                hint = f"give {short(self._keys)}, as in the first line, or prediction"
             raise LineError(f"has {len(columns)} keys p_<class>; {hint}")
         new = [*(f"f_{name}" for name in columns), "class"]
         results = [key for key in new if key in row]
@@ -249,6 +276,8 @@ class LineFilter:
                 f"{self._state} was written with the classes {list(self.streams.columns)}, but the "
                 f"first line has {list(columns)}; give lines of the same classes, or another file"
             )
+        else:
+            self._use(self.streams)  # with the keys of this line
 
     def _known_classes(self) -> tuple[str, ...]:
         """Return the classes that a label may name."""

@@ -12,3 +12,4 @@ from ._stream import filter_stream
 from ._tune import tune_frame
 
 __all__ = ["filter_frame", "filter_stream", "smooth_frame", "tune_frame"]
+__dir__ = __all__.copy  # completion shows these only

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._errors import ArgumentError
 from ..data._recording import Recording
+from ..data._recording import recordings as read_recordings
 
 Folds = list[tuple[list[Recording], list[Recording]]]
 MIN_PREDICTIONS = 40
 """Predictions of the reference, below which nothing is tuned."""
 
 
-def as_list(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
-) -> list[Recording]:
-    """Return the recordings, of one stream or of several."""
+def of_dataframe(recordings: Any) -> Any:
+    """Return the recordings of a dataframe, by stream; anything else is returned as it is."""
+    if not hasattr(type(recordings), "columns"):  # which every kind of dataframe has
+        return recordings
+    try:
+        return read_recordings(recordings)
+    except ArgumentError as error:
+        remedy = "give recordings(df, ...) in place of the dataframe: it takes such options"
+        raise error.replaced(hints=(*error.hints, remedy)) from None
+
+
+def as_list(recordings: Any) -> list[Recording]:
+    """Return the recordings, of one stream or of several, or of a dataframe."""
     if isinstance(recordings, Recording):
         return [recordings]
-    return list(recordings.values() if isinstance(recordings, Mapping) else recordings)
+    several = of_dataframe(recordings)
+    return list(several.values() if isinstance(several, Mapping) else several)
 
 
 def find_reference(
@@ -32,8 +43,7 @@ def find_reference(
     for rec in recordings:
         if not isinstance(rec, Recording):
             raise TypeError(
-                f"recordings has a {type(rec).__name__}; give recordings: those of a dataframe are "
-                "recordings(df)"
+                f"recordings has a {type(rec).__name__}; give recordings, or a dataframe"
             )
     if not recordings:
         raise ValueError("recordings is empty; give one per stream")

@@ -47,7 +47,7 @@ EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 
 
 def tune(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
     filter: Kind = "auto",  # noqa: A002
     reference: str | None = None,
     *,
@@ -62,8 +62,9 @@ def tune(
 
     Parameters
     ----------
-    recordings : Recording, or several, or a mapping to them
-        One per stream, all of the same classes; `recordings` makes them of a dataframe.
+    recordings : Recording, or several, or a mapping to them, or a dataframe
+        One per stream, all of the same classes. A dataframe is read by `recordings`, which takes
+        options: other names of columns, classes, scores.
     filter : {"auto", "dirichlet", "sticky"}
         The family of filters; "auto" is the sticky filter, or another filter or a simple rule where
         that is clearly better.

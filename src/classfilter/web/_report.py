@@ -16,7 +16,7 @@ from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..evaluation._compare import compare
 from ..evaluation._comparison import Comparison
-from ..tuning._folds import find_reference
+from ..tuning._folds import find_reference, of_dataframe
 from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
@@ -42,7 +42,7 @@ TUNED = 0.3
 
 
 def report(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
     path: str | PathLike[str],
     tuned: Chain | None = None,
     *,
@@ -55,7 +55,7 @@ def report(
 
     Parameters
     ----------
-    recordings : Recording or several, or a mapping to them
+    recordings : Recording, or several, or a mapping to them, or a dataframe
         One per stream, as for `tune`; times in seconds. The keys of a mapping name the streams. The
         page says how many rows of which streams it has in it.
     path : str or path
@@ -108,7 +108,7 @@ def report(
     ]
     data = page_data(shown, playable(tuned))
     page = fill_page(_summary(streams, measured, shown, tuned), sections, data)
-    with atomic_write(fspath(path)) as file:
+    with atomic_write(fspath(path), private=True) as file:
         file.write(page.encode())
     report_progress(1.0)
 
@@ -117,6 +117,7 @@ def _named(recordings: Any) -> NamedRecordings:
     """Return the recordings by the names of their streams."""
     if isinstance(recordings, Recording):
         recordings = [recordings]
+    recordings = of_dataframe(recordings)
     if not isinstance(recordings, Mapping):
         return [(f"stream {i}", rec) for i, rec in enumerate(recordings)]
     return [("all rows" if name is None else str(name), rec) for name, rec in recordings.items()]

@@ -1,0 +1,138 @@
+"""Tables that commands read and write: files, standard input and output, pipes."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import click
+
+from .._support.atomic import atomic_write
+from ..data._csv import SEPARATORS
+from ..data._files import TableInput, file_suffix, kind_of
+from ._options import FILE, check_folder
+
+STANDARD = Path("-")
+KINDS = ("csv", "tsv", "parquet", "ndjson")
+TABLE = "CSV, Parquet or NDJSON, by its suffix"
+
+
+class Input(NamedTuple):
+    """The file that a command reads, as it was typed; its kind and separator, where given."""
+
+    path: Path
+    kind: str | None
+    separator: str | None
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return "standard input" if self.path in (STANDARD, Path("/dev/stdin")) else str(self.path)
+
+    @contextmanager
+    def open(self) -> Iterator[TableInput]:
+        """Give it as a regular file; what comes from a pipe is kept in a temporary one."""
+        suffix = kind_of(_suffix(self.path, self.kind))[0]
+        if self.path != STANDARD and (self.path.is_file() or not self.path.exists()):
+            yield TableInput(self.path, suffix, self.name, self.separator)
+            return
+        with tempfile.NamedTemporaryFile(prefix="classfilter-") as file:
+            with self._stream() as stream:
+                shutil.copyfileobj(stream, file)
+            file.flush()
+            yield TableInput(Path(file.name), suffix, self.name, self.separator)
+
+    @contextmanager
+    def _stream(self) -> Iterator[BinaryIO]:
+        if self.path == STANDARD:
+            yield sys.stdin.buffer
+        else:
+            with self.path.open("rb") as stream:
+                yield stream
+
+
+class Output(NamedTuple):
+    """The file that a command writes, as it was typed; its suffix, or that of its kind."""
+
+    path: Path
+    suffix: str
+
+    @classmethod
+    def of(cls, path: Path, kind: str | None) -> Output:
+        """Return it, or raise, before the work, if it could not be written."""
+        suffix = _suffix(path, kind)
+        if path != STANDARD:
+            check_folder(path)
+        return cls(path, suffix)
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return "standard output" if self.path == STANDARD else str(self.path)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open it; a regular file is replaced at the end."""
+        if self.path != STANDARD and (self.path.is_file() or not self.path.exists()):
+            with atomic_write(self.path) as file:
+                yield file
+            return
+        try:  # a pipe, or /dev/stdout
+            standard = self.path == STANDARD
+            with open(1 if standard else self.path, "wb", closefd=not standard) as file:
+                yield file
+        except OSError as error:
+            raise OSError(f"{self.name} cannot be written: {error}") from None
+
+
+def _suffix(path: Path, kind: str | None) -> str:
+    """Return the suffix of a table; of one that has none of ours, that of --format, or CSV."""
+    if kind is None and (path == STANDARD or (path.exists() and not path.is_file())):
+        kind = "csv"
+    try:
+        return file_suffix(path)
+    except ValueError as error:
+        if kind is None:
+            raise ValueError(f"{error}, or give --format") from None
+        return f".{kind}"
+
+
+def input_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument IN and the options that say how it is written; it gets an `Input`."""
+
+    @wraps(command)
+    def with_input(*settings: Any, **arguments: Any) -> None:
+        names = {name: char for char, name in SEPARATORS.items()}
+        separator = arguments.pop("separator")
+        if separator is not None and separator not in {*names, *SEPARATORS}:
+            raise click.UsageError(
+                f"--separator is {separator!r}; it must be one of {', '.join(names)}"
+            )
+        path, kind = arguments.pop("table"), arguments.pop("file_kind")
+        table = Input(path, kind, names.get(separator, separator))
+        command(*settings, table=table, **arguments)
+
+    decorated: Callable[..., None] = with_input
+    for option in (
+        click.option(
+            "--separator",
+            metavar="CHARACTER",
+            help="That of a CSV file: comma, semicolon, tab or bar. By default, the header tells.",
+        ),
+        click.option(
+            "--format",
+            "file_kind",
+            type=click.Choice(KINDS),
+            help="The kind of standard input (-) and output, and of other files whose suffix does "
+            "not tell; CSV by default.",
+        ),
+        click.argument("table", metavar="IN", type=FILE),
+    ):
+        decorated = option(decorated)
+    return decorated

@@ -1,0 +1,176 @@
+"""Columns named as the classes, without ``p_``, and names of columns given the other way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import classfilter as cf
+from example_tables import BETA, FILES, KINDS, column, columns, names_of, walk_sit
+from ndjson_lines import run
+
+CLASSES = ["walk", "sit"]
+
+
+def bare(**changed: Any) -> dict[str, Any]:
+    """The rows of `columns`, with columns that are named as the classes."""
+    return {name.removeprefix("p_"): cells for name, cells in columns(**changed).items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_named_as_the_classes(kind: str) -> None:
+    df, plain = KINDS[kind](bare()), KINDS[kind](columns())
+    for function in (cf.filter_table, cf.smooth_table):
+        for f in (walk_sit(), cf.DirichletFilter(["sit", "walk"])):  # in any order
+            out = function(df, f, beta=BETA)
+            assert names_of(out) == [*bare(), "f_walk", "f_sit", "class"]
+            assert column(out, "f_walk") == column(function(plain, f, beta=BETA), "f_walk")
+    rec, expected = cf.Recording.from_table(df, classes=CLASSES), cf.Recording.from_table(plain)
+    assert rec.classes == expected.classes
+    assert rec.probs.tolist() == expected.probs.tolist()
+
+
+@pytest.mark.parametrize("suffix", FILES)
+def test_files_with_columns_named_as_the_classes(suffix: str, tmp_path: Path) -> None:
+    day, out = tmp_path / f"day{suffix}", tmp_path / "out.parquet"
+    cf.write_table(pl.DataFrame(bare(p_value=["?"] * 3)), day)
+    cf.filter_file(day, out, walk_sit(), beta=BETA)
+    expected = cf.filter_table(pl.DataFrame(columns()), walk_sit(), beta=BETA)
+    assert cf.read_table(out)["f_walk"].to_list() == expected["f_walk"].to_list()
+
+
+def test_prefixed_columns_come_first() -> None:
+    """A column of the same name as a class is not looked at where ``p_<class>`` is there."""
+    out = cf.filter_table(pd.DataFrame(columns(walk=["?"] * 3, sit=[7] * 3)), walk_sit())
+    assert (
+        out["f_walk"].tolist()
+        == cf.filter_table(pd.DataFrame(columns()), walk_sit())["f_walk"].tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (
+            columns(p_sit=None, sit=[0.3, 0.9, 0.5]),
+            r"has columns \['p_walk'\], but \['sit'\] without p_; name all of them in one way",
+        ),
+        (
+            bare(prediction=["walk"] * 3),
+            r"has a column prediction, and columns \['walk', 'sit'\] that are named as classes; "
+            r'say which: columns=\{"prediction": "prediction"\}',
+        ),
+        (
+            {k: v for k, v in bare().items() if k != "sit"},
+            r"has columns for the classes \['walk'\], but none for \['sit'\]; it has \['time'",
+        ),
+        (
+            {"time": [0], "Walk": [0.5], " sit": [0.5]},
+            r"the classes are \['walk', 'sit'\], and it has \[.*\], probably 'Walk' for walk, "
+            r"' sit' for sit: name them, columns",
+        ),
+        (
+            {"Time": [0], "p_walk": [0.5], "p_sit": [0.5]},
+            r"no column time; .*'Time' for time: n",
+        ),
+        ({"time": [0], 0: [0.5], 1: [0.5]}, r"has columns \['time', 0, 1\]; names are text: name"),
+    ],
+)
+def test_refused(cells: dict[Any, Any], why: str) -> None:
+    with pytest.raises(cf.ArgumentError, match=why):
+        cf.filter_table(pd.DataFrame(cells), walk_sit())
+
+
+def test_which_of_two_predictions_can_be_said() -> None:
+    df = pd.DataFrame(bare(prediction=["sit"] * 3))
+    how: Any = {"prediction": "prediction"}
+    assert cf.filter_table(df, walk_sit(), columns=how)["class"].tolist() == ["sit"] * 3
+    how = {"p_walk": "walk", "p_sit": "sit"}
+    assert cf.filter_table(df, walk_sit(), columns=how)["class"].tolist() == ["walk", "sit", "sit"]
+
+
+def test_a_class_named_as_another_column_is_not_guessed() -> None:
+    """``label`` is the true class, so it is no column of the class "label"."""
+    df = pd.DataFrame({"time": [0], "label": [0.5], "walk": [0.5]})
+    with pytest.raises(cf.ArgumentError, match=r"classes \['walk'\], but none for \['label'\]"):
+        cf.recordings(df, classes=["label", "walk"])
+
+
+def test_without_known_classes_both_remedies_are_said() -> None:
+    why = r'name them, columns=\{"p_walk": ...\} .*; or, .* give classes=\["walk", ...\]'
+    with pytest.raises(cf.ArgumentError, match=why):
+        cf.recordings(pd.DataFrame(bare()))
+    with pytest.raises(cf.ArgumentError, match=r"probably 'P_walk' for p_walk, 'P_sit' for p_sit"):
+        cf.recordings(pd.DataFrame({"time": [0], "P_walk": [0.5], "P_sit": [0.5]}))
+
+
+OTHERS = {"when": "time", "model": "source", "walking": "p_walk", "sitting": "p_sit"}
+"""From the names in the table to those here, as pandas and Polars rename."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_from_theirs_to_ours(kind: str, tmp_path: Path) -> None:
+    theirs = {here: name for name, here in OTHERS.items()}
+    cells = {theirs[name]: values for name, values in columns().items()}
+    df, plain = KINDS[kind](cells), KINDS[kind](columns())
+    out = cf.filter_table(df, walk_sit(), columns=OTHERS, beta=BETA)
+    assert column(out, "f_walk") == column(cf.filter_table(plain, walk_sit(), beta=BETA), "f_walk")
+    assert names_of(out)[:4] == [*OTHERS]
+    assert pd.DataFrame(cells).rename(columns=OTHERS).columns.tolist() == [*columns()]
+    day = tmp_path / "day.csv"
+    cf.write_table(df, day)
+    assert cf.read_table(day, columns={"when": "label"})["when"].to_list() == ["0.0", "5.0", "5.0"]
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        ({"tme": "time"}, r"columns has 'tme' for time, which the table does not have"),
+        ({"source": "stream"}, r"'stream' for source, .* not have; .*: give the name in the table"),
+        ({"ts": "clock"}, r"columns names 'ts'; it must be one of .*: give the name in the table"),
+        ({"a": "time", "time": "source"}, r"columns has both 'a' and 'source' for time; give one"),
+    ],
+)
+def test_names_that_cannot_be_meant(names: dict[str, str], why: str) -> None:
+    with pytest.raises(cf.ArgumentError, match=why):
+        cf.recordings(pd.DataFrame(columns()), columns=names)
+
+
+def lines(*rows: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """The results of lines, and the messages."""
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    results, messages = run(text, more={"classes": tuple(CLASSES)})
+    return [json.loads(line) for line in results], messages
+
+
+def test_keys_of_lines_named_as_the_classes() -> None:
+    rows: list[dict[str, Any]] = [
+        {"time": 0, "walk": 0.9, "sit": 0.1},
+        {"time": 1, "prediction": "sit"},
+        {"time": 2, "sit": 0.6, "walk": 0.4},
+    ]
+    plain = [{f"p_{k}" if k in CLASSES else k: v for k, v in row.items()} for row in rows]
+    results, _ = lines(*rows)
+    expected, _ = lines(*plain)
+    assert [row["f_walk"] for row in results] == [row["f_walk"] for row in expected]
+    assert len(results) == 3
+
+
+def test_the_first_valid_line_says_how_classes_are_named() -> None:
+    mixed = {"time": 0, "p_walk": 0.9, "sit": 0.1}
+    invalid = {"time": 0, "walk": 0.9, "sit": 0.9}
+    valid, other = {"time": 0, "p_walk": 0.9, "p_sit": 0.1}, {"time": 1, "walk": 0.9, "sit": 0.1}
+    results, messages = lines(mixed, invalid, valid, other)
+    assert len(results) == 1
+    first, second, third, _ = messages.splitlines()
+    assert first.startswith("line 1: it has columns ['p_walk'], but ['sit'] without p_; name all")
+    assert second.startswith("line 2: the p_<class> sum to 1.8")
+    assert third.startswith("line 4: has 0 keys p_<class>; give ['p_walk', 'p_sit'], as in the fi")
+    results, messages = lines(other, valid)
+    assert len(results) == 1
+    assert "line 2: has 0 keys p_<class>; give ['walk', 'sit'], as in the first line" in messages
