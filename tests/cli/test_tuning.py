@@ -109,7 +109,7 @@ def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.M
     assert code == 0
     assert err.startswith("classfilter: successive predictions of 'strong' agree hardly more")
     assert err.count("\n") == 1
-    assert out.startswith("A sticky filter, half-life")
+    assert out.startswith("A sticky filter with a half-life of 40 s changes class")
 
 
 def test_tune_for_a_rate_of_calls(run: Run) -> None:
