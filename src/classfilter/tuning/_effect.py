@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.types import Floats, Ints
+from .._validation import Factorized
 from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..metrics import count_switches
@@ -179,15 +180,11 @@ def delays(
     apart = rows.first | (rows.dt > GAP * rows.step)
     dt = np.where(apart, rows.step, rows.dt)[at]
     source = rows.source[at]
-    rec = Recording._from_checked(
-        np.cumsum(dt),
-        np.array(rows.sources)[source].ravel(),
-        means[source, truth].reshape(-1, len(rows.classes)),
-        rows.classes,
-        None,
-    )
-    shape = len(changes.row), 2 * length
-    follows = chain.run(rec).argmax(axis=1).reshape(shape)[:, length:] == changes.after[:, None]
+    outputs = means[source, truth].reshape(-1, len(rows.classes))
+    codes = Factorized(source.ravel(), list(rows.sources))
+    probs, weights = chain.observe_rows(codes, outputs)
+    filtered = chain.filter().run(probs, beta=weights, dt=dt.ravel())
+    follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == changes.after[:, None]
     steps = follows.argmax(axis=1)
     since = np.cumsum(dt[:, length + 1 :], axis=1)
     delay = np.where(steps == 0, 0.0, since[np.arange(len(steps)), steps - 1])

@@ -129,22 +129,26 @@ def grant(
         late = 0.0 if wish.max_delay is None else delay(candidate)
         return wish.excess(changes(candidate), late)
 
+    def meets(candidate: Candidate) -> bool:  # a delay takes longer to find
+        return wish.excess(changes(candidate), 0.0) <= 1 and excess(candidate) <= 1
+
     trusted = [c for c in (free, found.sticky) if c is not None and slower(c, 0) is not None]
     families = {c.family for c in trusted}
     tried = [trial.candidate for trial in judge.table() if trial.candidate.family in families]
-    factors = STEADIER * (wish.max_changes is not None) + QUICKER * (wish.max_delay is not None)
-    bases = [*trusted, *tried[:BASES], *(scaled(c, factor) for c in trusted for factor in factors)]
-    pool = list(dict.fromkeys(bases))
-    for base in tuple(pool):
-        if wish.max_changes is not None:
-            pool.append(_first(base, SLOWEST, lambda c: changes(c) <= wish.max_changes))  # type: ignore[operator]
-        if wish.max_delay is not None:
-            limit = ROUNDING * wish.max_delay
-            pool.append(_first(base, FASTEST, lambda c, limit=limit: delay(c) <= limit))  # type: ignore[misc]
+    bases = [*trusted, *tried[:BASES]]
+    pool = list(bases)
+    if wish.max_changes is not None:
+        most = wish.max_changes
+        for base in dict.fromkeys([*bases, *(scaled(c, x) for c in trusted for x in STEADIER)]):
+            pool.append(_first(base, SLOWEST, lambda c: changes(c) <= most))
+    if wish.max_delay is not None:
+        longest = ROUNDING * wish.max_delay
+        for base in dict.fromkeys([*bases, *(scaled(c, x) for c in trusted for x in QUICKER)]):
+            pool.append(_first(base, FASTEST, lambda c: delay(c) <= longest))
     rules = [c for c in (free, *found.rivals.values()) if c.family in RULES]
     pool = list(dict.fromkeys([*pool, *rules]))
 
-    meeting = [c for c in pool if excess(c) <= 1]
+    meeting = [c for c in pool if meets(c)]
     chosen = None
     while meeting and chosen is None:
         best = _cheapest(judge, meeting, free, families, delay)
