@@ -32,13 +32,17 @@ Run = Callable[[Recording], Floats]
 
 
 def delays(rec: Recording, predicted: Floats) -> list[float]:
-    """Return the delay of each true change to a class that lasts, infinite where it is missed."""
+    """Return the delay of true changes to a class that lasts, infinite where it is missed.
+
+    Only those count before which the predicted class is right.
+    """
     assert rec.label is not None
     cuts = np.flatnonzero(np.diff(rec.label)) + 1
-    ends = np.append(cuts[1:], len(rec))
+    ends = np.append(cuts, len(rec))[1:]
     result = []
     for first, end in zip(cuts, ends, strict=True):
-        if rec.time[end - 1] - rec.time[first] >= LASTS and rec.label[first] >= 0:
+        lasts = rec.time[end - 1] - rec.time[first] >= LASTS and rec.label[first] >= 0
+        if lasts and predicted[first - 1] == rec.label[first - 1]:
             hits = np.flatnonzero(predicted[first:end] == rec.label[first])
             result.append(rec.time[first + hits[0]] - rec.time[first] if hits.size else np.inf)
     return result

@@ -152,7 +152,9 @@ def tune(
         result = _result(prepared, found, effects.measure(chosen))
     else:
         _require_seconds(effects, max_changes_per_hour, max_delay)
-        granted = grant(wish, found, prepared.objective, effects, lambda c: _chain(prepared, c))
+        granted = grant(
+            wish, found, prepared.objective, effects, lambda c: _chain(prepared, c), filter
+        )
         if granted.warning:
             warnings.warn(granted.warning, stacklevel=2)
         result = _result(prepared, granted.found, granted.effect, granted.text)

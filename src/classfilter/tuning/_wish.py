@@ -108,8 +108,9 @@ def grant(
     objective: Objective,
     effects: Effects,
     chain_of: Callable[[Candidate], Chain],
+    kind: str,
 ) -> Granted:
-    """Return the best candidate that meets a wish, by the criterion; or the closest one."""
+    """Return the best candidate of a kind that meets a wish, by the criterion; or the closest."""
     free, seconds = found.chosen, effects.in_seconds
     effect = without = effects.measure(chain_of(free))
     if wish.excess(effect.changes_per_hour, effect.delay) <= 1:
@@ -145,7 +146,8 @@ def grant(
         longest = ROUNDING * wish.max_delay
         for base in dict.fromkeys([*bases, *(scaled(c, x) for c in trusted for x in QUICKER)]):
             pool.append(_first(base, FASTEST, lambda c: delay(c) <= longest))
-    rules = [c for c in (free, *found.rivals.values()) if c.family in RULES]
+    rivals = (free, *found.rivals.values()) if kind == "auto" else ()
+    rules = [c for c in rivals if c.family in RULES]
     pool = list(dict.fromkeys([*pool, *rules]))
 
     meeting = [c for c in pool if meets(c)]
@@ -161,24 +163,11 @@ def grant(
     if chosen is None:
         chosen = min(pool, key=lambda c: (excess(c), -judge.mean(c)))
         effect = effects.measure(chain_of(chosen))
-        has = _figures_of(wish, effect)
-        text = f"The wish, {wish.text(seconds)}, is not met: it has {has}."
-        warning = f"nothing that was tried has {wish.text(seconds)}; the closest, chosen, has {has}"
-        within = [c for c in pool if delay(c) <= ROUNDING * (wish.max_delay or 0.0)]
-        steady = [c for c in pool if changes(c) <= (wish.max_changes or 0.0)]
-        if None not in wish and within and steady:
-            fewest, soonest = min(map(changes, within)), min(map(delay, steady))
-            warning += (
-                ". The wishes contradict each other: with that delay there are at least "
-                f"{_figures(fewest, None, seconds)}, and with so few changes "
-                f"{_figures(None, soonest, seconds)}"
-            )
-        more = ["more changes"] * (wish.max_changes is not None)
-        more += ["a longer delay"] * (wish.max_delay is not None)
-        warning += f". Allow {' or '.join(more)}."
-    rivals = {f"no wish, {_figures_of(wish, without)}": free}
-    rivals |= {n: c for n, c in found.rivals.items() if c not in (chosen, free)}
-    return Granted(found._replace(chosen=chosen, rivals=rivals), effect, text, warning)
+        text = f"The wish, {wish.text(seconds)}, is not met: it has {_figures_of(wish, effect)}."
+        warning = _unmet(wish, effect, [(changes(c), delay(c)) for c in pool])
+    compared = {f"no wish, {_figures_of(wish, without)}": free}
+    compared |= {n: c for n, c in found.rivals.items() if c not in (chosen, free)}
+    return Granted(found._replace(chosen=chosen, rivals=compared), effect, text, warning)
 
 
 class Neighbours:
@@ -255,6 +244,27 @@ def _cheapest(
         if is_clear(judge.gains(rule, best)):
             best = rule
     return best
+
+
+def _unmet(wish: Wish, effect: Effect, tried: Sequence[tuple[float, float]]) -> str:
+    """Say what is missing, given the changes an hour and the delay of all that was tried."""
+    seconds = effect.in_seconds
+    text = (
+        f"nothing that was tried has {wish.text(seconds)}; the closest, chosen, has "
+        f"{_figures_of(wish, effect)}. "
+    )
+    if wish.max_changes is None or wish.max_delay is None:
+        more = "a longer delay" if wish.max_changes is None else "more changes"
+        return f"{text}Allow {more}."
+    within = [changes for changes, delay in tried if delay <= ROUNDING * wish.max_delay]
+    steady = [delay for changes, delay in tried if changes <= wish.max_changes]
+    if within and steady:
+        text += (
+            "The wishes contradict each other: with that delay there are at least "
+            f"{min(within):.3g} changes an hour, and with so few changes the delay is at least "
+            f"{min(steady):.3g}{' s' * seconds}. "
+        )
+    return f"{text}Allow more changes or a longer delay."
 
 
 def _is_alike(gain: Gain) -> bool:
