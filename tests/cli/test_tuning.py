@@ -109,7 +109,7 @@ def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.M
     assert code == 0
     assert err.startswith("classfilter: successive predictions of 'strong' agree hardly more")
     assert err.count("\n") == 1
-    assert out.startswith("A sticky filter, half-life")
+    assert out.startswith("A sticky filter with a half-life of 40 s changes class")
 
 
 def test_tune_for_a_rate_of_calls(run: Run) -> None:
@@ -266,3 +266,19 @@ def test_policy_with_tuned_settings_is_no_worse_than_without(run: Run) -> None:
         assert run("policy", "both.parquet", *options)[0] == 0
         accuracy.append(cf.read_table("curve.csv")["accuracy"].to_numpy())
     assert (accuracy[1] > accuracy[0] - 0.005).all()
+
+
+def test_tune_takes_wishes(run: Run) -> None:
+    recs = week("week.parquet")
+    wishes = ["--max-changes", "20", "--max-delay", "5min", "--quiet"]
+    code, out, err = run("tune", "week.parquet", "-o", "walk.toml", *wishes)
+    assert (code, err) == (0, "")
+    assert "It meets the wish, at most 20 changes an hour and a delay of at most 300 s" in out
+    tuned = cf.tune(recs, max_changes_per_hour=20, max_delay=300)
+    assert config.read("walk.toml").settings == tuned.settings
+    said = rejected(run, "tune", "week.parquet", "-o", "walk.toml", "--max-delay=-5s")
+    assert "--max-delay is '-5s'; it must be 0 or more" in said
+    for wish in (["--max-delay", "soon"], ["--max-changes", "-1"]):
+        code, _, err = run("tune", "week.parquet", "-o", "walk.toml", *wish)
+        assert code == 2
+        assert f"Invalid value for '{wish[0]}'" in err

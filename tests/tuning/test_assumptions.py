@@ -90,4 +90,4 @@ def test_hold_where_only_hold_can_win() -> None:
         recs.append(cf.Recording(np.arange(800.0), np.where(strong, "strong", "weak"), probs, 4))
     tuned = cf.tune(recs, reference="strong")
     assert isinstance(tuned.filter(), cf.HoldFilter), str(tuned)
-    assert "A simple rule: hold" in str(tuned)
+    assert "A simple rule, to hold the last prediction of 'strong', changes class" in str(tuned)

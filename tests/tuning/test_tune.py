@@ -74,7 +74,10 @@ def test_one_source(kind: Any) -> None:
 
 
 def test_the_table_and_the_explanation() -> None:
-    for kind, name in (("dirichlet", "A Dirichlet filter, half-life"), ("sticky", "A sticky")):
+    for kind, name in (
+        ("dirichlet", "A Dirichlet filter with a half-life of "),
+        ("sticky", "A sticky"),
+    ):
         tuned = tuned_short(kind)
         assert str(tuned).startswith(name)
         assert repr(tuned).startswith(f"Tuned({tuned.filter()!r}, beta={{'strong': ")

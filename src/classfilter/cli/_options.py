@@ -291,6 +291,8 @@ _OPTIONS = {
     "floor": "--floor",
     "gamma": "--gamma",
     "half_life": "--half-life",
+    "max_changes_per_hour": "--max-changes",
+    "max_delay": "--max-delay",
     "reference": "--reference",
     "separator": "--separator",
     "zone": "--zone",

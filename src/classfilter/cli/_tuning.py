@@ -24,6 +24,7 @@ from ._options import (
     about,
     check_classes,
     check_folder,
+    duration,
     printable,
     table_options,
     warnings_as_lines,
@@ -34,6 +35,12 @@ REFERENCE = click.option(
 )
 SORT = click.option("--sort", is_flag=True, help="Rows in any order of time.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
+
+
+def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    """Return a duration as it was typed: its unit says whether times must be seconds."""
+    duration(ctx, param, text)
+    return text
 
 
 @click.command(
@@ -57,6 +64,18 @@ QUIET = click.option("--quiet", is_flag=True, help="No progress.")
     help="Steps from one call of the reference to the next, as it will be called.",
 )
 @click.option("--labels", is_flag=True, help="Choose by the column label.")
+@click.option(
+    "--max-changes",
+    type=click.FloatRange(min=0),
+    help="A wish: at most so many changes of class an hour.",
+)
+@click.option(
+    "--max-delay",
+    callback=_duration_text,
+    metavar="DURATION",
+    help="A wish: follow a change of class within this time: 30s; a number alone is in the unit of "
+    "the times.",
+)
 @table_options
 @SORT
 @QUIET
@@ -67,6 +86,8 @@ def tune(
     reference: str | None,
     every: int | None,
     labels: bool,
+    max_changes: float | None,
+    max_delay: str | None,
     sort: bool,
     quiet: bool,
     form: TableFormat,
@@ -74,8 +95,8 @@ def tune(
     """Find a filter, the weights of all sources and their channels, without labels.
 
     IN is a file as for filter, of one stream or many. OUT is for --config of the other commands.
-    What was chosen, and how sure that is, is printed. If IN has the reference at every time, say
-    with --every how often it will be called.
+    What was chosen, what it does, and how sure that is, is printed. If IN has the reference at
+    every time, say with --every how often it will be called.
     """
     from ..tuning._tune import tune as run
 
@@ -87,6 +108,8 @@ def tune(
             reference,
             every=every,
             labels=labels,
+            max_changes_per_hour=max_changes,
+            max_delay=max_delay,
             progress=progress,
         )
     tuned.save(out)

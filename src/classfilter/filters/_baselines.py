@@ -319,6 +319,21 @@ class EmaFilter(_Baseline):
         total = weight + beta
         self._state = EmaState(total, probs * (weight / total) + s * (beta / total))
 
+    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
+        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
+        rows, weights, observed = self._rows(probs, beta, dt)
+        times = np.broadcast_to(np.asarray(dt, np.float64), len(rows)).tolist()
+        out, (total, average) = np.empty_like(rows), self._state
+        columns = zip(rows, weights.tolist(), times, observed.tolist(), strict=True)
+        for t, (s, weight, time, seen) in enumerate(columns):
+            total *= self._gamma**time
+            if seen:
+                before, total = total, total + weight
+                average = average * (before / total) + s * (weight / total)
+            out[t] = average
+        self._state = EmaState(total, average)
+        return out
+
 
 class HoldFilter(_Baseline):
     """The last row of the highest weight so far.

@@ -2,12 +2,13 @@
 
 from .._support.imports import public
 from ._candidates import Candidate
+from ._effect import Effect
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
 from ._result import Tuned
 from ._tune import tune
 
-__all__ = ["Assumptions", "Candidate", "Rival", "Trial", "Tuned", "tune"]
+__all__ = ["Assumptions", "Candidate", "Effect", "Rival", "Trial", "Tuned", "tune"]
 
 public(Tuned)
-public(Assumptions, Candidate, Rival, Trial, module=__name__)
+public(Assumptions, Candidate, Effect, Rival, Trial, module=__name__)

@@ -51,12 +51,15 @@ class Candidate(NamedTuple):
         In time units.
     channel : tuple of (str, str)
         The sources that go through their channel, and how it was estimated: "near" or "em".
+    rate : float
+        What the estimated rates of change are multiplied by: 1 but for a wish.
     """
 
     family: str
     beta: tuple[tuple[str, float], ...]
     half_life: float | None = None
     channel: tuple[tuple[str, str], ...] = ()
+    rate: float = 1.0
 
     def filter(self, model: EstimatedModel, classes: tuple[str, ...]) -> Filter:
         """Return a fresh filter."""
@@ -72,7 +75,7 @@ class Candidate(NamedTuple):
         if self.family == "transitions":
             assert model.transitions is not None
             options |= {"transitions": model.transitions.matrix}
-            options |= {"interval": model.transitions.interval}
+            options |= {"interval": model.transitions.interval / self.rate}
         fresh: Filter = FILTERS[self.family](classes, **options)
         return fresh
 
@@ -96,7 +99,7 @@ class Runner:
     def __init__(self, rows: JoinedRows, passes: Passes, model: EstimatedModel) -> None:
         self.rows, self.passes, self.model = rows, passes, model
         self._without_channel = rows.without_channel
-        self._filters: dict[tuple[str, float | None], Filter] = {}
+        self._filters: dict[tuple[str, float | None, float], Filter] = {}
         self._corrected: dict[tuple[str, str, bool], Floats] = {}
 
     def predict(self, candidate: Candidate) -> Ints:
@@ -109,7 +112,7 @@ class Runner:
             logarithms = np.log(floored(self._without_channel))
             predicted = self._averages(logarithms, candidate).argmax(axis=1)
             return predicted
-        key = candidate.family, candidate.half_life
+        key = candidate.family, candidate.half_life, candidate.rate
         if key not in self._filters:  # the rates of a transition matrix take long
             self._filters[key] = candidate.filter(self.model, self.rows.classes)
         filter_, (probs, beta) = self._filters[key], self._inputs(candidate)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ._candidates import Candidate
+from ._candidates import RULES, Candidate
 from ._criterion import LABELS
+from ._effect import Effect
 from ._rows import JoinedRows
 
 HIGH_CORRELATION = 0.6
@@ -17,11 +18,11 @@ _NAMES = {
     "transitions": "A sticky filter with estimated transitions",
     "stay": "A sticky filter",
     "dirichlet": "A Dirichlet filter",
-    "raw": "No filter: the last prediction",
+    "raw": "The last prediction, unfiltered,",
     "mean": "The mean of the last five predictions",
     "vote": "The majority of the last five predictions",
     "ema": "An exponential moving average",
-    "hold": "A simple rule: hold the last prediction of {reference!r}",
+    "hold": "A simple rule, to hold the last prediction of {reference!r},",
 }
 
 
@@ -65,18 +66,84 @@ class Assumptions(NamedTuple):
     error_correlation: float
 
 
-def describe(candidate: Candidate, reference: str) -> str:
-    """Return the settings as a sentence or two."""
-    half_life = f", half-life {_digits(candidate.half_life)}" if candidate.half_life else ""
-    name = _NAMES[candidate.family].format(reference=reference)
-    if candidate.family in ("raw", "mean", "vote", "ema", "hold"):
-        return f"{name}{half_life}."
-    through = dict(candidate.channel)
-    parts = [
-        f"{source} {weight:.2g}" + (" through its channel" if source in through else "")
-        for source, weight in candidate.beta
-    ]
-    return f"{name}{half_life}. Weights: {', '.join(parts)}."
+def describe(
+    candidate: Candidate, rows: JoinedRows, effect: Effect | None, wished: bool = False
+) -> list[str]:
+    """Return what was chosen and what it does, then how soon it follows, then its weights."""
+    seconds = effect is not None and effect.in_seconds
+    name = _NAMES[candidate.family].format(reference=rows.reference)
+    if candidate.rate != 1:
+        times = max(candidate.rate, 1 / candidate.rate)
+        how = "slowed down" if candidate.rate < 1 else "sped up"
+        name += f", {how} {_digits(times)} times,"
+    if candidate.half_life:
+        name += f" with a half-life of {_digits(candidate.half_life)}{' s' * seconds}"
+    if effect is None or not effect.time:
+        lines = [f"{name.rstrip(',')}."]
+    elif candidate.family == "raw" and not wished:
+        does = _changes(effect, rows.streams, alone=True)
+        lines = [f"Nothing gained: the last prediction is already best. It {does}"]
+    else:
+        lines = [f"{name} {_changes(effect, rows.streams)}"]
+    if effect is not None and candidate.family != "raw" and not math.isnan(effect.delay):
+        lines.append(f"Once the predictions change class, it follows {after(effect)}.")
+    if candidate.family not in RULES:
+        through = dict(candidate.channel)
+        parts = [
+            f"{source} {weight:.2g}" + (" through its channel" if source in through else "")
+            for source, weight in candidate.beta
+        ]
+        lines.append(f"Weights: {', '.join(parts)}.")
+    return lines
+
+
+def after(effect: Effect) -> str:
+    """Return the delay in words: ``"after about 15 s (3 rows)"``."""
+    if math.isinf(effect.delay):
+        return "only after very long"
+    if effect.delay == 0:
+        return "at once"
+    rows = f"{effect.delay_rows:.0f} row" + "s" * (effect.delay_rows != 1)
+    return f"after about {_span(effect.delay)} ({rows})" if effect.in_seconds else f"after {rows}"
+
+
+def _changes(effect: Effect, streams: int, alone: bool = False) -> str:
+    """Say how often the class changes, before and after, and over what."""
+    over = f"{streams} stream" + "s" * (streams > 1)
+    if effect.in_seconds:
+        often = 3600 * effect.changes_before / effect.time >= 1
+        unit, per = ("an hour", 3600 / effect.time) if often else ("a day", 86400 / effect.time)
+        over += f" and {_span(effect.time)}"
+    else:
+        unit, per = "in 1000 rows", 1000 / effect.rows
+        over += f" and {effect.rows} rows"
+    before = _digits_of_rate(effect.changes_before * per)
+    if alone:
+        return f"changes class {before} times {unit}, over {over}."
+    if not effect.changes_after:
+        return f"never changes class, instead of {before} times {unit}, over {over}."
+    rate = _digits_of_rate(effect.changes_after * per)
+    return f"changes class {rate} times {unit} instead of {before}, over {over}."
+
+
+def _span(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> _span(0.25), _span(90), _span(600), _span(21600), _span(1e6)
+    ('0.25 s', '90 s', '10 min', '6.0 h', '278 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.3g} min"
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 100 else f"{hours:.0f} h"
+
+
+def _digits_of_rate(value: float) -> str:
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def explain(
@@ -88,6 +155,8 @@ def explain(
     assumptions: Assumptions,
     assumed: bool,
     judged_by_all: bool,
+    effect: Effect | None = None,
+    wish: str = "",
 ) -> str:
     """Return the explanation of a choice.
 
@@ -109,9 +178,13 @@ def explain(
         Whether the rate of calls was assumed.
     judged_by_all : bool
         Whether all sources were judged as one.
+    effect : Effect, optional
+        What the choice does.
+    wish : str
+        What was wished, and whether that is met.
     """
     labels, reference = criterion == LABELS, rows.reference
-    lines = [describe(candidate, reference)]
+    lines = describe(candidate, rows, effect, bool(wish)) + [wish] * bool(wish)
     mean, error = score
     if labels:
         lines.append(f"It predicts the labelled class in {mean:.1%} ± {error:.1%} of the rows.")
@@ -131,7 +204,10 @@ def explain(
     streams = f"{rows.streams} stream" + "s" * (rows.streams > 1)
     count = int(rows.of_reference.sum())
     how = "by the labels" if labels else "without labels"
-    lines.append(f"Chosen on {streams} with {count} predictions of {reference!r}, {how}.")
+    chosen = f"Chosen on {streams} with {count} predictions of {reference!r}, {how}."
+    if effect is not None:
+        chosen += f" Times {'are read as' if effect.in_seconds else 'do not look like'} seconds."
+    lines.append(chosen)
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..chain._chain import Chain
 from ..filters._base import Filter
 from ._candidates import Candidate
+from ._effect import Effect
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
 
@@ -39,6 +40,8 @@ class Tuned(Chain):
         Simple rules and other filters, and by how much the choice scores higher.
     assumptions : Assumptions or None
         What the settings rest on; None where nothing was tuned.
+    effect : Effect or None
+        How often the class changes on the recordings, before and after, and how soon it follows.
     smoother : Chain
         What smooths: itself or, where a simple rule was chosen, the best sticky filter.
     """
@@ -51,6 +54,7 @@ class Tuned(Chain):
     explanation: str
     rivals: list[Rival]
     assumptions: Assumptions | None
+    effect: Effect | None
     smoother: Chain
 
     def __init__(
@@ -64,6 +68,7 @@ class Tuned(Chain):
         explanation: str = "",
         rivals: Sequence[Rival] = (),
         assumptions: Assumptions | None = None,
+        effect: Effect | None = None,
         smoother: Chain | None = None,
         **parts: Any,
     ) -> None:
@@ -76,6 +81,7 @@ class Tuned(Chain):
             explanation=explanation,
             rivals=list(rivals),
             assumptions=assumptions,
+            effect=effect,
             smoother=smoother or self,
         )
 

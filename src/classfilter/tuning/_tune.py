@@ -14,14 +14,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from .._errors import ArgumentError
+from .._support.types import NUMBER
 from ..data._recording import Recording
 from ..policy import Policy
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
+from ._effect import Effect, Effects
 from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain
 from ._folds import MIN_PREDICTIONS, as_list, count_predictions, find_reference, median_step
 from ._hard_labels import estimate_label_model, has_labels
@@ -33,6 +37,7 @@ from ._result import Tuned
 from ._rows import JoinedRows, concatenate
 from ._search import Found, search_one, search_several
 from ._thinning import Thinned, steps_between_calls, thin
+from ._wish import Wish, grant
 
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
@@ -56,6 +61,8 @@ def tune(
     policy: Policy | None = None,
     channel: bool | None = None,
     labels: bool = False,
+    max_changes_per_hour: float | None = None,
+    max_delay: float | str | timedelta | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Choose a filter, the sources' weights and their channels, without labels.
@@ -83,6 +90,13 @@ def tune(
         filter has them, and a Dirichlet filter where they help.
     labels : bool, default False
         Choose by the labels of the recordings.
+    max_changes_per_hour : float, optional
+        A wish: the filtered class should change at most so often, on these recordings, whose times
+        are seconds. Of what meets it, the best is chosen. If nothing does, the closest is, and a
+        warning says what it has.
+    max_delay : float, str or timedelta, optional
+        A wish: once the predictions change class, the filter should follow within this time:
+        ``"30s"``, a timedelta, or a number in the unit of the times.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
 
@@ -104,6 +118,7 @@ def tune(
     several = as_list(recordings)
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
+    wish = Wish.of(max_changes_per_hour, max_delay)
     best = find_reference(several, reference)
     with_reference = [rec for rec in several if rec.observed(best).any()]
     if labels and all(rec.label is None or (rec.label < 0).all() for rec in with_reference):
@@ -114,7 +129,7 @@ def tune(
     rate = steps_between_calls(every, budget, policy, median_step(several))
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
-        return _untuned(several, best, filter)
+        return _untuned(several, best, filter, wish)
     if not prepared.several and len(prepared.rows.sources) > 1:
         warnings.warn(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
@@ -130,7 +145,23 @@ def tune(
             "few labelled streams, with compare.",
             stacklevel=2,
         )
-    return choose(prepared, filter, channel, progress)
+    found = _search(prepared, filter, channel, progress)
+    model = prepared.objective.runner.model
+    effects = Effects(prepared.recordings, prepared.rows, model)
+    if not wish:
+        chosen = _chain(prepared, found.chosen)
+        result = _result(prepared, found, effects.measure(chosen))
+    else:
+        _require_seconds(effects, max_changes_per_hour, max_delay)
+        granted = grant(
+            wish, found, prepared.objective, effects, lambda c: _chain(prepared, c), filter
+        )
+        if granted.warning:
+            warnings.warn(granted.warning, stacklevel=2)
+        result = _result(prepared, granted.found, granted.effect, granted.text)
+    if progress is not None:
+        progress(1.0)
+    return result
 
 
 class Prepared(NamedTuple):
@@ -138,6 +169,8 @@ class Prepared(NamedTuple):
 
     Attributes
     ----------
+    recordings : list of Recording
+        The streams, with the reference at the rate at which it will be called.
     rows : JoinedRows
         The observations.
     objective : Objective
@@ -150,6 +183,7 @@ class Prepared(NamedTuple):
         Whether the reference judges others; or else all sources count as one.
     """
 
+    recordings: list[Recording]
     rows: JoinedRows
     objective: Objective
     assumptions: Assumptions
@@ -200,13 +234,17 @@ def prepare(
     correlation = _error_correlation(recordings, reference, thinned)
     assumptions = Assumptions(thinned.every, thinned.thinned, agreed, correlation)
     objective = Objective(Runner(rows, passes, model), criteria)
-    return Prepared(rows, objective, assumptions, thinned.assumed, several)
+    return Prepared(thinned.recordings, rows, objective, assumptions, thinned.assumed, several)
 
 
-def choose(
-    prepared: Prepared, kind: Kind, channel: bool | None = None, progress: Progress | None = None
-) -> Tuned:
-    """Return the best filter of a kind."""
+def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Tuned:
+    """Return the best filter of a kind; what it does on the recordings is not measured."""
+    return _result(prepared, _search(prepared, kind, channel))
+
+
+def _search(
+    prepared: Prepared, kind: Kind, channel: bool | None, progress: Progress | None = None
+) -> Found:
     objective, done = prepared.objective, 0
 
     def report() -> None:
@@ -217,14 +255,36 @@ def choose(
 
     objective.on_new = report
     found = search_several(objective, kind, channel) if prepared.several else None
-    found = found or search_one(objective, kind)
-    result = _result(prepared, found)
-    if progress is not None:
-        progress(1.0)
-    return result
+    return found or search_one(objective, kind)
 
 
-def _result(prepared: Prepared, found: Found) -> Tuned:
+def _chain(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
+    """Return the chain of a candidate."""
+    rows, objective = prepared.rows, prepared.objective
+    parts = rows.classes, candidate, rows.reference, objective.criteria[0].name
+    return _tuned(objective.runner.model, *parts, **more)
+
+
+def _require_seconds(effects: Effects, changes: object, delay: object) -> None:
+    """Raise where a wish is in hours or seconds, and the times cannot be."""
+    if effects.in_seconds or (changes is None and _is_number(delay)):
+        return
+    name = "max_delay" if changes is None else "max_changes_per_hour"
+    value = delay if changes is None else changes
+    problem = f"is {{}}, but times {effects.rows.step:.3g} apart do not look like seconds"
+    raise ArgumentError(name, value, problem, remedy="give times as dates or in seconds")
+
+
+def _is_number(duration: object) -> bool:
+    """Whether a duration has no unit, so that it is in that of the times."""
+    if isinstance(duration, str):
+        return not duration.rstrip()[-1:].isalpha()
+    return isinstance(duration, NUMBER)
+
+
+def _result(
+    prepared: Prepared, found: Found, effect: Effect | None = None, wish: str = ""
+) -> Tuned:
     rows, objective = prepared.rows, prepared.objective
     chosen, rivals = found.chosen, []
     for name, rival in found.rivals.items():
@@ -242,22 +302,20 @@ def _result(prepared: Prepared, found: Found) -> Tuned:
         prepared.assumptions,
         prepared.assumed,
         not prepared.several,
+        effect,
+        wish,
     )
-    table = objective.table()
-    model, reference = objective.runner.model, rows.reference
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
-        smoother = _tuned(model, rows.classes, found.sticky, reference, criterion)
-    return _tuned(
-        model,
-        rows.classes,
+        smoother = _chain(prepared, found.sticky)
+    return _chain(
+        prepared,
         chosen,
-        reference,
-        criterion,
-        table=table,
+        table=objective.table(),
         explanation=explanation,
         rivals=rivals,
         assumptions=prepared.assumptions,
+        effect=effect,
         smoother=smoother,
     )
 
@@ -297,12 +355,13 @@ def _error_correlation(recordings: Sequence[Recording], reference: str, thinned:
     return memory.share * math.exp(-round(len(rows.source) / kept) / memory.errors)
 
 
-def _untuned(recordings: Sequence[Recording], reference: str, kind: str) -> Tuned:
+def _untuned(recordings: Sequence[Recording], reference: str, kind: str, wish: Wish) -> Tuned:
     """Return safe settings, with a warning."""
     count = count_predictions(recordings, reference)
     why = (
         f"there are {count} predictions of {reference!r}; tuning needs at least {MIN_PREDICTIONS} "
-        "at the rate at which it will be called: these are safe settings. Record for longer."
+        "at the rate at which it will be called: these are safe settings"
+        f"{', and the wish was not looked at' * bool(wish)}. Record for longer."
     )
     warnings.warn(why, stacklevel=3)
     sources = dict.fromkeys([reference, *(name for rec in recordings for name in rec.sources)])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import metrics
 from .._support.html import Markup, curves, lines_of, markup, table
 from .._support.types import Array
 from ..chain._chain import Chain
@@ -16,6 +15,8 @@ from ..data._recording import Recording
 from ..evaluation._policy_curve import policy_curve
 from ..evaluation._replay import steps
 from ..filters._baselines import HoldFilter
+from ..tuning._candidates import Candidate
+from ..tuning._effect import count_changes, last_predictions
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ._calibration import calibration, diagram
@@ -66,8 +67,8 @@ def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> s
     header += ["accuracy, as predicted", "filtered"] * labelled
     lines = []
     for name, rec in streams[:MAX_STREAMS]:
-        raw = np.where(rec.observed(), np.nan_to_num(rec.probs).argmax(axis=1), -1)
-        both = (raw, tuned.run(rec).argmax(axis=1))
+        raw = last_predictions(rec)
+        both = (raw, np.where(raw >= 0, tuned.run(rec).argmax(axis=1), -1))
         cells = [name, f"{len(rec):,}", f"{hours(rec):.1f}"]
         cells += [_rate(predicted, rec.time) for predicted in both]
         cells += [_share(rec, predicted) for predicted in both if labelled]
@@ -83,9 +84,8 @@ def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> s
 
 
 def _rate(predicted: Any, time: Any) -> str:
-    last = np.append(np.diff(time) > 0, True)  # of several rows of one time
-    rate = metrics.switches_per_hour(predicted[last], time[last])
-    return "" if np.isnan(rate) else f"{rate:.1f}"
+    changes, hours = count_changes(time, predicted)
+    return f"{changes / hours:.1f}" if hours else ""
 
 
 def _share(rec: Recording, predicted: Any) -> str:
@@ -262,7 +262,7 @@ def choice_section(tuned: Chain) -> str:
     if tuned.table:
         tried = [
             [
-                trial.candidate.family,
+                _kind(trial.candidate),
                 "" if trial.candidate.half_life is None else f"{trial.candidate.half_life:.3g}",
                 ", ".join(f"{name} {weight:.2g}" for name, weight in trial.candidate.beta),
                 ", ".join(name for name, _ in trial.candidate.channel),
@@ -274,6 +274,11 @@ def choice_section(tuned: Chain) -> str:
         parts.append(f"The best {len(tried)} of {len(tuned.table)} candidates that were tried:")
         parts.append(table(header, tried))
     return section("What tune chose, and why", *parts)
+
+
+def _kind(candidate: Candidate) -> str:
+    rate = candidate.rate
+    return candidate.family + ("" if rate == 1 else f", rates times {rate:.3g}")
 
 
 def comparison_section(comparison: Any) -> str:

@@ -1,0 +1,192 @@
+"""What a chain does for its user: how often the class changes, and how soon it follows a change.
+
+Neither needs labels. Changes are counted on the recordings. The delay is that of simulated changes:
+every source predicts what it predicts on average in the old class, and then in the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._support.types import Floats, Ints
+from .._validation import Factorized
+from ..chain._chain import Chain
+from ..data._recording import Recording
+from ..metrics import count_switches
+from ._model import EstimatedModel
+from ._rows import JoinedRows, floored
+
+SIMULATED = 101
+"""Changes of class that the delay is the median of."""
+LENGTHS = (64, 256, 1024)
+"""Rows of the old class, and of the new one: the first in whose half most changes are followed."""
+GAP = 10
+"""Median steps, beyond which two rows are not neighbours; as in `metrics`."""
+LATEST_SECOND = 1e11
+"""Times beyond this are no seconds: it is the year 5138."""
+SECONDS_STEP = (1e-5, 1e6)
+"""The median step lies between these, where times are seconds."""
+
+
+class Effect(NamedTuple):
+    """What a chain does on the recordings that it was chosen on.
+
+    Attributes
+    ----------
+    changes_before, changes_after : int
+        How often the class changes: that of the last prediction, and that of the chain.
+    time : float
+        The time of all streams in which that was counted, without gaps.
+    rows : int
+        The rows in it.
+    delay : float
+        The typical time until the chain follows, once the predictions change class; infinite where
+        it does not, NaN where no class ever changes.
+    delay_rows : float
+        The rows in that time.
+    in_seconds : bool
+        Whether the times may be seconds, as far as their size tells.
+    """
+
+    changes_before: int
+    changes_after: int
+    time: float
+    rows: int
+    delay: float
+    delay_rows: float
+    in_seconds: bool
+
+    @property
+    def changes_per_hour(self) -> float:
+        """Changes of the chain's class an hour, where times are seconds."""
+        return 3600 * self.changes_after / self.time if self.time else 0.0
+
+
+class SimulatedChanges(NamedTuple):
+    """Changes of class to simulate: the classes before and after, and the joined row of each."""
+
+    before: Ints
+    after: Ints
+    row: Ints
+
+
+def looks_like_seconds(recordings: Sequence[Recording], step: float) -> bool:
+    """Whether the times may be seconds; milliseconds since 1970 are not."""
+    latest = max(float(np.abs(rec.time).max()) for rec in recordings if len(rec))
+    return latest < LATEST_SECOND and SECONDS_STEP[0] <= step <= SECONDS_STEP[1]
+
+
+def last_predictions(rec: Recording) -> Ints:
+    """Return the class of the last prediction at each row (T,), -1 before the first."""
+    last = np.maximum.accumulate(np.where(rec.observed(), np.arange(len(rec)), -1))
+    predicted: Ints = np.where(last < 0, -1, np.nan_to_num(rec.probs).argmax(axis=1)[last])
+    return predicted
+
+
+def count_changes(time: Floats, predicted: Ints) -> tuple[int, float]:
+    """Return how often the class changes, and the hours; of several rows of one time, the last."""
+    last = np.append(np.diff(time) > 0, True)[: len(time)]
+    changes, hours = count_switches(predicted[last], time[last])
+    return int(changes), hours
+
+
+class Effects:
+    """Measures what chains do on the same recordings."""
+
+    def __init__(
+        self, recordings: Sequence[Recording], rows: JoinedRows, model: EstimatedModel
+    ) -> None:
+        self.rows = rows
+        self._recordings = [rec for rec in recordings if rec.observed().any()]
+        self._raw = [last_predictions(rec) for rec in self._recordings]
+        self._means = mean_outputs(rows, model)
+        self._changes: SimulatedChanges | None = None
+        self.in_seconds = looks_like_seconds(self._recordings, rows.step)
+
+    def measure(self, chain: Chain) -> Effect:
+        """Run a chain over the recordings; changes like those of the first one are simulated."""
+        before = after = rows = 0
+        hours, K = 0.0, len(self.rows.classes)
+        pairs = np.zeros((K, K))
+        for rec, raw in zip(self._recordings, self._raw, strict=True):
+            begun = raw >= 0
+            filtered = np.where(begun, chain.run(rec).argmax(axis=1), -1)
+            before += count_changes(rec.time, raw)[0]
+            changes, spent = count_changes(rec.time, filtered)
+            after, hours, rows = after + changes, hours + spent, rows + int(begun.sum())
+            seen = filtered[begun]
+            np.add.at(pairs, (seen[:-1], seen[1:]), 1)
+        if self._changes is None:
+            self._changes = draw_changes(pairs, len(self.rows.source))
+        delay = self.delay(chain)
+        return Effect(before, after, 3600 * hours, rows, *delay, self.in_seconds)
+
+    def delay(self, chain: Chain) -> tuple[float, float]:
+        """Return the median time until a chain follows a change of class, and the rows in it."""
+        if self._changes is None or not self._changes.row.size:
+            return float("nan"), float("nan")
+        for length in LENGTHS:
+            delay, steps = delays(chain, self.rows, self._means, self._changes, length)
+            middle = len(steps) // 2
+            median = float(np.sort(delay)[middle]), float(np.sort(steps)[middle])
+            if 2 * median[1] <= length:
+                break
+        return median
+
+
+def mean_outputs(rows: JoinedRows, model: EstimatedModel) -> Floats:
+    """Return what each source predicts on average in each class, (sources, K, K).
+
+    It is the matrix of its channel, where there is one. Otherwise each prediction counts for a
+    class as much as its own probability of it says.
+    """
+    K = len(rows.classes)
+    means = np.empty((len(rows.sources), K, K))
+    for i, name in enumerate(rows.sources):
+        channel = model.channel.get((name, "em"))
+        if channel is not None:
+            means[i] = channel.matrix
+        else:
+            own = floored(rows.observed[rows.source == i])
+            means[i] = own.T @ own / own.sum(axis=0)[:, None]
+    return means
+
+
+def draw_changes(pairs: Floats, rows: int) -> SimulatedChanges:
+    """Draw changes as often as they occur, of counts of what follows what, at any row."""
+    counts = pairs.copy()
+    np.fill_diagonal(counts, 0)
+    size = SIMULATED if counts.any() else 0
+    rng = np.random.default_rng(0)
+    shares = counts.ravel() / max(counts.sum(), 1)
+    chosen = rng.choice(counts.size, size, p=shares) if size else np.zeros(0, np.intp)
+    return SimulatedChanges(*np.divmod(chosen, len(counts)), rng.integers(rows, size=size))
+
+
+def delays(
+    chain: Chain, rows: JoinedRows, means: Floats, changes: SimulatedChanges, length: int
+) -> tuple[Floats, Floats]:
+    """Return the time from each change to the first row of the new class, and the rows in it.
+
+    Sources and times are those of the rows around that of the change; gaps and new streams are a
+    median step. Infinite where the class is not followed within `length` rows.
+    """
+    offset = np.arange(-length, length)
+    at = (changes.row[:, None] + offset) % len(rows.source)
+    truth = np.where(offset < 0, changes.before[:, None], changes.after[:, None])
+    apart = rows.first | (rows.dt > GAP * rows.step)
+    dt = np.where(apart, rows.step, rows.dt)[at]
+    source = rows.source[at]
+    outputs = means[source, truth].reshape(-1, len(rows.classes))
+    codes = Factorized(source.ravel(), list(rows.sources))
+    probs, weights = chain.observe_rows(codes, outputs)
+    filtered = chain.filter().run(probs, beta=weights, dt=dt.ravel())
+    follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == changes.after[:, None]
+    steps = follows.argmax(axis=1)
+    since = np.cumsum(dt[:, length + 1 :], axis=1)
+    delay = np.where(steps == 0, 0.0, since[np.arange(len(steps)), steps - 1])
+    reached = follows.any(axis=1)
+    return np.where(reached, delay, np.inf), np.where(reached, steps, np.inf)

@@ -1,0 +1,232 @@
+"""What tune says that its choice does, counted again by plain loops, one row after the other."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter import Recording
+from classfilter.tuning import Candidate, Effect
+from classfilter.tuning._effect import count_changes, draw_changes
+from classfilter.tuning._explanation import describe
+from classfilter.tuning._rows import JoinedRows, concatenate
+from classfilter.tuning._tune import prepare, tune
+from tuning_days import changed, day, days, messy, tuned_short
+
+
+def classes_by_loop(chain: cf.Chain, rec: Recording) -> tuple[list[int], list[int]]:
+    """Return the class of the last prediction and the filtered one after each row, -1 before."""
+    filter_, raw, filtered, time = chain.filter(), [], [], None
+    for t, source, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs, strict=True):
+        channel, dt = chain.channel[source], 0.0 if time is None else t - time
+        missing = math.isnan(p[0])
+        filter_.update(
+            p if missing or channel is None else channel.apply(p),
+            chain.beta[source],  # type: ignore[index]
+            dt,
+        )
+        raw.append((raw[-1] if raw else -1) if missing else max(range(p.size), key=lambda k: p[k]))
+        filtered.append(int(np.argmax(filter_.probs)) if raw[-1] >= 0 else -1)
+        time = t
+    return raw, filtered
+
+
+def count_by_loop(time: list[float], classes: list[int]) -> tuple[int, float]:
+    """Count changes between neighbours; the last row of a time counts, a long gap does not."""
+    rows: dict[float, int] = {}
+    for t, k in zip(time, classes, strict=True):
+        rows[t] = k
+    times = list(rows)
+    steps = [b - a for a, b in pairwise(times)]
+    longest = 10 * float(np.median(steps)) if steps else 0.0
+    changes, spent = 0, 0.0
+    for a, b in pairwise(times):
+        if rows[a] >= 0 and rows[b] >= 0 and b - a <= longest:
+            spent += b - a
+            changes += rows[a] != rows[b]
+    return changes, spent
+
+
+@given(st.data())
+def test_changes_are_those_of_a_loop(data: Any) -> None:
+    steps = data.draw(st.lists(st.sampled_from([0, 0, 1, 2, 5, 60]), max_size=30))
+    time = np.cumsum([0, *steps]).astype(float)
+    unseen = data.draw(st.integers(0, len(time)))
+    k = [-1] * unseen + data.draw(
+        st.lists(st.integers(0, 2), min_size=len(time) - unseen, max_size=len(time) - unseen)
+    )
+    changes, hours = count_changes(time, np.array(k))
+    expected, spent = count_by_loop(time.tolist(), k)
+    assert changes == expected
+    assert 3600 * hours == pytest.approx(spent)
+
+
+def test_the_first_line_has_what_a_loop_counts() -> None:
+    """On irregular rows of two sources, with missing ones, equal times and a long gap."""
+    recs = [messy(seed, 2.0) for seed in range(2)]
+    nan = np.full(6, np.nan)
+    late = np.where(np.arange(len(recs[0])) < 400, 0.0, 5000.0)
+    probs = np.where(np.arange(len(recs[0]))[:, None] < 3, nan, recs[0].probs)
+    recs[0] = changed(recs[0], time=recs[0].time + late, probs=probs)
+    tuned = tune(recs, "sticky", "strong")
+    before = after = rows = 0
+    spent = 0.0
+    for rec in recs:
+        raw, filtered = classes_by_loop(tuned, rec)
+        before += count_by_loop(rec.time.tolist(), raw)[0]
+        changes, time = count_by_loop(rec.time.tolist(), filtered)
+        after, spent = after + changes, spent + time
+        rows += sum(k >= 0 for k in raw)
+    effect = tuned.effect
+    assert effect is not None
+    assert (effect.changes_before, effect.changes_after, effect.rows) == (before, after, rows)
+    assert effect.time == pytest.approx(spent, rel=1e-12)
+    assert spent < sum(rec.time[-1] - rec.time[0] for rec in recs) - 5000
+    assert str(tuned).splitlines()[0] == (
+        "A sticky filter with estimated transitions changes class "
+        f"{3600 * after / spent:.1f} times an hour instead of {3600 * before / spent:.0f}, over 2 "
+        f"streams and {spent / 3600:.1f} h."
+    )
+    assert "Times are read as seconds." in str(tuned)
+
+
+def test_thinned_recordings_are_counted_as_they_will_be() -> None:
+    both = [day(seed, 2.0).recording(every=None) for seed in range(2)]
+    thin = [day(seed, 2.0).recording(every=6) for seed in range(2)]
+    dense, sparse = tune(both, "sticky", "strong", every=6), tune(thin, "sticky", "strong")
+    assert dense.effect == sparse.effect
+
+
+def joined(recs: list[Recording]) -> JoinedRows:
+    return concatenate(recs, "strong")
+
+
+@pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
+def test_the_delay_is_that_of_a_loop(kind: str) -> None:
+    """Every source predicts its mean in the old class, and then in the new one."""
+    recs = days(range(4), 4.0)
+    tuned, rows = tune(recs, kind, "strong", channel=True), joined(recs)  # type: ignore[arg-type]
+    assert tuned.channel["weak"] is not None
+    counts = np.zeros((6, 6))
+    for rec in recs:
+        filtered = classes_by_loop(tuned, rec)[1]
+        for a, b in pairwise(filtered):
+            counts[a, b] += a != b
+    strong = rows.observed[rows.of_reference]
+    strong = np.maximum(strong, 1e-3)
+    strong /= strong.sum(axis=1, keepdims=True)
+    prepared = prepare(recs, "strong")
+    assert prepared is not None
+    estimated = prepared.objective.runner.model.channel["weak", "em"]
+    means = {
+        "strong": [(strong[:, [k]] * strong).sum(axis=0) / strong[:, k].sum() for k in range(6)],
+        "weak": list(estimated.matrix),
+    }
+    delays = []
+    for old, new, row in zip(*draw_changes(counts, len(rows.source)), strict=True):
+        filter_, length = tuned.filter(), 64
+        for offset in range(-length, length):
+            at = (row + offset) % len(rows.source)
+            source = rows.sources[rows.source[at]]
+            p = np.asarray(means[source][old if offset < 0 else new])
+            channel = tuned.channel[source]
+            p = p if channel is None else channel.apply(p)
+            filter_.update(p, tuned.beta[source], 5.0)
+            if offset >= 0 and filter_.probs.argmax() == new:
+                delays.append(5.0 * offset)
+                break
+        else:
+            delays.append(math.inf)
+    effect = tuned.effect
+    assert effect is not None
+    assert effect.delay == sorted(delays)[len(delays) // 2] > 0
+    assert effect.delay_rows == effect.delay / 5
+    sentence = f"it follows after about {effect.delay:.0f} s ({effect.delay_rows:.0f} row"
+    assert sentence in str(tuned).splitlines()[1]
+
+
+def test_changes_are_drawn_as_often_as_they_occur() -> None:
+    drawn = draw_changes(np.array([[9.0, 3.0, 0.0], [0.0, 9.0, 1.0], [0.0, 0.0, 9.0]]), 50)
+    assert set(zip(drawn.before.tolist(), drawn.after.tolist(), strict=True)) == {(0, 1), (1, 2)}
+    assert 0.6 < (drawn.before == 0).mean() < 0.9
+    assert set(drawn.row.tolist()) <= set(range(50))
+    assert not draw_changes(np.eye(3), 50).row.size
+
+
+@pytest.mark.parametrize(
+    ("candidate", "effect", "lines"),
+    [
+        (
+            Candidate("stay", (("s", 0.5),), 40.0),
+            Effect(470, 22, 7200.0, 1440, 15.0, 3, True),
+            [
+                "A sticky filter with a half-life of 40 s changes class 11 times an hour instead "
+                "of 235, over 2 streams and 2.0 h.",
+                "Once the predictions change class, it follows after about 15 s (3 rows).",
+                "Weights: s 0.5.",
+            ],
+        ),
+        (
+            Candidate("raw", (("s", 1.0),)),
+            Effect(470, 470, 7200.0, 1440, 0.0, 0, True),
+            [
+                "Nothing gained: the last prediction is already best. It changes class 235 times "
+                "an hour, over 2 streams and 2.0 h.",
+            ],
+        ),
+        (
+            Candidate("ema", (("s", 1.0),), 3600.0),
+            Effect(12, 3, 5 * 86400.0, 120, 3600.0, 1, True),
+            [
+                "An exponential moving average with a half-life of 3600 s changes class 0.6 times "
+                "a day instead of 2.4, over 2 streams and 120 h.",
+                "Once the predictions change class, it follows after about 60 min (1 row).",
+            ],
+        ),
+        (
+            Candidate("mean", (("s", 1.0),)),
+            Effect(100, 0, 60.0, 1000, math.nan, math.nan, False),
+            [
+                "The mean of the last five predictions never changes class, instead of 100 times "
+                "in 1000 rows, over 2 streams and 1000 rows.",
+            ],
+        ),
+        (
+            Candidate("transitions", (("s", 1.0),), rate=0.25),
+            Effect(100, 9, 3600.0, 1000, 0.0, 0, True),
+            [
+                "A sticky filter with estimated transitions, slowed down 4 times, changes class 9 "
+                "times an hour instead of 100, over 2 streams and 60 min.",
+                "Once the predictions change class, it follows at once.",
+                "Weights: s 1.",
+            ],
+        ),
+        (
+            Candidate("hold", (("s", 1.0),)),
+            None,
+            ["A simple rule, to hold the last prediction of 'strong'."],
+        ),
+    ],
+)
+def test_the_sentences(candidate: Candidate, effect: Effect | None, lines: list[str]) -> None:
+    assert describe(candidate, joined(days([0, 1], 2.0)), effect) == lines
+
+
+def test_times_that_cannot_be_seconds() -> None:
+    recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
+    tuned, seconds = tune(recs, "sticky", "strong"), tuned_short("sticky").effect
+    assert tuned.effect is not None
+    assert seconds is not None
+    assert tuned.effect[:2] == seconds[:2]
+    rates = [1000 * n / tuned.effect.rows for n in tuned.effect[:2]]
+    line = f"changes class {rates[1]:.2g} times in 1000 rows instead of {rates[0]:.0f}, over 2 str"
+    assert line in str(tuned).splitlines()[0]
+    assert f"it follows after {seconds.delay_rows:.0f} rows." in str(tuned).splitlines()[1]
+    assert str(tuned).endswith("Times do not look like seconds.")
