@@ -10,6 +10,7 @@ from ._errors import RowError as RowError
 from ._version import __version__ as __version__
 from .chain import Chain as Chain
 from .chain import Channel as Channel
+from .chain import EventRule as EventRule
 from .chain import beta_from_confusion as beta_from_confusion
 from .chain import load as load
 from .chain import smooth as smooth
@@ -60,6 +61,7 @@ __all__ = [
     "DirichletFilter",
     "DirichletState",
     "EmaFilter",
+    "EventRule",
     "Filter",
     "HoldFilter",
     "MeanFilter",
