@@ -20,6 +20,7 @@ LAYERS = (
     {"config"},
     {"streams"},
     {"data"},
+    {"events"},
     {"simulation", "tuning"},
     {"evaluation", "live"},
     {"embedded", "plot", "reference", "_filtered_classifier"},

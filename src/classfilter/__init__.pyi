@@ -27,6 +27,8 @@ from .evaluation import Replay as Replay
 from .evaluation import compare as compare
 from .evaluation import policy_curve as policy_curve
 from .evaluation import replay as replay
+from .events import Event as Event
+from .events import Events as Events
 from .filters import DirichletFilter as DirichletFilter
 from .filters import DirichletState as DirichletState
 from .filters import EmaFilter as EmaFilter
@@ -60,6 +62,8 @@ __all__ = [
     "DirichletFilter",
     "DirichletState",
     "EmaFilter",
+    "Event",
+    "Events",
     "Filter",
     "HoldFilter",
     "MeanFilter",
