@@ -34,6 +34,8 @@ _HOME = {
     "write_table": ".data",
     "Event": ".events",
     "Events": ".events",
+    "read_events": ".events",
+    "write_events": ".events",
     "Tuned": ".tuning",
     "load": ".chain",
     "tune": ".tuning",
@@ -91,6 +93,7 @@ __all__ = [
     "plot",
     "policy",
     "policy_curve",
+    "read_events",
     "read_table",
     "recordings",
     "replay",
@@ -102,6 +105,7 @@ __all__ = [
     "softmax",
     "spark",
     "tune",
+    "write_events",
     "write_table",
 ]
 

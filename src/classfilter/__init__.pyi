@@ -29,6 +29,8 @@ from .evaluation import policy_curve as policy_curve
 from .evaluation import replay as replay
 from .events import Event as Event
 from .events import Events as Events
+from .events import read_events as read_events
+from .events import write_events as write_events
 from .filters import DirichletFilter as DirichletFilter
 from .filters import DirichletState as DirichletState
 from .filters import EmaFilter as EmaFilter
@@ -88,6 +90,7 @@ __all__ = [
     "plot",
     "policy",
     "policy_curve",
+    "read_events",
     "read_table",
     "recordings",
     "replay",
@@ -98,5 +101,6 @@ __all__ = [
     "smooth_table",
     "spark",
     "tune",
+    "write_events",
     "write_table",
 ]

@@ -2,8 +2,9 @@
 
 from .._support.imports import public
 from ._event import Event
+from ._files import read_events, write_events
 from ._list import Events
 
-__all__ = ["Event", "Events"]
+__all__ = ["Event", "Events", "read_events", "write_events"]
 
 public(Event, Events)

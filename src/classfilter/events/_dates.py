@@ -30,9 +30,9 @@ def minus(a: Decimal, b: Decimal) -> Decimal:
     return _EXACT.subtract(a, b)
 
 
-def plus(a: Decimal, b: Decimal) -> float:
-    """Return a sum, rounded once."""
-    return float(_EXACT.add(a, b))
+def plus(a: Decimal, b: Decimal) -> Decimal:
+    """Return a sum without rounding it."""
+    return _EXACT.add(a, b)
 
 
 def plain(x: Decimal) -> str:
