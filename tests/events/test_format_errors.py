@@ -53,7 +53,7 @@ FILES = [
     ("json", '{"results": {"a": [], "c": [{"label": "b", "segment": [1, true]}]}}',
      "end of results['c'] in row 0 is True"),
     ("TextGrid", "hello", "ends too early; here must be a text in quotes"),
-    ("TextGrid", "ooBinaryFile\x08", "is a binary TextGrid: save it as text in Praat"),
+    ("TextGrid", "ooBinaryFile\x08", "is a binary TextGrid; save it as text in Praat"),
     ("TextGrid", '"ooTextFile" "Sound"', "is not a TextGrid"),
     ("TextGrid", TEXTGRID + '2\n0\n1\n"x"\n', "the file (line 14) ends too early"),
     ("TextGrid", TEXTGRID + '1\n0\n"x"\n', "(line 13) has 'x'; here must be a number"),
@@ -74,11 +74,11 @@ def test_files_that_are_no_events(name: str, text: str, message: str, tmp_path: 
 def test_overlaps_can_be_allowed(tmp_path: Path) -> None:
     both = [GOOD, GOOD._replace(start=0.5, end=2.0)]
     path = tmp_path / "night.rttm"
-    with pytest.raises(cf.RowError, match="also of class 'walk' of 'ann', ends at 1.0"):
+    with pytest.raises(cf.RowError, match="also of class 'walk' of 'ann', ends at 1"):
         cf.write_events(both, path)
     assert not path.exists()
     cf.write_events(both, path, overlaps=True)
-    with pytest.raises(cf.RowError, match="row 1 .line 2. is 0.5"):
+    with pytest.raises(cf.RowError, match=r"row 1 \(line 2\) is 0\.5"):
         cf.read_events(path)
     assert cf.read_events(path, overlaps=True) == both
 

@@ -75,6 +75,8 @@ def date_text(x: float, zone: str | None) -> str:
         moment = (_EPOCH + timedelta(seconds=int(whole))).astimezone(find_zone(zone))
     except OverflowError:
         raise ArgumentError("time", x, rule="a date must lie in the years 1 to 9999") from None
+    if len(moment.isoformat()) > 25:  # local mean time, before there were zones: +05:21:10
+        moment = moment.astimezone(timezone.utc)
     text = moment.isoformat()
     fraction = plain(minus(number, whole)).partition(".")[2].rstrip("0")
     return text[:19] + f".{fraction}" * bool(fraction) + text[19:] * (zone is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 
 from .._errors import ArgumentError, RowError
@@ -26,16 +27,14 @@ RTTM_NA = "<NA>"
 
 def write_csv(events: Events) -> str:
     """Return CSV with the columns of an event table; times are numbers, or dates in ISO 8601."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[Sequence[str]] = [COLUMNS]
     for e in events:
         times = [exact(e.start), exact(ended(e))]
         as_text = [date_text(float(x), events.zone) if events.dates else plain(x) for x in times]
         p = "" if e.probability is None else repr(float(e.probability))
         stream = stream_text(e.stream) or ""
-        writer.writerow([stream, e.label, *as_text, plain(minus(times[1], times[0])), p])
-    return out.getvalue()
+        rows.append([stream, e.label, *as_text, plain(minus(times[1], times[0])), p])
+    return "".join(",".join(map(_quoted, row)) + "\n" for row in rows)
 
 
 def read_csv(text: str, columns: Mapping[str, str] | None = None) -> tuple[Events, list[int]]:
@@ -182,3 +181,8 @@ def _table(
 
 def _cells(names: Mapping[str, str], row: Mapping[str, str]) -> dict[str, str]:
     return {ours: row[theirs] for ours, theirs in names.items()}
+
+
+def _quoted(cell: str) -> str:
+    """Return a field of CSV; the library's writer lets a carriage return pass without quotes."""
+    return '"' + cell.replace('"', '""') + '"' if re.search('[",\r\n]', cell) else cell
