@@ -21,7 +21,7 @@ LAYERS = (
     {"config"},
     {"streams"},
     {"data"},
-    {"events"},
+    {"_events"},
     {"simulation", "tuning"},
     {"evaluation", "live"},
     {"embedded", "plot", "reference", "_filtered_classifier"},

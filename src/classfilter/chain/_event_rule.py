@@ -34,9 +34,9 @@ class EventRule:
     .. math:: \sum_t w_t \, p_t(y_t) - \sum_{j \to k} (\text{leave}_j + \text{enter}_k),
 
     the second sum over its changes of class, where row :math:`t` stands for the time :math:`w_t`
-    to the next row (the last row for the step before it). So a cost is a time: with ``change_cost=30`` a change is reported if the new class
-    is worth 30 seconds of being right. Costs, durations and times share one unit: seconds, where
-    times are dates. See docs/events.md.
+    to the next row (the last row for the step before it). So a cost is a time: with
+    ``change_cost=30`` a change is reported if the new class is worth 30 seconds of being right.
+    Costs, durations and times share one unit: seconds, where times are dates. See docs/events.md.
 
     Parameters
     ----------
@@ -153,6 +153,10 @@ class EventRule:
                 "has no cost of entering {}",
                 remedy="name every class, or give one number for all",
             )
+        longest = max(_array(self.min_duration, names))
+        if self.max_delay is not None and self.max_delay < longest:
+            rule = f"it must not be below the longest minimum duration, {longest!r}"
+            raise ArgumentError("max_delay", self.max_delay, rule=rule)
         if set(names) <= set(self.ignore):
             raise ArgumentError(
                 "ignore", self.ignore, "has all classes", remedy="leave one of them out"
@@ -167,17 +171,19 @@ class EventRule:
         self.check(classes)
         names = tuple(map(str, classes))
         enter = [self._costs(names)[name] for name in names]
-        by_class = {name: _array(getattr(self, name), names) for name in _BY_CLASS[1:]}
-        # The class of what is uncertain: it costs as much as the dearest class.
-        by_class = {name: np.append(column, 0.0) for name, column in by_class.items()}
+        leave = _array(self.leave_cost, names)
+        if (
+            self.min_probability is not None
+        ):  # entering what is uncertain costs as the dearest class
+            enter, leave = [*enter, max(enter)], np.append(leave, 0.0)
         return _core.EventRule(
             len(names),
             np.dtype(dtype) == np.float32,
-            enter=np.append(enter, max(enter)),
-            leave=by_class["leave_cost"],
-            min_duration=by_class["min_duration"],
-            bias=by_class["bias"],
-            ignore=np.array([name in self.ignore for name in names], bool),
+            enter=enter,
+            leave=leave,
+            min_duration=_array(self.min_duration, names),
+            bias=_array(self.bias, names),
+            ignore=[name in self.ignore for name in names],
             log=self.evidence == "log",
             floor=FLOOR,
             min_probability=math.nan if self.min_probability is None else self.min_probability,

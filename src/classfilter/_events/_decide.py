@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 from .._errors import ArgumentError
+from .._support.imports import import_optional
 from .._support.types import Array, Floats, Ints, Weights
 from ..chain._chain import Chain
 from ..chain._channel import Channels
+from ..chain._event import Event
 from ..chain._event_rule import EventRule
 from ..data._batch import BatchFilter
 from ..data._batch_smoother import smooth_rows
 from ..data._format import TableFormat
-from ..data._frames import TableRows, as_frame, read_rows
+from ..data._frames import KINDS, TableRows, as_frame, read_rows
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
-from ._event import Event, Events, events_table
+from ._list import Events
 from ._threshold_rule import Decided, ThresholdRule
 
 Rule = EventRule | ThresholdRule
@@ -100,7 +102,7 @@ def events(
             P = smooth_rows(chain, rows, lag=lag, sort=sort)
         else:
             P = BatchFilter(chain).run(rows, sort=sort)
-    return events_table(rows, classes, *_of_rows(rows, P, classes, rule, sort))
+    return _as_table(rows, classes, *_of_rows(rows, P, classes, rule, sort))
 
 
 class Decoder:
@@ -146,6 +148,27 @@ def _of_rows(
     return streams, Decided(*columns) if parts else Decided(*np.empty((4, 0)))
 
 
+def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided: Decided) -> Any:
+    """Return the events as a table of the kind that came in."""
+    nw = import_optional("narwhals")
+    names = rows.stream.categories
+    found = Events(
+        Event(names[i], classes[k], start, end, p)
+        for i, k, start, end, p in zip(
+            streams.tolist(), *(column.tolist() for column in decided), strict=True
+        )
+    )
+    kind = next(kind for kind in KINDS if kind == rows.frame.implementation.value)
+    table = nw.from_native(found.to_table(kind), eager_only=True)
+    column = rows.layout.columns.get("stream")
+    if column is None:
+        return table.drop("stream").to_native()
+    # As in the table: a number stays a number.
+    first = np.unique(rows.stream.codes, return_index=True)[1]
+    stream = rows.frame[column][first.tolist()][streams.tolist()].alias("stream")
+    return table.with_columns(stream).to_native()
+
+
 def _of_recordings(
     data: Any, chain: Chain | None, rule: Rule, smooth: bool, lag: int | None
 ) -> Events:
@@ -168,9 +191,7 @@ def _of_recordings(
     return Events(found)
 
 
-def _filtered_format(
-    data: Any, columns: Mapping[str, str] | None, scores: str
-) -> TableFormat:
+def _filtered_format(data: Any, columns: Mapping[str, str] | None, scores: str) -> TableFormat:
     """Return the format of a table whose rows are taken as they are: filtered, or predictions."""
     names = as_frame(data).columns
     filtered = [name[2:] for name in names if name.startswith("f_")]

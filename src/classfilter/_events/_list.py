@@ -12,9 +12,9 @@ from .._support.imports import import_optional
 from .._support.types import NUMBER
 from .._timestamps import REMEDY, parse_timestamp
 from .._validation import is_missing
+from ..chain._event import Event
 from ..data._frames import KINDS, as_frame
 from ._dates import common_zone, exact, find_zone, is_date, time_text, zone_of
-from ._event import Event
 
 COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
 SHOWN = 10

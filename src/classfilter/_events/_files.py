@@ -8,6 +8,7 @@ from typing import Any
 
 from .._errors import ArgumentError
 from .._support.atomic import atomic_write
+from ..chain._event import Event
 from ._dates import exact, is_date, plus, to_seconds, zone_of
 from ._delimited import (
     read_audacity,
@@ -19,7 +20,6 @@ from ._delimited import (
     write_rttm,
     write_tsv,
 )
-from ._event import Event
 from ._json import read_json, write_json
 from ._list import Events
 from ._rows import Format, check_events, check_streams, to_rows

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from .._errors import ArgumentError, RowError
 from .._support.types import NUMBER
+from ..chain._event import Event
 from ._dates import exact, minus
-from ._event import Event
 
 NUMBER_TEXT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
 
