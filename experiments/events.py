@@ -8,8 +8,6 @@ cost is not: the table shows a range of costs, and labels only judge.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 import classfilter as cf
@@ -18,20 +16,6 @@ from experiments.streams import Person, arguments, splits
 
 COSTS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """In steps."""
-
-
-def true_events(people: Sequence[Person]) -> cf.Events:
-    """Return the stretches of equal labels; none where there is no label."""
-    recs = {
-        person.name: cf.Recording(
-            person.time,
-            "label",
-            np.where(person.label[:, None] < 0, np.nan, np.eye(len(person.classes))[person.label]),
-            person.classes,
-        )
-        for person in people
-    }
-    return cf.events(recs, cf.EventRule())  # type: ignore[no-any-return]
 
 
 def decided_rows(person: Person, events: cf.Events) -> Ints:
@@ -58,7 +42,7 @@ def print_set(name: str, people: list[Person]) -> None:
     """Print the table of one set of streams."""
     recs = {person.name: person.recording() for person in people}
     tuned = cf.tune(recs, reference="strong")
-    truth, step = true_events(people), float(np.median(np.diff(people[0].time)))
+    truth, step = cf.label_events(recs), float(np.median(np.diff(people[0].time)))
     rows = {
         "strong, always": {p.name: p.strong for p in people},
         "filtered": {n: tuned.run(rec) for n, rec in recs.items()},

@@ -11,6 +11,7 @@ from ._events import Event as Event
 from ._events import Events as Events
 from ._events import ThresholdRule as ThresholdRule
 from ._events import events as events
+from ._events import label_events as label_events
 from ._events import read_events as read_events
 from ._events import write_events as write_events
 from ._version import __version__ as __version__
@@ -91,6 +92,7 @@ __all__ = [
     "events",
     "filter_file",
     "filter_table",
+    "label_events",
     "load",
     "metrics",
     "plot",

@@ -2,11 +2,19 @@
 
 from .._support.imports import public
 from ..chain._event import Event
-from ._decide import events
+from ._decide import events, label_events
 from ._files import read_events, write_events
 from ._list import Events
 from ._threshold_rule import ThresholdRule
 
-__all__ = ["Event", "Events", "ThresholdRule", "events", "read_events", "write_events"]
+__all__ = [
+    "Event",
+    "Events",
+    "ThresholdRule",
+    "events",
+    "label_events",
+    "read_events",
+    "write_events",
+]
 
 public(Event, Events, ThresholdRule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,11 @@ import numpy as np
 from .._errors import ArgumentError
 from .._support.imports import import_optional
 from .._support.types import Array, Floats, Ints, Weights
+from .._validation import one_hot
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..chain._event import Event
-from ..chain._event_rule import EventRule
+from ..chain._event_rule import Duration, EventRule
 from ..data._batch import BatchFilter
 from ..data._batch_smoother import smooth_rows
 from ..data._format import TableFormat
@@ -169,14 +170,48 @@ def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided:
     return table.with_columns(stream).to_native()
 
 
+def label_events(
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    max_gap: Duration | None = None,
+) -> Events:
+    """Return the true events of recordings that have labels: stretches of one label.
+
+    Parameters
+    ----------
+    recordings : Recording, several, or a mapping of streams to them
+        Rows without a label are unknown: events end there.
+    max_gap : duration, optional
+        As in `EventRule`.
+
+    Returns
+    -------
+    Events
+        For `metrics.event_scores`, with probability None.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> rec = cf.Recording(range(4), "a", [[0.9, 0.1]] * 4, ["x", "y"], label=[0, 0, 1, 1])
+    >>> [(event.label, event.start, event.end) for event in cf.label_events(rec)]
+    [('x', 0.0, 2.0), ('y', 2.0, 4.0)]
+    """
+    rule, found = EventRule(max_gap=max_gap), []
+    for stream, rec in _by_stream(recordings).items():
+        if rec.label is None:
+            remedy = "give recordings with labels"
+            raise ArgumentError("recordings", stream, "has no labels in stream {}", remedy=remedy)
+        decided = Decoder(rule, rec.classes, np.float64).decide(
+            rec.time, one_hot(rec.label, len(rec.classes))
+        )
+        found += [event._replace(probability=None) for event in listed(stream, rec, decided)]
+    return Events(found)
+
+
 def _of_recordings(
     data: Any, chain: Chain | None, rule: Rule, smooth: bool, lag: int | None
 ) -> Events:
-    """Return the events of recordings; several without names are numbered."""
-    several = {None: data} if isinstance(data, Recording) else data
-    named = several if isinstance(several, Mapping) else dict(enumerate(several))
     found = []
-    for stream, rec in named.items():
+    for stream, rec in _by_stream(data).items():
         if chain is None:
             P = rec.probs
         elif smooth:
@@ -184,11 +219,22 @@ def _of_recordings(
         else:
             P = rec.run(chain)
         decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
-        found += [
-            Event(stream, rec.classes[k], start, end, p)
-            for k, start, end, p in zip(*(x.tolist() for x in decided), strict=True)
-        ]
+        found += listed(stream, rec, decided)
     return Events(found)
+
+
+def _by_stream(data: Any) -> Mapping[Any, Recording]:
+    """Return recordings by the names of their streams; several without names are numbered."""
+    several = {None: data} if isinstance(data, Recording) else data
+    return several if isinstance(several, Mapping) else dict(enumerate(several))
+
+
+def listed(stream: Any, rec: Recording, decided: Decided) -> list[Event]:
+    """Return the events of a recording as a list."""
+    return [
+        Event(stream, rec.classes[k], start, end, p)
+        for k, start, end, p in zip(*(column.tolist() for column in decided), strict=True)
+    ]
 
 
 def _filtered_format(data: Any, columns: Mapping[str, str] | None, scores: str) -> TableFormat:
