@@ -38,8 +38,8 @@ def check_tolerance(lists: dict[str, Any], settings: tuple[float, ...], found: A
     both = lists["true"], lists["predicted"]
     for key, (n_true, n_found, n_false, f1, alarms_a_day) in found.items():
         stream, label = key.split()
-        mine = [[row for row in rows if row[:2] == [stream, label]] for rows in both]
-        s = event_scores(*mine, **options, duration=peers.LENGTH)
+        true, guess = ([row for row in rows if row[:2] == [stream, label]] for rows in both)
+        s = event_scores(true, guess, **options, duration=peers.LENGTH)
         assert (s.true, s.found, s.false) == (n_true, n_found, n_false)
         assert s.f1 == pytest.approx(f1, abs=1e-9, nan_ok=True)
         assert 24 * s.false_per_hour == pytest.approx(alarms_a_day, abs=1e-9)
@@ -103,10 +103,10 @@ def ms_tcn(true: list[Any], predicted: list[Any], iou: float) -> tuple[int, int,
 @given(st.integers(0, 2**32), st.sampled_from([0.1, 0.25, 0.5, 0.75, 1.0]))
 def test_iou_is_that_of_ms_tcn(seed: int, iou: float) -> None:
     lists = peers.random_events(np.random.default_rng(seed))
-    one = [[row for row in lists[name] if row[0] == "s0"] for name in ("true", "predicted")]
-    s = event_scores(*one, iou=iou)
-    true = sorted(one[0], key=lambda row: row[2])
-    assert (s.found, s.false, s.missed) == ms_tcn(true, one[1], iou)
+    one, other = ([r for r in lists[name] if r[0] == "s0"] for name in ("true", "predicted"))
+    s = event_scores(one, other, iou=iou)
+    true = sorted(one, key=lambda row: row[2])
+    assert (s.found, s.false, s.missed) == ms_tcn(true, other, iou)
 
 
 def test_a_second_prediction_of_one_event_is_false_even_where_another_would_do() -> None:
