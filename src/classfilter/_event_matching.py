@@ -88,7 +88,8 @@ def by_tolerance(true: Spans, predicted: Spans, before: float, after: float) -> 
     first, last = _overlapping(wide, predicted.start, predicted.end)
     for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
         start, end = predicted.start[i], predicted.end[i]
-        hit = np.minimum(wide.end[a:b], end) > np.maximum(wide.start[a:b], start)
+        shared = np.minimum(wide.end[a:b], end) - np.maximum(wide.start[a:b], start)
+        hit = shared > 8 * np.spacing(np.abs(wide.end[a:b]))  # 60.3 + 60 may exceed 120.3
         false[i] = not hit.any()
         late = start - true.start[a:b]
         delay[a:b] = np.where(hit, np.minimum(delay[a:b], late), delay[a:b])

@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from ._support.html import block, table
 from ._support.imports import public
 
-COLUMNS = ("", "true", "predicted", "found", "false") + (
-    "F1",
-    "precision",
-    "recall",
-    "false/h",
-    "delay",
+COLUMNS = (
+    *("", "true", "predicted", "found", "false"),
+    *("F1", "precision", "recall", "false/h", "delay"),
 )
 
 

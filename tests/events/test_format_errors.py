@@ -99,7 +99,7 @@ LISTS: list[tuple[str, list[Any], str]] = [
     ("csv", [GOOD._replace(end=None)], "provisional; leave it out until it is confirmed"),
     ("csv", [GOOD._replace(label="")], "label in row 0 is ''"),
     ("csv", [GOOD._replace(label="a\0")], "label in row 0 is 'a\\x00'"),
-    ("csv", [GOOD._replace(label=3)], "label in row 0 is 3; it must be text"),
+    ("csv", [("ann", 3, 0.0, 1.0)], "label in row 0 is 3; it must be text"),
     ("csv", [GOOD._replace(start=float("nan"))], "start in row 0 is nan"),
     ("csv", [GOOD, GOOD._replace(end=-1.0)], "end in row 1 is -1.0, before the start, 0.0"),
     ("csv", [GOOD._replace(probability=2)], "probability in row 0 is 2"),
@@ -136,6 +136,6 @@ def test_lists_that_a_format_cannot_hold(
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_events_are_a_file_too(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"night.{name}"
-    options = {"duration": 1} if name == "textgrid" else {}
+    options: dict[str, Any] = {"duration": 1} if name == "textgrid" else {}
     cf.write_events([], path, **options)
     assert cf.read_events(path) == []

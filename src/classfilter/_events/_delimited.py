@@ -152,8 +152,11 @@ def _table(
     text: str, delimiter: str, columns: Mapping[str, str] | None, usual: Mapping[str, str]
 ) -> tuple[dict[str, str], list[dict[str, str]], list[int]]:
     """Return the names of the columns of events, and the rows with their lines."""
-    quoting = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE,
+    )
     try:
         header = next(reader, [])
         if len(set(header)) < len(header):
@@ -161,7 +164,8 @@ def _table(
             raise ArgumentError("the header", header, rule=rule)
         there = {ours: theirs for ours, theirs in usual.items() if theirs in header}
         names = column_names(header, there | dict(columns or {}))
-        rows, lines = [], []
+        rows: list[dict[str, str]] = []
+        lines: list[int] = []
         last = reader.line_num
         for cells in reader:
             line, last = last + 1, reader.line_num

@@ -109,7 +109,7 @@ class Events(list[Event]):
         library = import_optional(kind)
         named = [None if e.stream is None else str(e.stream) for e in self]
         text = {"stream": named, "class": [e.label for e in self]}
-        times = {"start": [e.start for e in self], "end": [e.end for e in self]}
+        times: dict[str, Any] = {"start": [e.start for e in self], "end": [e.end for e in self]}
         numbers = {
             "duration": [e.duration for e in self],
             "probability": [e.probability for e in self],
@@ -136,8 +136,8 @@ class Events(list[Event]):
         return Events(events, dates=self.dates, zone=self.zone)
 
     def _summary(self) -> str:
-        parts = ((len(self), "event"), (len({e.label for e in self}), "class"))
-        parts += ((len({e.stream for e in self}), "stream"),)
+        labels, streams = {e.label for e in self}, {e.stream for e in self}
+        parts = ((len(self), "event"), (len(labels), "class"), (len(streams), "stream"))
         return ", ".join(f"{n} {word}{_plural(word) * (n != 1)}" for n, word in parts)
 
     def _rows(self) -> list[list[str]]:

@@ -68,8 +68,11 @@ def check_events(
 ) -> None:
     """Refuse what is no event, and two events of one stream and class that overlap."""
 
-    def refuse(i: int, name: str, value: Any, *text: str) -> RowError:
-        return RowError(name, value, *text, row=i, line=lines[i] if lines else None)
+    def refuse(
+        i: int, name: str, value: Any, problem: str, rule: str = "", remedy: str = ""
+    ) -> RowError:
+        line = lines[i] if lines else None
+        return RowError(name, value, problem, rule, remedy, row=i, line=line)
 
     for i, e in enumerate(events):
         if not isinstance(e.label, str) or not e.label.strip() or "\0" in e.label:
