@@ -16,6 +16,7 @@ TOPICS = {
     ),
     "Chains": "Chain load Channel beta_from_confusion softmax",
     "Data": "Recording recordings filter_table smooth_table filter_file read_table write_table",
+    "Events": "events EventRule ThresholdRule Event Events label_events read_events write_events",
     "Tuning": "tune Tuned",
     "Evaluation": "compare Comparison replay Replay policy_curve PolicyCurve report simulate",
     "Live": "Tracker Cascade AsyncCascade CascadeState Step",
@@ -68,7 +69,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _index(sections: list[str]) -> str:
     start = f"# Reference\n\nEvery public name of `classfilter` {cf.__version__}. "
-    start += "`import classfilter as cf` gives those of the first seven tables. "
+    start += "`import classfilter as cf` gives those of the first eight tables. "
     start += "The command line has [a page of its own](commands.md).\n\n"
     return start + "\n".join(sections)
 

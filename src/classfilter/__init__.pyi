@@ -7,9 +7,17 @@ from . import sklearn as sklearn
 from . import spark as spark
 from ._errors import ArgumentError as ArgumentError
 from ._errors import RowError as RowError
+from ._events import Event as Event
+from ._events import Events as Events
+from ._events import ThresholdRule as ThresholdRule
+from ._events import events as events
+from ._events import label_events as label_events
+from ._events import read_events as read_events
+from ._events import write_events as write_events
 from ._version import __version__ as __version__
 from .chain import Chain as Chain
 from .chain import Channel as Channel
+from .chain import EventRule as EventRule
 from .chain import beta_from_confusion as beta_from_confusion
 from .chain import load as load
 from .chain import smooth as smooth
@@ -60,6 +68,9 @@ __all__ = [
     "DirichletFilter",
     "DirichletState",
     "EmaFilter",
+    "Event",
+    "EventRule",
+    "Events",
     "Filter",
     "HoldFilter",
     "MeanFilter",
@@ -71,19 +82,23 @@ __all__ = [
     "Step",
     "StickyFilter",
     "StickyState",
+    "ThresholdRule",
     "Tracker",
     "Tuned",
     "VoteFilter",
     "__version__",
     "beta_from_confusion",
     "compare",
+    "events",
     "filter_file",
     "filter_table",
+    "label_events",
     "load",
     "metrics",
     "plot",
     "policy",
     "policy_curve",
+    "read_events",
     "read_table",
     "recordings",
     "replay",
@@ -94,5 +109,6 @@ __all__ = [
     "smooth_table",
     "spark",
     "tune",
+    "write_events",
     "write_table",
 ]

@@ -174,6 +174,54 @@ class Adaptive:
         self,
     ) -> tuple[float, float, float, float, float, float, float, int, float, float, float]: ...
 
+@disjoint_base
+class EventRule:
+    def __init__(
+        self,
+        classes: int,
+        single: bool,
+        enter: ArrayLike,
+        leave: ArrayLike,
+        min_duration: ArrayLike,
+        bias: ArrayLike,
+        ignore: ArrayLike,
+        log: bool,
+        floor: float,
+        min_probability: float,
+        max_gap: float,
+        max_delay: float,
+        merge_gap: float,
+        pad_before: float,
+        pad_after: float,
+        shift: float,
+        max_duration: float,
+    ) -> None: ...
+    def start(self) -> bytes: ...
+    def update(
+        self, state: bytes, time: float, probs: ArrayLike, /
+    ) -> tuple[bytes, tuple[tuple[int, float, float, float, bool], ...]]: ...
+    def run(
+        self, state: bytes, times: ArrayLike, probs: ArrayLike, /
+    ) -> tuple[
+        bytes,
+        NDArray[np.intp],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.bool_],
+    ]: ...
+    def finish(
+        self, state: bytes, /
+    ) -> tuple[
+        NDArray[np.intp],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.bool_],
+    ]: ...
+    def current(self, state: bytes, /) -> tuple[int, float, float, bool] | None: ...
+    def check(self, state: bytes, /) -> None: ...
+
 def check_row(
     classes: int, probs: ArrayLike, beta: float, dt: float, /
 ) -> tuple[NDArray[np.float64], float, float]: ...

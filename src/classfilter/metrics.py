@@ -1,10 +1,10 @@
 """Metrics of class estimates: accuracy, calibration, stability and delay.
 
-Every function takes the true classes ``truth`` (T,) and a prediction: class probabilities (T, K)
-or classes (T,). Classes are indices, with -1 where unknown, or names, with None. The names of
-columns and indices are ``classes``; it can be left out where all are names, and then they are the
-names that occur, sorted. Rows without a true class are left out. Of several equal probabilities the
-first counts.
+`event_scores` and `edit_score` take events. The others take the true classes ``truth`` (T,) and a
+prediction: class probabilities (T, K) or classes (T,). Classes are indices, with -1 where unknown,
+or names, with None. The names of columns and indices are ``classes``; by default, where all are
+names, those that occur, sorted. Rows without a true class are left out. Of several equal
+probabilities the first counts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._event_result import EventScores as EventScores
+from ._event_scores import edit_score as edit_score
+from ._event_scores import event_scores as event_scores
 from ._metric_inputs import (
     Names,
     increasing,

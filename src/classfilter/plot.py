@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._events._list import Events
 from ._support.html import COLOURS as COLOURS
 from ._support.plot_style import (
     LEGEND_LINE,
@@ -114,7 +115,7 @@ def probabilities(
 def timeline(
     time: ArrayLike,
     truth: ArrayLike | None,
-    methods: Mapping[str, ArrayLike],
+    methods: Mapping[str, ArrayLike | Events],
     classes: Sequence[str],
     *,
     zone: Zone = None,
@@ -129,8 +130,8 @@ def timeline(
         steps the bands are interrupted.
     truth : array_like of int (T,) or None
         True classes, drawn on top; negative is left empty.
-    methods : mapping of str to array_like (T, K) or (T,)
-        Probabilities or class indices by name, drawn downwards in this order.
+    methods : mapping of str to array_like (T, K) or (T,), or to Events
+        Probabilities, class indices or events by name, drawn downwards in this order.
     classes : sequence of str
         Names of the K classes. The legend shows those that occur.
     zone : str or tzinfo, optional
@@ -152,32 +153,30 @@ def timeline(
     """
     from matplotlib.patches import Patch
 
-    rows = {} if truth is None else {"Truth": np.asarray(truth)}
-    rows.update({name: np.asarray(probs) for name, probs in methods.items()})
+    rows: dict[str, Any] = {} if truth is None else {"Truth": truth}
+    rows.update(methods)
     if not rows:
         raise ValueError("there is nothing to draw: give truth or methods")
-    labels = {}
-    for name, a in rows.items():
-        t, k = _stream(time, a.argmax(axis=1) if a.ndim == 2 else a, name)
+    t, bars = seconds(time), {}
+    for name, given in rows.items():
+        if isinstance(given, Events):
+            bars[name] = _event_bars(t, given, classes)
+            continue
+        a = np.asarray(given)
+        _, k = _stream(time, a.argmax(axis=1) if a.ndim == 2 else a, name)
         if k.max() >= len(classes):
             raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
-        labels[name] = k
+        bars[name] = _row_bars(t, k)
     axes, axis = _axes(ax, height=0.9 + 0.4 * len(rows)), time_axis(t, find_zone(time, zone))
-    step = np.append(np.diff(t), _step(t))
-    step[step > 10 * _step(t)] = _step(t)  # the last row before a gap
-    for row, k in enumerate(labels.values()):
-        joined = (np.diff(k) == 0) & (np.diff(t) <= 10 * _step(t))
-        first = np.concatenate([[0], np.flatnonzero(~joined) + 1])
-        last = np.append(first[1:] - 1, t.size - 1)
-        start, end = axis.x(t[first]), axis.x(t[last] + step[last])
-        bars = np.column_stack([start, end - start])
+    for row, (start, end, k) in enumerate(bars.values()):
+        spans = np.column_stack([axis.x(start), axis.x(end) - axis.x(start)])
         for c in np.unique(k[k >= 0]):
-            axes.broken_barh(bars[k[first] == c].tolist(), (row - 0.4, 0.8), **band(c))
+            axes.broken_barh(spans[k == c].tolist(), (row - 0.4, 0.8), **band(c))
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    seen = [int(c) for c in np.unique(np.concatenate(list(labels.values()))) if c >= 0]
+    seen = [int(c) for c in np.unique(np.concatenate([k for *_, k in bars.values()])) if c >= 0]
     names = [classes[c] for c in seen]
     return _finish(axes, axis, t, [Patch(**band(c)) for c in seen], names, ax is None)
 
@@ -361,6 +360,28 @@ def _stacked(axes: Axes, axis: TimeAxis, t: Floats, p: Floats) -> None:
         below = above
     axes.set_ylim(0, 1)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _row_bars(t: Floats, k: Ints) -> tuple[Floats, Floats, Ints]:
+    """Return start, end and class of the stretches of equal class; a row lasts until the next."""
+    step = np.append(np.diff(t), _step(t))
+    step[step > 10 * _step(t)] = _step(t)  # the last row before a gap
+    joined = (np.diff(k) == 0) & (np.diff(t) <= 10 * _step(t))
+    first = np.concatenate([[0], np.flatnonzero(~joined) + 1])
+    last = np.append(first[1:] - 1, t.size - 1)
+    return t[first], t[last] + step[last], k[first]
+
+
+def _event_bars(t: Floats, events: Events, classes: Sequence[str]) -> tuple[Floats, Floats, Ints]:
+    """Return start, end and class of events, cut to the time that is drawn."""
+    low, high = t[0], t[-1] + _step(t)
+    shown = [e for e in events if e.start < high and (e.end is None or e.end > low)]
+    for event in shown:
+        if event.label not in classes:
+            raise ValueError(f"an event has the class {event.label!r}; classes is {list(classes)}")
+    start = np.array([max(e.start, low) for e in shown])
+    end = np.array([high if e.end is None else min(e.end, high) for e in shown])
+    return start, end, np.array([list(classes).index(e.label) for e in shown], np.intp)
 
 
 def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:

@@ -122,7 +122,7 @@ PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
 /* The types, and the functions of the module. */
-extern PyType_Spec dirichlet_spec, sticky_spec, adaptive_spec;
+extern PyType_Spec dirichlet_spec, sticky_spec, adaptive_spec, events_spec;
 extern PyMethodDef functions[];
 
 #endif

@@ -1,14 +1,15 @@
-"""The chain of a row: the channel and the weight of its source, then the filter; and a policy."""
+"""The chain of a row: channel, weight, filter; perhaps a policy, and a rule for events."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
 from functools import cached_property
 from os import PathLike, fspath
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -24,7 +25,10 @@ from .._validation import Factorized, check_weight, class_order, row_weights
 from ..filters._base import Filter
 from ..policy import Adaptive, Periodic, Policy
 from ._channel import Channel, Channels, corrected
+from ._event_rule import EventRule
 from ._settings import kind_of, options, to_builtin, to_toml
+
+ChainType = TypeVar("ChainType", bound="Chain")
 
 MAX_SOURCES = 1000
 """Of one weight for all: so many sources are remembered, whatever names come."""
@@ -40,7 +44,7 @@ class Observation(NamedTuple):
 
 
 class Chain:
-    """A filter with the weights and the channels of its sources, and perhaps a policy.
+    """A filter with the weights and the channels of its sources; perhaps a policy and a rule.
 
     It does not change. Everything that takes a filter takes a chain, and then needs neither weights
     nor channels.
@@ -55,6 +59,8 @@ class Chain:
         Corrects the predictions of a source, in the filter's order of classes.
     policy : Policy, optional
         Chooses which source to call next; its settings are used, not its state.
+    rule : EventRule, optional
+        Turns filtered rows into events.
 
     Attributes
     ----------
@@ -64,6 +70,8 @@ class Chain:
         The channel of each source, None where its predictions are not corrected.
     policy : Policy or None
         In its initial state.
+    rule : EventRule or None
+        As given.
 
     Examples
     --------
@@ -78,6 +86,7 @@ class Chain:
     beta: dict[str, float] | float
     channel: dict[str, Channel | None]
     policy: Policy | None
+    rule: EventRule | None
     _fresh: Any
     _names: tuple[str, ...]
     _dtype: np.dtype[Any]
@@ -91,6 +100,7 @@ class Chain:
         beta: Weights = 1.0,
         channel: Channels | None = None,
         policy: Policy | None = None,
+        rule: EventRule | None = None,
     ) -> None:
         fresh = _require_filter(filter).copy()
         fresh.reset()
@@ -118,7 +128,8 @@ class Chain:
                     raise ValueError(
                         f"policy calls {source!r}, but beta names {list(weights)}: add it there"
                     )
-        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
+        _check_rule(rule, fresh.classes)
+        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy, rule=rule)
         dtype = fresh.probs.dtype
         logs = {n: c.logarithms_in(dtype) for n, c in channels.items() if c is not None}
         names = tuple(map(str, fresh.classes))
@@ -184,10 +195,24 @@ class Chain:
         """Return the same weights, channels and policy around another filter."""
         return Chain(filter, **self._parts)
 
+    def with_rule(self: ChainType, rule: EventRule | None) -> ChainType:
+        """Return the same chain with another rule for events, or with none."""
+        _check_rule(rule, self.classes)
+        new = copy.copy(self)
+        for name in ("settings", "digest"):
+            vars(new).pop(name, None)
+        new._set(rule=rule)
+        return new
+
     @property
     def _parts(self) -> dict[str, Any]:
         """What there is around the filter."""
-        return {"beta": self.beta, "channel": self.channel, "policy": self.policy}
+        return {
+            "beta": self.beta,
+            "channel": self.channel,
+            "policy": self.policy,
+            "rule": self.rule,
+        }
 
     def weight(self, source: Any) -> tuple[str, float]:
         """Return the name of a source as text, and its weight."""
@@ -286,6 +311,8 @@ class Chain:
         if self.policy is not None:
             given = {key: x for key, x in options(self.policy).items() if x is not None}
             settings["policy"] = {"kind": kind_of(self.policy), **given}
+        if self.rule is not None:
+            settings["events"] = self.rule.settings
         return settings
 
     @cached_property
@@ -304,8 +331,12 @@ class Chain:
         results: Array = rec.smooth(self, lag=lag)
         return results
 
+    def events(self, recordings: Any, *, smooth: bool = False) -> Any:
+        """Return the events of recordings by the chain's rule; see `classfilter.events`."""
+        return public_name("events")(recordings, self, smooth=smooth)
+
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
-        """Write the filter, the weights, the channels and a policy as a TOML file; see `load`.
+        """Write filter, weights, channels, a policy and the rule as a TOML file; see `load`.
 
         Numbers are restored to the bit. The file appears complete or not at all.
         """
@@ -326,7 +357,8 @@ class Chain:
         corrected = [name for name, c in self.channel.items() if c is not None]
         channel = f", channel of {corrected}" if corrected else ""
         policy = "" if self.policy is None else f", policy={self.policy!r}"
-        return f"{type(self).__name__}({self._fresh!r}, beta={self.beta}{channel}{policy})"
+        rule = "" if self.rule is None else f", rule={self.rule!r}"
+        return f"{type(self).__name__}({self._fresh!r}, beta={self.beta}{channel}{policy}{rule})"
 
     def _repr_html_(self) -> str:
         weights = self.beta if isinstance(self.beta, dict) else {"all": self.beta}
@@ -335,6 +367,15 @@ class Chain:
             for name, weight in weights.items()
         ]
         return block(str(self), table(["source", "weight", "channel"], rows))
+
+
+def _check_rule(rule: Any, classes: tuple[Any, ...]) -> None:
+    """Raise unless a rule fits the classes."""
+    if rule is None:
+        return
+    if not isinstance(rule, EventRule):
+        raise TypeError(f"rule is {rule!r}; give an EventRule")
+    rule.check(classes)
 
 
 def _require_filter(filter: Any) -> Any:  # noqa: A002

@@ -21,6 +21,7 @@ from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic, Policy
 from ._chain import Chain
 from ._channel import Channel
+from ._event_rule import EventRule
 
 _FILTERS = (
     DirichletFilter,
@@ -38,13 +39,15 @@ name, and keeps the options in ``_options``."""
 POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
+_KEYS = ("classes", "filter")
+_SECTIONS = ("options", "beta", "channel", "policy", "events")
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
 _DURATIONS = ("half_life", "interval", "seconds")
 
 
 def load(path: str | PathLike[str]) -> Chain:
-    """Return what a TOML file describes: a filter, weights, channels and a policy.
+    """Return what a TOML file describes: a filter, weights, channels, a policy, a rule for events.
 
     Parameters
     ----------
@@ -81,8 +84,8 @@ def parse(text: str) -> Chain:
 def from_settings(content: dict[str, Any]) -> Chain:
     """Return the chain of settings as built-in values, checked; see `Chain.settings`."""
     for key in content:
-        if key not in ("classes", "filter", "options", "beta", "channel", "policy"):
-            known = "classes, filter, [options], [beta], [channel.<source>] and [policy]"
+        if key not in (*_KEYS, *_SECTIONS):
+            known = "classes, filter, [options], [beta], [channel.<source>], [policy] and [events]"
             raise ValueError(f"unknown key {key}; there are {known}")
     classes = content.get("classes")
     if classes is None:
@@ -92,7 +95,7 @@ def from_settings(content: dict[str, Any]) -> Chain:
     kind = content.get("filter")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
-    for title in ("options", "beta", "channel", "policy"):
+    for title in _SECTIONS:
         section = content.get(title, {})
         for_all = title == "beta" and type(section) in (int, float)
         if not isinstance(section, dict) and not for_all:
@@ -106,7 +109,10 @@ def from_settings(content: dict[str, Any]) -> Chain:
         weights = check_weight("beta", beta)
     channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
     policy = _policy(content["policy"]) if "policy" in content else None
-    return Chain(KINDS[kind](classes, **options), beta=weights, channel=channels, policy=policy)
+    rule = _rule(content["events"]) if "events" in content else None
+    return Chain(
+        KINDS[kind](classes, **options), beta=weights, channel=channels, policy=policy, rule=rule
+    )
 
 
 def _policy(section: dict[str, Any]) -> Policy:
@@ -128,6 +134,18 @@ def _policy(section: dict[str, Any]) -> Policy:
         return POLICIES[kind](**options)
     except ValueError as error:
         raise ValueError(f"policy: {error}") from None
+
+
+def _rule(section: dict[str, Any]) -> EventRule:
+    """Return the rule of a section."""
+    allowed = list(inspect.signature(EventRule).parameters)
+    for key in section:
+        if key not in allowed:
+            raise ValueError(f"unknown option events.{key}; [events] has {', '.join(allowed)}")
+    try:
+        return EventRule(**section)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"events: {error}") from None
 
 
 def _check_options(kind: str, options: Mapping[str, Any], allowed: list[str]) -> None:

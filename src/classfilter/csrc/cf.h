@@ -36,7 +36,15 @@ typedef enum {
     CF_BAD_STATE,         /* a state, or an estimate, that is no distribution over the classes */
     CF_BAD_TOLERANCE,     /* tolerance outside [0, 0.1] */
     CF_BAD_POLICY,        /* a setting of a policy outside its range */
-    CF_BAD_LIKELIHOOD     /* a row with an entry below 0 or above 1e30, without one above 0, or partly NaN */
+    CF_BAD_LIKELIHOOD,    /* a row with an entry below 0 or above 1e30, without one above 0, or partly NaN */
+    CF_BAD_COST,          /* a cost of a change outside [0, 1e30] */
+    CF_BAD_BIAS,          /* a bias outside [-1e6, 1e6] */
+    CF_BAD_MIN_PROBABILITY, /* min_probability outside [0, 1] */
+    CF_BAD_DURATION, /* a time of an event rule is negative or NaN, or a pad, shift or min_duration is above 1e30 */
+    CF_BAD_DELAY, /* max_delay is shorter than a minimum duration: that class could never be reported */
+    CF_BAD_TIME,  /* a time that is not finite, goes back, or is more than 1e30 after the one before */
+    CF_BAD_MEMORY, /* memory for too few nodes or slots */
+    CF_BAD_BLOCK /* bytes that are no state of this event rule */
 } cf_status;
 
 #define CF_SUM_TOLERANCE 0.05
@@ -330,5 +338,135 @@ cf_status cf_adaptive_called_f32(const cf_adaptive_f32 *settings, float *state, 
                                  const float *observed, const float *probs, float dt);
 cf_status cf_adaptive_called_f64(const cf_adaptive_f64 *settings, double *state, int strong, size_t classes,
                                  const double *observed, const double *probs, double dt);
+
+/* ---- events ---- */
+
+/* Turns the probabilities of a stream into events: class, start, end. A row stands for the time w_t to the next row, at most
+   max_gap, and the last row of the stream for as long as the one before it. A longer step, or a row of NaN only, is unknown
+   time: it ends a stretch of rows. Within a stretch the path of classes y is chosen that maximises
+
+     sum_t w_t e_t(y_t) - sum over changes from j to k of (leave_j + enter_k),   e_t(k) = p_t(k) - bias_k
+
+   or, with `log`, e_t(k) = log(max(p_t(k), floor)) - bias_k. The first class of a stretch costs nothing. With
+   min_probability there is a class K more, "uncertain", whose e_t is min_probability (its logarithm, with `log`). A segment of
+   class k lasts at least min_duration_k, also at both ends of a stretch; a stretch that has no such path is unknown. Of
+   equally good paths, the one that stays; else the first class.
+
+   A segment is confirmed when the best paths to all classes share it: no later row changes it. Then:
+
+   1. Each change moves back by `shift`, but not before the start of its stretch; start and end of the stretch stay. What is
+      empty then, or lasted no time before, is no event.
+   2. Events of ignored classes and of "uncertain" are left out.
+   3. Two events in a row, of one class and at most merge_gap apart, become one.
+   4. Events grow by pad_before and pad_after, but not beyond the stream, nor into other events; where the time between two
+      is shorter than both pads, they meet where it is divided in the ratio of the pads.
+   5. cf_events_piece divides what is longer than max_duration.
+
+   An event's probability is the mean of p_t(k) over the rows that it comes from, weighted by their time.
+
+   Times are double in both precisions; only sums, differences and comparisons of them are needed for a row. A time is longer than a
+   limit where it is so by more than CF_EVENTS_SHARE of the limit and CF_EVENTS_ULPS of the clock: ten steps of 0.1 make 1. */
+#define CF_EVENTS_SHARE (1.0 / (1 << 30))
+#define CF_EVENTS_ULPS (1.0 / ((int64_t)1 << 50))
+
+typedef struct {
+    double start, end, probability;
+    int32_t label; /* the class, from 0 */
+    int32_t
+        forced; /* other paths were dropped for max_delay, or for want of memory: later rows might have changed it */
+} cf_event;
+
+/* The rule's settings; constant, shared by any number of streams. */
+typedef struct {
+    size_t classes; /* K >= 2 */
+    int log; /* evidence is log p, not p */
+    float floor; /* smallest probability believed, with log */
+    float min_probability; /* 0: there is no class "uncertain" */
+    const float *enter, *leave; /* K numbers, with min_probability K + 1 */
+    const float *bias; /* K numbers */
+    const double *min_duration; /* K numbers */
+    const unsigned char *ignore; /* K, 1 for classes without events */
+    double max_gap, max_delay, max_duration; /* may be infinite */
+    double merge_gap; /* negative: events are not merged */
+    double pad_before, pad_after, shift;
+} cf_events_f32;
+
+typedef struct {
+    size_t classes; /* K >= 2 */
+    int log; /* evidence is log p, not p */
+    double floor; /* smallest probability believed, with log */
+    double min_probability; /* 0: there is no class "uncertain" */
+    const double *enter, *leave; /* K numbers, with min_probability K + 1 */
+    const double *bias; /* K numbers */
+    const double *min_duration; /* K numbers */
+    const unsigned char *ignore; /* K, 1 for classes without events */
+    double max_gap, max_delay, max_duration; /* may be infinite */
+    double merge_gap; /* negative: events are not merged */
+    double pad_before, pad_after, shift;
+} cf_events_f64;
+
+/* Checks the settings. */
+cf_status cf_events_prepare_f32(const cf_events_f32 *rule);
+cf_status cf_events_prepare_f64(const cf_events_f64 *rule);
+
+/* The state of a stream is one block of memory without pointers, to be copied and saved as it is: so many bytes, aligned as
+   a double. `nodes` are the closed segments that it can hold, at least CF_EVENTS_NODES; 16 are plenty. `slots` are the rows
+   that a class may still have been entered at: rows in the longest minimum duration, and 2 more; 0 where there is none. */
+#define CF_EVENTS_NODES 4
+size_t cf_events_size_f32(const cf_events_f32 *rule, size_t nodes, size_t slots);
+size_t cf_events_size_f64(const cf_events_f64 *rule, size_t nodes, size_t slots);
+
+/* Starts a stream. */
+cf_status cf_events_start_f32(const cf_events_f32 *rule, void *state, size_t nodes, size_t slots);
+cf_status cf_events_start_f64(const cf_events_f64 *rule, void *state, size_t nodes, size_t slots);
+
+/* One row at `time`: K probabilities, or NaN only. Up to CF_EVENTS_ROOM events, final by now, go to `events`, and their number
+   to *count. Where the memory is full, the oldest open question is decided by the best path so far. */
+#define CF_EVENTS_ROOM(nodes) ((nodes) + 2)
+cf_status cf_events_update_f32(const cf_events_f32 *rule, void *state, double time, const float *probs,
+                               cf_event *events, size_t *count);
+cf_status cf_events_update_f64(const cf_events_f64 *rule, void *state, double time, const double *probs,
+                               cf_event *events, size_t *count);
+
+/* Many rows, exactly as a loop of cf_events_update; but it stops where the next row needs more memory (cf_events_full) or
+   more than what is left of `room` events. *taken rows are done then: go on after them. At a failure nothing has
+   changed, and *taken is the row that fails. */
+cf_status cf_events_run_f32(const cf_events_f32 *rule, void *state, size_t rows, const double *times,
+                            const float *probs, cf_event *events, size_t room, size_t *count, size_t *taken);
+cf_status cf_events_run_f64(const cf_events_f64 *rule, void *state, size_t rows, const double *times,
+                            const double *probs, cf_event *events, size_t room, size_t *count, size_t *taken);
+
+/* Ends the stream: its last CF_EVENTS_ROOM events or fewer. Then the state is that of a new stream. */
+cf_status cf_events_finish_f32(const cf_events_f32 *rule, void *state, cf_event *events, size_t *count);
+cf_status cf_events_finish_f64(const cf_events_f64 *rule, void *state, cf_event *events, size_t *count);
+
+/* The event that goes on at present: the last one if the stream ended now, where it lasts to that end; else *open is 0.
+   *confirmed tells whether its start is. `copy` is memory for another state of this size; the state does not change. */
+cf_status cf_events_current_f32(const cf_events_f32 *rule, const void *state, void *copy, cf_event *event, int *open,
+                                int *confirmed);
+cf_status cf_events_current_f64(const cf_events_f64 *rule, const void *state, void *copy, cf_event *event, int *open,
+                                int *confirmed);
+
+/* Piece number i of an event that max_duration divides: pieces of max_duration, and the rest. 0 where there is none. */
+int cf_events_piece_f32(const cf_events_f32 *rule, const cf_event *event, size_t i, cf_event *piece);
+int cf_events_piece_f64(const cf_events_f64 *rule, const cf_event *event, size_t i, cf_event *piece);
+
+/* The nodes and slots of a state; and how many it should have before the next row, twice as many where they are full. */
+void cf_events_memory_f32(const void *state, size_t *nodes, size_t *slots);
+void cf_events_memory_f64(const void *state, size_t *nodes, size_t *slots);
+int cf_events_full_f32(const cf_events_f32 *rule, const void *state, size_t *nodes, size_t *slots);
+int cf_events_full_f64(const cf_events_f64 *rule, const void *state, size_t *nodes, size_t *slots);
+
+/* The time of the last row, 0 where there was none. */
+double cf_events_last_f32(const void *state);
+double cf_events_last_f64(const void *state);
+
+/* Copies a state into a larger block, which has at least as many nodes and slots. */
+cf_status cf_events_grow_f32(const cf_events_f32 *rule, const void *state, void *larger, size_t nodes, size_t slots);
+cf_status cf_events_grow_f64(const cf_events_f64 *rule, const void *state, void *larger, size_t nodes, size_t slots);
+
+/* Tells whether these bytes, from anywhere, are a state that all functions above can take. */
+cf_status cf_events_check_f32(const cf_events_f32 *rule, const void *state, size_t bytes);
+cf_status cf_events_check_f64(const cf_events_f64 *rule, const void *state, size_t bytes);
 
 #endif

@@ -17,6 +17,7 @@ typedef cf_dirichlet_f32 cf_dirichlet;
 typedef cf_channel_f32 cf_channel;
 typedef cf_sticky_f32 cf_sticky;
 typedef cf_adaptive_f32 cf_adaptive;
+typedef cf_events_f32 cf_events;
 #define CF_R(literal) literal##f
 #define CF_EPSILON FLT_EPSILON
 #else
@@ -27,6 +28,7 @@ typedef cf_dirichlet_f64 cf_dirichlet;
 typedef cf_channel_f64 cf_channel;
 typedef cf_sticky_f64 cf_sticky;
 typedef cf_adaptive_f64 cf_adaptive;
+typedef cf_events_f64 cf_events;
 #define CF_R(literal) literal
 #define CF_EPSILON DBL_EPSILON
 #endif

@@ -26,6 +26,14 @@ const char *cf_strerror(cf_status status) {
     case CF_BAD_POLICY: return "a setting of a policy is outside its range";
     case CF_BAD_LIKELIHOOD:
         return "each likelihood must lie in [0, 1e30], one per row above 0; a row without an observation is NaN only";
+    case CF_BAD_COST: return "each cost of a change must lie in [0, 1e30]";
+    case CF_BAD_BIAS: return "each bias must lie in [-1e6, 1e6]";
+    case CF_BAD_MIN_PROBABILITY: return "min_probability must lie in [0, 1]";
+    case CF_BAD_DURATION: return "the times of an event rule must not be negative or NaN";
+    case CF_BAD_DELAY: return "max_delay must not be shorter than a minimum duration";
+    case CF_BAD_TIME: return "a time must be finite and must not go back";
+    case CF_BAD_MEMORY: return "an event rule needs memory for at least 4 nodes, and 2 slots for minimum durations";
+    case CF_BAD_BLOCK: return "these bytes are no state of this event rule";
     }
     return "unknown status";
 }

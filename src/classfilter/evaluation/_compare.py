@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .. import metrics
 from .._support.types import Array, Floats, Ints, Weights
+from ..chain._event_rule import EventRule
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
@@ -26,6 +27,7 @@ from ..tuning._result import Tuned
 from ..tuning._search import MAX_DIRICHLET_ROWS, best_half_life
 from ..tuning._tune import Prepared, choose, prepare, tune
 from ._comparison import Comparison, Measure, Row
+from ._event_measures import METHODS, decide_all, event_rules, event_values
 
 Method = Callable[[Recording], Array]
 """Returns class probabilities, (T, K)."""
@@ -42,6 +44,7 @@ def compare(
     recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
     reference: str | None = None,
     *,
+    events: bool | EventRule = False,
     extra: Mapping[str, Sequence[Array]] | None = None,
     progress: Progress | None = None,
     seed: int = 0,
@@ -57,6 +60,11 @@ def compare(
         reference will be called less often, thin them first.
     reference : str, optional
         The best source. By default, the one with by far the fewest predictions.
+    events : bool or EventRule, default False
+        Compare the events of a few methods instead of their rows: by the argmax, by two thresholds
+        with minimum durations, by the majority of the last nine rows, and by this rule; with True,
+        by the rule at three costs. With labels, an event is found if a predicted one of its class
+        has an intersection over union of 0.5 with it.
     extra : mapping of str to sequence of ndarray (T, K), optional
         Other methods: their class probabilities for each recording. A name that ends in
         ", smoothed" is that of a smoother.
@@ -107,11 +115,18 @@ def compare(
         probs[name] = _in_order(name, arrays, several, streams, best)
     sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLES, len(streams)))
     rows = []
-    for name, arrays in probs.items():
+    if events:
+        kept = {name: P for name, P in probs.items() if name in METHODS or name in (extra or {})}
+        rule = events if isinstance(events, EventRule) else None
+        rules = event_rules(_call(streams, best), median_step(streams), rule)
+        for title, counts in decide_all(streams, kept, scores, rules).items():
+            smoothed = title.partition(": ")[0].endswith(SMOOTHED)
+            rows.append(Row(title, smoothed, _measures(counts, sets, event_values)))
+    for name, arrays in probs.items() if not events else ():
         parts = [
             _Counts.of(rec, P, score) for rec, P, score in zip(streams, arrays, scores, strict=True)
         ]
-        rows.append(Row(name, name.endswith(SMOOTHED), _measures(parts, sets)))
+        rows.append(Row(name, name.endswith(SMOOTHED), _measures(parts, sets, _values)))
     rows.sort(key=lambda row: row.smoothed)
     steps = sum(map(len, streams))
     measured = sum(bool(rec.observed(best).any()) for rec in several)
@@ -231,11 +246,11 @@ class _Counts(NamedTuple):
         return cls(*counts, agreement, float(judged), switches, hours, seconds, delay.changes)
 
 
-def _measures(parts: Sequence[_Counts], sets: NDArray[np.intp]) -> dict[str, Measure]:
+def _measures(parts: Sequence[Any], sets: NDArray[np.intp], values_of: Any) -> dict[str, Measure]:
     """Return the measures of all streams, with intervals over resampled sets of streams."""
-    columns = {key: np.array([getattr(p, key) for p in parts]) for key in _Counts._fields}
+    columns = {key: np.array([getattr(p, key) for p in parts]) for key in parts[0]._fields}
     every = np.arange(len(parts))[None]
-    whole, resampled = _values(columns, every), _values(columns, sets)
+    whole, resampled = values_of(columns, every), values_of(columns, sets)
     measured = int((columns["rows"] > 0).sum()) if columns["rows"].any() else len(parts)
     measures = {}
     for key, values in whole.items():
@@ -265,6 +280,12 @@ def _values(columns: Mapping[str, Floats], sets: NDArray[np.intp]) -> dict[str, 
             "switches": switches,
             "delay": total["delay"] / total["changes"],
         }
+
+
+def _call(streams: Sequence[Recording], reference: str) -> float:
+    """Return the median time from one call of the reference to the next."""
+    gaps = [np.diff(rec.time[rec.observed(reference)]) for rec in streams]
+    return float(np.median(np.concatenate(gaps)))
 
 
 def _last(rec: Recording) -> NDArray[np.bool_]:

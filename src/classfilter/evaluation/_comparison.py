@@ -12,7 +12,7 @@ from .._support.html import Markup, block, bold, interval, table
 from ..data._frames import new_table
 
 LOW_IS_GOOD = ("log_loss", "brier")
-HIGH_IS_GOOD = ("accuracy", "macro_f1", "agreement")
+HIGH_IS_GOOD = ("accuracy", "macro_f1", "agreement", "event_f1")
 TITLES = {
     "accuracy": "accuracy, %",
     "macro_f1": "macro-F1, %",
@@ -21,6 +21,11 @@ TITLES = {
     "brier": "Brier",
     "switches": "switches per hour",
     "delay": "delay, s",
+    "event_f1": "event F1@50, %",
+    "event_precision": "precision, %",
+    "event_recall": "recall, %",
+    "events": "events per hour",
+    "event_delay": "start late by, s",
 }
 """The title of each measure. Switches and delay have no best: a flickering estimate is fast."""
 
@@ -167,7 +172,7 @@ def _text(measure: str, interval: Measure) -> str:
     """Return a value and half its interval, as text."""
     scale, digits = {
         "log_loss": (1, 2), "brier": (1, 2), "agreement": (1, 2), "switches": (1, 1),
-        "delay": (1, 0),
+        "delay": (1, 0), "events": (1, 1), "event_delay": (1, 0),
     }.get(measure, (100, 1))  # fmt: skip
     value = f"{scale * interval.value:.{digits}f}"
     if np.isnan(interval.low):

@@ -1,0 +1,124 @@
+"""The times of events as they were given, numbers or dates: as text, and exactly back."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from .._errors import ArgumentError
+from .._timestamps import REMEDY, parse_timestamp
+
+_EXACT = Context(prec=2000)
+"""Enough digits for the sum of any two floats."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
+_ISO_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*?([Zz]|[+-]\d\d(?::?\d\d)?)?")
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def exact(x: float) -> Decimal:
+    """Return the shortest decimal that is read as this float."""
+    return Decimal(repr(float(x)))
+
+
+def minus(a: Decimal, b: Decimal) -> Decimal:
+    """Return a difference without rounding it, so that adding it again gives the same float."""
+    return _EXACT.subtract(a, b)
+
+
+def plus(a: Decimal, b: Decimal) -> Decimal:
+    """Return a sum without rounding it."""
+    return _EXACT.add(a, b)
+
+
+def plain(x: Decimal) -> str:
+    """Return a number as text without an exponent, which not every reader knows.
+
+    Examples
+    --------
+    >>> plain(exact(1e-7)), plain(minus(exact(0.3), exact(0.1)))
+    ('0.0000001', '0.2')
+    """
+    return f"{x:f}"
+
+
+def find_zone(zone: str | None) -> tzinfo:
+    """Return a zone by its name, ``"Europe/Berlin"`` or ``"+02:00"``; UTC for None."""
+    if zone is None or zone == "UTC":
+        return timezone.utc
+    match = _OFFSET.fullmatch(zone)
+    try:
+        if match is None:
+            return ZoneInfo(zone)
+        east = timedelta(hours=int(match[2]), minutes=int(match[3]))
+        return timezone(-east if match[1] == "-" else east)
+    except (KeyError, ValueError, OSError):
+        rule = 'it must be a time zone such as "Europe/Berlin" or "+02:00"'
+        raise ArgumentError("zone", zone, rule=rule) from None
+
+
+def date_text(x: float, zone: str | None) -> str:
+    """Return UNIX seconds in ISO 8601; without a zone, as in UTC and without an offset.
+
+    Examples
+    --------
+    >>> date_text(1714550400.25, "Europe/Berlin"), date_text(0.0, None)
+    ('2024-05-01T10:00:00.25+02:00', '1970-01-01T00:00:00')
+    """
+    number = exact(x)
+    whole = number.to_integral_value(ROUND_FLOOR)
+    try:
+        moment = (_EPOCH + timedelta(seconds=int(whole))).astimezone(find_zone(zone))
+    except OverflowError:
+        raise ArgumentError("time", x, rule="a date must lie in the years 1 to 9999") from None
+    if len(moment.isoformat()) > 25:  # local mean time, before there were zones: +05:21:10
+        moment = moment.astimezone(timezone.utc)
+    text = moment.isoformat()
+    fraction = plain(minus(number, whole)).partition(".")[2].rstrip("0")
+    return text[:19] + f".{fraction}" * bool(fraction) + text[19:] * (zone is not None)
+
+
+def time_text(x: float, dates: bool, zone: str | None) -> str:
+    """Return a time for people to read."""
+    return date_text(x, zone) if dates else f"{x:.10g}"
+
+
+def zone_of(cell: Any) -> str | None:
+    """Return the zone that a date or its text names; None where it names none."""
+    if isinstance(cell, datetime):
+        if cell.tzinfo is None:
+            return None
+        name = getattr(cell.tzinfo, "key", None) or str(cell.tzinfo)
+        offset = cell.strftime("%z")
+        return name if name == "UTC" or "/" in name else f"{offset[:3]}:{offset[3:5]}"
+    match = _ISO_ZONE.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    found = match[1] if match else None
+    if found is None or found in "Zz":
+        return "UTC" if found else None
+    digits = found.replace(":", "").ljust(5, "0")
+    return "UTC" if digits[1:] == "0000" else f"{digits[:3]}:{digits[3:]}"
+
+
+def is_date(cell: Any) -> bool:
+    """Return whether a time is a date, or its text."""
+    if isinstance(cell, str):
+        return bool(_ISO_DAY.match(cell.strip()))
+    return isinstance(cell, date)
+
+
+def common_zone(zones: list[str | None]) -> str | None:
+    """Return the zone of all dates; UTC, where they differ."""
+    different = set(zones)
+    return different.pop() if len(different) == 1 else "UTC" if different else None
+
+
+def to_seconds(argument: str, cell: Any) -> float:
+    """Return a time, of whatever kind, as a number."""
+    value = parse_timestamp(cell)
+    if value is None or not math.isfinite(value):
+        raise ArgumentError(argument, cell, remedy=REMEDY)
+    return value

@@ -1,0 +1,246 @@
+"""Events of tables and recordings: filter, or take what was filtered, then decide by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .._errors import ArgumentError
+from .._support.imports import import_optional
+from .._support.types import Array, Floats, Ints, Weights
+from .._validation import one_hot
+from ..chain._chain import Chain
+from ..chain._channel import Channels
+from ..chain._event import Event
+from ..chain._event_rule import Duration, EventRule
+from ..data._batch import BatchFilter
+from ..data._batch_smoother import smooth_rows
+from ..data._format import TableFormat
+from ..data._frames import KINDS, TableRows, as_frame, read_rows
+from ..data._recording import Recording
+from ..filters._base import Filter
+from ..streams._rows import group_and_sort
+from ._list import Events
+from ._threshold_rule import Decided, ThresholdRule
+
+Rule = EventRule | ThresholdRule
+RULES = (EventRule, ThresholdRule)
+
+
+def events(
+    data: Any,
+    filter: Filter | Chain | Rule,  # noqa: A002
+    rule: Rule | None = None,
+    *,
+    smooth: bool = False,
+    lag: int | None = None,
+    beta: Weights | None = None,
+    channel: Channels | None = None,
+    sort: bool = False,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+) -> Any:
+    """Return events, start, end and class, of a table or of recordings.
+
+    Parameters
+    ----------
+    data : dataframe; or Recording, several, or a mapping of streams to them
+        Predictions, which are filtered first; or, where `filter` is a rule, rows that are taken as
+        they are: the columns ``f_<class>`` of a table that was filtered before, or ``p_<class>``.
+    filter : Filter, Chain, EventRule or ThresholdRule
+        What filters the rows, such as a `Tuned`; or a rule, where nothing is to be filtered.
+    rule : EventRule or ThresholdRule, optional
+        How events are decided; by default, the rule of the chain.
+    smooth : bool, default False
+        Smooth the rows instead of filtering them: better events, after the fact.
+    lag : int, optional
+        How many later rows each smoothed row uses; by default all.
+    beta, channel, sort, columns, scores
+        As in `filter_table`.
+
+    Returns
+    -------
+    dataframe of the same kind, or Events
+        Of a table: the columns ``stream``, where there is one, ``class``, ``start``, ``end``,
+        ``duration`` and ``probability``; streams in order of appearance, times as in the table,
+        durations in seconds. Of recordings: a list of `Event`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import classfilter as cf
+    >>> df = pd.DataFrame({"time": range(6), "p_walk": [0.9, 0.8, 0.4, 0.9, 0.2, 0.1]})
+    >>> df["p_sit"] = 1 - df["p_walk"]
+    >>> cf.events(df, cf.EventRule(change_cost=1.0))[["class", "start", "end"]]
+      class  start  end
+    0  walk    0.0  4.0
+    1   sit    4.0  6.0
+    """
+    chain = None
+    if isinstance(filter, RULES):
+        if rule is not None or smooth or beta is not None or channel is not None:
+            raise TypeError("filter is a rule; give a filter before it, or leave the others out")
+        rule = filter
+    else:
+        chain = Chain.of(filter, beta=beta, channel=channel, smoothing=smooth)
+        rule = rule or Chain.of(filter).rule
+        if rule is None:
+            remedy = 'give one, such as rule=EventRule(change_cost="30s")'
+            raise ArgumentError("rule", None, "is {}, and the chain has none", remedy=remedy)
+    if lag is not None and not smooth:
+        raise ArgumentError("lag", lag, "is {}, without smooth=True", remedy="give both")
+    if isinstance(data, (Recording, Mapping, list, tuple)):
+        return _of_recordings(data, chain, rule, smooth, lag)
+    if chain is None:
+        rows = read_rows(data, _filtered_format(data, columns, scores))
+        classes, P = rows.classes, rows.probs
+    else:
+        rows = read_rows(data, TableFormat.for_filter(chain, columns, scores))
+        classes = tuple(map(str, chain.classes))
+        if smooth:
+            P = smooth_rows(chain, rows, lag=lag, sort=sort)
+        else:
+            P = BatchFilter(chain).run(rows, sort=sort)
+    return _as_table(rows, classes, *_of_rows(rows, P, classes, rule, sort))
+
+
+class Decoder:
+    """Decides the events of whole streams.
+
+    Parameters
+    ----------
+    rule : EventRule or ThresholdRule
+        How they are decided.
+    classes : tuple
+        Those of the probabilities, in their order.
+    dtype : dtype
+        That of the probabilities.
+    """
+
+    def __init__(self, rule: Rule, classes: tuple[Any, ...], dtype: Any) -> None:
+        rule.check(classes)
+        self._rule, self._classes = rule, classes
+        self._core = rule.compiled(classes, dtype) if isinstance(rule, EventRule) else None
+
+    def decide(self, time: Floats, probs: Array) -> Decided:
+        """Return the events of one stream, of its rows (T,) and (T, K)."""
+        if self._core is None:
+            assert isinstance(self._rule, ThresholdRule)
+            return self._rule.decide(time, probs, self._classes)
+        state, *confirmed = self._core.run(self._core.start(), time, np.ascontiguousarray(probs))
+        rest = self._core.finish(state)
+        return Decided(*map(np.concatenate, zip(confirmed[:4], rest[:4], strict=True)))
+
+
+def _of_rows(
+    rows: TableRows, P: Array, classes: tuple[str, ...], rule: Rule, sort: bool
+) -> tuple[Ints, Decided]:
+    """Return the stream of each event of a table, and the events."""
+    decoder = Decoder(rule, classes, P.dtype)
+    order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
+    counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
+    parts = [
+        decoder.decide(rows.time[part], P[part]) for part in np.split(order, np.cumsum(counts)[:-1])
+    ]
+    streams = np.repeat(np.arange(len(parts)), [len(part.k) for part in parts])
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return streams, Decided(*columns) if parts else Decided(*np.empty((4, 0)))
+
+
+def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided: Decided) -> Any:
+    """Return the events as a table of the kind that came in."""
+    nw = import_optional("narwhals")
+    names = rows.stream.categories
+    found = Events(
+        Event(names[i], classes[k], start, end, p)
+        for i, k, start, end, p in zip(
+            streams.tolist(), *(column.tolist() for column in decided), strict=True
+        )
+    )
+    kind = next(kind for kind in KINDS if kind == rows.frame.implementation.value)
+    table = nw.from_native(found.to_table(kind), eager_only=True)
+    column = rows.layout.columns.get("stream")
+    if column is None:
+        return table.drop("stream").to_native()
+    # As in the table: a number stays a number.
+    first = np.unique(rows.stream.codes, return_index=True)[1]
+    stream = rows.frame[column][first.tolist()][streams.tolist()].alias("stream")
+    return table.with_columns(stream).to_native()
+
+
+def label_events(
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    max_gap: Duration | None = None,
+) -> Events:
+    """Return the true events of recordings that have labels: stretches of one label.
+
+    Parameters
+    ----------
+    recordings : Recording, several, or a mapping of streams to them
+        Rows without a label are unknown: events end there.
+    max_gap : duration, optional
+        As in `EventRule`.
+
+    Returns
+    -------
+    Events
+        For `metrics.event_scores`, with probability None.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> rec = cf.Recording(range(4), "a", [[0.9, 0.1]] * 4, ["x", "y"], label=[0, 0, 1, 1])
+    >>> [(event.label, event.start, event.end) for event in cf.label_events(rec)]
+    [('x', 0.0, 2.0), ('y', 2.0, 4.0)]
+    """
+    rule, found = EventRule(max_gap=max_gap), []
+    for stream, rec in _by_stream(recordings).items():
+        if rec.label is None:
+            remedy = "give recordings with labels"
+            raise ArgumentError("recordings", stream, "has no labels in stream {}", remedy=remedy)
+        decided = Decoder(rule, rec.classes, np.float64).decide(
+            rec.time, one_hot(rec.label, len(rec.classes))
+        )
+        found += [event._replace(probability=None) for event in listed(stream, rec, decided)]
+    return Events(found)
+
+
+def _of_recordings(
+    data: Any, chain: Chain | None, rule: Rule, smooth: bool, lag: int | None
+) -> Events:
+    found = []
+    for stream, rec in _by_stream(data).items():
+        if chain is None:
+            P = rec.probs
+        elif smooth:
+            P = rec.smooth(chain, lag=lag)
+        else:
+            P = rec.run(chain)
+        decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
+        found += listed(stream, rec, decided)
+    return Events(found)
+
+
+def _by_stream(data: Any) -> Mapping[Any, Recording]:
+    """Return recordings by the names of their streams; several without names are numbered."""
+    several = {None: data} if isinstance(data, Recording) else data
+    return several if isinstance(several, Mapping) else dict(enumerate(several))
+
+
+def listed(stream: Any, rec: Recording, decided: Decided) -> list[Event]:
+    """Return the events of a recording as a list."""
+    return [
+        Event(stream, rec.classes[k], start, end, p)
+        for k, start, end, p in zip(*(column.tolist() for column in decided), strict=True)
+    ]
+
+
+def _filtered_format(data: Any, columns: Mapping[str, str] | None, scores: str) -> TableFormat:
+    """Return the format of a table whose rows are taken as they are: filtered, or predictions."""
+    names = as_frame(data).columns
+    filtered = [name[2:] for name in names if name.startswith("f_")]
+    if len(filtered) < 2:
+        return TableFormat.of(None, columns, scores)
+    return TableFormat.of(filtered, {**(columns or {}), **{f"p_{c}": f"f_{c}" for c in filtered}})

@@ -1,0 +1,205 @@
+"""Files of events: CSV, BIDS events.tsv, Audacity, RTTM, TextGrid, WebVTT and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._errors import ArgumentError
+from .._support.atomic import atomic_write
+from ..chain._event import Event
+from ._dates import exact, is_date, plus, to_seconds, zone_of
+from ._delimited import (
+    read_audacity,
+    read_csv,
+    read_rttm,
+    read_tsv,
+    write_audacity,
+    write_csv,
+    write_rttm,
+    write_tsv,
+)
+from ._json import read_json, write_json
+from ._list import Events
+from ._rows import Format, check_events, check_streams, to_rows
+from ._textgrid import read_textgrid, write_textgrid
+from ._webvtt import read_webvtt, write_webvtt
+
+FORMATS = {
+    "csv": Format(write_csv, read_csv, (), ("columns",), seconds=False),
+    "tsv": Format(write_tsv, read_tsv, (), ("columns", "stream")),
+    "txt": Format(write_audacity, read_audacity, (), ("stream",)),
+    "rttm": Format(write_rttm, read_rttm),
+    "textgrid": Format(write_textgrid, read_textgrid, ("tiers", "duration"), ("tiers",)),
+    "vtt": Format(write_webvtt, read_webvtt, ("probability",)),
+    "json": Format(write_json, read_json, seconds=False),
+}
+"""By suffix."""
+
+
+def write_events(
+    events: Any,
+    path: str | Path,
+    format: str | None = None,  # noqa: A002
+    *,
+    start: Any = None,
+    overlaps: bool = False,
+    **options: Any,
+) -> None:
+    """Write events to a file; it appears complete or not at all.
+
+    Parameters
+    ----------
+    events : list of Event, or dataframe
+        With the columns of `Events.from_table`. All must be confirmed, that is, have an end.
+    path : str or Path
+        Its suffix is the format: ``.csv``, ``.tsv`` (BIDS), ``.txt`` (Audacity's label track),
+        ``.rttm``, ``.TextGrid`` (Praat), ``.vtt`` (WebVTT) or ``.json`` (as ActivityNet has it).
+    format : str, optional
+        The format, where the suffix is another: ``"rttm"``.
+    start : float, str or datetime, optional
+        The time that is second 0 of the file, for all formats but CSV and JSON. They hold seconds
+        only, so events whose times are dates need it.
+    overlaps : bool, default False
+        Allow events of one stream and class that overlap; otherwise they are an error.
+    **options
+        Of one format: ``tiers`` and ``duration`` of TextGrid, and ``probability`` of WebVTT;
+        see docs/events.md.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> night = [Event("ann", "walk", 0.0, 60.5, 0.9), Event("ann", "sit", 60.5, 90.0, 0.7)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_events(night, f"{folder}/night.rttm")
+    ...     print(Path(f"{folder}/night.rttm").read_text().strip())
+    SPEAKER ann 1 0.0 60.5 <NA> <NA> walk 0.9 <NA>
+    SPEAKER ann 1 60.5 29.5 <NA> <NA> sit 0.7 <NA>
+    """
+    name, kind = _format(path, format)
+    _check_options(name, options, kind.write_options)
+    listed = Events.of(events)
+    check_events(listed, overlaps)
+    check_streams(listed)
+    if not kind.seconds:
+        if start is not None:
+            raise ArgumentError("start", start, rule=f"{name} holds times as they are, without it")
+        text = kind.write(listed, **options)
+    else:
+        if listed.dates and start is None:
+            raise ArgumentError(
+                "start",
+                None,
+                f"is {{}}, but the times are dates and {name} holds seconds",
+                "",
+                "give the date of second 0, such as start=events[0].start, or write CSV or JSON",
+            )
+        zero = 0.0 if start is None else to_seconds("start", start)
+        text = kind.write(to_rows(listed, zero), **options)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        bad = text[error.start : error.end]
+        raise ArgumentError("events", bad, "have a name with {}, which is not Unicode") from None
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+def read_events(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002
+    *,
+    start: Any = None,
+    overlaps: bool = False,
+    **options: Any,
+) -> Events:
+    r"""Read events from a file that `write_events` or another program has written.
+
+    Parameters
+    ----------
+    path, format
+        As those of `write_events`.
+    start : float, str or datetime, optional
+        The time of second 0 of the file, for all formats but CSV and JSON; if it is a date, the
+        events have dates.
+    overlaps : bool, default False
+        Allow events of one stream and class that overlap; otherwise they are an error.
+    **options
+        Of one format: ``columns`` of CSV and TSV, as in `Events.from_table`; ``stream``, the name
+        for the stream of TSV and TXT, which have none; ``tiers`` of TextGrid.
+
+    Returns
+    -------
+    Events
+        In the order of the file. Names of streams are text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/night.txt").write_text("0.0\t60.5\twalk\n60.5\t90\tsit\n")
+    ...     read_events(f"{folder}/night.txt", start="2024-05-01T22:00:00+02:00")
+    2 events, 2 classes, 1 stream
+    stream  class  start                        end                          duration  probability
+            walk   2024-05-01T22:00:00+02:00    2024-05-01T22:01:00.5+02:00  60.5
+            sit    2024-05-01T22:01:00.5+02:00  2024-05-01T22:01:30+02:00    29.5
+    """
+    name, kind = _format(path, format)
+    _check_options(name, options, kind.read_options)
+    text = _decode(Path(path).read_bytes())
+    if not kind.seconds:
+        if start is not None:
+            raise ArgumentError("start", start, rule=f"{name} holds times as they are, without it")
+        events, lines = kind.read(text, **options)
+    else:
+        zero = exact(0.0 if start is None else to_seconds("start", start))
+        rows = kind.read(text, **options)
+        dates = is_date(start)
+        times = [(float(plus(row.start, zero)), float(plus(row.end, zero))) for row in rows]
+        events = Events(
+            [
+                Event(row.stream, row.label, *span, row.probability)
+                for row, span in zip(rows, times, strict=True)
+            ],
+            dates=dates,
+            zone=zone_of(start) if dates else None,
+        )
+        lines = [row.line for row in rows]
+    check_events(events, overlaps, lines)
+    result: Events = events
+    return result
+
+
+def _format(path: str | Path, format: str | None) -> tuple[str, Format]:  # noqa: A002
+    """Return the name of a format, and the format."""
+    name = Path(path).suffix.removeprefix(".") if format is None else format
+    kind = FORMATS.get(name.lower()) if isinstance(name, str) else None
+    if kind is None:
+        known = ", ".join(f for f in FORMATS if f != "textgrid") + " and TextGrid"
+        if format is not None:
+            raise ArgumentError("format", format, rule=f"the formats are {known}")
+        remedy = 'give one of these suffixes, or the format: format="csv"'
+        raise ArgumentError("path", str(path), "is {}", f"the formats are {known}", remedy)
+    return name, kind
+
+
+def _check_options(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for option, value in options.items():
+        if option not in known:
+            rule = f"{name} has no such option"
+            rule += f"; it has {', '.join(known)}" if known else ""
+            raise ArgumentError(option, value, rule=rule)
+
+
+def _decode(data: bytes) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark, as Praat has it."""
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ArgumentError(
+            "the file", data[error.start : error.start + 1], "is not UTF-8: it has {}",
+            remedy="save it as UTF-8", line=line,
+        ) from None  # fmt: skip

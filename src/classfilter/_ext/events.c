@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+/* The compiled part of the event rule. The rule never changes, and a state is an object of bytes that never changes either:
+   whoever gets a new one may go back to the old one. */
+#include "binding.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    Core core; /* its memory holds the numbers of the rule, one after the other */
+    union {
+        cf_events_f32 f32;
+        cf_events_f64 f64;
+    } rule;
+} EventRule;
+
+/* A state is begun with so many nodes and slots, and gets twice as many where they are full. */
+enum { FIRST_NODES = 16, FIRST_SLOTS = 16, ROWS_AT_A_TIME = 8192 };
+
+#define EVENTS(self, name, ...)                                                                                        \
+    ((self)->core.single ? name##_f32(&(self)->rule.f32, __VA_ARGS__) : name##_f64(&(self)->rule.f64, __VA_ARGS__))
+
+/* ---- states ---- */
+
+/* The bytes of a state, after the least that tells one of this rule from other bytes; `check` looks at all of it. */
+static const char *take_state(const EventRule *self, PyObject *object, size_t *bytes) {
+    size_t nodes, slots;
+    char *state;
+    Py_ssize_t length;
+    if (!PyBytes_CheckExact(object)) {
+        PyErr_Format(PyExc_TypeError, "state must be bytes, as start() returns them, got %R", Py_TYPE(object));
+        return NULL;
+    }
+    if (PyBytes_AsStringAndSize(object, &state, &length) < 0) return NULL;
+    *bytes = (size_t)length;
+    if (*bytes >= EVENTS(self, cf_events_size, 0, 0)) {
+        if (self->core.single)
+            cf_events_memory_f32(state, &nodes, &slots);
+        else
+            cf_events_memory_f64(state, &nodes, &slots);
+        if (nodes < 4096 + 1 && slots < (1 << 24) + 1 && EVENTS(self, cf_events_size, nodes, slots) == *bytes)
+            return state;
+    }
+    PyErr_SetString(PyExc_ValueError, "state has bytes that are no state of this event rule; take those that start(), "
+                                      "update() or run() of the same rule returned");
+    return NULL;
+}
+
+/* A copy of a state with room for the next row; its size goes to *bytes. free it. */
+static char *copy_state(const EventRule *self, const char *state, size_t *bytes) {
+    size_t nodes, slots;
+    char *copy;
+    if (!EVENTS(self, cf_events_full, state, &nodes, &slots)) {
+        copy = malloc(*bytes);
+        if (copy != NULL) memcpy(copy, state, *bytes);
+        return copy;
+    }
+    *bytes = EVENTS(self, cf_events_size, nodes, slots);
+    copy = malloc(*bytes);
+    if (copy != NULL && EVENTS(self, cf_events_grow, state, copy, nodes, slots) != CF_OK) {
+        free(copy);
+        copy = NULL;
+    }
+    return copy;
+}
+
+static size_t room_of(const EventRule *self, const char *state) {
+    size_t nodes, slots;
+    if (self->core.single)
+        cf_events_memory_f32(state, &nodes, &slots);
+    else
+        cf_events_memory_f64(state, &nodes, &slots);
+    return CF_EVENTS_ROOM(nodes);
+}
+
+static double last_time(const EventRule *self, const char *state) {
+    return self->core.single ? cf_events_last_f32(state) : cf_events_last_f64(state);
+}
+
+/* ---- events ---- */
+
+typedef struct {
+    cf_event *events;
+    size_t count, room;
+} List;
+
+/* Room for so many more; it needs no GIL. */
+static int reserve(List *list, size_t more) {
+    if (list->count + more > list->room) {
+        const size_t room = 2 * list->room + more;
+        cf_event *events = realloc(list->events, room * sizeof *events);
+        if (events == NULL) return -1;
+        list->events = events;
+        list->room = room;
+    }
+    return 0;
+}
+
+/* Divides what is longer than max_duration. */
+static int divide(const EventRule *self, List *list) {
+    const double longest = self->core.single ? self->rule.f32.max_duration : self->rule.f64.max_duration;
+    List pieces = {NULL, 0, 0};
+    size_t i, n;
+    for (i = 0; i < list->count && list->events[i].end - list->events[i].start <= longest; i++) continue;
+    if (i == list->count) return 0;
+    for (i = 0; i < list->count; i++) {
+        const cf_event *event = &list->events[i];
+        if ((event->end - event->start) / longest > 1e8) {
+            free(pieces.events);
+            raise_error("ArgumentError", "max_duration", PyFloat_FromDouble(longest), "is {}",
+                        "it would divide an event into more than 1e8 pieces", "", -1, -1);
+            return -1;
+        }
+        for (n = 0;; n++) {
+            if (reserve(&pieces, 1) < 0) {
+                free(pieces.events);
+                PyErr_NoMemory();
+                return -1;
+            }
+            if (!EVENTS(self, cf_events_piece, event, n, &pieces.events[pieces.count])) break;
+            pieces.count++;
+        }
+    }
+    free(list->events);
+    *list = pieces;
+    return 0;
+}
+
+/* The events as columns: class, start, end, probability, forced. */
+static PyObject *as_columns(const List *list) {
+    static const int types[5] = {NPY_INTP, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
+    npy_intp size = (npy_intp)list->count;
+    PyObject *out = PyTuple_New(5), *column;
+    void *at[5];
+    size_t i;
+    int c;
+    for (c = 0; out != NULL && c < 5; c++) {
+        column = PyArray_SimpleNew(1, &size, types[c]);
+        if (column == NULL) {
+            Py_CLEAR(out);
+        } else {
+            at[c] = PyArray_DATA((PyArrayObject *)column);
+            PyTuple_SetItem(out, c, column);
+        }
+    }
+    for (i = 0; out != NULL && i < list->count; i++) {
+        const cf_event *event = &list->events[i];
+        ((npy_intp *)at[0])[i] = event->label;
+        ((double *)at[1])[i] = event->start;
+        ((double *)at[2])[i] = event->end;
+        ((double *)at[3])[i] = event->probability;
+        ((npy_bool *)at[4])[i] = event->forced != 0;
+    }
+    return out;
+}
+
+static PyObject *as_tuples(const List *list) {
+    PyObject *out = PyTuple_New((Py_ssize_t)list->count);
+    size_t i;
+    for (i = 0; out != NULL && i < list->count; i++) {
+        const cf_event *event = &list->events[i];
+        PyObject *one = Py_BuildValue("idddN", (int)event->label, event->start, event->end, event->probability,
+                                      PyBool_FromLong(event->forced));
+        if (one == NULL)
+            Py_CLEAR(out);
+        else
+            PyTuple_SetItem(out, (Py_ssize_t)i, one);
+    }
+    return out;
+}
+
+/* ---- methods ---- */
+
+static PyObject *raise_events(const EventRule *self, cf_status status, Py_ssize_t row, double time, double last,
+                              const void *probs) {
+    char rule[96];
+    if (status != CF_BAD_TIME) return raise_status(&self->core, status, row, probs, 1, 1);
+    if (time < last) {
+        char *number = PyOS_double_to_string(last, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+        if (number == NULL) return NULL;
+        PyOS_snprintf(rule, sizeof rule, "it must not be before the last one, %s", number);
+        PyMem_Free(number);
+        return raise_error("RowError", "time", PyFloat_FromDouble(time), "is {}", rule, "put the rows in order of time",
+                           row, -1);
+    }
+    return raise_error("RowError", "time", PyFloat_FromDouble(time), "is {}",
+                       "it must be finite, and at most 1e30 after the last one", "", row, -1);
+}
+
+static PyObject *events_start(PyObject *object, PyObject *nothing) {
+    EventRule *self = (EventRule *)object;
+    size_t bytes;
+    PyObject *state;
+    (void)nothing;
+    if (!ready(&self->core)) return NULL;
+    bytes = EVENTS(self, cf_events_size, FIRST_NODES, self->core.state_size * FIRST_SLOTS);
+    state = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (state != NULL) EVENTS(self, cf_events_start, PyBytes_AsString(state), FIRST_NODES, FIRST_SLOTS);
+    return state;
+}
+
+static PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    EventRule *self = (EventRule *)object;
+    double time, row[32];
+    void *probs = row;
+    cf_event few[CF_EVENTS_ROOM(2 * FIRST_NODES)];
+    List list = {few, 0, 0};
+    PyObject *after = NULL, *events = NULL, *result = NULL;
+    const char *state;
+    char *to;
+    size_t bytes, nodes, slots, room;
+    cf_status status;
+    int full;
+    if (!ready(&self->core)) return NULL;
+    if (nargs != 3) {
+        PyErr_Format(PyExc_TypeError, "update() takes state, time and probs, but got %zd arguments", nargs);
+        return NULL;
+    }
+    if (take_number(args[1], "time", &time) < 0) return NULL;
+    state = take_state(self, args[0], &bytes);
+    if (state == NULL) return NULL;
+    if (self->core.classes > sizeof row / sizeof *row) {
+        probs = PyMem_Malloc(self->core.classes * size_of(&self->core));
+        if (probs == NULL) return PyErr_NoMemory();
+    }
+    if (take_row(&self->core, args[2], probs) < 0) goto done;
+    full = EVENTS(self, cf_events_full, state, &nodes, &slots);
+    if (full) bytes = EVENTS(self, cf_events_size, nodes, slots);
+    after = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (after == NULL) goto done;
+    to = PyBytes_AsString(after);
+    if (!full)
+        memcpy(to, state, bytes);
+    else if (EVENTS(self, cf_events_grow, state, to, nodes, slots) != CF_OK) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    room = room_of(self, to);
+    if (room > sizeof few / sizeof *few) {
+        list.events = NULL;
+        if (reserve(&list, room) < 0) {
+            PyErr_NoMemory();
+            goto done;
+        }
+    }
+    status = EVENTS(self, cf_events_update, to, time, probs, list.events, &list.count);
+    if (status != CF_OK) {
+        raise_events(self, status, -1, time, last_time(self, state), probs);
+        goto done;
+    }
+    if (list.count > 0 && list.events == few) { /* `divide` needs a list of its own */
+        List own = {NULL, 0, 0};
+        if (reserve(&own, list.count) < 0) {
+            PyErr_NoMemory();
+            goto done;
+        }
+        memcpy(own.events, few, list.count * sizeof *few);
+        own.count = list.count;
+        list = own;
+    }
+    if (list.count == 0 || divide(self, &list) == 0) events = as_tuples(&list);
+    if (events != NULL) result = PyTuple_Pack(2, after, events);
+done:
+    Py_XDECREF(events);
+    Py_XDECREF(after);
+    if (probs != row) PyMem_Free(probs);
+    if (list.events != few) free(list.events);
+    return result;
+}
+
+/* Takes all rows, in a state that grows; it needs no GIL. Returns -1 where memory is short. */
+static int run_rows(const EventRule *self, char **state, size_t *bytes, const double *times, const char *probs,
+                    size_t rows, List *list, cf_status *status, size_t *row) {
+    const size_t width = self->core.classes * size_of(&self->core);
+    *status = CF_OK;
+    for (*row = 0; *row < rows;) {
+        const size_t left = rows - *row, now = left < ROWS_AT_A_TIME ? left : ROWS_AT_A_TIME;
+        size_t nodes, slots, count, taken;
+        if (EVENTS(self, cf_events_full, *state, &nodes, &slots)) {
+            char *larger = copy_state(self, *state, bytes);
+            if (larger == NULL) return -1;
+            free(*state);
+            *state = larger;
+        }
+        if (reserve(list, room_of(self, *state)) < 0) return -1;
+        if (self->core.single)
+            *status = cf_events_run_f32(&self->rule.f32, *state, now, times + *row,
+                                        (const float *)(const void *)(probs + *row * width), list->events + list->count,
+                                        list->room - list->count, &count, &taken);
+        else
+            *status = cf_events_run_f64(&self->rule.f64, *state, now, times + *row,
+                                        (const double *)(const void *)(probs + *row * width),
+                                        list->events + list->count, list->room - list->count, &count, &taken);
+        list->count += count;
+        *row += taken;
+        if (*status != CF_OK) return 0;
+        if (taken == 0 && !EVENTS(self, cf_events_full, *state, &nodes, &slots)) { /* it cannot grow any more */
+            const char *p = probs + *row * width;
+            *status = EVENTS(self, cf_events_update, *state, times[*row], (const void *)p, list->events + list->count,
+                             &count);
+            list->count += count;
+            ++*row;
+        }
+    }
+    return 0;
+}
+
+static PyObject *events_run(PyObject *object, PyObject *args) {
+    EventRule *self = (EventRule *)object;
+    Core doubles;
+    PyObject *state_object, *times_object, *probs_object, *after, *result = NULL;
+    PyArrayObject *times = NULL, *probs = NULL;
+    List list = {NULL, 0, 0};
+    const char *from;
+    char *state = NULL;
+    size_t bytes, rows, row = 0;
+    cf_status status = CF_OK;
+    int failed = 0;
+    if (!ready(&self->core) || !PyArg_ParseTuple(args, "OOO:run", &state_object, &times_object, &probs_object))
+        return NULL;
+    doubles = self->core;
+    doubles.single = 0;
+    times = as_array(&doubles, times_object, "times", 1, 1);
+    if (times != NULL) probs = as_array(&self->core, probs_object, "probs", 2, 2);
+    if (probs == NULL) goto done;
+    rows = (size_t)PyArray_SIZE(times); /* now that no argument runs Python code any more */
+    if (PyArray_DIM(probs, 1) != (npy_intp)self->core.classes) {
+        wrong_length(&self->core, PyArray_DIM(probs, 1));
+        goto done;
+    }
+    if (PyArray_DIM(probs, 0) != (npy_intp)rows) {
+        PyErr_Format(PyExc_ValueError, "times has %zd entries, but probs has %zd rows; give one time per row",
+                     (Py_ssize_t)rows, (Py_ssize_t)PyArray_DIM(probs, 0));
+        goto done;
+    }
+    from = take_state(self, state_object, &bytes);
+    if (from == NULL) goto done;
+    state = copy_state(self, from, &bytes);
+    if (state == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    failed = run_rows(self, &state, &bytes, PyArray_DATA(times), PyArray_DATA(probs), rows, &list, &status, &row);
+    Py_END_ALLOW_THREADS
+    if (failed) {
+        PyErr_NoMemory();
+    } else if (status != CF_OK) {
+        const double *t = PyArray_DATA(times);
+        raise_events(self, status, (Py_ssize_t)row, t[row], row > 0 ? t[row - 1] : last_time(self, from),
+                     element(&self->core, PyArray_DATA(probs), row * self->core.classes));
+    } else if (divide(self, &list) == 0) {
+        PyObject *columns = as_columns(&list);
+        after = columns == NULL ? NULL : PyBytes_FromStringAndSize(state, (Py_ssize_t)bytes);
+        if (after != NULL)
+            result =
+                Py_BuildValue("OOOOOO", after, PyTuple_GetItem(columns, 0), PyTuple_GetItem(columns, 1),
+                              PyTuple_GetItem(columns, 2), PyTuple_GetItem(columns, 3), PyTuple_GetItem(columns, 4));
+        Py_XDECREF(after);
+        Py_XDECREF(columns);
+    }
+done:
+    Py_XDECREF(times);
+    Py_XDECREF(probs);
+    free(list.events);
+    free(state);
+    return result;
+}
+
+static PyObject *events_finish(PyObject *object, PyObject *argument) {
+    EventRule *self = (EventRule *)object;
+    List list = {NULL, 0, 0};
+    PyObject *result = NULL;
+    const char *from;
+    char *state;
+    size_t bytes;
+    if (!ready(&self->core)) return NULL;
+    from = take_state(self, argument, &bytes);
+    if (from == NULL) return NULL;
+    state = copy_state(self, from, &bytes);
+    if (state == NULL || reserve(&list, room_of(self, state)) < 0) {
+        PyErr_NoMemory();
+    } else {
+        EVENTS(self, cf_events_finish, state, list.events, &list.count);
+        if (divide(self, &list) == 0) result = as_columns(&list);
+    }
+    free(list.events);
+    free(state);
+    return result;
+}
+
+static PyObject *events_current(PyObject *object, PyObject *argument) {
+    EventRule *self = (EventRule *)object;
+    const char *from;
+    char *state, *copy = NULL;
+    size_t bytes;
+    cf_event event;
+    int open = 0, confirmed = 0;
+    if (!ready(&self->core)) return NULL;
+    from = take_state(self, argument, &bytes);
+    if (from == NULL) return NULL;
+    state = copy_state(self, from, &bytes);
+    if (state != NULL) copy = malloc(bytes);
+    if (copy == NULL) {
+        free(state);
+        return PyErr_NoMemory();
+    }
+    EVENTS(self, cf_events_current, state, copy, &event, &open, &confirmed);
+    free(state);
+    free(copy);
+    if (!open) Py_RETURN_NONE;
+    return Py_BuildValue("iddN", (int)event.label, event.start, event.probability, PyBool_FromLong(confirmed));
+}
+
+static PyObject *events_check(PyObject *object, PyObject *argument) {
+    EventRule *self = (EventRule *)object;
+    const char *state;
+    size_t bytes;
+    if (!ready(&self->core)) return NULL;
+    state = take_state(self, argument, &bytes);
+    if (state == NULL) return NULL;
+    if (EVENTS(self, cf_events_check, state, bytes) != CF_OK) {
+        PyErr_SetString(PyExc_ValueError, "state is damaged, or of another event rule; start a new one");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- settings ---- */
+
+/* `count` numbers at `to`, of an array that may have one more; real: of the rule's precision, else double. */
+static int take_settings(const Core *self, PyObject *object, const char *name, size_t count, int exact, int real,
+                         void *to) {
+    Core doubles = *self;
+    PyArrayObject *array;
+    size_t k;
+    doubles.single = 0;
+    array = as_array(&doubles, object, name, 1, 1);
+    if (array == NULL) return -1;
+    if ((size_t)PyArray_DIM(array, 0) < count || (size_t)PyArray_DIM(array, 0) > self->classes + 1 ||
+        (exact && (size_t)PyArray_DIM(array, 0) != count)) {
+        PyErr_Format(PyExc_ValueError, "%s has %zd entries; it must have %zu", name, (Py_ssize_t)PyArray_DIM(array, 0),
+                     count);
+        Py_DECREF(array);
+        return -1;
+    }
+    for (k = 0; k < count; k++) {
+        const double value = ((const double *)PyArray_DATA(array))[k];
+        if (real)
+            set_number(self, to, k, value);
+        else
+            ((double *)to)[k] = value;
+    }
+    Py_DECREF(array);
+    return 0;
+}
+
+static const struct {
+    cf_status status;
+    const char *arguments, *rule;
+} WRONG[] = {
+    {CF_BAD_CLASSES, "classes", "there must be at least two"},
+    {CF_BAD_FLOOR, "floor", "it must lie in [1e-30, 1)"},
+    {CF_BAD_MIN_PROBABILITY, "min_probability", "it must lie in [1e-30, 1], or be NaN for none"},
+    {CF_BAD_COST, "enter and leave", "each entry must lie in [0, 1e30]"},
+    {CF_BAD_BIAS, "bias", "each entry must lie in [-1e6, 1e6]"},
+    {CF_BAD_DURATION, "min_duration, max_gap, max_delay, pad_before, pad_after, shift, max_duration",
+     "times must not be negative or NaN, and max_duration must be above 0"},
+    {CF_BAD_DELAY, "max_delay", "it must not be shorter than a minimum duration"},
+};
+
+static void raise_rule_error(cf_status status) {
+    size_t i;
+    for (i = 0; i < sizeof WRONG / sizeof *WRONG; i++)
+        if (WRONG[i].status == status) PyErr_Format(PyExc_ValueError, "%s: %s", WRONG[i].arguments, WRONG[i].rule);
+}
+
+static int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"classes",   "single",     "enter",     "leave",           "min_duration", "bias",
+                            "ignore",    "log",        "floor",     "min_probability", "max_gap",      "max_delay",
+                            "merge_gap", "pad_before", "pad_after", "shift",           "max_duration", NULL};
+    EventRule fresh;
+    PyObject *enter, *leave, *min_duration, *bias, *ignore;
+    double floor, least, max_gap, max_delay, merge_gap, before, after, shift, longest, *durations;
+    char *reals;
+    unsigned char *ignored;
+    Py_ssize_t classes;
+    size_t K, N, k, size;
+    int log;
+    cf_status status = CF_BAD_CLASSES;
+    if (!is_new((Core *)object)) return -1;
+    memset(&fresh, 0, sizeof fresh);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "npOOOOOpddddddddd:EventRule", names, &classes, &fresh.core.single,
+                                     &enter, &leave, &min_duration, &bias, &ignore, &log, &floor, &least, &max_gap,
+                                     &max_delay, &merge_gap, &before, &after, &shift, &longest))
+        return -1;
+    if (classes < 2 || classes > 1 << 24) {
+        raise_rule_error(CF_BAD_CLASSES);
+        return -1;
+    }
+    if (least != least) {
+        least = 0;
+    } else if (!(least >= 1e-30)) {
+        raise_rule_error(CF_BAD_MIN_PROBABILITY);
+        return -1;
+    }
+    if (merge_gap != merge_gap) merge_gap = -1;
+    K = fresh.core.classes = (size_t)classes;
+    N = K + (least > 0);
+    size = size_of(&fresh.core);
+    fresh.core.memory = PyMem_Calloc(1, 2 * K * sizeof(double) + (2 * N + K) * size + K);
+    if (fresh.core.memory == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    durations = fresh.core.memory; /* K durations, K numbers for `ignore`, then those of the rule's precision */
+    reals = (char *)(durations + 2 * K);
+    ignored = (unsigned char *)(reals + (2 * N + K) * size);
+    if (take_settings(&fresh.core, enter, "enter", N, 1, 1, reals) < 0 ||
+        take_settings(&fresh.core, leave, "leave", N, 1, 1, reals + N * size) < 0 ||
+        take_settings(&fresh.core, bias, "bias", K, 0, 1, reals + 2 * N * size) < 0 ||
+        take_settings(&fresh.core, min_duration, "min_duration", K, 0, 0, durations) < 0 ||
+        take_settings(&fresh.core, ignore, "ignore", K, 0, 0, durations + K) < 0)
+        goto failed;
+    for (k = 0; k < K; k++) {
+        ignored[k] = durations[K + k] != 0;
+        if (durations[k] > 0) fresh.core.state_size = 1; /* it needs slots */
+    }
+#define FILL(to, type)                                                                                                 \
+    do {                                                                                                               \
+        (to).classes = K;                                                                                              \
+        (to).log = log;                                                                                                \
+        (to).floor = (type)floor;                                                                                      \
+        (to).min_probability = (type)least;                                                                            \
+        (to).enter = (const type *)(const void *)reals;                                                                \
+        (to).leave = (to).enter + N;                                                                                   \
+        (to).bias = (to).leave + N;                                                                                    \
+        (to).min_duration = durations;                                                                                 \
+        (to).ignore = ignored;                                                                                         \
+        (to).max_gap = max_gap;                                                                                        \
+        (to).max_delay = max_delay;                                                                                    \
+        (to).max_duration = longest;                                                                                   \
+        (to).merge_gap = merge_gap;                                                                                    \
+        (to).pad_before = before;                                                                                      \
+        (to).pad_after = after;                                                                                        \
+        (to).shift = shift;                                                                                            \
+    } while (0)
+    if (fresh.core.single) {
+        FILL(fresh.rule.f32, float);
+        status = cf_events_prepare_f32(&fresh.rule.f32);
+    } else {
+        FILL(fresh.rule.f64, double);
+        status = cf_events_prepare_f64(&fresh.rule.f64);
+    }
+#undef FILL
+    if (status == CF_OK) return take_over((Core *)object, &fresh.core, sizeof fresh);
+    raise_rule_error(status);
+failed:
+    PyMem_Free(fresh.core.memory);
+    return -1;
+}
+
+static PyMethodDef events_methods[] = {
+    {"start", events_start, METH_NOARGS, "start($self, /)\n--\n\nThe state of a new stream."},
+    {"update", (PyCFunction)(void (*)(void))events_update, METH_FASTCALL,
+     "update($self, state, time, probs, /)\n--\n\nTake one row: the new state, and the events that are final by now, "
+     "as "
+     "(class, start, end, probability, forced)."},
+    {"run", events_run, METH_VARARGS,
+     "run($self, state, times, probs, /)\n--\n\nTake many rows, exactly as a loop of `update`: the new state, and the "
+     "events as columns."},
+    {"finish", events_finish, METH_O,
+     "finish($self, state, /)\n--\n\nEnd the stream: its last events as columns. The last row stands for as long as "
+     "the "
+     "one before it."},
+    {"current", events_current, METH_O,
+     "current($self, state, /)\n--\n\nThe event that would be the last one if the stream ended now, where it lasts to "
+     "that end: (class, start, probability, whether the start is confirmed)."},
+    {"check", events_check, METH_O, "check($self, state, /)\n--\n\nRefuse bytes that are no state of this rule."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot events_slots[] = {
+    {Py_tp_doc, "The compiled part of the event rule."},
+    {Py_tp_init, events_init},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_methods, events_methods},
+    {0, NULL},
+};
+
+PyType_Spec events_spec = {"classfilter._core.EventRule", sizeof(EventRule), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, events_slots};

@@ -1,0 +1,237 @@
+"""The rule that turns probabilities into events: expected time right, less a cost per change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .. import _core
+from .._errors import ArgumentError
+from .._support.types import NUMBER, Floats
+from .._timestamps import duration
+
+Duration = float | str | timedelta
+"""A number in the unit of the times, text such as "30s", or a timedelta."""
+EVIDENCE = ("time", "log")
+FLOOR = 1e-3
+"""The smallest probability that `evidence="log"` takes the logarithm of."""
+_BY_CLASS = ("change_cost", "leave_cost", "min_duration", "bias")
+_OPTIONAL = ("merge_gap", "max_gap", "max_duration", "max_delay")
+
+
+@dataclass(frozen=True)
+class EventRule:
+    r"""How events are decided: the path of classes with the most expected time right.
+
+    The path :math:`y` of a stream maximises
+
+    .. math:: \sum_t w_t \, p_t(y_t) - \sum_{j \to k} (\text{leave}_j + \text{enter}_k),
+
+    the second sum over its changes of class, where row :math:`t` stands for the time :math:`w_t`
+    to the next row (the last row for the step before it). So a cost is a time: with
+    ``change_cost=30`` a change is reported if the new class is worth 30 seconds of being right.
+    Costs, durations and times share one unit: seconds, where times are dates. See docs/events.md.
+
+    Parameters
+    ----------
+    change_cost : duration, or mapping of every class to one
+        The cost of entering a class. 0 follows the most probable class of each row.
+    leave_cost : duration, or mapping of classes to them
+        The cost of leaving a class; 0 for a class that is not named.
+    min_duration : duration, or mapping of classes to them
+        No event of a class is shorter; 0 for a class that is not named.
+    merge_gap : duration, optional
+        Two events of a class with nothing else between them become one where the gap is no longer.
+    bias : float, or mapping of classes to them, optional
+        Subtracted from the probability of a class, -1 to 1: above 0 it needs more evidence.
+    evidence : {"time", "log"}
+        What a row is worth: its probability, or the logarithm of it (then the path is that of
+        Viterbi, and a cost is a time multiplied by a difference of logarithms).
+    min_probability : float, optional
+        Where no class has this probability, the time is *uncertain*: no event.
+    pad : pair of durations
+        How far each event is extended, before and after, into time without an event.
+    shift : duration
+        Every change is reported so much earlier, to make up for the delay of a filter.
+    ignore : class or iterable of them
+        Classes for which no event is reported, such as the background.
+    max_gap : duration, optional
+        A row stands for no more time than this; after it the stream is unknown and events end.
+    max_duration : duration, optional
+        A longer event is split into pieces of this length.
+    max_delay : duration, optional
+        What lies further back than this is decided by the best path so far. It bounds the delay of
+        live events, and makes the path of the whole stream no longer the best one.
+
+    Examples
+    --------
+    >>> import classfilter as cf
+    >>> rule = cf.EventRule("30s", min_duration={"walk": 10.0}, ignore="other")
+    >>> rule.change_cost, rule.min_duration, rule.ignore
+    (30.0, {'walk': 10.0}, ('other',))
+    """
+
+    change_cost: Any = 0.0
+    leave_cost: Any = 0.0
+    min_duration: Any = 0.0
+    merge_gap: Any = None
+    bias: Any = None
+    evidence: str = "time"
+    min_probability: float | None = None
+    pad: Any = (0.0, 0.0)
+    shift: Any = 0.0
+    ignore: Any = ()
+    max_gap: Any = None
+    max_duration: Any = None
+    max_delay: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("change_cost", "leave_cost", "min_duration"):
+            self._set(name, _by_class(name, getattr(self, name), _span))
+        self._set("bias", _by_class("bias", 0.0 if self.bias is None else self.bias, _bias))
+        for name in _OPTIONAL:
+            span = getattr(self, name)
+            if span is not None:
+                self._set(name, _span(name, span))
+        for name in ("max_gap", "max_duration", "max_delay"):
+            if getattr(self, name) == 0:
+                remedy = "give a positive duration, or None"
+                raise ArgumentError(name, 0, rule="it must not be 0", remedy=remedy)
+        self._set("shift", _span("shift", self.shift))
+        pad = self.pad
+        if isinstance(pad, str) or not isinstance(pad, Iterable) or len(tuple(pad)) != 2:
+            rule = "it must be a pair: the time before and the time after"
+            raise ArgumentError("pad", pad, rule=rule)
+        self._set("pad", tuple(_span("pad", side) for side in pad))
+        if self.evidence not in EVIDENCE:
+            raise ArgumentError(
+                "evidence", self.evidence, rule=f"it must be one of {', '.join(EVIDENCE)}"
+            )
+        least = self.min_probability
+        if least is not None:
+            if isinstance(least, bool) or not isinstance(least, NUMBER) or not 0 < least < 1:
+                rule = "it must be a number between 0 and 1"
+                raise ArgumentError("min_probability", least, rule=rule)
+            self._set("min_probability", float(least))
+        ignore = self.ignore
+        names = [ignore] if isinstance(ignore, (str, int)) else list(ignore)
+        self._set("ignore", tuple(dict.fromkeys(map(str, names))))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that differ from the defaults, as a TOML file has them; and the cost."""
+        defaults = EventRule()
+        return {
+            field.name: list(value) if isinstance(value, tuple) else value
+            for field in fields(self)
+            for value in [getattr(self, field.name)]
+            if field.name == "change_cost" or value != getattr(defaults, field.name)
+        }
+
+    def check(self, classes: tuple[Any, ...]) -> None:
+        """Raise for a class that is named here and is not one of these."""
+        names = tuple(map(str, classes))
+        for argument in _BY_CLASS:
+            value = getattr(self, argument)
+            if isinstance(value, dict):
+                _require_known(argument, value, names)
+        _require_known("ignore", self.ignore, names)
+        missing = [name for name in names if name not in self._costs(names)]
+        if missing:
+            raise ArgumentError(
+                "change_cost",
+                missing[0],
+                "has no cost of entering {}",
+                remedy="name every class, or give one number for all",
+            )
+        longest = max(_array(self.min_duration, names))
+        if self.max_delay is not None and self.max_delay < longest:
+            rule = f"it must not be below the longest minimum duration, {longest!r}"
+            raise ArgumentError("max_delay", self.max_delay, rule=rule)
+        if set(names) <= set(self.ignore):
+            raise ArgumentError(
+                "ignore", self.ignore, "has all classes", remedy="leave one of them out"
+            )
+
+    def _costs(self, names: tuple[str, ...]) -> dict[str, float]:
+        cost = self.change_cost
+        return cost if isinstance(cost, dict) else dict.fromkeys(names, cost)
+
+    def compiled(self, classes: tuple[Any, ...], dtype: DTypeLike) -> _core.EventRule:
+        """Return the rule of the core for a filter's classes, in their order."""
+        self.check(classes)
+        names = tuple(map(str, classes))
+        enter = [self._costs(names)[name] for name in names]
+        leave = _array(self.leave_cost, names)
+        if (
+            self.min_probability is not None
+        ):  # entering what is uncertain costs as the dearest class
+            enter, leave = [*enter, max(enter)], np.append(leave, 0.0)
+        return _core.EventRule(
+            len(names),
+            np.dtype(dtype) == np.float32,
+            enter=enter,
+            leave=leave,
+            min_duration=_array(self.min_duration, names),
+            bias=_array(self.bias, names),
+            ignore=[name in self.ignore for name in names],
+            log=self.evidence == "log",
+            floor=FLOOR,
+            min_probability=math.nan if self.min_probability is None else self.min_probability,
+            max_gap=math.inf if self.max_gap is None else self.max_gap,
+            max_delay=math.inf if self.max_delay is None else self.max_delay,
+            merge_gap=-1.0 if self.merge_gap is None else self.merge_gap,
+            pad_before=self.pad[0],
+            pad_after=self.pad[1],
+            shift=self.shift,
+            max_duration=math.inf if self.max_duration is None else self.max_duration,
+        )
+
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self.settings.items() if name != "change_cost"}
+        options = "".join(f", {name}={getattr(self, name)!r}" for name in shown)
+        return f"EventRule({self.change_cost!r}{options})"
+
+
+def _by_class(argument: str, value: Any, check: Any) -> Any:
+    """Return one number, or one for each class that is named, checked."""
+    if isinstance(value, Mapping):
+        return {str(name): check(argument, x, str(name)) for name, x in value.items()}
+    return check(argument, value)
+
+
+def _span(argument: str, value: Any, entry: str | None = None) -> float:
+    """Return a duration that is neither negative nor infinite."""
+    span = duration(argument, value, entry)
+    if not 0 <= span < math.inf:
+        rule = "it must not be negative, and finite"
+        raise ArgumentError(argument, value, rule=rule, entry=entry)
+    return span
+
+
+def _bias(argument: str, value: Any, entry: str | None = None) -> float:
+    if isinstance(value, bool) or not isinstance(value, NUMBER) or not abs(value) <= 1:
+        rule = "it must be a number from -1 to 1"
+        raise ArgumentError(argument, value, rule=rule, entry=entry)
+    return float(value)
+
+
+def _require_known(argument: str, named: Iterable[str], classes: tuple[str, ...]) -> None:
+    for name in named:
+        if name not in classes:
+            raise ArgumentError(argument, name, "names {}", f"the classes are {list(classes)}")
+
+
+def _array(value: Any, names: tuple[str, ...]) -> Floats:
+    """Return the number of each class; 0 where a mapping does not name it."""
+    known = value if isinstance(value, dict) else dict.fromkeys(names, value)
+    return np.array([known.get(name, 0.0) for name in names])

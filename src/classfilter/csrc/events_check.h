@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether bytes from anywhere are a state: every number in it that is used as a place is one, the tree is a tree, and its
+   references are counted right. */
+#ifndef CF_EVENTS_CHECK_H
+#define CF_EVENTS_CHECK_H
+
+#include "events_path.h"
+
+CF_INLINE int is_finite(double x) { return x - x == 0; }
+CF_INLINE int is_index(int32_t i, int32_t least, int32_t end) { return i >= least && i < end; }
+
+static int is_head(const cf_events *rule, const events_head *h, size_t bytes) {
+    events_view s;
+    const int held = h->held >= 0;
+    if (h->magic != CF_EVENTS_MAGIC || h->bytes != bytes) return 0;
+    if (h->states != (int32_t)states_of(rule) || h->slow != (int32_t)slow_of(rule)) return 0;
+    if (!is_index(h->nodes, CF_EVENTS_NODES, CF_EVENTS_MOST_NODES + 1)) return 0;
+    if (!is_index(h->slots, h->slow > 0 ? 2 : 0, h->slow > 0 ? CF_EVENTS_MOST + 1 : 1)) return 0;
+    if (lay_out(&s, rule, NULL, (size_t)h->slow, (size_t)h->nodes, (size_t)h->slots) != bytes) return 0;
+    if (!is_index(h->oldest, 0, h->slots + (h->slow == 0)) || !is_index(h->count, 0, h->slots + 1)) return 0;
+    if (!is_index(h->since, 0, CF_EVENTS_REBASE)) return 0;
+    if (!is_index(h->rows, 0, 3) || !is_index(h->seen, 0, 1 + (h->rows > 0))) return 0;
+    if (!is_index(h->held, -1, (int32_t)rule->classes) || (held && !is_reported(rule, h->held))) return 0;
+    if (!is_index(h->held_forced, 0, 2) || !is_index(h->held_settled, 0, 2)) return 0;
+    if (!is_finite(h->first) || !is_finite(h->last) || h->first > h->last) return 0;
+    if (!(h->step >= 0 && h->step <= 1e30) || !is_finite(h->reported) || !is_finite(h->agreed)) return 0;
+    if (!is_finite(h->held_start) || !is_finite(h->held_end) || !is_finite(h->held_sum)) return 0;
+    return is_finite(h->held_time) && (!held || (h->held_time > 0 && h->held_start < h->held_end));
+}
+
+/* The free nodes are one list. */
+static int is_free_list(const events_view *s) {
+    int32_t i, left = 0;
+    for (i = 0; i < s->head->nodes; i++) left += s->node[i].refs == 0;
+    for (i = s->head->free; left > 0; left--) {
+        if (!is_index(i, 0, s->head->nodes) || s->node[i].refs != 0) return 0;
+        i = s->node[i].parent;
+    }
+    return i == -1;
+}
+
+static int32_t references(const events_view *s, int32_t node) {
+    int32_t i, n = 0;
+    for (i = 0; i < s->head->nodes; i++) n += s->node[i].refs > 0 && s->node[i].parent == node;
+    for (i = 0; i < s->head->states; i++) n += (s->self[i] >= 0 ? s->self[i] : s->parent[i]) == node;
+    for (i = 0; i < s->head->count; i++) n += s->slot[slot_at(s, i)].node == node;
+    return n;
+}
+
+CF_INLINE int is_used(const events_view *s, int32_t node) {
+    return is_index(node, 0, s->head->nodes) && s->node[node].refs > 0;
+}
+
+/* Whether a segment may follow that node. */
+CF_INLINE int may_follow(const events_view *s, int32_t node, double start, double before) {
+    if (!is_used(s, node) || !is_finite(start) || !is_finite(before) || start > s->head->last) return 0;
+    return node == s->head->root ? start == s->head->decided : start >= s->node[node].start;
+}
+
+static int are_nodes(const events_view *s) {
+    const events_head *h = s->head;
+    int32_t i;
+    if (!is_used(s, h->root) || s->node[h->root].parent != -1) return 0;
+    for (i = 0; i < h->nodes; i++) {
+        const events_node *n = &s->node[i];
+        int32_t up = i, steps = 0;
+        if (n->refs == 0) continue;
+        if (n->refs < 0 || !is_index(n->label, i == h->root ? -1 : 0, h->states) || !is_index(n->forced, 0, 2))
+            return 0;
+        if (i != h->root && !may_follow(s, n->parent, n->start, n->before)) return 0;
+        if (n->refs != references(s, i)) return 0;
+        while (up != h->root) {
+            up = s->node[up].parent;
+            if (++steps > h->nodes || !is_used(s, up)) return 0;
+        }
+    }
+    return is_free_list(s);
+}
+
+static int are_open(const events_view *s) {
+    const events_head *h = s->head;
+    int32_t k, valid = 0;
+    for (k = 0; k < h->states; k++) {
+        const int32_t self = s->self[k];
+        if (!is_index(s->forced[k], 0, 2) || !is_finite((double)s->mass[k]) || !is_finite((double)s->rest[k])) return 0;
+        if (s->parent[k] == -1 && self == -1) continue;
+        valid++;
+        if (!may_follow(s, s->parent[k], s->start[k], s->before[k]) || !is_finite((double)s->value[k])) return 0;
+        if (self == -1) continue;
+        if (!is_used(s, self) || s->node[self].parent != s->parent[k] || s->node[self].label != k) return 0;
+        if (s->node[self].start != s->start[k]) return 0;
+    }
+    if (h->lead == -1) return h->slow > 0;
+    return valid > 0 && is_index(h->lead, 0, h->states) && s->parent[h->lead] >= 0;
+}
+
+static int are_slots(const events_view *s) {
+    const events_head *h = s->head;
+    double time = h->stretch;
+    int32_t i, m;
+    for (i = 0; i < h->count; i++) {
+        const events_slot *slot = &s->slot[slot_at(s, i)];
+        if (!is_index(slot->label, -1, h->states) || !is_finite(slot->time) || slot->time < time) return 0;
+        if (slot->node != -1 && !may_follow(s, slot->node, slot->time, slot->before)) return 0;
+        time = slot->time;
+        for (m = 0; m < h->slow; m++) {
+            const int32_t at = slot_at(s, i) * h->slow + m;
+            if (!is_finite((double)s->slot_gain[at]) || !is_finite((double)s->slot_mass[at])) return 0;
+        }
+    }
+    for (m = 0; m < h->slow; m++) {
+        if (!is_finite((double)s->gains[m]) || !is_finite((double)s->masses[m])) return 0;
+        if (!is_index(s->next[m], 0, h->count + 1)) return 0;
+    }
+    return 1;
+}
+
+static int is_state(const cf_events *rule, const void *state, size_t bytes) {
+    const events_head *h = (const events_head *)state;
+    events_view s;
+    if (bytes < sizeof *h || !is_head(rule, h, bytes)) return 0;
+    if (!h->seen) return 1; /* the next stretch begins with all the rest anew */
+    if (!is_finite(h->stretch) || !is_finite(h->decided) || h->decided < h->stretch || h->decided > h->last) return 0;
+    view_state(&s, rule, state);
+    return is_valid_row(rule->classes, s.last) && are_nodes(&s) && are_open(&s) && are_slots(&s);
+}
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* The event rule: from rows to events, live. */
+#include "events_check.h"
+
+CF_INLINE int is_between(double x, double least, double most) { return x >= least && x <= most; }
+
+cf_status cf_events_prepare(const cf_events *rule) {
+    size_t k;
+    if (rule->classes < 2 || rule->classes > CF_EVENTS_MOST) return CF_BAD_CLASSES;
+    if (!(rule->floor >= CF_R(1e-30) && rule->floor < 1)) return CF_BAD_FLOOR;
+    if (!(rule->min_probability >= 0 && rule->min_probability <= 1)) return CF_BAD_MIN_PROBABILITY;
+    if (rule->min_probability > 0 && rule->min_probability < CF_R(1e-30)) return CF_BAD_MIN_PROBABILITY;
+    for (k = 0; k < states_of(rule); k++) {
+        if (!(rule->enter[k] >= 0 && rule->enter[k] <= CF_R(1e30))) return CF_BAD_COST;
+        if (!(rule->leave[k] >= 0 && rule->leave[k] <= CF_R(1e30))) return CF_BAD_COST;
+    }
+    if (!(rule->max_gap >= 0 && rule->max_delay >= 0 && rule->max_duration > 0)) return CF_BAD_DURATION;
+    if (rule->merge_gap != rule->merge_gap) return CF_BAD_DURATION;
+    if (!is_between(rule->pad_before, 0, 1e30) || !is_between(rule->pad_after, 0, 1e30) ||
+        !is_between(rule->shift, 0, 1e30))
+        return CF_BAD_DURATION;
+    for (k = 0; k < rule->classes; k++) {
+        if (!(rule->bias[k] >= CF_R(-1e6) && rule->bias[k] <= CF_R(1e6))) return CF_BAD_BIAS;
+        if (!is_between(rule->min_duration[k], 0, 1e30)) return CF_BAD_DURATION;
+        if (rule->min_duration[k] > rule->max_delay) return CF_BAD_DELAY;
+    }
+    return CF_OK;
+}
+
+size_t cf_events_size(const cf_events *rule, size_t nodes, size_t slots) {
+    events_view s;
+    return lay_out(&s, rule, NULL, slow_of(rule), nodes, slots);
+}
+
+/* As it was before the first row. */
+static void clear(events_view *s) {
+    events_head *h = s->head;
+    h->rows = h->seen = 0;
+    h->held = -1;
+    h->held_forced = h->held_settled = 0;
+    h->first = h->last = h->step = h->reported = 0;
+    h->held_start = h->held_end = h->held_sum = h->held_time = 0;
+    begin_stretch(s, 0);
+}
+
+cf_status cf_events_start(const cf_events *rule, void *state, size_t nodes, size_t slots) {
+    const size_t slow = slow_of(rule);
+    events_view s;
+    size_t i, bytes;
+    if (slow == 0) slots = 0;
+    if (nodes < CF_EVENTS_NODES || nodes > CF_EVENTS_MOST_NODES || slots > CF_EVENTS_MOST || (slow > 0 && slots < 2))
+        return CF_BAD_MEMORY;
+    bytes = cf_events_size(rule, nodes, slots);
+    if (bytes > UINT32_MAX) return CF_BAD_MEMORY;
+    for (i = 0; i < bytes; i++) ((unsigned char *)state)[i] = 0;
+    lay_out(&s, rule, state, slow, nodes, slots);
+    s.head->magic = CF_EVENTS_MAGIC;
+    s.head->bytes = (uint32_t)bytes;
+    s.head->states = (int32_t)states_of(rule);
+    s.head->slow = (int32_t)slow;
+    s.head->nodes = (int32_t)nodes;
+    s.head->slots = (int32_t)slots;
+    clear(&s);
+    return CF_OK;
+}
+
+/* Takes rows while there is room; `last` is the row before them. */
+static size_t take_rows(events_view *s, size_t rows, const double *times, const cf_real *probs, size_t room,
+                        int patient) {
+    events_head *const h = s->head;
+    const size_t classes = CF_COUNT(s->rule->classes);
+    const cf_real *before = s->last;
+    size_t i, k;
+    for (i = 0; i < rows; i++) {
+        const double time = times[i], dt = h->rows > 0 ? time - h->last : 0;
+        const cf_real *const row = probs + i * classes;
+        const int gap = is_longer(dt, s->rule->max_gap, time), seen = row[0] == row[0];
+        if (patient && (s->count + CF_EVENTS_ROOM((size_t)h->nodes) > room ||
+                        (h->seen && (lacks_slot(h) || lacks_node(h, s->self)))))
+            break;
+        if (h->rows > 0) {
+            h->step = gap ? s->rule->max_gap : dt;
+            if (h->seen) {
+                const double end = gap ? h->last + h->step : time;
+                pass(s, before, h->last, h->step, end);
+                if (gap || !seen) end_stretch(s, end);
+            }
+        } else {
+            h->first = h->reported = time;
+        }
+        if (seen && !h->seen) {
+            begin_stretch(s, time);
+            h->seen = 1;
+        }
+        h->rows += h->rows < 2;
+        h->last = time;
+        before = row;
+        if (h->held >= 0) settle(s, time);
+    }
+    if (i > 0)
+        for (k = 0; k < classes; k++) s->last[k] = before[k];
+    return i;
+}
+
+static cf_status check_rows(const cf_events *rule, const events_head *h, size_t rows, const double *times,
+                            const cf_real *probs, size_t *row) {
+    const size_t classes = CF_COUNT(rule->classes);
+    double last = h->rows > 0 ? h->last : times[0];
+    cf_status status;
+    int missing;
+    for (*row = 0; *row < rows; ++*row) {
+        const cf_real *const p = probs + *row * classes;
+        const double time = times[*row];
+        if (!(time >= last && time - last <= 1e30 && is_between(time, -1e300, 1e300))) return CF_BAD_TIME;
+        if (!is_valid_row(classes, p)) {
+            status = diagnose_row(classes, p, &missing);
+            if (status != CF_OK) return status;
+        }
+        last = time;
+    }
+    return CF_OK;
+}
+
+cf_status cf_events_run(const cf_events *rule, void *state, size_t rows, const double *times, const cf_real *probs,
+                        cf_event *events, size_t room, size_t *count, size_t *taken) {
+    events_view s;
+    cf_status status;
+    *count = *taken = 0;
+    if (rows == 0) return CF_OK;
+    view_state(&s, rule, state);
+    status = check_rows(rule, s.head, rows, times, probs, taken);
+    if (status != CF_OK) return status;
+    s.events = events;
+    *taken = take_rows(&s, rows, times, probs, room, 1);
+    *count = s.count;
+    return CF_OK;
+}
+
+cf_status cf_events_update(const cf_events *rule, void *state, double time, const cf_real *probs, cf_event *events,
+                           size_t *count) {
+    events_view s;
+    cf_status status;
+    size_t row;
+    *count = 0;
+    view_state(&s, rule, state);
+    status = check_rows(rule, s.head, 1, &time, probs, &row);
+    if (status != CF_OK) return status;
+    s.events = events;
+    take_rows(&s, 1, &time, probs, 0, 0);
+    *count = s.count;
+    return CF_OK;
+}
+
+/* The last row stands for as long as the one before it. */
+static double end_stream(events_view *s) {
+    const events_head *h = s->head;
+    const double end = h->last + h->step;
+    s->reached = 0;
+    if (h->seen) {
+        pass(s, s->last, h->last, h->step, end);
+        end_stretch(s, end);
+    }
+    return end;
+}
+
+cf_status cf_events_finish(const cf_events *rule, void *state, cf_event *events, size_t *count) {
+    events_view s;
+    double end, padded;
+    view_state(&s, rule, state);
+    s.events = events;
+    end = end_stream(&s);
+    padded = s.head->held_end + rule->pad_after;
+    if (s.head->held >= 0) hand_out(&s, padded < end ? padded : end);
+    *count = s.count;
+    clear(&s);
+    return CF_OK;
+}
+
+cf_status cf_events_current(const cf_events *rule, const void *state, void *copy, cf_event *event, int *open,
+                            int *confirmed) {
+    const size_t bytes = ((const events_head *)state)->bytes;
+    events_view s;
+    size_t i;
+    double end;
+    for (i = 0; i < bytes; i++) ((unsigned char *)copy)[i] = ((const unsigned char *)state)[i];
+    view_state(&s, rule, copy);
+    end = end_stream(&s);
+    *open = s.reached;
+    *confirmed = s.reached && s.head->held_settled;
+    if (s.reached) *event = held_event(&s, end);
+    return CF_OK;
+}
+
+int cf_events_piece(const cf_events *rule, const cf_event *event, size_t i, cf_event *piece) {
+    const double length = rule->max_duration, start = event->start + (i > 0 ? (double)i * length : 0);
+    if (i > 0 && !(event->end > start + time_tolerance(length, event->end))) return 0;
+    *piece = *event;
+    piece->start = start;
+    if (is_longer(event->end - start, length, event->end)) piece->end = event->start + ((double)i + 1) * length;
+    return 1;
+}
+
+void cf_events_memory(const void *state, size_t *nodes, size_t *slots) {
+    const events_head *h = (const events_head *)state;
+    *nodes = (size_t)h->nodes;
+    *slots = (size_t)h->slots;
+}
+
+double cf_events_last(const void *state) { return ((const events_head *)state)->last; }
+
+int cf_events_full(const cf_events *rule, const void *state, size_t *nodes, size_t *slots) {
+    events_view s;
+    int full;
+    view_state(&s, rule, state);
+    cf_events_memory(state, nodes, slots);
+    if (!s.head->seen) return 0;
+    full = lacks_node(s.head, s.self) && *nodes < CF_EVENTS_MOST_NODES;
+    if (full) *nodes = 2 * *nodes < CF_EVENTS_MOST_NODES ? 2 * *nodes : CF_EVENTS_MOST_NODES;
+    if (!lacks_slot(s.head) || *slots == CF_EVENTS_MOST) return full;
+    *slots = 2 * *slots < CF_EVENTS_MOST ? 2 * *slots : CF_EVENTS_MOST;
+    return 1;
+}
+
+cf_status cf_events_grow(const cf_events *rule, const void *state, void *larger, size_t nodes, size_t slots) {
+    events_view from, to;
+    const events_head *h;
+    events_head head;
+    size_t i, n;
+    cf_status status;
+    view_state(&from, rule, state);
+    h = from.head;
+    if (nodes < (size_t)h->nodes || slots < (size_t)h->slots) return CF_BAD_MEMORY;
+    status = cf_events_start(rule, larger, nodes, slots);
+    if (status != CF_OK) return status;
+    view_state(&to, rule, larger);
+    head = *h;
+    head.bytes = to.head->bytes;
+    head.nodes = to.head->nodes;
+    head.slots = to.head->slots;
+    head.oldest = 0;
+    for (i = 0; i < (size_t)h->nodes; i++) to.node[i] = from.node[i];
+    if (h->nodes < head.nodes) { /* the new nodes are already a list; the old ones follow */
+        to.node[head.nodes - 1].parent = h->free;
+        head.free = h->nodes;
+    }
+    n = (size_t)h->slow;
+    for (i = 0; i < (size_t)h->count; i++) {
+        const size_t at = (size_t)slot_at(&from, (int32_t)i);
+        size_t m;
+        to.slot[i] = from.slot[at];
+        for (m = 0; m < n; m++) {
+            to.slot_gain[i * n + m] = from.slot_gain[at * n + m];
+            to.slot_mass[i * n + m] = from.slot_mass[at * n + m];
+        }
+    }
+    for (i = 0; i < n; i++) {
+        to.gains[i] = from.gains[i];
+        to.masses[i] = from.masses[i];
+        to.next[i] = from.next[i];
+    }
+    for (i = 0; i < rule->classes; i++) to.last[i] = from.last[i];
+    for (i = 0; i < (size_t)h->states; i++) {
+        to.start[i] = from.start[i];
+        to.before[i] = from.before[i];
+        to.value[i] = from.value[i];
+        to.mass[i] = from.mass[i];
+        to.rest[i] = from.rest[i];
+        to.gain[i] = from.gain[i];
+        to.parent[i] = from.parent[i];
+        to.self[i] = from.self[i];
+        to.forced[i] = from.forced[i];
+    }
+    *to.head = head;
+    return CF_OK;
+}
+
+cf_status cf_events_check(const cf_events *rule, const void *state, size_t bytes) {
+    return is_state(rule, state, bytes) ? CF_OK : CF_BAD_BLOCK;
+}

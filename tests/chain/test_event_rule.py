@@ -1,0 +1,130 @@
+"""The settings of an event rule: read as people give them, refused where they mean nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import classfilter as cf
+
+CLASSES = ["walk", "sit", "other"]
+
+
+def test_durations_are_text_timedeltas_or_numbers() -> None:
+    rule = cf.EventRule(
+        "30s",
+        leave_cost={"walk": timedelta(seconds=2)},
+        min_duration={"walk": "500ms", "sit": 3},
+        merge_gap="1min",
+        pad=("200ms", 0.1),
+        shift=4,
+        ignore="other",
+        max_gap="1h",
+    )
+    assert rule.change_cost == 30.0
+    assert rule.leave_cost == {"walk": 2.0}
+    assert rule.min_duration == {"walk": 0.5, "sit": 3.0}
+    assert (rule.merge_gap, rule.pad, rule.shift, rule.max_gap) == (60.0, (0.2, 0.1), 4.0, 3600.0)
+    assert rule.ignore == ("other",)
+
+
+@pytest.mark.parametrize(
+    ("options", "argument", "value"),
+    [
+        ({"change_cost": -1}, "change_cost", -1),
+        ({"change_cost": {"walk": "soon"}}, "change_cost", "soon"),
+        ({"leave_cost": float("inf")}, "leave_cost", float("inf")),
+        ({"min_duration": {"walk": -2.0}}, "min_duration", -2.0),
+        ({"merge_gap": -1}, "merge_gap", -1),
+        ({"bias": 2.0}, "bias", 2.0),
+        ({"bias": {"walk": True}}, "bias", True),
+        ({"evidence": "p"}, "evidence", "p"),
+        ({"min_probability": 1.0}, "min_probability", 1.0),
+        ({"pad": 3.0}, "pad", 3.0),
+        ({"pad": (1, 2, 3)}, "pad", (1, 2, 3)),
+        ({"pad": (-1, 2)}, "pad", -1),
+        ({"shift": "-1s"}, "shift", "-1s"),
+        ({"max_gap": 0}, "max_gap", 0),
+        ({"max_duration": 0}, "max_duration", 0),
+        ({"max_delay": 0.0}, "max_delay", 0),
+    ],
+)
+def test_a_setting_that_means_nothing_is_refused(
+    options: dict[str, Any], argument: str, value: Any
+) -> None:
+    with pytest.raises(cf.ArgumentError) as caught:
+        cf.EventRule(**options)
+    assert (caught.value.argument, caught.value.value) == (argument, value)
+
+
+@pytest.mark.parametrize(
+    ("options", "argument", "value"),
+    [
+        ({"min_duration": {"run": 1.0}}, "min_duration", "run"),
+        ({"bias": {"run": 0.1}}, "bias", "run"),
+        ({"ignore": ["other", "run"]}, "ignore", "run"),
+        ({"change_cost": {"walk": 1.0, "sit": 1.0}}, "change_cost", "other"),
+    ],
+)
+def test_a_rule_must_fit_the_classes_of_its_chain(
+    options: dict[str, Any], argument: str, value: Any
+) -> None:
+    f = cf.RawFilter(CLASSES)
+    with pytest.raises(cf.ArgumentError) as caught:
+        cf.Chain(f, rule=cf.EventRule(**options))
+    assert (caught.value.argument, caught.value.value) == (argument, value)
+    with pytest.raises(cf.ArgumentError, match=argument):
+        cf.Chain(f).with_rule(cf.EventRule(**options))
+
+
+def test_a_rule_that_reports_nothing_is_refused() -> None:
+    with pytest.raises(cf.ArgumentError, match="has all classes"):
+        cf.Chain(cf.RawFilter(["a", "b"]), rule=cf.EventRule(ignore=["a", "b"]))
+
+
+def test_a_chain_keeps_its_rule_in_a_file(tmp_path: Path) -> None:
+    rule = cf.EventRule(
+        {"walk": 1.5, "sit": 0.1, "other": 1 / 3},
+        min_duration={"walk": 10.0},
+        evidence="log",
+        min_probability=0.4,
+        pad=(0.25, 0.5),
+        ignore="other",
+        max_delay=60,
+    )
+    chain = cf.Chain(cf.StickyFilter(CLASSES), beta={"weak": 0.5}, rule=rule)
+    chain.save(tmp_path / "chain.toml")
+    assert cf.load(tmp_path / "chain.toml").rule == rule
+    assert cf.load(tmp_path / "chain.toml").digest == chain.digest
+    assert (
+        chain.with_rule(None).digest
+        == cf.Chain(cf.StickyFilter(CLASSES), beta={"weak": 0.5}).digest
+    )
+    assert chain.with_rule(cf.EventRule(1.0)).digest != chain.digest
+
+
+def test_a_file_is_refused_by_the_name_of_the_option(tmp_path: Path) -> None:
+    path = tmp_path / "chain.toml"
+    head = 'classes = ["a", "b"]\nfilter = "raw"\n[events]\n'
+    for line, message in [
+        ("cost = 3.0", r"unknown option events\.cost; \[events\] has change_cost"),
+        ("change_cost = -3.0", r"events: change_cost is -3\.0"),
+        ('change_cost = "3 weeks"', r"events: change_cost is '3 weeks'"),
+    ]:
+        path.write_text(head + line)
+        with pytest.raises(ValueError, match=message):
+            cf.load(path)
+    path.write_text(head + 'change_cost = "2min"\nignore = ["b"]\n')
+    assert cf.load(path).rule == cf.EventRule(120.0, ignore="b")
+
+
+def test_a_tuned_keeps_its_explanation_with_a_rule() -> None:
+    tuned = cf.Tuned(cf.RawFilter(["a", "b"]), reference="x", explanation="why")
+    with_rule = tuned.with_rule(cf.EventRule(3.0))
+    assert isinstance(with_rule, cf.Tuned)
+    assert with_rule.explanation == "why"
+    assert with_rule.rule == cf.EventRule(3.0)
+    assert tuned.rule is None

@@ -1,0 +1,315 @@
+"""Each format of events: samples written by hand, and what is written reads back equal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter._events._files import FORMATS, _decode
+
+MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
+EVENTS = [
+    cf.Event("ann", "walk", 0.5, 60.5, 0.9),
+    cf.Event("ann", "sit", 60.5, 90.0, None),
+    cf.Event("ann", "walk", 100.0, 101.25, 1.0),
+]
+WRITTEN = {
+    "csv": (
+        "stream,class,start,end,duration,probability\n"
+        "ann,walk,0.5,60.5,60.0,0.9\n"
+        "ann,sit,60.5,90.0,29.5,\n"
+        "ann,walk,100.0,101.25,1.25,1.0\n"
+    ),
+    "tsv": (
+        "onset\tduration\ttrial_type\tprobability\n"
+        "0.5\t60.0\twalk\t0.9\n"
+        "60.5\t29.5\tsit\tn/a\n"
+        "100.0\t1.25\twalk\t1.0\n"
+    ),
+    "txt": "0.5\t60.5\twalk\n60.5\t90.0\tsit\n100.0\t101.25\twalk\n",
+    "rttm": (
+        "SPEAKER ann 1 0.5 60.0 <NA> <NA> walk 0.9 <NA>\n"
+        "SPEAKER ann 1 60.5 29.5 <NA> <NA> sit <NA> <NA>\n"
+        "SPEAKER ann 1 100.0 1.25 <NA> <NA> walk 1.0 <NA>\n"
+    ),
+    "vtt": (
+        "WEBVTT\n"
+        "\n00:00:00.500 --> 00:01:00.500\n<v ann>walk\n0.9\n"
+        "\n00:01:00.500 --> 00:01:30.000\n<v ann>sit\n"
+        "\n00:01:40.000 --> 00:01:41.250\n<v ann>walk\n1.0\n"
+    ),
+    "textgrid": """File type = "ooTextFile"
+Object class = "TextGrid"
+
+xmin = 0
+xmax = 101.25
+tiers? <exists>
+size = 1
+item []:
+    item [1]:
+        class = "IntervalTier"
+        name = "ann"
+        xmin = 0
+        xmax = 101.25
+        intervals: size = 5
+        intervals [1]:
+            xmin = 0
+            xmax = 0.5
+            text = ""
+        intervals [2]:
+            xmin = 0.5
+            xmax = 60.5
+            text = "walk"
+        intervals [3]:
+            xmin = 60.5
+            xmax = 90.0
+            text = "sit"
+        intervals [4]:
+            xmin = 90.0
+            xmax = 100.0
+            text = ""
+        intervals [5]:
+            xmin = 100.0
+            xmax = 101.25
+            text = "walk"
+""",
+}
+LOST = {"tsv": ("stream",), "txt": ("stream", "probability"), "textgrid": ("probability",)}
+
+
+def kept(events: list[cf.Event], name: str) -> list[cf.Event]:
+    """Return events without what a format has no place for."""
+    nothing: dict[str, Any] = dict.fromkeys(LOST.get(name, ()))
+    return [e._replace(**nothing) for e in events]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def text(events: Any, name: str, **options: Any) -> str:
+        path = tmp_path / f"night.{name}"
+        cf.write_events(events, path, **options)
+        return path.read_text()
+
+    return text
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Any:
+    def events(text: str, name: str, **options: Any) -> cf.Events:
+        path = tmp_path / f"night.{name}"
+        path.write_bytes(text.encode())
+        return cf.read_events(path, **options)
+
+    return events
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_format_by_hand(name: str, write: Any, read: Any) -> None:
+    assert write(EVENTS, name) == WRITTEN[name]
+    again = read(WRITTEN[name], name)
+    assert again == kept(EVENTS, name)
+    assert not again.dates
+
+
+def test_json_by_hand(write: Any, read: Any) -> None:
+    data = json.loads(write(EVENTS, "json"))
+    assert data == {
+        "results": {
+            "ann": [
+                {"label": "walk", "score": 0.9, "segment": [0.5, 60.5]},
+                {"label": "sit", "segment": [60.5, 90.0]},
+                {"label": "walk", "score": 1.0, "segment": [100.0, 101.25]},
+            ]
+        }
+    }
+    text = '{"version": "1.3", "results": {"v1": [{"label": "Long jump", "score": 0.64, '
+    text += '"segment": [7, 24.25], "extra": 1}], "v2": []}, "external_data": {}}'
+    assert read(text, "json") == [cf.Event("v1", "Long jump", 7.0, 24.25, 0.64)]
+
+
+def test_what_other_programs_write(read: Any) -> None:
+    audacity = "0.500000\t2.000000\tbat\n\\\t18000.000000\t45000.000000\n2,5\t3\tx\n"
+    with pytest.raises(cf.RowError, match=r"start in row 1 \(line 3\) is '2,5'"):
+        read(audacity, "txt")
+    assert read(audacity[:-8], "txt", stream="roost") == [("roost", "bat", 0.5, 2.0, None)]
+    rttm = ";; comment\nSPKR-INFO rec1 1 <NA> <NA> <NA> unknown anna <NA> <NA>\r\n"
+    rttm += "SPEAKER rec1 1 5.20 1.03 <NA> <NA> anna <NA> <NA>\r\n"
+    assert read(rttm, "rttm") == [("rec1", "anna", 5.2, 6.23, None)]
+    vtt = "WEBVTT - Some title\nKind: captions\n\nSTYLE\n::cue {}\n\nNOTE a --> b\n\nintro\n"
+    vtt += "01:00.000 --> 100:00:02.004 align:start\n<v.loud Ann><i>R&amp;B</i> &lt;3\nlive\n\n"
+    assert read(vtt, "vtt") == [("Ann", "R&B <3\nlive", 60.0, 360002.004, None)]
+    bids = "onset\tduration\ttrial_type\tresponse_time\n1.2\t0.6\tgo\t1.435\n5.6\t0\tstop\tn/a\n"
+    assert read(bids, "tsv") == [(None, "go", 1.2, 1.8, None), (None, "stop", 5.6, 5.6, None)]
+    by_response = read(bids[:-15], "tsv", columns={"class": "response_time"}, stream="sub-01")
+    assert by_response == [("sub-01", "1.435", 1.2, 1.8, None)]
+    table = 'label,t0,t1\n\'a,1,2\n\n"b ""c""\nd",2,3\n'
+    columns = {"class": "label", "start": "t0", "end": "t1"}
+    assert [e.label for e in read(table, "csv", columns=columns)] == ["'a", 'b "c"\nd']
+
+
+SHORT = """File type = "ooTextFile"
+"TextGrid"
+
+0 ! from
+2.5
+<exists>
+2
+"IntervalTier"
+"words"
+0
+2.5
+2
+0
+1
+""
+1
+2.5
+"say ""hi\"\"\"
+"TextTier"
+"bell"
+0
+2.5
+1
+0.75
+"ding"
+"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_textgrids_short_with_points_and_in_utf16(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.TextGrid"
+    path.write_bytes(SHORT.encode(encoding))
+    words = cf.Event("words", 'say "hi"', 1.0, 2.5, None)
+    assert cf.read_events(path) == [words, cf.Event("bell", "ding", 0.75, 0.75, None)]
+    by_class = cf.read_events(path, tiers="class")
+    assert [e.label for e in by_class] == ["words", "bell"]
+
+
+def test_textgrid_tiers_of_classes_and_a_longer_duration(write: Any, read: Any) -> None:
+    both = [cf.Event(None, "dog", 1.0, 3.0), cf.Event(None, "cat", 2.0, 4.0)]
+    with pytest.raises(cf.ArgumentError, match=r'start is 2.0, but the .* 3.0; .*tiers="class"'):
+        write(both, "TextGrid")
+    text = write(both, "TextGrid", tiers="class", duration="1min")
+    assert text.count("xmax = 60.0\n") == 1 + 2 + 2
+    assert read(text, "TextGrid", tiers="class") == both
+    assert 'name = ""' in write([], "TextGrid", duration=10)
+    with pytest.raises(cf.ArgumentError, match="give duration="):
+        write([], "TextGrid")
+    with pytest.raises(cf.ArgumentError, match=r"the last event ends at 4\.0"):
+        write(both, "TextGrid", tiers="class", duration=3)
+
+
+def test_dates_as_given(write: Any, read: Any) -> None:
+    events = cf.Events([("a", "walk", MAY, MAY + 60.25, 0.5)], dates=True, zone="Europe/Berlin")
+    text = write(events, "csv")
+    assert "2024-05-01T10:00:00+02:00,2024-05-01T10:01:00.25+02:00,60.25,0.5" in text
+    for name in ("csv", "json"):
+        again = read(write(events, name), name)
+        assert (again, again.dates, again.zone) == (events, True, "+02:00")
+    naive = read(write(cf.Events(events, dates=True), "csv"), "csv")
+    assert (naive, naive.dates, naive.zone) == (events, True, None)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("csv", "json")])
+def test_formats_of_seconds_need_the_start_of_dates(name: str, write: Any, read: Any) -> None:
+    events = cf.Events([("a", "walk", MAY + 3.3, MAY + 60.1, 0.5)], dates=True)
+    with pytest.raises(cf.ArgumentError, match="give the date of second 0") as error:
+        write(events, name)
+    assert error.value.argument == "start"
+    start = "2024-05-01T10:00:00+02:00"
+    text = write(events, name, start=start)
+    assert "3.3" in text
+    again = read(text, name, start=start)
+    assert (again, again.dates, again.zone) == (kept(events, name), True, "+02:00")
+
+
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_formats_of_dates_take_no_start(name: str, write: Any, read: Any) -> None:
+    with pytest.raises(cf.ArgumentError, match="start is 5; "):
+        write(EVENTS, name, start=5)
+    with pytest.raises(cf.ArgumentError, match="start is 5; "):
+        read("", name, start=5)
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+NAMES = NAMES.filter(lambda name: bool(name.strip()))
+FORBIDDEN = {"tsv": "\t\n\r", "txt": "\t\n\r", "vtt": "\n\r"}
+
+
+@st.composite
+def lists(draw: st.DrawFn, name: str) -> list[cf.Event]:
+    """Draw events that a format can hold; those of a stream follow each other."""
+    label = NAMES.map(lambda text: "".join(c for c in text if c not in FORBIDDEN.get(name, "")))
+    if name == "rttm":
+        label = NAMES.map(lambda text: "".join(text.split()))
+    label = label.filter(lambda text: text.strip() and text not in ("n/a", "<NA>"))
+    one = name in ("tsv", "txt")
+    streams = draw(st.lists(st.none() | label, min_size=1, max_size=1 if one else 3, unique=True))
+    millis = st.integers(0, 10**12).map(lambda n: n / 1000)
+    times = millis if name == "vtt" else st.floats(-1e9, 1e12, allow_subnormal=False)
+    events = []
+    for stream in streams:
+        edges = sorted(set(draw(st.lists(times, max_size=8))))
+        for start, end in zip(edges[::2], edges[1::2], strict=False):
+            p = draw(st.none() | st.floats(0, 1))
+            events.append(cf.Event(stream, draw(label), start, end, p))
+    return events
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_what_is_written_reads_back_equal(
+    name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    events = data.draw(lists(name))
+    path = tmp_path_factory.mktemp("events") / f"night.{name}"
+    options: dict[str, Any] = {"duration": 2e12} if name == "textgrid" else {}
+    cf.write_events(events, path, **options)
+    again = cf.read_events(path)
+    expected = kept(events, name)
+    if name in ("vtt", "tsv"):
+        again, expected = cf.Events(sorted(again, key=str)), sorted(expected, key=str)
+    assert again == expected
+
+
+@given(st.integers(10**12, 8 * 10**15), st.integers(1000, 10**12))
+def test_dates_read_back_equal_in_every_format(
+    tmp_path_factory: pytest.TempPathFactory, micros: int, length: int
+) -> None:
+    start, end = micros / 1e6, (micros + length) / 1e6
+    events = cf.Events([("a", "walk", start, end, None)], dates=True, zone="America/New_York")
+    folder = tmp_path_factory.mktemp("events")
+    for name, kind in FORMATS.items():
+        zero: dict[str, Any] = {"start": start - 0.001} if kind.seconds else {}
+        cf.write_events(events, folder / f"x.{name}", **zero)
+        again = cf.read_events(folder / f"x.{name}", **zero)
+        if name == "vtt":
+            assert again[0].end == pytest.approx(end, rel=0, abs=5.1e-4)
+        else:
+            assert again == kept(events, name)
+
+
+def test_formats_are_found_by_suffix_or_by_name(tmp_path: Path) -> None:
+    cf.write_events(EVENTS, tmp_path / "a.dat", format="rttm")
+    assert cf.read_events(tmp_path / "a.dat", "rttm") == EVENTS
+    with pytest.raises(cf.ArgumentError, match="the formats are csv, tsv, txt, rttm, vtt, json"):
+        cf.read_events(tmp_path / "a.dat")
+    with pytest.raises(cf.ArgumentError, match="format is 'srt'"):
+        cf.write_events(EVENTS, tmp_path / "a.csv", "srt")
+    with pytest.raises(cf.ArgumentError, match="tiers is 'class'; csv has no such option"):
+        cf.write_events(EVENTS, tmp_path / "a.csv", tiers="class")
+    cf.write_events(cf.Events(EVENTS).to_table("pandas"), tmp_path / "a.json")
+    assert cf.read_events(tmp_path / "a.json") == EVENTS
+    assert cf.Events(EVENTS)[0].stream == "ann"
+
+
+def test_encodings() -> None:
+    assert _decode("\ufeffé".encode()) == "é"
+    with pytest.raises(cf.ArgumentError, match=r"the file \(line 2\) is not UTF-8.*save it as"):
+        _decode("a\né".encode("latin-1"))
