@@ -82,7 +82,7 @@ static int are_open(const events_view *s) {
     int32_t k, valid = 0;
     for (k = 0; k < h->states; k++) {
         const int32_t self = s->self[k];
-        if (!is_index(s->forced[k], 0, 2) || !is_finite((double)s->mass[k]) || !is_finite((double)s->rest[k])) return 0;
+        if (!is_index(s->forced[k], 0, 2) || !is_finite(open_mass(s, k))) return 0;
         if (s->parent[k] == -1 && self == -1) continue;
         valid++;
         if (!may_follow(s, s->parent[k], s->start[k], s->before[k]) || !is_finite((double)s->value[k])) return 0;
