@@ -40,9 +40,9 @@ static void clear(events_view *s) {
     events_head *h = s->head;
     h->rows = h->seen = 0;
     h->held = -1;
-    h->held_forced = h->held_settled = 0;
+    h->held_forced = 0;
     h->first = h->last = h->step = h->reported = 0;
-    h->held_start = h->held_end = h->held_sum = h->held_time = 0;
+    h->held_begin = h->held_start = h->held_end = h->held_sum = h->held_time = 0;
     begin_stretch(s, 0);
 }
 
@@ -111,6 +111,7 @@ static size_t take_rows(events_view *s, size_t rows, const double *times, const 
     }
     if (i > 0)
         for (k = 0; k < classes; k++) s->last[k] = before[k];
+    for (k = 0; k < (size_t)h->states; k++) s->gain[k] = 0; /* one state has the same bytes, however it was reached */
     return i;
 }
 
@@ -204,13 +205,21 @@ cf_status cf_events_current(const cf_events *rule, const void *state, void *copy
                             int *confirmed) {
     const size_t bytes = ((const events_head *)state)->bytes;
     events_view s;
+    double end, frontier, begin;
+    int32_t held, sure = -1;
     size_t i;
-    double end;
     for (i = 0; i < bytes; i++) ((unsigned char *)copy)[i] = ((const unsigned char *)state)[i];
     view_state(&s, rule, copy);
+    held = s.head->held;
+    begin = s.head->held_begin;
+    if (s.head->seen) sure = certain_event(&s, s.head->last, &frontier);
+    if (sure >= 0 && sure != held) { /* what the last row stands for is not known: it confirms nothing */
+        begin = s.head->decided;
+        held = sure;
+    }
     end = end_stream(&s);
     *open = s.reached;
-    *confirmed = s.reached && s.head->held_settled;
+    *confirmed = s.reached && s.head->held == held && s.head->held_begin == begin;
     if (s.reached) *event = held_event(&s, end);
     return CF_OK;
 }

@@ -61,7 +61,7 @@ static void confirm(events_view *s) {
         const events_node *n = &s->node[segment];
         if (s->head->lead >= 0 && s->self[s->head->lead] == segment) return; /* it goes on */
         if (!has_one_end(s, segment, end)) return;
-        report_segment(s, n->label, n->start, end, before, n->forced, 0, 1);
+        report_segment(s, n->label, n->start, end, before, n->forced, 0);
         release_node(s, s->head->root);
         s->node[segment].parent = -1;
         s->head->root = segment;
@@ -69,29 +69,27 @@ static void confirm(events_view *s) {
     }
 }
 
+/* The class of an event that is certain to follow the last confirmed segment, or -1: all paths share its start, and it cannot
+   become empty. No event starts before *frontier. */
+static int32_t certain_event(const events_view *s, double now, double *frontier) {
+    double start, before, end;
+    const int32_t segment = shared_segment(s, &start, &before);
+    *frontier = shifted(s, s->head->decided);
+    if (segment < 0) return -1;
+    end = shifted(s, first_end(s, segment, now));
+    if (is_reported(s->rule, s->node[segment].label)) return end > *frontier ? s->node[segment].label : -1;
+    *frontier = end;
+    return -1;
+}
+
 /* Hands out the held event where all open paths agree on what follows, or on nothing for long enough. */
 static void settle(events_view *s, double now) {
-    double start, before, end, frontier = s->head->decided;
-    int32_t segment;
-    if (!s->head->seen) {
-        settle_held(s, now);
-        return;
-    }
-    segment = shared_segment(s, &start, &before);
-    if (segment >= 0) {
-        end = shifted(s, first_end(s, segment, now));
-        if (!is_reported(s->rule, s->node[segment].label)) {
-            settle_held(s, end);
-            return;
-        }
-        frontier = shifted(s, frontier);
-        if (end > frontier) { /* an event is certain to start here */
-            if (s->node[segment].label != s->head->held || !can_merge(s->rule, s->head->held_end, frontier))
-                hand_out_before(s, frontier);
-            return;
-        }
-    }
-    settle_held(s, shifted(s, frontier));
+    double frontier = now;
+    const int32_t label = s->head->seen ? certain_event(s, now, &frontier) : -1;
+    if (label < 0)
+        settle_held(s, frontier);
+    else if (label != s->head->held || !can_merge(s->rule, s->head->held_end, frontier))
+        hand_out_before(s, frontier);
 }
 
 /* ---- decisions before their time ---- */
@@ -394,7 +392,6 @@ static void end_stretch(events_view *s, double end) {
     events_head *h = s->head;
     const int32_t best = best_class(s);
     int32_t i, next = -1;
-    int settled = s->node[h->root].refs == 1;
     s->reached = 0;
     h->seen = 0;
     if (best < 0) return;
@@ -408,10 +405,9 @@ static void end_stretch(events_view *s, double end) {
         const events_node *n = &s->node[i];
         const int is_last = n->parent < 0;
         report_segment(s, n->label, n->start, is_last ? s->start[best] : s->node[n->parent].start,
-                       is_last ? s->before[best] : s->node[n->parent].before, n->forced, 0, settled);
-        settled = 0;
+                       is_last ? s->before[best] : s->node[n->parent].before, n->forced, 0);
     }
-    report_segment(s, best, s->start[best], end, open_mass(s, best), s->forced[best], 1, settled);
+    report_segment(s, best, s->start[best], end, open_mass(s, best), s->forced[best], 1);
 }
 
 #endif

@@ -45,11 +45,11 @@ typedef struct {
     int32_t root; /* the last confirmed segment of the stretch: all that is open descends from it */
     int32_t free;
     int32_t oldest, count, since; /* slots in use, and rows since the sums began anew */
-    int32_t held, held_forced, held_settled; /* an event that may still change: its class, or -1 */
-    int32_t spare;
+    int32_t held, held_forced; /* an event that may still change: its class, or -1 */
     double first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
     double stretch, decided; /* start of the stretch, end of its last confirmed segment */
     double agreed; /* no open paths differ before this time */
+    double held_begin; /* where its first segment starts, neither shifted nor padded */
     double held_start, held_end, held_sum, held_time;
     double reported; /* end of the last event that was handed out */
 } events_head;
