@@ -157,7 +157,7 @@ def test_a_row_split_in_two_changes_nothing(seed: int, single: bool) -> None:
 def test_no_event_waits_longer_than_max_delay(seed: int, delay: float) -> None:
     rng = np.random.default_rng(seed)
     rule = replace(random_rule(rng, 3, reporting=False), max_delay=delay, max_gap=math.inf)
-    times, probs = random_stream(rng, 3, 150, missing=0)
+    times, _ = random_stream(rng, 3, 150)
     rows = one_by_one(rule.compiled(), times, rng.dirichlet(np.ones(3), 150))
     waits = [times[t - 1] - e[2] for t, events in enumerate(rows[:-1]) for e in events]
     assert max(waits, default=0.0) <= delay

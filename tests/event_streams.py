@@ -16,7 +16,7 @@ Row = tuple[int, float, float, float, bool]
 
 
 def random_rule(rng: np.random.Generator, classes: int, reporting: bool = True) -> Rule:
-    """Return a rule; without `reporting`, the path itself, of which only "uncertain" is left out."""
+    """Return a rule; without `reporting`, its events are the path, but for "uncertain"."""
 
     def one_of(*numbers: float) -> float:
         return float(rng.choice(numbers))
