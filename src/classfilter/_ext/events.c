@@ -104,10 +104,10 @@ static int divide(const EventRule *self, List *list) {
     if (i == list->count) return 0;
     for (i = 0; i < list->count; i++) {
         const cf_event *event = &list->events[i];
-        if ((event->end - event->start) / longest > 1e8) {
+        if ((event->end - event->start) / longest > 1e6) {
             free(pieces.events);
             raise_error("ArgumentError", "max_duration", PyFloat_FromDouble(longest), "is {}",
-                        "it would divide an event into more than 1e8 pieces", "", -1, -1);
+                        "it would divide an event into more than 1e6 pieces", "", -1, -1);
             return -1;
         }
         for (n = 0;; n++) {
