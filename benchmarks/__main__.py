@@ -1,6 +1,6 @@
 """Run all cases: ``python -m benchmarks``."""
 
-from . import cases, harness, sticky, tracker
+from . import cases, events, harness, sticky, tracker
 
 print(harness.machine())
 cases.step()
@@ -16,5 +16,6 @@ cases.scaling(6, [10**power for power in range(7)])
 cases.few(6)
 cases.threads(100_000, 6)
 tracker.main()
+events.main()
 cases.algorithm_1()
 cases.imports()

@@ -133,24 +133,30 @@ def runs(path: tuple[int, ...]) -> list[tuple[int, int, int]]:
     return out
 
 
-def value_of(rule: Rule, stretch: Stretch, path: tuple[int, ...]) -> float:
-    """Return the value of a path, -inf where a segment is too short."""
-    gain, at = gains(rule, stretch), [*stretch.times, stretch.end]
-    total = float(sum(gain[t, k] for t, k in enumerate(path)))
-    for label, first, after in runs(path):
-        if at[after] - at[first] < durations(rule)[label]:
-            return -math.inf
-    for j, k in itertools.pairwise(path):
-        if j != k:
-            total -= rule.leave[j] + rule.enter[k]
-    return total
+def without_empty_rows(stretch: Stretch) -> Stretch:
+    """Leave out the rows that stand for no time."""
+    rows = zip(stretch.times, stretch.weights, stretch.rows, strict=True)
+    kept = [row for row in rows if row[1] > 0]
+    return Stretch(*(list(column) for column in zip(*kept, strict=True))) if kept else Stretch()
 
 
-def enumerate_paths(rule: Rule, stretch: Stretch) -> list[tuple[float, tuple[int, ...]]]:
-    """Return all possible paths with their values, the best first."""
-    paths = itertools.product(range(len(rule.enter)), repeat=len(stretch.times))
-    valued = [(value_of(rule, stretch, path), path) for path in paths]
-    return sorted((v for v in valued if v[0] > -math.inf), reverse=True)
+def enumerate_paths(rule: Rule, stretch: Stretch) -> tuple[Numbers, Numbers]:
+    """Return all paths (n, T) and their values; -inf where a segment is too short."""
+    gain, at = gains(rule, stretch), np.array([*stretch.times, stretch.end])
+    T, N = gain.shape
+    paths = np.array(list(itertools.product(range(N), repeat=T)))
+    values = sum(gain[t, paths[:, t]] for t in range(T))
+    since = np.zeros(len(paths), int)
+    for t in range(T):
+        changed = paths[:, t] != paths[:, t - 1] if t > 0 else np.zeros(len(paths), bool)
+        values = values - np.where(
+            changed, rule.leave[paths[:, t - 1]] + rule.enter[paths[:, t]], 0
+        )
+        since = np.where(changed, t, since)
+        ends = paths[:, t] != paths[:, t + 1] if t + 1 < T else np.ones(len(paths), bool)
+        short = at[t + 1] - at[since] < durations(rule)[paths[:, t]]
+        values = np.where(ends & short, -math.inf, values)
+    return paths, values
 
 
 def best_path(rule: Rule, stretch: Stretch) -> tuple[int, ...] | None:
@@ -243,3 +249,52 @@ def events(rule: Rule, times: Numbers, probs: Numbers) -> list[Segment]:
     if len(times) == 0:
         return []
     return reported(rule, found, times[0], times[-1] + weights_of(times, rule.max_gap)[-1])
+
+
+def shared(paths: list[tuple[int, ...]]) -> list[tuple[int, int, int]]:
+    """Return the runs that all paths have, each with its end."""
+    out = []
+    for label, first, after in runs(paths[0])[:-1] if paths else []:
+        same = all(path[:after] == paths[0][:after] for path in paths)
+        if not same or any(len(path) <= after or path[after] == label for path in paths):
+            break
+        out.append((label, first, after))
+    return out
+
+
+def live(rule: Rule, stretch: Stretch) -> list[tuple[int, int, float, float]]:
+    """Return the segments of a stretch as (row that confirms it, class, start, end).
+
+    Every open path is written out, row by row: one to each class that has lasted long enough, and
+    one to each row at which a class may have been entered that has not. A segment is confirmed
+    when all of them have it; `max_delay` drops those that differ from the best one.
+    """
+    gain, at, d = gains(rule, stretch), [*stretch.times, stretch.end], durations(rule)
+    classes, out = range(len(rule.enter)), []
+    best: dict[int, tuple[float, tuple[int, ...]]] = {}
+    entries: list[tuple[int, float, tuple[int, ...]]] = [(0, 0.0, ())]
+    for t in range(len(stretch.times)):
+        if best:
+            j = max(best, key=lambda k: best[k][0] - rule.leave[k])
+            entries.append((t, best[j][0] - rule.leave[j], best[j][1]))
+        options: list[list[tuple[float, tuple[int, ...]]]] = [[] for _ in classes]
+        for k, (value, path) in best.items():
+            options[k].append((value + gain[t, k], (*path, k)))
+        for s, value, path in entries:
+            for k in classes:
+                now = at[t] - at[s] < d[k] or s == t  # not long enough before this row
+                if now and at[t + 1] - at[s] >= d[k] and (s == 0 or path[-1] != k):
+                    total = value - (rule.enter[k] if s else 0) + gain[s : t + 1, k].sum()
+                    options[k].append((total, (*path, *[k] * (t + 1 - s))))
+        best = {k: max(paths) for k, paths in enumerate(options) if paths}
+        entries = [e for e in entries if at[t + 1] - at[e[0]] < d.max()]
+        if best:
+            leader = max(best.values())[1]
+            rows = sum(time < at[t + 1] - rule.max_delay for time in at[: t + 1])
+            best = {k: x for k, x in best.items() if x[1][:rows] == leader[:rows]}
+            entries = [e for e in entries if e[0] >= rows and e[2][:rows] == leader[:rows]]
+        open_ = [path for _, path in best.values()] + [(*path, -1) for _, _, path in entries]
+        found = shared(open_) if best else []
+        out += [(t, label, at[i], at[j]) for label, i, j in found[len(out) :]]
+    rest = runs(max(best.values())[1])[len(out) :] if best else []
+    return out + [(len(stretch.times) - 1, label, at[i], at[j]) for label, i, j in rest]

@@ -80,7 +80,7 @@ def test_needs_no_library(way: list[str], tmp_path: Path) -> None:
     undefined = {name for kind, name in symbols if kind == "U"}
     defined = {name for kind, name in symbols if kind == "T"}
     allowed = {"memcpy", "memmove", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
-    kinds = ("dirichlet_update", "sticky_update", "adaptive_choose")
+    kinds = ("dirichlet_update", "sticky_update", "adaptive_choose", "events_update")
     assert {f"cf_{kind}_f32" for kind in kinds} <= defined
     assert undefined - defined <= allowed
     assert not [name for kind, name in symbols if kind in "dDbBC"], "global variables"
@@ -100,6 +100,24 @@ def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
         *PRECISIONS[precision],
     )
     assert run(program, "9000") == "9000 inputs held\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_event_states_under_sanitizers(precision: str, tmp_path: Path) -> None:
+    """Little memory, where the oldest is decided early; and states with changed bytes."""
+    sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    program = compile_c(
+        COMPILERS[0],
+        HERE / "events.c",
+        tmp_path / "events",
+        "-DCF_ONE_TARGET",
+        *sanitize,
+        *PRECISIONS[precision],
+    )
+    words = run(program, "100").split()
+    assert words[:3] == ["100", "streams", "held,"]
+    assert 1000 < int(words[3]) < 4500  # of 5000; the others were refused
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ static const char *take_state(const EventRule *self, PyObject *object, size_t *b
     }
     if (PyBytes_AsStringAndSize(object, &state, &length) < 0) return NULL;
     *bytes = (size_t)length;
-    if (*bytes >= EVENTS(self, cf_events_size, 0, 0)) {
+    if (*bytes >= self->core.cache_size) { /* at least a head */
         if (self->core.single)
             cf_events_memory_f32(state, &nodes, &slots);
         else
@@ -104,10 +104,10 @@ static int divide(const EventRule *self, List *list) {
     if (i == list->count) return 0;
     for (i = 0; i < list->count; i++) {
         const cf_event *event = &list->events[i];
-        if ((event->end - event->start) / longest > 1e8) {
+        if ((event->end - event->start) / longest > 1e6) {
             free(pieces.events);
             raise_error("ArgumentError", "max_duration", PyFloat_FromDouble(longest), "is {}",
-                        "it would divide an event into more than 1e8 pieces", "", -1, -1);
+                        "it would divide an event into more than 1e6 pieces", "", -1, -1);
             return -1;
         }
         for (n = 0;; n++) {
@@ -552,6 +552,7 @@ static int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         status = cf_events_prepare_f64(&fresh.rule.f64);
     }
 #undef FILL
+    fresh.core.cache_size = EVENTS(&fresh, cf_events_size, 0, 0);
     if (status == CF_OK) return take_over((Core *)object, &fresh.core, sizeof fresh);
     raise_rule_error(status);
 failed:

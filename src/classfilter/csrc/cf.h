@@ -441,7 +441,7 @@ cf_status cf_events_finish_f32(const cf_events_f32 *rule, void *state, cf_event 
 cf_status cf_events_finish_f64(const cf_events_f64 *rule, void *state, cf_event *events, size_t *count);
 
 /* The event that goes on at present: the last one if the stream ended now, where it lasts to that end; else *open is 0.
-   *confirmed tells whether its start is. `copy` is memory for another state of this size; the state does not change. */
+   *confirmed tells whether no later row changes its start. `copy` is memory for another state of this size; the state does not change. */
 cf_status cf_events_current_f32(const cf_events_f32 *rule, const void *state, void *copy, cf_event *event, int *open,
                                 int *confirmed);
 cf_status cf_events_current_f64(const cf_events_f64 *rule, const void *state, void *copy, cf_event *event, int *open,

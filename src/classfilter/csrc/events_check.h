@@ -21,7 +21,7 @@ static int is_head(const cf_events *rule, const events_head *h, size_t bytes) {
     if (!is_index(h->since, 0, CF_EVENTS_REBASE)) return 0;
     if (!is_index(h->rows, 0, 3) || !is_index(h->seen, 0, 1 + (h->rows > 0))) return 0;
     if (!is_index(h->held, -1, (int32_t)rule->classes) || (held && !is_reported(rule, h->held))) return 0;
-    if (!is_index(h->held_forced, 0, 2) || !is_index(h->held_settled, 0, 2)) return 0;
+    if (!is_index(h->held_forced, 0, 2) || !is_finite(h->held_begin)) return 0;
     if (!is_finite(h->first) || !is_finite(h->last) || h->first > h->last) return 0;
     if (!(h->step >= 0 && h->step <= 1e30) || !is_finite(h->reported) || !is_finite(h->agreed)) return 0;
     if (!is_finite(h->held_start) || !is_finite(h->held_end) || !is_finite(h->held_sum)) return 0;
@@ -82,7 +82,7 @@ static int are_open(const events_view *s) {
     int32_t k, valid = 0;
     for (k = 0; k < h->states; k++) {
         const int32_t self = s->self[k];
-        if (!is_index(s->forced[k], 0, 2) || !is_finite((double)s->mass[k]) || !is_finite((double)s->rest[k])) return 0;
+        if (!is_index(s->forced[k], 0, 2) || !is_finite(open_mass(s, k))) return 0;
         if (s->parent[k] == -1 && self == -1) continue;
         valid++;
         if (!may_follow(s, s->parent[k], s->start[k], s->before[k]) || !is_finite((double)s->value[k])) return 0;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The event rule: from rows to events, live. */
 #include "events_check.h"
+#ifndef CF_SMALL
+#include "events_quiet.h"
+#endif
 
 CF_INLINE int is_between(double x, double least, double most) { return x >= least && x <= most; }
 
@@ -37,9 +40,9 @@ static void clear(events_view *s) {
     events_head *h = s->head;
     h->rows = h->seen = 0;
     h->held = -1;
-    h->held_forced = h->held_settled = 0;
+    h->held_forced = 0;
     h->first = h->last = h->step = h->reported = 0;
-    h->held_start = h->held_end = h->held_sum = h->held_time = 0;
+    h->held_begin = h->held_start = h->held_end = h->held_sum = h->held_time = 0;
     begin_stretch(s, 0);
 }
 
@@ -72,6 +75,15 @@ static size_t take_rows(events_view *s, size_t rows, const double *times, const 
     const cf_real *before = s->last;
     size_t i, k;
     for (i = 0; i < rows; i++) {
+#ifndef CF_SMALL
+        if (rows > 1 && is_quiet(s)) {
+            const size_t quiet = pass_quiet_rows(s, rows - i, times + i, probs + i * classes, before);
+            i += quiet;
+            h->rows = 2;
+            if (quiet > 0) before = probs + (i - 1) * classes;
+            if (i == rows) break;
+        }
+#endif
         const double time = times[i], dt = h->rows > 0 ? time - h->last : 0;
         const cf_real *const row = probs + i * classes;
         const int gap = is_longer(dt, s->rule->max_gap, time), seen = row[0] == row[0];
@@ -99,7 +111,20 @@ static size_t take_rows(events_view *s, size_t rows, const double *times, const 
     }
     if (i > 0)
         for (k = 0; k < classes; k++) s->last[k] = before[k];
+    for (k = 0; k < (size_t)h->states; k++) s->gain[k] = 0; /* one state has the same bytes, however it was reached */
     return i;
+}
+
+/* Most rows of probabilities: they need no more than this. */
+CF_INLINE int is_plain_row(size_t classes, const cf_real *p) {
+    cf_real sum = 0;
+    cf_bits signs = 0;
+    size_t k;
+    for (k = 0; k < classes; k++) {
+        sum += p[k];
+        signs |= cf_to_bits(p[k]);
+    }
+    return sum > CF_R(0.99) && sum < CF_R(1.01) && !(signs >> (sizeof signs * 8 - 1));
 }
 
 static cf_status check_rows(const cf_events *rule, const events_head *h, size_t rows, const double *times,
@@ -112,7 +137,7 @@ static cf_status check_rows(const cf_events *rule, const events_head *h, size_t 
         const cf_real *const p = probs + *row * classes;
         const double time = times[*row];
         if (!(time >= last && time - last <= 1e30 && is_between(time, -1e300, 1e300))) return CF_BAD_TIME;
-        if (!is_valid_row(classes, p)) {
+        if (!is_plain_row(classes, p) && !is_valid_row(classes, p)) {
             status = diagnose_row(classes, p, &missing);
             if (status != CF_OK) return status;
         }
@@ -180,13 +205,21 @@ cf_status cf_events_current(const cf_events *rule, const void *state, void *copy
                             int *confirmed) {
     const size_t bytes = ((const events_head *)state)->bytes;
     events_view s;
+    double end, frontier, begin;
+    int32_t held, sure = -1;
     size_t i;
-    double end;
     for (i = 0; i < bytes; i++) ((unsigned char *)copy)[i] = ((const unsigned char *)state)[i];
     view_state(&s, rule, copy);
+    held = s.head->held;
+    begin = s.head->held_begin;
+    if (s.head->seen) sure = certain_event(&s, s.head->last, &frontier);
+    if (sure >= 0 && sure != held) { /* what the last row stands for is not known: it confirms nothing */
+        begin = s.head->decided;
+        held = sure;
+    }
     end = end_stream(&s);
     *open = s.reached;
-    *confirmed = s.reached && s.head->held_settled;
+    *confirmed = s.reached && s.head->held == held && s.head->held_begin == begin;
     if (s.reached) *event = held_event(&s, end);
     return CF_OK;
 }
@@ -264,7 +297,7 @@ cf_status cf_events_grow(const cf_events *rule, const void *state, void *larger,
         to.before[i] = from.before[i];
         to.value[i] = from.value[i];
         to.mass[i] = from.mass[i];
-        to.rest[i] = from.rest[i];
+        if (CF_RESTS) to.rest[i] = from.rest[i];
         to.gain[i] = from.gain[i];
         to.parent[i] = from.parent[i];
         to.self[i] = from.self[i];

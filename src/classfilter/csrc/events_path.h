@@ -61,7 +61,7 @@ static void confirm(events_view *s) {
         const events_node *n = &s->node[segment];
         if (s->head->lead >= 0 && s->self[s->head->lead] == segment) return; /* it goes on */
         if (!has_one_end(s, segment, end)) return;
-        report_segment(s, n->label, n->start, end, before, n->forced, 0, 1);
+        report_segment(s, n->label, n->start, end, before, n->forced, 0);
         release_node(s, s->head->root);
         s->node[segment].parent = -1;
         s->head->root = segment;
@@ -69,29 +69,27 @@ static void confirm(events_view *s) {
     }
 }
 
+/* The class of an event that is certain to follow the last confirmed segment, or -1: all paths share its start, and it cannot
+   become empty. No event starts before *frontier. */
+static int32_t certain_event(const events_view *s, double now, double *frontier) {
+    double start, before, end;
+    const int32_t segment = shared_segment(s, &start, &before);
+    *frontier = shifted(s, s->head->decided);
+    if (segment < 0) return -1;
+    end = shifted(s, first_end(s, segment, now));
+    if (is_reported(s->rule, s->node[segment].label)) return end > *frontier ? s->node[segment].label : -1;
+    *frontier = end;
+    return -1;
+}
+
 /* Hands out the held event where all open paths agree on what follows, or on nothing for long enough. */
 static void settle(events_view *s, double now) {
-    double start, before, end, frontier = s->head->decided;
-    int32_t segment;
-    if (!s->head->seen) {
-        settle_held(s, now);
-        return;
-    }
-    segment = shared_segment(s, &start, &before);
-    if (segment >= 0) {
-        end = shifted(s, first_end(s, segment, now));
-        if (!is_reported(s->rule, s->node[segment].label)) {
-            settle_held(s, end);
-            return;
-        }
-        frontier = shifted(s, frontier);
-        if (end > frontier) { /* an event is certain to start here */
-            if (s->node[segment].label != s->head->held || !can_merge(s->rule, s->head->held_end, frontier))
-                hand_out_before(s, frontier);
-            return;
-        }
-    }
-    settle_held(s, shifted(s, frontier));
+    double frontier = now;
+    const int32_t label = s->head->seen ? certain_event(s, now, &frontier) : -1;
+    if (label < 0)
+        settle_held(s, frontier);
+    else if (label != s->head->held || !can_merge(s->rule, s->head->held_end, frontier))
+        hand_out_before(s, frontier);
 }
 
 /* ---- decisions before their time ---- */
@@ -123,23 +121,28 @@ static int32_t best_class(const events_view *s) {
     return best;
 }
 
-/* The lead of the next row: b = argmax v_k - leave_k, whose v_b - leave_b becomes 0. */
+CF_INLINE void lower_values(events_view *s, cf_real by) {
+    int32_t k;
+    for (k = 0; k < s->head->states; k++) s->value[k] -= by;
+    for (k = 0; k < s->head->slow; k++) s->gains[k] -= by;
+}
+
+/* The class that the next row's changes come from is b = argmax v_k - leave_k. */
 static void find_lead(events_view *s) {
-    const cf_real *leave = s->rule->leave;
-    const int32_t states = s->head->states;
-    cf_real top = 0;
+    const cf_real *const leave = s->rule->leave, *const value = s->value;
+    const int32_t old = s->head->lead;
     int32_t k, lead = -1;
-    for (k = 0; k < states; k++) {
-        const cf_real left = s->value[k] - leave[k];
-        if (s->parent[k] >= 0 && (lead < 0 || left > top)) {
-            lead = k;
-            top = left;
-        }
-    }
+    for (k = 0; k < s->head->states; k++)
+        if (s->parent[k] >= 0 && (lead < 0 || value[k] - leave[k] > value[lead] - leave[lead])) lead = k;
     s->head->lead = lead;
-    if (lead < 0) return;
-    for (k = 0; k < states; k++) s->value[k] -= top;
-    for (k = 0; k < s->head->slow; k++) s->gains[k] -= top;
+    if (lead >= 0 && lead != old) lower_values(s, value[lead] - leave[lead]);
+}
+
+/* After a row, values count from the lead: v_k <- v_k - (v_b - leave_b), so they do not grow with the stream. */
+CF_INLINE void follow_lead(events_view *s) {
+    const int32_t lead = s->head->lead;
+    if (lead >= 0) lower_values(s, s->value[lead] - s->rule->leave[lead]);
+    find_lead(s);
 }
 
 /* Decides what is up to the horizon by the best path: drops all that differ from it there. */
@@ -166,6 +169,7 @@ static void decide(events_view *s, double horizon) {
     }
     h->lead = best;
     confirm(s);
+    lower_values(s, s->value[best] - s->rule->leave[best]);
     find_lead(s);
 }
 
@@ -176,7 +180,7 @@ CF_INLINE int lacks_node(const events_head *h, const int32_t *self) {
 CF_INLINE int lacks_slot(const events_head *h) { return h->slow > 0 && h->count == h->slots; }
 
 /* Room for one more node and slot. Each round drops an open path or a slot; one path alone needs two nodes. */
-static void make_room(events_view *s) {
+CF_INLINE void make_room(events_view *s) {
     int32_t rounds = s->head->states + s->head->count;
     if (lacks_slot(s->head)) decide(s, s->slot[s->head->oldest].time);
     for (; rounds > 0 && lacks_node(s->head, s->self); rounds--) decide(s, first_difference(s, s->head->last));
@@ -209,32 +213,40 @@ CF_INLINE void weigh(const events_view *s, const cf_real *p, cf_real w) {
         s->gain[classes] = w * (rule->log ? cf_log_ratio(rule->min_probability, 1) : rule->min_probability);
 }
 
-/* A row of a rule without minimum durations: v_k <- max(v_k, -enter_k) + w e_k, as the lead is at 0. */
+/* Class k at a row: v_k <- max(v_k, -enter_k) + w e_k, as the lead is at 0; y is w p_k. Returns whether the best path to
+   k comes from another segment than before. */
+CF_INLINE int pass_class(events_view *s, int32_t k, double time, double before, int32_t own, cf_real y) {
+    const cf_real entered = -s->rule->enter[k];
+    const int change = s->value[k] < entered;
+    int other = 0;
+    /* mostly, a class that changes has come from this segment before: then only its start is new */
+    if (change & ((s->parent[k] != own) | (s->self[k] >= 0))) {
+        enter_from(s, k, node_of_open(s, s->head->lead));
+        other = 1;
+    }
+    s->value[k] = (change ? entered : s->value[k]) + s->gain[k];
+    s->start[k] = change ? time : s->start[k];
+    s->before[k] = change ? before : s->before[k];
+    s->mass[k] = change ? 0 : s->mass[k];
+    if (CF_RESTS) s->rest[k] = change ? 0 : s->rest[k];
+    add_mass(s, k, y);
+    return other;
+}
+
+/* A row of a rule without minimum durations. */
 CF_STRAIGHT static void pass_row(events_view *s, const cf_real *p, double time, cf_real w) {
-    const cf_real *enter = s->rule->enter;
-    const int32_t states = s->head->states, classes = (int32_t)CF_COUNT(s->rule->classes), lead = s->head->lead;
+    const int32_t classes = (int32_t)CF_COUNT(s->rule->classes), lead = s->head->lead;
     const double before = open_mass(s, lead);
-    const int32_t own = s->self[lead] < 0 ? -2 : s->self[lead]; /* -2 is nobody's parent */
-    int32_t k, other = 0;
-    /* mostly a class that changes came from the same segment before: then only its start changes */
-    for (k = 0; k < states; k++) other |= (s->value[k] < -enter[k]) & ((s->parent[k] != own) | (s->self[k] >= 0));
-    if (other) {
-        const int32_t from = node_of_open(s, lead);
-        for (k = 0; k < states; k++)
-            if (s->value[k] < -enter[k] && (s->parent[k] != from || s->self[k] >= 0)) enter_from(s, k, from);
-    }
+    int32_t k, own = s->self[lead] < 0 ? -2 : s->self[lead]; /* -2 is nobody's parent */
+    int others = 0;
     weigh(s, p, w);
-    for (k = 0; k < states; k++) {
-        const int change = s->value[k] < -enter[k];
-        s->value[k] = (change ? -enter[k] : s->value[k]) + s->gain[k];
-        s->start[k] = change ? time : s->start[k];
-        s->before[k] = change ? before : s->before[k];
-        s->forced[k] = change ? 0 : s->forced[k];
-        s->mass[k] = change ? 0 : s->mass[k];
-        s->rest[k] = change ? 0 : s->rest[k];
-    }
-    for (k = 0; k < classes; k++) add_mass(&s->mass[k], &s->rest[k], w * p[k]);
-    if (other) confirm(s);
+    for (k = 0; k < classes; k++)
+        if (pass_class(s, k, time, before, own, w * p[k])) {
+            own = s->self[lead];
+            others = 1;
+        }
+    if (s->head->states > classes) others |= pass_class(s, k, time, before, own, 0);
+    if (others) confirm(s);
 }
 
 /* Remembers that classes may be entered at this row, from the lead or, at the start of a stretch, from nothing. */
@@ -287,9 +299,7 @@ static int mature(events_view *s, int32_t k, int32_t m, double end) {
         s->value[k] = value;
         s->start[k] = slot->time;
         s->before[k] = slot->before;
-        s->forced[k] = 0;
-        s->mass[k] = s->masses[m] - s->slot_mass[at * h->slow + m];
-        s->rest[k] = 0;
+        set_mass(s, k, s->masses[m] - s->slot_mass[at * h->slow + m]);
         changed = 1;
     }
     return changed;
@@ -312,13 +322,14 @@ static void pass_slow_row(events_view *s, const cf_real *p, double time, cf_real
             s->value[k] = -s->rule->enter[k];
             s->start[k] = time;
             s->before[k] = before;
-            s->forced[k] = 0;
-            s->mass[k] = s->rest[k] = 0;
+            set_mass(s, k, 0);
             changed = 1;
         }
         if (s->parent[k] >= 0) {
             s->value[k] += s->gain[k];
-            add_mass(&s->mass[k], &s->rest[k], y);
+            add_mass(s, k, y);
+        } else {
+            s->value[k] = CF_EVENTS_NEVER; /* not less each time */
         }
         if (slow) {
             s->gains[m] += s->gain[k];
@@ -354,7 +365,7 @@ static void begin_stretch(events_view *s, double time) {
         s->node[h->root].refs += !slow;
         s->start[k] = time;
         s->before[k] = 0;
-        s->mass[k] = s->rest[k] = 0;
+        set_mass(s, k, 0);
         s->self[k] = -1;
         s->forced[k] = 0;
     }
@@ -366,14 +377,14 @@ static void begin_stretch(events_view *s, double time) {
 }
 
 /* The row before the present one stands for w and ends at `end`. */
-static void pass(events_view *s, const cf_real *p, double time, double w, double end) {
+CF_INLINE void pass(events_view *s, const cf_real *p, double time, double w, double end) {
     make_room(s);
     if (s->head->slow > 0)
         pass_slow_row(s, p, time, (cf_real)w, end);
     else
         pass_row(s, p, time, (cf_real)w);
     if (s->rule->max_delay <= DBL_MAX) keep_delay(s, end);
-    find_lead(s);
+    follow_lead(s);
 }
 
 /* Reports the rest of the best path, from the oldest segment on: its parents become children first. */
@@ -381,7 +392,6 @@ static void end_stretch(events_view *s, double end) {
     events_head *h = s->head;
     const int32_t best = best_class(s);
     int32_t i, next = -1;
-    int settled = s->node[h->root].refs == 1;
     s->reached = 0;
     h->seen = 0;
     if (best < 0) return;
@@ -395,10 +405,9 @@ static void end_stretch(events_view *s, double end) {
         const events_node *n = &s->node[i];
         const int is_last = n->parent < 0;
         report_segment(s, n->label, n->start, is_last ? s->start[best] : s->node[n->parent].start,
-                       is_last ? s->before[best] : s->node[n->parent].before, n->forced, 0, settled);
-        settled = 0;
+                       is_last ? s->before[best] : s->node[n->parent].before, n->forced, 0);
     }
-    report_segment(s, best, s->start[best], end, open_mass(s, best), s->forced[best], 1, settled);
+    report_segment(s, best, s->start[best], end, open_mass(s, best), s->forced[best], 1);
 }
 
 #endif

@@ -40,9 +40,9 @@ static void hand_out_before(events_view *s, double start) {
     hand_out(s, s->head->held_end + (g < both ? g * (after / both) : after));
 }
 
-/* Takes the next confirmed segment. `last`: it ends its stretch; `settled`: its start is confirmed, not only its best path. */
+/* Takes the next confirmed segment. `last`: it ends its stretch. */
 static void report_segment(events_view *s, int32_t label, double start, double end, double sum, int32_t forced,
-                           int last, int settled) {
+                           int last) {
     events_head *h = s->head;
     const double time = end - start, from = shifted(s, start), to = last ? end : shifted(s, end);
     s->reached = 0;
@@ -62,7 +62,7 @@ static void report_segment(events_view *s, int32_t label, double start, double e
     h->held_sum = sum;
     h->held_time = time;
     h->held_forced = forced;
-    h->held_settled = settled;
+    h->held_begin = start;
 }
 
 /* Hands out the held event where no event can start before `frontier`, and that is far enough. */

@@ -14,8 +14,10 @@
 /* The value of a class that no path ends in. It is finite: sums with it are far below every other value. */
 #ifdef CF_FLOAT
 #define CF_EVENTS_NEVER (-0.25f * FLT_MAX)
+#define CF_RESTS 1
 #else
 #define CF_EVENTS_NEVER (-0.25 * DBL_MAX)
+#define CF_RESTS 0
 #endif
 
 typedef struct {
@@ -43,11 +45,11 @@ typedef struct {
     int32_t root; /* the last confirmed segment of the stretch: all that is open descends from it */
     int32_t free;
     int32_t oldest, count, since; /* slots in use, and rows since the sums began anew */
-    int32_t held, held_forced, held_settled; /* an event that may still change: its class, or -1 */
-    int32_t spare;
+    int32_t held, held_forced; /* an event that may still change: its class, or -1 */
     double first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
     double stretch, decided; /* start of the stretch, end of its last confirmed segment */
     double agreed; /* no open paths differ before this time */
+    double held_begin; /* where its first segment starts, neither shifted nor padded */
     double held_start, held_end, held_sum, held_time;
     double reported; /* end of the last event that was handed out */
 } events_head;
@@ -61,7 +63,7 @@ typedef struct {
     events_slot *slot;
     cf_real *slot_gain, *slot_mass; /* slots x M: the sums at that row */
     cf_real *value; /* N: of the best path to each class, relative to the lead */
-    cf_real *mass, *rest; /* N: sum of w p over the open segment, and what rounding left of it */
+    cf_real *mass, *rest; /* N: sum of w p over the open segment; for float, what rounding left of it */
     cf_real *gain; /* N: w e of the row */
     cf_real *last; /* K: the last row */
     cf_real *gains, *masses; /* M: sums of w e less the lead's rise, and of w p */
@@ -101,11 +103,11 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     s->value = s->slot_mass + slots * slow;
     s->mass = s->value + states;
     s->rest = s->mass + states;
-    s->gain = s->rest + states;
+    s->gain = s->rest + CF_RESTS * states;
     s->last = s->gain + states;
     s->gains = s->last + rule->classes;
     s->masses = s->gains + slow;
-    at += (2 * slots * slow + 4 * states + rule->classes + 2 * slow) * sizeof(cf_real);
+    at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
     s->parent = (int32_t *)(void *)(block + at);
     s->self = s->parent + states;
     s->forced = s->self + states;
@@ -190,16 +192,24 @@ static void enter_from(events_view *s, int32_t k, int32_t node) {
     s->node[node].refs++;
     s->self[k] = -1;
     s->parent[k] = node;
+    s->forced[k] = 0;
     release_node(s, old);
 }
 
-CF_INLINE double open_mass(const events_view *s, int32_t k) { return (double)s->mass[k] + (double)s->rest[k]; }
+CF_INLINE void set_mass(events_view *s, int32_t k, cf_real mass) {
+    s->mass[k] = mass;
+    if (CF_RESTS) s->rest[k] = 0;
+}
 
-/* mass += y, with the rounding error kept: a segment may have more rows than a float can count. */
-CF_INLINE void add_mass(cf_real *mass, cf_real *rest, cf_real y) {
-    const cf_real old = *mass, sum = old + y, part = sum - old;
-    *mass = sum;
-    *rest += (old - (sum - part)) + (y - part);
+/* Adds to the sum of w p. For float, the rounding error is kept: a segment may have more rows than a float can count. */
+CF_INLINE void add_mass(events_view *s, int32_t k, cf_real y) {
+    const cf_real old = s->mass[k], sum = old + y, part = sum - old;
+    s->mass[k] = sum;
+    if (CF_RESTS) s->rest[k] += (old - (sum - part)) + (y - part);
+}
+
+CF_INLINE double open_mass(const events_view *s, int32_t k) {
+    return CF_RESTS ? (double)s->mass[k] + (double)s->rest[k] : (double)s->mass[k];
 }
 
 /* ---- slots ---- */
