@@ -53,6 +53,8 @@ class Dirichlet:
         beta: float,
         at: float,
         channel: tuple[NDArray[Any], NDArray[Any]] | None,
+        health: NDArray[np.float64] | None = None,
+        source: int = 0,
         /,
     ) -> NDArray[Any] | None: ...
     def _check_states(self, states: NDArray[Any], /) -> None: ...
@@ -103,6 +105,8 @@ class Sticky:
         beta: float,
         at: float,
         channel: tuple[NDArray[Any], NDArray[Any]] | None,
+        health: NDArray[np.float64] | None = None,
+        source: int = 0,
         /,
     ) -> NDArray[Any] | None: ...
     def _check_states(self, states: NDArray[Any], /) -> None: ...
@@ -183,6 +187,16 @@ def commit(
     slots: NDArray[np.intp],
     after: NDArray[Any],
     last: NDArray[np.float64] | None,
+    /,
+) -> None: ...
+def count_rows(
+    health: NDArray[np.float64],
+    classes: int,
+    source: NDArray[np.intp],
+    predicted: NDArray[np.intp],
+    before: NDArray[np.intp],
+    at: NDArray[np.float64],
+    dt: NDArray[np.float64],
     /,
 ) -> None: ...
 def apply_channel(

@@ -151,6 +151,9 @@ PyMethodDef functions[] = {
     {"commit", (PyCFunction)(void (*)(void))commit, METH_FASTCALL,
      "commit($module, states, times, slots, after, last, /)\n--\n\nWrite new states and times of some streams, all at "
      "once."},
+    {"count_rows", (PyCFunction)(void (*)(void))count_rows, METH_FASTCALL,
+     "count_rows($module, health, classes, source, predicted, before, at, dt, /)\n--\n\nCount the rows of sources; see "
+     "streams/_health.py."},
     {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
     {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
     {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},

@@ -22,6 +22,7 @@ from .._validation import Factorized, check_weight, class_order, label_row, row_
 from ..filters._base import Filter
 from ..policy import Adaptive, Periodic, Policy
 from ._channel import Channel, Channels, corrected
+from ._expected import Expected, check_expected
 from ._settings import kind_of, options, to_builtin, to_toml
 
 MAX_SOURCES = 1000
@@ -53,6 +54,8 @@ class Chain:
         Corrects the predictions of a source, in the filter's order of classes.
     policy : Policy, optional
         Chooses which source to call next; its settings are used, not its state.
+    expected : mapping of str to Expected, optional
+        What each source did when tuned; `Tracker.health` compares with it. It changes no result.
 
     Attributes
     ----------
@@ -62,6 +65,8 @@ class Chain:
         The channel of each source, None where its predictions are not corrected.
     policy : Policy or None
         In its initial state.
+    expected : dict of str to Expected
+        As given; empty where nothing was tuned.
 
     Examples
     --------
@@ -76,6 +81,7 @@ class Chain:
     beta: dict[str, float] | float
     channel: dict[str, Channel | None]
     policy: Policy | None
+    expected: dict[str, Expected]
     _fresh: Any
     _names: tuple[str, ...]
     _dtype: np.dtype[Any]
@@ -89,6 +95,7 @@ class Chain:
         beta: Weights = 1.0,
         channel: Channels | None = None,
         policy: Policy | None = None,
+        expected: Mapping[str, Expected] | None = None,
     ) -> None:
         fresh = _require_filter(filter).copy()
         fresh.reset()
@@ -116,7 +123,11 @@ class Chain:
                     raise ValueError(
                         f"policy calls {source!r}, but beta names {list(weights)}: add it there"
                     )
-        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
+        known_of = {
+            str(name): check_expected(str(name), x._asdict() if isinstance(x, Expected) else x, K)
+            for name, x in (expected or {}).items()
+        }
+        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy, expected=known_of)
         dtype = fresh.probs.dtype
         logs = {n: c.logarithms_in(dtype) for n, c in channels.items() if c is not None}
         names = tuple(map(str, fresh.classes))
@@ -185,7 +196,8 @@ class Chain:
     @property
     def _parts(self) -> dict[str, Any]:
         """What there is around the filter."""
-        return {"beta": self.beta, "channel": self.channel, "policy": self.policy}
+        parts = {"beta": self.beta, "channel": self.channel, "policy": self.policy}
+        return {**parts, "expected": self.expected}
 
     def weight(self, source: Any) -> tuple[str, float]:
         """Return the name of a source as text, and its weight."""
@@ -267,6 +279,12 @@ class Chain:
             settings["policy"] = {"kind": kind_of(self.policy), **given}
         return settings
 
+    @property
+    def settings_and_expected(self) -> dict[str, Any]:
+        """All settings, and what each source did when tuned, as a file has them."""
+        expected = {name: known.as_section() for name, known in self.expected.items()}
+        return {**self.settings, "expected": expected} if expected else self.settings
+
     @cached_property
     def digest(self) -> str:
         """Sixteen hexadecimal digits that tell settings apart: a file of states carries them."""
@@ -293,7 +311,7 @@ class Chain:
             if configured is not None and "_kind" not in vars(type(configured)):
                 kind = type(configured).__name__
                 raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
-        text = to_toml(chain.settings)
+        text = to_toml(chain.settings_and_expected)
         with atomic_write(fspath(path)) as file:
             file.write(text.encode())
 

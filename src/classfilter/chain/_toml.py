@@ -79,8 +79,11 @@ def parse(text: str) -> Chain:
 def from_settings(content: dict[str, Any]) -> Chain:
     """Return the chain of settings as built-in values, checked; see `Chain.settings`."""
     for key in content:
-        if key not in ("classes", "filter", "options", "beta", "channel", "policy"):
-            known = "classes, filter, [options], [beta], [channel.<source>] and [policy]"
+        if key not in ("classes", "filter", "options", "beta", "channel", "policy", "expected"):
+            known = (
+                "classes, filter, [options], [beta], [channel.<source>], [policy] and "
+                "[expected.<source>]"
+            )
             raise ValueError(f"unknown key {key}; there are {known}")
     classes = content.get("classes")
     if classes is None:
@@ -90,7 +93,7 @@ def from_settings(content: dict[str, Any]) -> Chain:
     kind = content.get("filter")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
-    for title in ("options", "beta", "channel", "policy"):
+    for title in ("options", "beta", "channel", "policy", "expected"):
         section = content.get(title, {})
         for_all = title == "beta" and type(section) in (int, float)
         if not isinstance(section, dict) and not for_all:
@@ -104,7 +107,9 @@ def from_settings(content: dict[str, Any]) -> Chain:
         weights = check_weight("beta", beta)
     channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
     policy = _policy(content["policy"]) if "policy" in content else None
-    return Chain(KINDS[kind](classes, **options), beta=weights, channel=channels, policy=policy)
+    expected = content.get("expected", {})
+    parts = {"beta": weights, "channel": channels, "policy": policy, "expected": expected}
+    return Chain(KINDS[kind](classes, **options), **parts)
 
 
 def _policy(section: dict[str, Any]) -> Policy:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._support.atomic import remove_drafts
-from .._support.types import Array, Weights
+from .._support.types import Array, Ints, Weights
 from .._validation import factorize, label_row
 from ..chain._chain import LABEL, Chain
 from ..chain._channel import Channels
@@ -22,6 +22,8 @@ from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
 from ._calls import Calls
+from ._counts import SourceCounts, classes
+from ._health import Health, health
 from ._rows import Taken, take_many, take_rows, to_seconds, update_stream_of
 from ._table import JumpError, StreamTable
 
@@ -94,7 +96,8 @@ class Tracker:
         self._slots, self._lock = self._table.slots, self._table.lock
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
         self._weights, self._logarithms = chain._weights, chain._logarithms
-        self._update_stream = update_stream_of(chain.filter())
+        self._counts = SourceCounts(chain)
+        self._update_stream = update_stream_of(chain.filter(), self._counts)
         self._runner = StreamRunner(chain.filter())
         self._saving = Lock()
 
@@ -181,11 +184,16 @@ class Tracker:
             logarithms = None
             if self._logarithms:
                 logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
+            counts = self._counts
+            number = counts.index.get(source)  # type: ignore[arg-type]
+            if number is None:
+                number = counts.add(source)  # type: ignore[arg-type]
             try:
                 columns = table.columns
                 estimate = self._update_stream(
-                    columns[0], columns[1], place, probs, beta, at, logarithms
-                )
+                    columns[0], columns[1], place, probs, beta, at, logarithms,
+                    counts.numbers, number,
+                )  # fmt: skip
             except BaseException:
                 if place != slot:
                     table.release([place])
@@ -222,6 +230,7 @@ class Tracker:
             state, time, extra = columns.states[place], columns.times[place], columns.extra[place]
             dt = 0.0 if begins else at - float(time[0])
             _, beta, observation = self._chain.observe(source, probs)
+            before = -1 if begins else self._counts.classes_of(state)[0]
             estimate = self._update_stream(state, time, 0, observation, beta, at, None)
             if estimate is None:
                 raise table.time_error(stream, slot, at)
@@ -232,6 +241,9 @@ class Tracker:
         except BaseException:
             table.release_unnamed(new)
             raise
+        predicted = classes(np.asarray(probs, self._reader.probs.dtype)[None])
+        numbers = [self._counts.add(source)]
+        self._counts.count(numbers, predicted, np.array([before]), np.array([at]), np.array([dt]))
         table.note(stream, slot, at)
         if self._drops:
             table.drop_old()
@@ -268,11 +280,22 @@ class Tracker:
         table = self._table
         with self._lock:
             noted = None if self._policy is None else note
+            first = self._classes_before(rows_of.categories)
             taken = take_many(table, self._runner, rows_of, t, observed, sort=None, note=noted)
+            of_streams = rows_of.codes, first, taken.begins
+            self._counts.count_rows(source, rows, taken.estimates, of_streams, t, taken.dt)
             if self._drops:
                 table.touch_many(names, taken.slots[rows_of.codes], t)
                 table.drop_old()
         return taken.estimates
+
+    def _classes_before(self, names: Sequence[Any]) -> Ints:
+        """Return the class of each stream's estimate; of a new one any, since it is not used."""
+        known = self._slots
+        slots = np.array([known.get(name, 0) for name in names], np.intp)
+        if not known:
+            return slots
+        return self._counts.classes_of(self._table.columns.states[slots])
 
     def _noted(
         self, rows: Any, called: list[str], t: Array, observed: Array, taken: Taken
@@ -330,6 +353,28 @@ class Tracker:
         with self._lock:
             return float(self._table.columns.times[self._table.slot(stream)])
 
+    def health(self, now: Any = None) -> Health:
+        """Return how each source does, over all streams, against what is usual of it.
+
+        A source that is stuck on a class, silent, or no longer agrees with the estimate as it did
+        when tuned, or before, has a verdict, in words, with figures. Nothing is weighed down: what
+        to do is left to you. `now` is the time, if no rows come; by default that of the last row.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.DirichletFilter(["rest", "move"], half_life=30.0))
+        >>> for i in range(100):
+        ...     _ = tracker.update("ann", 5.0 * i, "wrist", [0.9, 0.1] if i % 50 else [0.2, 0.8])
+        >>> tracker.health().verdicts
+        {}
+        >>> tracker.health(now=495.0 + 7200.0).verdicts
+        {'wrist': ('silent for 2 h; usually a prediction each 5 s',)}
+        """
+        at = None if now is None else to_seconds(now)
+        with self._lock:
+            return health(self._counts, at)
+
     def drop(self, streams: Iterable[Hashable]) -> None:
         """Forget streams."""
         if isinstance(streams, str):
@@ -371,9 +416,11 @@ class Tracker:
                 "clock": None if math.isnan(table.clock) else table.clock,
                 "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
             }
+            meta["sources"] = list(self._counts.index)
+            counts = self._counts.saved()
             if self._policy is not None:
                 meta["calls"] = [calls.saved() for calls in columns.extra]
-        return _file.Saved(kind, self._chain, names, columns, meta, {})
+        return _file.Saved(kind, self._chain, names, columns, meta, {"health": counts})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tracker:
@@ -395,5 +442,7 @@ class Tracker:
         if self._policy is not None:
             for i, calls in enumerate(meta["calls"]):
                 columns.extra[i] = self._new_calls().restored(calls)
+        if "health" in saved.more:  # older files have none
+            self._counts.restore(meta["sources"], saved.more["health"])
         self._table.take(names, columns, math.nan if meta["clock"] is None else meta["clock"])
         self._table.strays = {_file.name_from_json(name): at for name, at in meta["strays"]}

@@ -1,0 +1,160 @@
+"""What is counted of each source, over all streams; `_ext/health.c` counts, row by row.
+
+Time is that of the streams: the clock, but no faster than their rows pass, so that neither pauses
+nor streams of other times count. All sources and each source have these numbers, and each source
+three more per class: how often it predicted it, in how many runs, and the longest of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._support.types import Array, Floats, Ints
+from .._validation import Factorized
+from ..chain._chain import MAX_SOURCES, Chain
+from ..filters._stream_runner import stable_argsort, unpack_state
+
+ALL = (
+    "time", "at", "step", "steps", "rows", "check_time", "check_at", "changes",
+)  # fmt: skip
+FIELDS = (
+    "rows", "missing", "at", "time", "first_time", "tuned", "tuned_interval", "tuned_agreement",
+    "judged", "agreed", "usual_judged", "usual_agreed", "longest_gap", "run_class", "run_rows",
+    "run_span", "deficit", "peak", "largest_deficit", "recent_judged", "recent_agreed", "neutral",
+    "stuck", "silent", "disagrees", "stuck_times", "silent_times", "disagrees_times",
+)  # fmt: skip
+FIELD = {name: i for i, name in enumerate(FIELDS)}
+SPARE = 4
+"""So many sources are made room for at once."""
+
+
+class SourceCounts:
+    """What is counted of the sources of a chain.
+
+    Parameters
+    ----------
+    chain : Chain
+        Its sources, and what they did when it was tuned.
+
+    Attributes
+    ----------
+    index : dict of str to int
+        The number of each source.
+    numbers : ndarray of float64 (1 + N, F)
+        Of all sources, and of each; replaced where there is no more room.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        self.index: dict[str, int] = {}
+        self.numbers = np.zeros((1, len(FIELDS) + 3 * len(chain.classes)))
+        self._filter = chain.filter()
+        for name in [*chain.sources, *chain.expected]:
+            self.add(name)
+
+    def add(self, source: str) -> int:
+        """Return the number of a source; -1 where there are too many to count."""
+        number = self.index.get(source)
+        if number is not None or len(self.index) >= MAX_SOURCES:
+            return -1 if number is None else number
+        number, K = len(self.index), len(self.chain.classes)
+        if number + 1 >= len(self.numbers):
+            more = np.zeros((SPARE + number // 4, self.numbers.shape[1]))
+            more[:, FIELD["tuned_agreement"]] = np.nan
+            more[:, FIELD["at"]] = self.all("at")
+            self.numbers = np.concatenate([self.numbers, more])
+        self.index[source] = number
+        expected = self.chain.expected.get(source)
+        if expected is not None:
+            row = self.numbers[number + 1]
+            row[FIELD["tuned"]] = 1.0
+            row[FIELD["tuned_interval"]] = expected.interval
+            row[FIELD["tuned_agreement"]] = expected.agreement
+            row[FIELD["longest_gap"]] = expected.longest_gap
+            row[FIELD["largest_deficit"]] = expected.longest_disagreement
+            row[-K:] = expected.longest_runs
+        return number
+
+    def all(self, name: str) -> float:
+        """Return one of the numbers of all sources together."""
+        return float(self.numbers[0, ALL.index(name)])
+
+    def of(self, source: str) -> dict[str, Any]:
+        """Return the numbers of a source by their names."""
+        K, row = len(self.chain.classes), self.numbers[self.index[source] + 1]
+        known: dict[str, Any] = dict(zip(FIELDS, row.tolist(), strict=False))
+        known["counts"], known["runs"], known["longest_runs"] = np.split(row[-3 * K :].copy(), 3)
+        return known
+
+    def classes_of(self, states: Array) -> Ints:
+        """Return the class of each state of the filter, (N,)."""
+        if hasattr(self._filter, "_update_stream"):  # see _ext/streams.c
+            return states[:, -len(self.chain.classes) :].argmax(axis=1)
+        found = np.empty(len(states), np.intp)
+        for i, state in enumerate(states):
+            self._filter.state = unpack_state(self._filter, state)
+            found[i] = self._filter.probs.argmax()
+        return found
+
+    def count(
+        self, sources: Sequence[int] | Ints, predicted: Ints, before: Ints, at: Floats, dt: Floats
+    ) -> None:
+        """Count rows, in their order; classes are -1 where there is none."""
+        source: Ints = np.asarray(sources, np.intp)
+        counted = source >= 0
+        columns = [np.ascontiguousarray(x[counted], np.intp) for x in (source, predicted, before)]
+        times = [np.ascontiguousarray(x[counted], np.float64) for x in (at, dt)]
+        _core.count_rows(self.numbers, len(self.chain.classes), *columns, *times)
+
+    def count_rows(
+        self,
+        source: Factorized,
+        probs: Floats,
+        estimates: Array,
+        rows: tuple[Ints, Ints, Array],
+        at: Floats,
+        dt: Floats,
+    ) -> None:
+        """Count rows of several streams with their estimates (T, K).
+
+        `rows` are the stream of each row, the class of each stream before its first row, and
+        whether a stream begins with the row.
+        """
+        codes, first, begins = rows
+        predicted = classes(probs.astype(estimates.dtype, copy=False))
+        order, after = stable_argsort(codes), estimates.argmax(axis=1)
+        before, grouped = np.empty(len(codes), np.intp), codes[order]
+        before[order] = np.concatenate([[-1], after[order[:-1]]]) if len(order) else after
+        heads = order[np.diff(grouped, prepend=-1) != 0]
+        before[heads] = first[codes[heads]]
+        before[begins] = -1
+        numbers = np.array([self.add(name) for name in source.categories], np.intp)
+        self.count(numbers[source.codes], predicted, before, at, dt)
+
+    def saved(self) -> Array:
+        """Return all numbers of the sources that there are."""
+        return self.numbers[: len(self.index) + 1].copy()
+
+    def restore(self, sources: Sequence[str], numbers: Array) -> None:
+        """Take what `saved` returned."""
+        self.index = {str(name): i for i, name in enumerate(sources)}
+        if numbers.dtype != np.float64 or numbers.shape != (
+            len(self.index) + 1,
+            self.numbers.shape[1],
+        ):
+            raise ValueError(f"the counts of its sources have the shape {numbers.shape}")
+        K = len(self.chain.classes)
+        if not (numbers[1:, FIELD["run_class"]] < K).all():
+            raise ValueError("the counts of its sources name a class that there is not")
+        self.numbers = np.ascontiguousarray(numbers)
+        for name in [*self.chain.sources, *self.chain.expected]:
+            self.add(name)
+
+
+def classes(probs: Array) -> Ints:
+    """Return the class of each prediction, -1 where it is missing."""
+    return np.where(np.isnan(probs[:, 0]), -1, np.nan_to_num(probs).argmax(axis=1))
