@@ -193,12 +193,16 @@ def count_rows(
     health: NDArray[np.float64],
     classes: int,
     source: NDArray[np.intp],
+    stream: NDArray[np.intp],
     predicted: NDArray[np.intp],
-    before: NDArray[np.intp],
+    after: NDArray[np.intp],
+    last: NDArray[np.intp],
+    begins: NDArray[np.bool_],
     at: NDArray[np.float64],
     dt: NDArray[np.float64],
     /,
 ) -> None: ...
+def classes_of(numbers: NDArray[Any], K: int, /) -> NDArray[np.intp]: ...
 def apply_channel(
     log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
 ) -> NDArray[Any]: ...

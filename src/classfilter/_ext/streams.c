@@ -99,19 +99,6 @@ static cf_status correct(Core *self, PyObject *channel, void *row) {
     return status;
 }
 
-/* The index of the largest of K numbers, the first of several. */
-static Py_ssize_t largest(const Core *self, const void *numbers) {
-    size_t i, top = 0;
-    if (self->single) {
-        const float *const f32 = numbers;
-        for (i = 1; i < self->classes; i++) top = f32[i] > f32[top] ? i : top;
-    } else {
-        const double *const f64 = numbers;
-        for (i = 1; i < self->classes; i++) top = f64[i] > f64[top] ? i : top;
-    }
-    return (Py_ssize_t)top;
-}
-
 /* _update_stream(states, times, slot, probs, beta, at, channel, health, source): the state and the time of a stream
    follow, and what is counted of the source, or nothing; None where time goes back or is not finite. From the first
    check to the end no Python code runs. */
@@ -150,10 +137,9 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
     }
     LOCK(self)
     if (health.numbers != NULL) {
-        const double first = get_number(self, numbers, 0);
-        if (first == first) predicted = largest(self, numbers);
+        predicted = class_of(self, numbers);
         /* A state ends with a number for each class, the largest for that of the estimate: alpha, or a probability. */
-        if (*time == *time) before = largest(self, element(self, state, self->state_size - self->classes));
+        if (*time == *time) before = class_of(self, element(self, state, self->state_size - self->classes));
     }
     if (args[6] != Py_None) status = correct(self, args[6], numbers);
     if (status == CF_OK) status = observe(self, state, numbers, beta, dt);

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import _core
 from .._support.types import Array, Floats, Ints
 from .._validation import Factorized
 from ..chain._chain import MAX_SOURCES, Chain
-from ..filters._stream_runner import stable_argsort, unpack_state
+from ..filters._stream_runner import unpack_state
 
 ALL = (
     "time", "at", "step", "steps", "rows", "check_time", "check_at", "changes",
@@ -24,8 +25,8 @@ ALL = (
 FIELDS = (
     "rows", "missing", "at", "time", "first_time", "tuned", "tuned_interval", "tuned_agreement",
     "judged", "agreed", "usual_judged", "usual_agreed", "longest_gap", "run_class", "run_rows",
-    "run_span", "deficit", "peak", "largest_deficit", "recent_judged", "recent_agreed", "neutral",
-    "stuck", "silent", "disagrees", "stuck_times", "silent_times", "disagrees_times",
+    "run_span", "span", "deficit", "peak", "largest_deficit", "recent_judged", "recent_agreed",
+    "neutral", "stuck", "silent", "disagrees", "stuck_times", "silent_times", "disagrees_times",
 )  # fmt: skip
 FIELD = {name: i for i, name in enumerate(FIELDS)}
 SPARE = 4
@@ -93,47 +94,46 @@ class SourceCounts:
     def classes_of(self, states: Array) -> Ints:
         """Return the class of each state of the filter, (N,)."""
         if hasattr(self._filter, "_update_stream"):  # see _ext/streams.c
-            return states[:, -len(self.chain.classes) :].argmax(axis=1)
+            return _core.classes_of(states, len(self.chain.classes))
         found = np.empty(len(states), np.intp)
         for i, state in enumerate(states):
             self._filter.state = unpack_state(self._filter, state)
             found[i] = self._filter.probs.argmax()
         return found
 
-    def count(
-        self, sources: Sequence[int] | Ints, predicted: Ints, before: Ints, at: Floats, dt: Floats
+    def count_row(
+        self, number: int, probs: ArrayLike, before: int, at: float, dt: float, dtype: Any
     ) -> None:
-        """Count rows, in their order; classes are -1 where there is none."""
-        source: Ints = np.asarray(sources, np.intp)
-        counted = source >= 0
-        columns = [np.ascontiguousarray(x[counted], np.intp) for x in (source, predicted, before)]
-        times = [np.ascontiguousarray(x[counted], np.float64) for x in (at, dt)]
-        _core.count_rows(self.numbers, len(self.chain.classes), *columns, *times)
+        """Count one row of a source; `before` is the class of the estimate before it, or -1."""
+        predicted = _core.classes_of(np.array([probs], dtype), len(self.chain.classes))
+        zero = np.zeros(1, np.intp)
+        _core.count_rows(
+            self.numbers, len(self.chain.classes), zero + number, zero, predicted, zero,
+            np.array([before], np.intp), np.array([before < 0]), np.array([at]), np.array([dt]),
+        )  # fmt: skip
 
     def count_rows(
         self,
         source: Factorized,
         probs: Floats,
         estimates: Array,
-        rows: tuple[Ints, Ints, Array],
+        streams: tuple[Ints, Ints, Array],
         at: Floats,
         dt: Floats,
     ) -> None:
-        """Count rows of several streams with their estimates (T, K).
+        """Count many rows with their estimates (T, K), in their order.
 
-        `rows` are the stream of each row, the class of each stream before its first row, and
+        `streams` are the stream of each row, the class of each stream before its first row, and
         whether a stream begins with the row.
         """
-        codes, first, begins = rows
-        predicted = classes(probs.astype(estimates.dtype, copy=False))
-        order, after = stable_argsort(codes), estimates.argmax(axis=1)
-        before, grouped = np.empty(len(codes), np.intp), codes[order]
-        before[order] = np.concatenate([[-1], after[order[:-1]]]) if len(order) else after
-        heads = order[np.diff(grouped, prepend=-1) != 0]
-        before[heads] = first[codes[heads]]
-        before[begins] = -1
+        K, (stream, last, begins) = len(self.chain.classes), streams
         numbers = np.array([self.add(name) for name in source.categories], np.intp)
-        self.count(numbers[source.codes], predicted, before, at, dt)
+        predicted = _core.classes_of(np.ascontiguousarray(probs, estimates.dtype), K)
+        after = _core.classes_of(np.ascontiguousarray(estimates), K)
+        _core.count_rows(
+            self.numbers, K, numbers[source.codes], np.ascontiguousarray(stream, np.intp),
+            predicted, after, last, begins, np.ascontiguousarray(at), np.ascontiguousarray(dt),
+        )  # fmt: skip
 
     def saved(self) -> Array:
         """Return all numbers of the sources that there are."""
@@ -141,7 +141,8 @@ class SourceCounts:
 
     def restore(self, sources: Sequence[str], numbers: Array) -> None:
         """Take what `saved` returned."""
-        self.index = {str(name): i for i, name in enumerate(sources)}
+        self.index.clear()
+        self.index.update((str(name), i) for i, name in enumerate(sources))
         if numbers.dtype != np.float64 or numbers.shape != (
             len(self.index) + 1,
             self.numbers.shape[1],
@@ -153,8 +154,3 @@ class SourceCounts:
         self.numbers = np.ascontiguousarray(numbers)
         for name in [*self.chain.sources, *self.chain.expected]:
             self.add(name)
-
-
-def classes(probs: Array) -> Ints:
-    """Return the class of each prediction, -1 where it is missing."""
-    return np.where(np.isnan(probs[:, 0]), -1, np.nan_to_num(probs).argmax(axis=1))

@@ -1,7 +1,7 @@
 """How the sources do: what is usual of each, what it does now, and in words what is wrong.
 
 A source is reported when it is *stuck* on a class, *silent*, or *disagrees* with the estimate for
-three times as long as it ever did when the settings were tuned, or before, and for at least thirty
+four times as long as it ever did when the settings were tuned, or before, and for at least thirty
 of its usual intervals. Its weight stays what it is.
 """
 
@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from .._support.html import block, table
 from ._counts import SourceCounts
 
-FACTOR, LEAST = 3.0, 30.0
-"""As in _ext/health.c: so many times the longest, and at least so many intervals."""
+FACTOR, LEAST, ENOUGH_GAPS = 4.0, 30.0, 100
+"""As in _ext/health.c: so many times the longest, at least so many intervals; known after so many
+predictions."""
 TITLES = (
     "source", "rows", "missing", "last seen", "usually each", "mostly", "agrees", "verdict",
 )  # fmt: skip
@@ -141,7 +142,7 @@ def _of_source(counts: SourceCounts, name: str, later: float) -> SourceHealth:
     elapsed = min(counts.all("at") - at["at"], counts.all("time") - at["time"])
     silence = max(0.0, elapsed) + later
     limit = max(LEAST * interval, FACTOR * at["longest_gap"])
-    silent = at["silent"] or (later and (at["tuned"] or seen > LEAST) and silence > limit)
+    silent = at["silent"] or (later and (at["tuned"] or seen > ENOUGH_GAPS) and silence > limit)
     top = int(at["counts"].argmax()) if seen else None
     judged = at["judged"]
     return SourceHealth(
@@ -168,8 +169,7 @@ def _verdicts(
     if at["stuck"]:
         k = int(at["run_class"])
         text = f"stuck on {counts.chain.classes[k]!r}: the last {at['run_rows']:,.0f} predictions"
-        few = at["runs"][k] < 10 and not (at["tuned"] and at["longest_runs"][k])
-        longest = float(at["longest_runs"].max() if few else at["longest_runs"][k])
+        longest = float(at["longest_runs"][k] if at["tuned"] else at["longest_runs"].max())
         if at["runs"].any() or at["tuned"]:
             usual = max(1, round(longest / interval)) if interval else 1
             text += f", {span(at['run_span'])}; at most {usual:,} {when}"

@@ -23,7 +23,7 @@ from ..filters._stream_runner import (
     stable_argsort,
     unpack_state,
 )
-from ._counts import SourceCounts, classes
+from ._counts import SourceCounts
 from ._table import StreamTable, check_name
 
 LONGEST_STEP = 1e30
@@ -58,9 +58,8 @@ def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateS
         estimate: Array = filter.update(probs, beta, dt)
         after = pack_state(filter.state, states.dtype)[None]
         _core.commit(states, times, np.array([slot]), after, np.array([at]))
-        if counts is not None and number >= 0:
-            predicted = classes(np.asarray(given, estimate.dtype)[None])
-            counts.count([number], predicted, np.array([before]), np.array([at]), np.array([dt]))
+        if counts is not None:
+            counts.count_row(number, given, before, at, dt, estimate.dtype)
         return estimate
 
     return update

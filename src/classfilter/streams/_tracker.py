@@ -22,7 +22,7 @@ from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
 from ._calls import Calls
-from ._counts import SourceCounts, classes
+from ._counts import SourceCounts
 from ._health import Health, health
 from ._rows import Taken, take_many, take_rows, to_seconds, update_stream_of
 from ._table import JumpError, StreamTable
@@ -95,8 +95,8 @@ class Tracker:
         self._table = StreamTable(start, **limits)
         self._slots, self._lock = self._table.slots, self._table.lock
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
-        self._weights, self._logarithms = chain._weights, chain._logarithms
         self._counts = SourceCounts(chain)
+        self._known: dict[str, tuple[str, float, Any, int]] = {}
         self._update_stream = update_stream_of(chain.filter(), self._counts)
         self._runner = StreamRunner(chain.filter())
         self._saving = Lock()
@@ -164,9 +164,10 @@ class Tracker:
             Something is invalid; nothing has changed.
         """
         at = time if type(time) is float else to_seconds(time)
-        beta = self._weights.get(source)  # type: ignore[arg-type]
-        if beta is None:
-            source, beta = self._chain.weight(source)
+        known = self._known.get(source)  # type: ignore[arg-type]
+        if known is None:
+            known = self._know(source)
+        source, beta, logarithms, number = known
         if not isinstance(probs, list) and isinstance(probs, LABEL):  # a list is the common case
             probs = label_row(probs, self._chain._names, "probs")
         table = self._table
@@ -180,19 +181,12 @@ class Tracker:
             else:
                 place = slot
             if self._policy is not None:
-                return self._update_and_note(stream, place, at, source, probs)  # type: ignore[arg-type]
-            logarithms = None
-            if self._logarithms:
-                logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
-            counts = self._counts
-            number = counts.index.get(source)  # type: ignore[arg-type]
-            if number is None:
-                number = counts.add(source)  # type: ignore[arg-type]
+                return self._update_and_note(stream, place, at, source, probs)
             try:
                 columns = table.columns
                 estimate = self._update_stream(
                     columns[0], columns[1], place, probs, beta, at, logarithms,
-                    counts.numbers, number,
+                    self._counts.numbers, number,
                 )  # fmt: skip
             except BaseException:
                 if place != slot:
@@ -209,6 +203,15 @@ class Tracker:
             ):
                 table.drop_old()
         return estimate
+
+    def _know(self, source: Any) -> tuple[str, float, Any, int]:
+        """Return the name of a source, its weight, its channel's logarithms, and its number."""
+        name, beta = self._chain.weight(source)
+        number = self._counts.add(name)
+        known = name, beta, self._chain._logarithms.get(name), number
+        if number >= 0:
+            self._known[name] = known
+        return known
 
     def _place(self, stream: Hashable, at: float, probs: Any) -> int:
         """Return the slot of a row that begins a stream, or whose time is not a usual one."""
@@ -241,9 +244,8 @@ class Tracker:
         except BaseException:
             table.release_unnamed(new)
             raise
-        predicted = classes(np.asarray(probs, self._reader.probs.dtype)[None])
-        numbers = [self._counts.add(source)]
-        self._counts.count(numbers, predicted, np.array([before]), np.array([at]), np.array([dt]))
+        number = self._counts.add(source)
+        self._counts.count_row(number, probs, before, at, dt, estimate.dtype)
         table.note(stream, slot, at)
         if self._drops:
             table.drop_old()
@@ -444,5 +446,6 @@ class Tracker:
                 columns.extra[i] = self._new_calls().restored(calls)
         if "health" in saved.more:  # older files have none
             self._counts.restore(meta["sources"], saved.more["health"])
+            self._known.clear()
         self._table.take(names, columns, math.nan if meta["clock"] is None else meta["clock"])
         self._table.strays = {_file.name_from_json(name): at for name, at in meta["strays"]}

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..data._recording import Recording
+from ..data._source_health import expected, never_changing
 from ..policy import Policy
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
@@ -129,7 +130,15 @@ def tune(
             "few labelled streams, with compare.",
             stacklevel=2,
         )
-    return choose(prepared, filter, channel, progress)
+    tuned = choose(prepared, filter, channel, progress)
+    recorded = thin(several, best, rate).recordings
+    for source, verdict in never_changing(tuned, recorded).items():
+        warnings.warn(
+            f"source {source!r} is {verdict}. It cannot tell the classes apart: check it, or leave "
+            "its rows out.",
+            stacklevel=2,
+        )
+    return tuned.expecting(expected(tuned, recorded))
 
 
 class Prepared(NamedTuple):
