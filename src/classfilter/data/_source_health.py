@@ -12,7 +12,7 @@ from .._validation import factorize
 from ..chain._chain import Chain
 from ..chain._expected import Expected
 from ..streams._counts import FIELD, SourceCounts
-from ..streams._health import Health, health
+from ..streams._health import Health, health, kind_of
 from ._recording import Recording
 
 ROWS_AT_ONCE = 64
@@ -52,7 +52,7 @@ def episodes(chain: Chain, recordings: Sequence[Recording]) -> tuple[Health, lis
         active = {}
         for row in health(counts):
             for text in row.verdicts:
-                key = row.source, text.split()[0]
+                key = row.source, kind_of(text)
                 if key in held:
                     active[key] = held[key]
                     known[held[key]] = known[held[key]]._replace(verdict=text)

@@ -8,7 +8,6 @@ of its usual intervals. Its weight stays what it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .._support.html import block, table
@@ -142,7 +141,7 @@ def _of_source(counts: SourceCounts, name: str, later: float) -> SourceHealth:
     elapsed = min(counts.all("at") - at["at"], counts.all("time") - at["time"])
     silence = max(0.0, elapsed) + later
     limit = max(LEAST * interval, FACTOR * at["longest_gap"])
-    silent = at["silent"] or (later and (at["tuned"] or seen > ENOUGH_GAPS) and silence > limit)
+    silent = at["silent"] or (later and (at["tuned"] > 0 or seen > ENOUGH_GAPS) and silence > limit)
     top = int(at["counts"].argmax()) if seen else None
     judged = at["judged"]
     return SourceHealth(
@@ -165,12 +164,12 @@ def _verdicts(
     counts: SourceCounts, at: dict[str, Any], interval: float, silence: float, silent: bool
 ) -> list[str]:
     """Return what is wrong with a source, in words."""
-    words, when = [], "when tuned" if at["tuned"] else "before"
+    words, when = [], "when tuned" if at["tuned"] > 0 else "before"
     if at["stuck"]:
         k = int(at["run_class"])
         text = f"stuck on {counts.chain.classes[k]!r}: the last {at['run_rows']:,.0f} predictions"
-        longest = float(at["longest_runs"][k] if at["tuned"] else at["longest_runs"].max())
-        if at["runs"].any() or at["tuned"]:
+        longest = float(at["longest_runs"][k] if at["tuned"] > 0 else at["longest_runs"].max())
+        if at["runs"].any() or at["tuned"] > 0:
             usual = max(1, round(longest / interval)) if interval else 1
             text += f", {span(at['run_span'])}; at most {usual:,} {when}"
         else:
@@ -194,19 +193,25 @@ def _agreement(at: dict[str, Any]) -> float:
     return float(at["agreed"] / at["judged"])
 
 
-def changed(before: Health, after: Health) -> Sequence[tuple[str, str]]:
-    """Return what began and what ended from one to the other: sources, and what to say of each.
+def kind_of(verdict: str) -> str:
+    """Return what a verdict is about, whatever its figures: stuck, silent, or agrees."""
+    return verdict.split()[0]
 
-    A verdict is known by its first word, since its figures go on.
-    """
+
+def changed(before: Health, after: Health) -> list[tuple[str, str, str]]:
+    """Return what began and what ended: the source, its kind, and what to say of it."""
     known = {row.source: row.verdicts for row in before}
     lines = []
     for row in after:
-        old = {text.split()[0]: text for text in known.get(row.source, ())}
-        new = {text.split()[0]: text for text in row.verdicts}
-        lines += [(row.source, text) for word, text in new.items() if word not in old]
-        lines += [(row.source, f"no longer {ENDED[word]}") for word in old if word not in new]
+        old, new = set(map(kind_of, known.get(row.source, ()))), set(map(kind_of, row.verdicts))
+        began = [text for text in row.verdicts if kind_of(text) not in old]
+        lines += [(row.source, kind_of(text), text) for text in began]
+        lines += [(row.source, f"no longer {kind}", ENDED[kind]) for kind in sorted(old - new)]
     return lines
 
 
-ENDED = {"stuck": "stuck", "silent": "silent", "agrees": "in disagreement with the estimate"}
+ENDED = {
+    "stuck": "no longer stuck",
+    "silent": "no longer silent",
+    "agrees": "agrees with the estimate again as usual",
+}

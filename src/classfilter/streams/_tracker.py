@@ -366,11 +366,11 @@ class Tracker:
         --------
         >>> import classfilter as cf
         >>> tracker = cf.Tracker(cf.DirichletFilter(["rest", "move"], half_life=30.0))
-        >>> for i in range(100):
-        ...     _ = tracker.update("ann", 5.0 * i, "wrist", [0.9, 0.1] if i % 50 else [0.2, 0.8])
+        >>> for i in range(150):
+        ...     _ = tracker.update("ann", 5.0 * i, "wrist", [0.9, 0.1])
         >>> tracker.health().verdicts
         {}
-        >>> tracker.health(now=495.0 + 7200.0).verdicts
+        >>> tracker.health(now=745.0 + 7200.0).verdicts
         {'wrist': ('silent for 2 h; usually a prediction each 5 s',)}
         """
         at = None if now is None else to_seconds(now)

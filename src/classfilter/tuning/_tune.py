@@ -134,7 +134,7 @@ def tune(
     recorded = thin(several, best, rate).recordings
     for source, verdict in never_changing(tuned, recorded).items():
         warnings.warn(
-            f"source {source!r} is {verdict}. It cannot tell the classes apart: check it, or leave "
+            f"source {source!r}: {verdict}. It cannot tell the classes apart: check it, or leave "
             "its rows out.",
             stacklevel=2,
         )
