@@ -9,7 +9,8 @@ import { parseToml } from "./toml.js";
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy"];
+// "expected" says what each source did when tuned; it changes no result, and is not used here.
+const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected"];
 
 /** A fresh filter, the weights and channels of the sources, and a policy or null. */
 export function load(config) {

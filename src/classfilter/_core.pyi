@@ -66,6 +66,8 @@ class Dirichlet:
         beta: float,
         at: float,
         channel: tuple[NDArray[Any], NDArray[Any]] | None,
+        health: NDArray[np.float64] | None = None,
+        source: int = 0,
         /,
     ) -> NDArray[Any] | None: ...
     def _check_states(self, states: NDArray[Any], /) -> None: ...
@@ -126,6 +128,8 @@ class Sticky:
         beta: float,
         at: float,
         channel: tuple[NDArray[Any], NDArray[Any]] | None,
+        health: NDArray[np.float64] | None = None,
+        source: int = 0,
         /,
     ) -> NDArray[Any] | None: ...
     def _check_states(self, states: NDArray[Any], /) -> None: ...
@@ -256,6 +260,20 @@ def commit(
     last: NDArray[np.float64] | None,
     /,
 ) -> None: ...
+def count_rows(
+    health: NDArray[np.float64],
+    classes: int,
+    source: NDArray[np.intp],
+    stream: NDArray[np.intp],
+    predicted: NDArray[np.intp],
+    after: NDArray[np.intp],
+    last: NDArray[np.intp],
+    begins: NDArray[np.bool_],
+    at: NDArray[np.float64],
+    dt: NDArray[np.float64],
+    /,
+) -> None: ...
+def classes_of(numbers: NDArray[Any], K: int, /) -> NDArray[np.intp]: ...
 def apply_channel(
     log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
 ) -> NDArray[Any]: ...

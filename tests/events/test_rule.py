@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from event_streams import as_rows, offline, one_by_one, random_rule, random_stream
 from hypothesis import given
 from hypothesis import strategies as st
 
 import slow_events
+from event_streams import as_rows, offline, one_by_one, random_rule, random_stream
 from slow_events import plain_rule
 
 seeds = st.integers(0, 2**32 - 1)

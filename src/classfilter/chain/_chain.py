@@ -26,6 +26,7 @@ from ..filters._base import Filter
 from ..policy import Adaptive, Periodic, Policy
 from ._channel import Channel, Channels, corrected
 from ._event_rule import EventRule
+from ._expected import Expected, check_expected
 from ._settings import kind_of, options, to_builtin, to_toml
 
 ChainType = TypeVar("ChainType", bound="Chain")
@@ -61,6 +62,8 @@ class Chain:
         Chooses which source to call next; its settings are used, not its state.
     rule : EventRule, optional
         Turns filtered rows into events.
+    expected : mapping of str to Expected, optional
+        What each source did when tuned; `Tracker.health` compares with it. It changes no result.
 
     Attributes
     ----------
@@ -72,6 +75,8 @@ class Chain:
         In its initial state.
     rule : EventRule or None
         As given.
+    expected : dict of str to Expected
+        As given; empty where nothing was tuned.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class Chain:
     channel: dict[str, Channel | None]
     policy: Policy | None
     rule: EventRule | None
+    expected: dict[str, Expected]
     _fresh: Any
     _names: tuple[str, ...]
     _dtype: np.dtype[Any]
@@ -101,6 +107,7 @@ class Chain:
         channel: Channels | None = None,
         policy: Policy | None = None,
         rule: EventRule | None = None,
+        expected: Mapping[str, Expected] | None = None,
     ) -> None:
         fresh = _require_filter(filter).copy()
         fresh.reset()
@@ -129,7 +136,12 @@ class Chain:
                         f"policy calls {source!r}, but beta names {list(weights)}: add it there"
                     )
         _check_rule(rule, fresh.classes)
-        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy, rule=rule)
+        known_of = {
+            str(name): check_expected(str(name), x._asdict() if isinstance(x, Expected) else x, K)
+            for name, x in (expected or {}).items()
+        }
+        self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
+        self._set(rule=rule, expected=known_of)
         dtype = fresh.probs.dtype
         logs = {n: c.logarithms_in(dtype) for n, c in channels.items() if c is not None}
         names = tuple(map(str, fresh.classes))
@@ -212,6 +224,7 @@ class Chain:
             "channel": self.channel,
             "policy": self.policy,
             "rule": self.rule,
+            "expected": self.expected,
         }
 
     def weight(self, source: Any) -> tuple[str, float]:
@@ -315,6 +328,12 @@ class Chain:
             settings["events"] = self.rule.settings
         return settings
 
+    @property
+    def settings_and_expected(self) -> dict[str, Any]:
+        """All settings, and what each source did when tuned, as a file has them."""
+        expected = {name: known.as_section() for name, known in self.expected.items()}
+        return {**self.settings, "expected": expected} if expected else self.settings
+
     @cached_property
     def digest(self) -> str:
         """Sixteen hexadecimal digits that tell settings apart: a file of states carries them."""
@@ -345,7 +364,7 @@ class Chain:
             if configured is not None and "_kind" not in vars(type(configured)):
                 kind = type(configured).__name__
                 raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
-        text = to_toml(chain.settings)
+        text = to_toml(chain.settings_and_expected)
         with atomic_write(fspath(path)) as file:
             file.write(text.encode())
 

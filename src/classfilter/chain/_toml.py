@@ -40,7 +40,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": 
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
 _KEYS = ("classes", "filter")
-_SECTIONS = ("options", "beta", "channel", "policy", "events")
+_SECTIONS = ("options", "beta", "channel", "policy", "events", "expected")
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
 _DURATIONS = ("half_life", "interval", "seconds")
@@ -85,7 +85,10 @@ def from_settings(content: dict[str, Any]) -> Chain:
     """Return the chain of settings as built-in values, checked; see `Chain.settings`."""
     for key in content:
         if key not in (*_KEYS, *_SECTIONS):
-            known = "classes, filter, [options], [beta], [channel.<source>], [policy] and [events]"
+            known = (
+                "classes, filter, [options], [beta], [channel.<source>], [policy], [events] and "
+                "[expected.<source>]"
+            )
             raise ValueError(f"unknown key {key}; there are {known}")
     classes = content.get("classes")
     if classes is None:
@@ -110,9 +113,9 @@ def from_settings(content: dict[str, Any]) -> Chain:
     channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
     policy = _policy(content["policy"]) if "policy" in content else None
     rule = _rule(content["events"]) if "events" in content else None
-    return Chain(
-        KINDS[kind](classes, **options), beta=weights, channel=channels, policy=policy, rule=rule
-    )
+    expected = content.get("expected", {})
+    parts = {"beta": weights, "channel": channels, "policy": policy, "expected": expected}
+    return Chain(KINDS[kind](classes, **options), rule=rule, **parts)
 
 
 def _policy(section: dict[str, Any]) -> Policy:

@@ -4,7 +4,8 @@ A line is a JSON object with ``time``, one ``p_<class>`` per class and, where th
 ``stream`` and ``source``, as in tables; other keys are left alone. Its result is the same text with
 ``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. Instead of
 them there may be a label, ``prediction``, and its ``confidence``, where the classes are known. An
-invalid line is rejected by its number and changes nothing; the rest goes on.
+invalid line is rejected by its number and changes nothing; the rest goes on. Sources that go wrong
+are reported beside the rejected lines (`_watch.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ._line_filter import LineFilter
 from ._line_values import LineError
 from ._pipes import Sink, lines
 from ._streams import LiveStreams, locked
+from ._watch import SourceWatch
 
 MakeChain = Callable[[tuple[str, ...]], Chain]
 
@@ -138,7 +140,7 @@ def serve(
         live.open(state, every, limits)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)
-        out = Sink(sink, signals)
+        out, watch = Sink(sink, signals), SourceWatch(log)
         for batch in lines(source, signals, live.wait):
             for line in batch:
                 number += 1
@@ -153,6 +155,7 @@ def serve(
                     filtered += 1
                     if live.first_rows is not None:
                         _say(live.notice(), words, log)
+                    watch.look(live.streams, number)
                 elif live.streams is not None:
                     skipped = _report_skipped(live.streams, skipped, number, state, log)
             if live.wait() == 0:
@@ -163,6 +166,7 @@ def serve(
         live.save()
         _say(live.notice(end=True), words, log)
         _report(live, state, log)
+        watch.summarize(live.streams)
     skipped = live.streams.skipped if live.streams else 0
     return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
 

@@ -174,7 +174,7 @@ class LiveStreams:
             "more_ties": np.array([tie for _, tie in several], np.uint32),
         }
         meta = saved.meta | {"columns": self.columns, "line": self.line, "unit": self.unit}
-        return saved._replace(meta=meta, more=arrays)
+        return saved._replace(meta=meta, more=saved.more | arrays)
 
     def _take(self, saved: file.Saved) -> None:
         """Take the streams of a file; the limits are those of this process."""

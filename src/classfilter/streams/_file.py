@@ -66,7 +66,7 @@ def write(path: str | PathLike[str], saved: Saved) -> None:
             version=VERSION,
             kind=saved.kind,
             digest=saved.chain.digest,
-            settings=json.dumps(saved.chain.settings),
+            settings=json.dumps(saved.chain.settings_and_expected),
             meta=json.dumps(saved.meta),
             streams=_packed(saved.names),
             **arrays,
@@ -93,6 +93,7 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
         if chain is None:
             chain = from_settings(settings)
     if chain.digest != digest:
+        settings.pop("expected", None)
         require_same(path, settings, chain.settings)
     with damaged(path):
         names = _unpacked(content["streams"])

@@ -25,19 +25,21 @@ from ..filters._stream_runner import (
     stable_argsort,
     unpack_state,
 )
+from ._counts import SourceCounts
 from ._table import StreamTable, check_name
 
 LONGEST_STEP = 1e30
 """The largest time between two rows that a filter takes."""
 
-UpdateStream = Callable[[Array, Floats, int, ArrayLike, float, float, Any], "Array | None"]
+UpdateStream = Callable[..., "Array | None"]
 
 
-def update_stream_of(filter: Any) -> UpdateStream:  # noqa: A002
+def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateStream:  # noqa: A002
     """Return what takes a row of one of many streams: one call into C, if the filter can.
 
     Its arguments are the states and the times of all, the slot, the prediction, its weight, its
-    time, and the logarithms of a channel or None. It returns None if the time goes back.
+    time, the logarithms of a channel or None; and, where they are counted, the numbers of the
+    sources, with the number of this one. It returns None if the time goes back.
     """
     if hasattr(filter, "_update_stream"):
         compiled: UpdateStream = filter._update_stream
@@ -45,17 +47,21 @@ def update_stream_of(filter: Any) -> UpdateStream:  # noqa: A002
 
     def update(
         states: Array, times: Floats, slot: int, probs: ArrayLike, beta: float, at: float,
-        logarithms: Any,
+        logarithms: Any, _numbers: Any = None, number: int = -1,
     ) -> Array | None:  # fmt: skip
+        begins, given = math.isnan(times[slot]), probs
         dt = 0.0 if math.isnan(times[slot]) else at - float(times[slot])
         if not 0 <= dt < math.inf:
             return None
         if logarithms is not None:
             probs = corrected(logarithms, probs)
         filter.state = unpack_state(filter, states[slot])
+        before = -1 if begins else filter.probs.argmax()
         estimate: Array = filter.update(probs, beta, dt)
         after = pack_state(filter.state, states.dtype)[None]
         _core.commit(states, times, np.array([slot]), after, np.array([at]))
+        if counts is not None:
+            counts.count_row(number, given, before, at, dt, estimate.dtype)
         return estimate
 
     return update

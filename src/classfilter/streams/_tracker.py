@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._predictions import prediction
 from .._support.atomic import remove_drafts
-from .._support.types import Array, Confidence, Duration, Weights
+from .._support.types import Array, Confidence, Duration, Ints, Weights
 from .._validation import factorize
 from ..chain._chain import Chain
 from ..chain._channel import Channels
@@ -23,6 +23,8 @@ from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
 from . import _file
 from ._calls import Calls, calls_after
+from ._counts import SourceCounts
+from ._health import Health, health
 from ._rows import Taken, take_many, take_rows, update_stream_of
 from ._table import JumpError, StreamTable
 from ._unit import TimeUnit
@@ -103,8 +105,9 @@ class Tracker:
         self._table = StreamTable(start, **limits)
         self._slots, self._lock = self._table.slots, self._table.lock
         self._watches_times, self._drops = self._table.watches_times, self._table.drops
-        self._weights, self._logarithms = chain._weights, chain._logarithms
-        self._update_stream = update_stream_of(chain.filter())
+        self._counts = SourceCounts(chain)
+        self._known: dict[str, tuple[str, float, Any, int]] = {}
+        self._update_stream = update_stream_of(chain.filter(), self._counts)
         self._runner = StreamRunner(chain.filter())
         self._saving = Lock()
 
@@ -185,12 +188,13 @@ class Tracker:
             Something is invalid; nothing has changed.
         """
         at = time if type(time) is self._as_it_is else self._unit.seconds(time)
-        beta = self._weights.get(source)  # type: ignore[arg-type]
-        if beta is None:
-            source, beta = self._chain.weight(source)
+        known = self._known.get(source)  # type: ignore[arg-type]
+        if known is None:
+            known = self._know(source)
+        source, beta, logarithms, number = known
         kind = type(probs)
         if (kind is not list and kind is not np.ndarray) or confidence is not None:
-            certain = source in self._logarithms
+            certain = logarithms is not None
             probs = prediction(probs, self._chain._names, confidence, certain=certain)
         table = self._table
         with self._lock:
@@ -203,15 +207,13 @@ class Tracker:
             else:
                 place = slot
             if self._policy is not None:
-                return self._update_and_note(stream, place, at, source, probs)  # type: ignore[arg-type]
-            logarithms = None
-            if self._logarithms:
-                logarithms = self._logarithms.get(source)  # type: ignore[arg-type]
+                return self._update_and_note(stream, place, at, source, probs)
             try:
                 columns = table.columns
                 estimate = self._update_stream(
-                    columns[0], columns[1], place, probs, beta, at, logarithms
-                )
+                    columns[0], columns[1], place, probs, beta, at, logarithms,
+                    self._counts.numbers, number,
+                )  # fmt: skip
             except BaseException:
                 if place != slot:
                     table.release([place])
@@ -227,6 +229,15 @@ class Tracker:
             ):
                 table.drop_old()
         return estimate
+
+    def _know(self, source: Any) -> tuple[str, float, Any, int]:
+        """Return the name of a source, its weight, its channel's logarithms, and its number."""
+        name, beta = self._chain.weight(source)
+        number = self._counts.add(name)
+        known = name, beta, self._chain._logarithms.get(name), number
+        if number >= 0:
+            self._known[name] = known
+        return known
 
     def _place(self, stream: Hashable, time: Any, at: float, probs: Any) -> int:
         """Return the slot of a row that begins a stream, or whose time is not a usual one."""
@@ -249,6 +260,7 @@ class Tracker:
             state, time, extra = columns.states[place], columns.times[place], columns.extra[place]
             dt = 0.0 if begins else at - float(time[0])
             _, beta, observation = self._chain.observe(source, probs)
+            before = -1 if begins else self._counts.classes_of(state)[0]
             estimate = self._update_stream(state, time, 0, observation, beta, at, None)
             if estimate is None:
                 raise table.time_error(stream, slot, at)
@@ -259,6 +271,8 @@ class Tracker:
         except BaseException:
             table.release_unnamed(new)
             raise
+        number = self._counts.add(source)
+        self._counts.count_row(number, probs, before, at, dt, estimate.dtype)
         table.note(stream, slot, at)
         if self._drops:
             table.drop_old()
@@ -304,13 +318,24 @@ class Tracker:
         with self._lock:
             noted = None if self._policy is None else note
             look = self._unit.look if kind.is_number and not self._unit.warned else None
+            first = self._classes_before(rows_of.categories)
             taken = take_many(
                 table, self._runner, rows_of, t, observed, sort=None, note=noted, look=look
             )
+            of_streams = rows_of.codes, first, taken.begins
+            self._counts.count_rows(source, rows.probs, taken.estimates, of_streams, t, taken.dt)
             if self._drops:
                 table.touch_many(names, taken.slots[rows_of.codes], t)
                 table.drop_old()
         return taken.estimates
+
+    def _classes_before(self, names: Sequence[Any]) -> Ints:
+        """Return the class of each stream's estimate; of a new one any, since it is not used."""
+        known = self._slots
+        slots = np.array([known.get(name, 0) for name in names], np.intp)
+        if not known:
+            return slots
+        return self._counts.classes_of(self._table.columns.states[slots])
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
@@ -352,6 +377,28 @@ class Tracker:
         """Return the time of a stream's last row; in seconds, where the tracker has a unit."""
         with self._lock:
             return float(self._table.columns.times[self._table.slot(stream)])
+
+    def health(self, now: Any = None) -> Health:
+        """Return how each source does, over all streams, against what is usual of it.
+
+        A source that is stuck on a class, silent, or no longer agrees with the estimate as it did
+        when tuned, or before, has a verdict, in words, with figures. Nothing is weighed down: what
+        to do is left to you. `now` is the time, if no rows come; by default that of the last row.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.DirichletFilter(["rest", "move"], half_life=30.0))
+        >>> for i in range(150):
+        ...     _ = tracker.update("ann", 5.0 * i, "wrist", [0.9, 0.1])
+        >>> tracker.health().verdicts
+        {}
+        >>> tracker.health(now=745.0 + 7200.0).verdicts
+        {'wrist': ('silent for 2 h; usually a prediction each 5 s',)}
+        """
+        at = None if now is None else self._unit.seconds(now)
+        with self._lock:
+            return health(self._counts, at)
 
     def drop(self, streams: Iterable[Hashable]) -> None:
         """Forget streams."""
@@ -395,9 +442,11 @@ class Tracker:
                 "clock": None if math.isnan(table.clock) else table.clock,
                 "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
             }
+            meta["sources"] = list(self._counts.index)
+            counts = self._counts.saved()
             if self._policy is not None:
                 meta["calls"] = [calls.saved() for calls in columns.extra]
-        return _file.Saved(kind, self._chain, names, columns, meta, {})
+        return _file.Saved(kind, self._chain, names, columns, meta, {"health": counts})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Tracker:
@@ -419,5 +468,8 @@ class Tracker:
         if self._policy is not None:
             for i, calls in enumerate(meta["calls"]):
                 columns.extra[i] = self._new_calls().restored(calls)
+        if "health" in saved.more:  # older files have none
+            self._counts.restore(meta["sources"], saved.more["health"])
+            self._known.clear()
         self._table.take(names, columns, math.nan if meta["clock"] is None else meta["clock"])
         self._table.strays = {_file.name_from_json(name): at for name, at in meta["strays"]}

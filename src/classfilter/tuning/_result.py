@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from ..chain._chain import Chain
+from ..chain._expected import Expected
 from ..filters._base import Filter
 from ._candidates import Candidate
 from ._effect import Effect
@@ -84,6 +86,12 @@ class Tuned(Chain):
             effect=effect,
             smoother=smoother or self,
         )
+
+    def expecting(self, expected: dict[str, Expected]) -> Tuned:
+        """Return the same with what each source did in the recordings."""
+        tuned: Tuned = copy(self)
+        tuned._set(expected=expected, smoother=tuned if self.smoother is self else self.smoother)
+        return tuned
 
     def __str__(self) -> str:
         return self.explanation

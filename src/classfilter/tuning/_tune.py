@@ -22,6 +22,7 @@ import numpy as np
 from .._errors import ArgumentError
 from .._support.types import NUMBER
 from ..data._recording import Recording
+from ..data._source_health import expected, never_changing
 from ..policy import Policy
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
@@ -161,7 +162,13 @@ def tune(
         result = _result(prepared, granted.found, granted.effect, granted.text)
     if progress is not None:
         progress(1.0)
-    return result
+    for source, verdict in never_changing(result, prepared.recordings).items():
+        warnings.warn(
+            f"source {source!r}: {verdict}. It cannot tell the classes apart: check it, or leave "
+            "its rows out.",
+            stacklevel=2,
+        )
+    return result.expecting(expected(result, prepared.recordings))
 
 
 class Prepared(NamedTuple):

@@ -28,6 +28,7 @@ from ._sections import (
     choice_section,
     comparison_section,
     confusions_section,
+    sources_section,
     streams_section,
 )
 
@@ -100,6 +101,7 @@ def report(
     comparison = _comparison(some, best, lambda x: report_progress(TUNED + (1 - TUNED) * x))
     sections = [
         streams_section(streams, tuned, labelled),
+        sources_section(measured, tuned),
         confusions_section(some, tuned, labelled),
         calibration_section(some, tuned, best, labelled),
         comparison_section(comparison),

@@ -12,9 +12,11 @@ from .._support.html import Markup, curves, lines_of, markup, table
 from .._support.types import Array
 from ..chain._chain import Chain
 from ..data._recording import Recording
+from ..data._source_health import episodes
 from ..evaluation._policy_curve import policy_curve
 from ..evaluation._replay import steps
 from ..filters._baselines import HoldFilter
+from ..streams._health import TITLES
 from ..tuning._candidates import Candidate
 from ..tuning._effect import count_changes, last_predictions
 from ..tuning._result import Tuned
@@ -81,6 +83,34 @@ def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> s
         table(header, lines),
         more,
     )
+
+
+def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
+    """Say how each source does: as usual or, with figures, when it was stuck, silent or off."""
+    names, recs = [name for name, _ in streams], [rec for _, rec in streams]
+    health, by_itself = episodes(Chain.of(tuned, expected={}), recs)
+    against = []
+    if tuned.expected:
+        health, against = episodes(tuned, recs)
+    # What the settings were tuned on is within what was expected: each is judged by its past too.
+    lines = [[e.source, names[e.stream], f"{e.start:.10g}", e.verdict] for e in against]
+    known = {(e.source, e.stream, e.verdict.split()[0]) for e in against}
+    lines += [
+        [e.source, names[e.stream], f"{e.start:.10g}", e.verdict]
+        for e in by_itself
+        if (e.source, e.stream, e.verdict.split()[0]) not in known
+    ]
+    how = (
+        "A source is reported when it is stuck on a class, silent, or disagrees with the estimate "
+        "four times as long as it ever did when the settings were tuned, or before. Its weight "
+        "stays what it is: what to do is left to you."
+    )
+    overview = table(TITLES, health.cells())
+    if not lines:
+        return section("How the sources do", how, overview, "Nothing was reported.")
+    more = f"And {len(lines) - MAX_TRIALS:,} more." if len(lines) > MAX_TRIALS else ""
+    reported = table(["source", "stream", "noticed at", "what was wrong"], lines[:MAX_TRIALS])
+    return section("How the sources do", how, overview, reported, more)
 
 
 def _rate(predicted: Any, time: Any) -> str:

@@ -1499,7 +1499,8 @@ const { parseToml } = module12;
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy"];
+// "expected" says what each source did when tuned; it changes no result, and is not used here.
+const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected"];
 
 /** A fresh filter, the weights and channels of the sources, and a policy or null. */
 function load(config) {

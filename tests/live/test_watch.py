@@ -1,0 +1,74 @@
+"""Lines: a source that goes wrong is named on standard error, when it begins and when it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+
+import classfilter as cf
+from classfilter.chain._expected import Expected
+from classfilter.live._ndjson import serve
+from classfilter.live._watch import SourceWatch
+
+USUAL = Expected(5.0, 0.0, 0.8, (0.5, 0.5), 5.0, (60.0, 60.0), 20.0)
+
+
+def served(classes: list[int], tmp_path: Path) -> list[str]:
+    chain = cf.Chain(
+        cf.StickyFilter(["rest", "move"], half_life=60.0),
+        beta={"weak": 1.0},
+        expected={"weak": USUAL},
+    )
+    rows = [
+        {"time": 5.0 * i, "source": "weak", "p_rest": [0.9, 0.1][k], "p_move": [0.1, 0.9][k]}
+        for i, k in enumerate(classes)
+    ]
+    (tmp_path / "in").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    log = io.StringIO()
+    with (tmp_path / "in").open() as source, (tmp_path / "out").open("w") as sink:
+        serve(lambda _: chain, source=source.fileno(), sink=sink.fileno(), errors=log)
+    return log.getvalue().splitlines()
+
+
+def test_begin_end_and_summary(tmp_path: Path) -> None:
+    usual = [(i // 10) % 2 for i in range(100)]
+    assert served(usual, tmp_path) == []
+    lines = served([*usual, *[0] * 100, *usual], tmp_path)
+    # Four times 60 s after the first line of the run, at 500 s.
+    assert lines == [
+        "line 150: source 'weak': stuck on 'rest': the last 50 predictions, 4.08 min; at most 12 "
+        "when tuned",
+        "line 211: source 'weak': no longer stuck",
+        "source 'weak' was reported once; at the end: as usual now",
+    ]
+
+
+def test_often_is_said_ever_more_rarely(tmp_path: Path) -> None:
+    log = io.StringIO()
+    watch = SourceWatch(log)
+    for number in range(20):
+        watch._say("weak", "stuck", "stuck on 'rest'", number)
+    said = [int(line.split(":")[0].removeprefix("line ")) for line in log.getvalue().splitlines()]
+    assert said == [0, 1, 2, 3, 7, 15]
+    assert log.getvalue().splitlines()[-1].endswith("stuck on 'rest' (no. 16)")
+
+
+def test_it_goes_on_from_a_file(tmp_path: Path) -> None:
+    usual = np.array([(i // 10) % 2 for i in range(100)])
+    chain = cf.Chain(cf.StickyFilter(["rest", "move"], half_life=60.0), expected={"weak": USUAL})
+    rows = [json.dumps({"time": 5.0 * i, "source": "weak", "p_rest": 0.9 - 0.8 * k,
+                        "p_move": 0.1 + 0.8 * k}) + "\n"
+            for i, k in enumerate([*usual, *[0] * 60])]  # fmt: skip
+    logs = []
+    for part in (rows[:120], rows[120:]):
+        (tmp_path / "in").write_text("".join(part))
+        log = io.StringIO()
+        with (tmp_path / "in").open() as source, (tmp_path / "out").open("w") as sink:
+            serve(lambda _: chain, source=source.fileno(), sink=sink.fileno(), errors=log,
+                  state=tmp_path / "state")  # fmt: skip
+        logs.append(log.getvalue())
+    assert "stuck" not in logs[0]
+    assert "line 30: source 'weak': stuck on 'rest': the last 50 predictions" in logs[1]
