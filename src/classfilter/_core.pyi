@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -204,6 +204,19 @@ class EventRule:
     def update(
         self, state: bytes, time: float, probs: ArrayLike, /
     ) -> tuple[bytes, tuple[tuple[int, float, float, float, bool], ...]]: ...
+    def update_stream(
+        self,
+        update: Callable[..., NDArray[Any] | None],
+        column: NDArray[np.object_],
+        states: NDArray[Any],
+        times: NDArray[np.float64],
+        slot: int,
+        probs: ArrayLike,
+        beta: float,
+        at: float,
+        /,
+        *more: Any,
+    ) -> NDArray[Any] | None: ...
     def run(
         self, state: bytes, times: ArrayLike, probs: ArrayLike, /
     ) -> tuple[

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._errors import ArgumentError
+from .._predictions import from_labels
 from .._support.imports import import_optional
 from .._support.types import Array, Floats, Ints, Weights
-from .._validation import one_hot
+from .._time_kind import TimeKind
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..chain._event import Event
 from ..chain._event_rule import Duration, EventRule
-from ..data._batch import BatchFilter
+from ..data._batch import BatchFilter, look_at_times
 from ..data._batch_smoother import smooth_rows
 from ..data._format import TableFormat
 from ..data._frames import KINDS, TableRows, as_frame, read_rows
@@ -41,6 +42,7 @@ def events(
     sort: bool = False,
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
+    unit: str | None = None,
 ) -> Any:
     """Return events, start, end and class, of a table or of recordings.
 
@@ -57,7 +59,7 @@ def events(
         Smooth the rows instead of filtering them: better events, after the fact.
     lag : int, optional
         How many later rows each smoothed row uses; by default all.
-    beta, channel, sort, columns, scores
+    beta, channel, sort, columns, scores, unit
         As in `filter_table`.
 
     Returns
@@ -94,10 +96,11 @@ def events(
     if isinstance(data, (Recording, Mapping, list, tuple)):
         return _of_recordings(data, chain, rule, smooth, lag)
     if chain is None:
-        rows = read_rows(data, _filtered_format(data, columns, scores))
+        rows = read_rows(data, _filtered_format(data, columns, scores, unit))
         classes, P = rows.classes, rows.probs
     else:
-        rows = read_rows(data, TableFormat.for_filter(chain, columns, scores))
+        rows = read_rows(data, TableFormat.for_filter(chain, columns, scores, unit))
+        look_at_times(rows, chain, unit)
         classes = tuple(map(str, chain.classes))
         if smooth:
             P = smooth_rows(chain, rows, lag=lag, sort=sort)
@@ -153,11 +156,14 @@ def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided:
     """Return the events as a table of the kind that came in."""
     nw = import_optional("narwhals")
     names = rows.stream.categories
-    found = Events(
-        Event(names[i], classes[k], start, end, p)
-        for i, k, start, end, p in zip(
-            streams.tolist(), *(column.tolist() for column in decided), strict=True
-        )
+    found = _events_of(
+        [
+            Event(names[i], classes[k], start, end, p)
+            for i, k, start, end, p in zip(
+                streams.tolist(), *(column.tolist() for column in decided), strict=True
+            )
+        ],
+        rows.time_kind,
     )
     kind = next(kind for kind in KINDS if kind == rows.frame.implementation.value)
     table = nw.from_native(found.to_table(kind), eager_only=True)
@@ -196,22 +202,25 @@ def label_events(
     [('x', 0.0, 2.0), ('y', 2.0, 4.0)]
     """
     rule, found = EventRule(max_gap=max_gap), []
+    kinds = set()
     for stream, rec in _by_stream(recordings).items():
         if rec.label is None:
             remedy = "give recordings with labels"
             raise ArgumentError("recordings", stream, "has no labels in stream {}", remedy=remedy)
+        kinds.add(rec._time_kind)
         decided = Decoder(rule, rec.classes, np.float64).decide(
-            rec.time, one_hot(rec.label, len(rec.classes))
+            rec.time, from_labels(rec.label, np.ones(len(rec)), len(rec.classes)).probs
         )
         found += [event._replace(probability=None) for event in listed(stream, rec, decided)]
-    return Events(found)
+    return _events_of(found, *kinds)
 
 
 def _of_recordings(
     data: Any, chain: Chain | None, rule: Rule, smooth: bool, lag: int | None
 ) -> Events:
-    found = []
+    found, kinds = [], set()
     for stream, rec in _by_stream(data).items():
+        kinds.add(rec._time_kind)
         if chain is None:
             P = rec.probs
         elif smooth:
@@ -220,7 +229,15 @@ def _of_recordings(
             P = rec.run(chain)
         decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
         found += listed(stream, rec, decided)
-    return Events(found)
+    return _events_of(found, *kinds)
+
+
+def _events_of(found: list[Event], *kinds: TimeKind) -> Events:
+    """Return a list of events whose times are shown as they were given: dates in their zone."""
+    dates = bool(kinds) and all(kind.kind == "date" for kind in kinds)
+    zones = {kind.zone_name(offsets=True) for kind in kinds}
+    zone = zones.pop() if len(zones) == 1 else "UTC"
+    return Events(found, dates=dates, zone=zone if dates else None)
 
 
 def _by_stream(data: Any) -> Mapping[Any, Recording]:
@@ -237,10 +254,13 @@ def listed(stream: Any, rec: Recording, decided: Decided) -> list[Event]:
     ]
 
 
-def _filtered_format(data: Any, columns: Mapping[str, str] | None, scores: str) -> TableFormat:
+def _filtered_format(
+    data: Any, columns: Mapping[str, str] | None, scores: str, unit: str | None
+) -> TableFormat:
     """Return the format of a table whose rows are taken as they are: filtered, or predictions."""
     names = as_frame(data).columns
     filtered = [name[2:] for name in names if name.startswith("f_")]
     if len(filtered) < 2:
-        return TableFormat.of(None, columns, scores)
-    return TableFormat.of(filtered, {**(columns or {}), **{f"p_{c}": f"f_{c}" for c in filtered}})
+        return TableFormat.of(None, columns, scores, unit)
+    named = {**(columns or {}), **{f"p_{name}": f"f_{name}" for name in filtered}}
+    return TableFormat.of(filtered, named, unit=unit)

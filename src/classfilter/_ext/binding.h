@@ -133,6 +133,12 @@ PyObject *check_streams(PyObject *m, PyObject *args);
 PyObject *as_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 PyObject *check_batch(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
+/* Rules for events: a new state, one row of a stream, and one row of one of many. */
+PyObject *events_start(PyObject *object, PyObject *nothing);
+PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs);
+PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs);
+extern const char update_events_doc[];
+
 /* The types, and the functions of the module. */
 extern PyType_Spec dirichlet_spec, sticky_spec, adaptive_spec, events_spec;
 extern PyMethodDef functions[];

@@ -186,7 +186,7 @@ static PyObject *raise_events(const EventRule *self, cf_status status, Py_ssize_
                        "it must be finite, and at most 1e30 after the last one", "", row, -1);
 }
 
-static PyObject *events_start(PyObject *object, PyObject *nothing) {
+PyObject *events_start(PyObject *object, PyObject *nothing) {
     EventRule *self = (EventRule *)object;
     size_t bytes;
     PyObject *state;
@@ -198,7 +198,7 @@ static PyObject *events_start(PyObject *object, PyObject *nothing) {
     return state;
 }
 
-static PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
     EventRule *self = (EventRule *)object;
     double time, row[32];
     void *probs = row;
@@ -566,6 +566,7 @@ static PyMethodDef events_methods[] = {
      "update($self, state, time, probs, /)\n--\n\nTake one row: the new state, and the events that are final by now, "
      "as "
      "(class, start, end, probability, forced)."},
+    {"update_stream", (PyCFunction)(void (*)(void))update_events, METH_FASTCALL, update_events_doc},
     {"run", events_run, METH_VARARGS,
      "run($self, state, times, probs, /)\n--\n\nTake many rows, exactly as a loop of `update`: the new state, and the "
      "events as columns."},

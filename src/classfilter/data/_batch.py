@@ -330,7 +330,7 @@ def filter_table(
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     result_columns(rows.frame.columns, rows.classes)
     chain = Chain.of(filter, beta=beta, channel=channel)
-    _look_at_times(rows, chain, unit)
+    look_at_times(rows, chain, unit)
     P = BatchFilter(chain).run(rows, sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
@@ -379,13 +379,13 @@ def smooth_table(
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     result_columns(rows.frame.columns, rows.classes)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
-    _look_at_times(rows, chain, unit)
+    look_at_times(rows, chain, unit)
     P = smooth_rows(chain, rows, lag=check_lag(lag), sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
 
 
-def _look_at_times(rows: TableRows, chain: Chain, unit: str | None) -> None:
+def look_at_times(rows: TableRows, chain: Chain, unit: str | None) -> None:
     """Warn if the times of a table do not fit the filter."""
     scale = TimeScale(unit, chain.filter())
     scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)

@@ -279,7 +279,8 @@ class Bank(Generic[FilterType]):
         with self._lock:
             states = self._states.copy()
         times = np.full((3, len(states)), np.nan)
-        columns = Columns(states, times[0], times[1], times[2], np.empty(len(states), object))
+        extra, events = np.full((2, len(states)), None, object)
+        columns = Columns(states, times[0], times[1], times[2], extra, events)
         _file.write(path, _file.Saved("bank", self._settings, None, columns, {}, {}))
 
     def load(self, path: str | os.PathLike[str]) -> None:

@@ -58,8 +58,9 @@ class Saved(NamedTuple):
 
 def write(path: str | PathLike[str], saved: Saved) -> None:
     """Write a file; it appears complete or not at all, and only its owner can read it."""
-    arrays: dict[str, Any] = saved.columns._asdict() | saved.more
-    del arrays["extra"]
+    columns = saved.columns._asdict()
+    del columns["extra"], columns["events"]  # objects: what is needed of them is in `more`
+    arrays: dict[str, Any] = columns | saved.more
     with atomic_write(fspath(path), private=True) as file:
         np.savez(
             file,
@@ -134,7 +135,8 @@ def _columns(content: dict[str, Array], count: int) -> Columns:
             raise ValueError("its columns have unequal lengths")
     if np.isinf([times, seen, jumps]).any():
         raise ValueError("a time is not finite")
-    return Columns(np.ascontiguousarray(states), times, seen, jumps, np.full(count, None, object))
+    extra, events = np.full((2, count), None, object)
+    return Columns(np.ascontiguousarray(states), times, seen, jumps, extra, events)
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def take_many(
     *,
     sort: bool | None = False,
     threads: int | None = None,
-    note: Callable[[Taken], Array] | None = None,
+    note: Callable[[Taken], dict[str, Array]] | None = None,
     look: Callable[[Floats], None] | None = None,
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
@@ -134,9 +134,9 @@ def take_many(
         rows = StreamRows(probs, beta, steps, order, counts, where)
         after = runner.run(table.columns.states, rows, estimates, threads)
         taken = Taken(estimates, dt, begins, slots)
-        extra = None if note is None else note(taken)[who]
+        kept = {} if note is None else {key: x[who] for key, x in note(taken).items()}
         ends = order[starts[final] + counts[final] - 1]
-        table.commit(slots[who], after[final], time[ends], extra, new)
+        table.commit(slots[who], after[final], time[ends], kept, new)
     except BaseException:
         table.release_unnamed(new)
         raise

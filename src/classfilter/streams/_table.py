@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,8 @@ class Columns(NamedTuple):
         The time of a row that was refused since it was too far ahead; NaN if there is none.
     extra : ndarray of object (N,)
         What else the table's user keeps of a stream.
+    events : ndarray of object (N,)
+        What a rule for events knows of a stream; None where there is no rule.
     """
 
     states: Array
@@ -50,6 +52,7 @@ class Columns(NamedTuple):
     seen: Floats
     jumps: Floats
     extra: Array
+    events: Array
 
 
 def check_name(stream: Hashable) -> None:
@@ -128,14 +131,15 @@ class StreamTable:
         self.clock = math.nan
         self.strays: dict[Hashable, float] = {}
         self.none_expire_until = -math.inf
+        self.on_forget: Callable[[Any, Any], None] | None = None
 
     def __len__(self) -> int:
         return len(self.slots)
 
     def _empty(self, count: int) -> Columns:
         times, seen, jumps = np.full((3, count), np.nan)
-        states, extra = np.tile(self.start, (count, 1)), np.full(count, None, object)
-        return Columns(states, times, seen, jumps, extra)
+        extra, events = np.full((2, count), None, object)
+        return Columns(np.tile(self.start, (count, 1)), times, seen, jumps, extra, events)
 
     def slot(self, stream: Hashable) -> int:
         """Return the slot of a stream, or raise and say that there is none."""
@@ -208,10 +212,10 @@ class StreamTable:
     def release(self, slots: Iterable[int]) -> None:
         """Take slots back that no stream has."""
         for slot in slots:
-            states, times, seen, jumps, extra = self.columns
+            states, times, seen, jumps, extra, events = self.columns
             states[slot] = self.start
             times[slot] = seen[slot] = jumps[slot] = np.nan
-            extra[slot] = None
+            extra[slot] = events[slot] = None
             self._free.append(slot)
 
     def commit(
@@ -219,20 +223,21 @@ class StreamTable:
         slots: Ints,
         states: Array,
         times: Floats,
-        extra: Array | None,
+        kept: Mapping[str, Array],
         moved: Mapping[Any, int],
     ) -> None:
         """Write what is known of streams after their rows: all of it, or nothing.
 
-        `moved` are the streams that begin, or begin anew, each with one of the slots.
+        `kept` are more columns, by their names. `moved` are the streams that begin, or begin anew,
+        each with one of the slots.
         """
         columns = self.columns
         before = [column[slots] for column in columns]
         old = {name: self.slots.get(name) for name in moved}
         try:
             _core.commit(columns.states, columns.times, slots, states, times)
-            if extra is not None:
-                columns.extra[slots] = extra
+            for name, values in kept.items():
+                getattr(columns, name)[slots] = values
             columns.jumps[slots] = np.nan
             self.slots.update(moved)
         except BaseException:
@@ -346,18 +351,20 @@ class StreamTable:
 
     def forget(self, stream: Hashable) -> None:
         """Forget a stream."""
+        if self.on_forget is not None:
+            self.on_forget(stream, self.columns.events[self.slots[stream]])
         self.release([self.slots.pop(stream)])
 
     def put(self, stream: Hashable, row: StreamRow) -> None:
         """Take a stream that a store of rows has."""
         slot = self.slots[stream] = self.reserve(1)[0]
-        states, times, _, _, extra = self.columns
+        states, times, _, _, extra, _ = self.columns
         states[slot], times[slot], extra[slot] = row.numbers, row.time, row.ties
 
     def row(self, stream: Hashable) -> StreamRow:
         """Return a stream for a store of rows."""
         slot = self.slot(stream)
-        states, times, _, _, extra = self.columns
+        states, times, _, _, extra, _ = self.columns
         return StreamRow(float(times[slot]), extra[slot], states[slot].copy())
 
     def take(self, names: list[Any], columns: Columns, clock: float = math.nan) -> None:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterable, Sequence
-from os import PathLike, fspath
-from threading import Lock
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._errors import ArgumentError
 from .._predictions import prediction
-from .._support.atomic import remove_drafts
 from .._support.types import Array, Confidence, Duration, Ints, Weights
 from .._validation import factorize
 from ..chain._chain import Chain
 from ..chain._channel import Channels
+from ..chain._event_rule import EventRule
 from ..filters._base import Filter
-from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from ..policy import Policy
-from . import _file
-from ._calls import Calls, calls_after
-from ._counts import SourceCounts
-from ._health import Health, health
-from ._rows import Taken, take_many, take_rows, update_stream_of
-from ._table import JumpError, StreamTable
-from ._unit import TimeUnit
+from ._calls import calls_after
+from ._held_streams import HeldStreams
+from ._live_events import Known
+from ._rows import Taken, take_many, take_rows
+from ._table import JumpError
 
 
-class Tracker:
+class Tracker(HeldStreams):
     """One filter per stream, for any number of streams that come and go.
 
     Each row (stream, time, source, prediction) gives the estimate of its stream. It equals a filter
@@ -62,6 +57,9 @@ class Tracker:
         `expire_after` and `max_jump` are in seconds. By default they stay as they are, in the unit
         of the half-life, with a warning if a stream begins with what looks like milliseconds.
 
+    events : EventRule or bool, default False
+        Decide events by this rule, or by that of the chain; see `pop_events` and `current`.
+
     Examples
     --------
     >>> import classfilter as cf
@@ -87,74 +85,20 @@ class Tracker:
         max_streams: int | None = None,
         max_jump: Duration | None = None,
         unit: str | None = None,
+        events: EventRule | bool = False,
     ) -> None:
+        chain = Chain.of(filter, beta=beta, channel=channel, policy=policy)
+        if events is True and chain.rule is None:
+            remedy = 'give one: events=EventRule(change_cost="30s")'
+            raise ArgumentError("events", True, "is {}, but the chain has no rule", remedy=remedy)
+        rule = chain.rule if events is True else events or None
         self._use(
-            Chain.of(filter, beta=beta, channel=channel, policy=policy),
+            chain.with_rule(rule),
             unit,
             expire_after=expire_after,
             max_streams=max_streams,
             max_jump=max_jump,
         )
-
-    def _use(self, chain: Chain, unit: str | None, **limits: Any) -> None:
-        self._chain, self._policy = chain, chain.policy
-        self._unit = TimeUnit(unit)
-        self._as_it_is = self._unit.as_it_is
-        self._reader: Filter = chain.filter()
-        start = pack_state(self._reader.state, self._reader.probs.dtype)
-        self._table = StreamTable(start, **limits)
-        self._slots, self._lock = self._table.slots, self._table.lock
-        self._watches_times, self._drops = self._table.watches_times, self._table.drops
-        self._counts = SourceCounts(chain)
-        self._known: dict[str, tuple[str, float, Any, int]] = {}
-        self._update_stream = update_stream_of(chain.filter(), self._counts)
-        self._runner = StreamRunner(chain.filter())
-        self._saving = Lock()
-
-    @property
-    def chain(self) -> Chain:
-        """The settings of all streams."""
-        return self._chain
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """The classes, in the order of the probabilities."""
-        return self._chain.classes
-
-    @property
-    def expire_after(self) -> float | None:
-        """How much time without a row ends a stream."""
-        return self._table.expire_after
-
-    @property
-    def max_streams(self) -> int | None:
-        """The largest number of streams."""
-        return self._table.max_streams
-
-    @property
-    def max_jump(self) -> float | None:
-        """How far ahead of the row before of its stream a row may be."""
-        return self._table.max_jump
-
-    @property
-    def unit(self) -> str | None:
-        """What times that are numbers count; None where they stay as they are."""
-        return self._unit.name
-
-    @property
-    def streams(self) -> list[Any]:
-        """The names of all streams; where streams are dropped, the next one to go is first."""
-        with self._lock:
-            return list(self._slots)
-
-    def __len__(self) -> int:
-        return len(self._slots)
-
-    def __contains__(self, stream: Hashable) -> bool:
-        return stream in self._slots
-
-    def __repr__(self) -> str:
-        return f"Tracker({self._reader!r}, {len(self)} streams)"
 
     def update(
         self,
@@ -208,18 +152,25 @@ class Tracker:
                 place = slot
             if self._policy is not None:
                 return self._update_and_note(stream, place, at, source, probs)
+            columns, live = table.columns, self._live
+            row = columns[0], columns[1], place, probs, beta, at, logarithms
             try:
-                columns = table.columns
-                estimate = self._update_stream(
-                    columns[0], columns[1], place, probs, beta, at, logarithms,
-                    self._counts.numbers, number,
-                )  # fmt: skip
+                if live is None:
+                    estimate = self._update_stream(*row, self._counts.numbers, number)
+                else:
+                    if place != slot and slot is not None:
+                        columns.events[place] = live.anew(columns.events[slot])
+                    estimate = live.core.update_stream(
+                        self._update_stream, columns[5], *row, self._counts.numbers, number
+                    )
             except BaseException:
                 if place != slot:
                     table.release([place])
                 raise
             if estimate is None:
                 raise table.time_error(stream, place, at)
+            if live is not None and columns[5][place][1]:
+                live.waiting[stream] = None
             if place != slot or table.max_jump is not None:
                 table.note(stream, place, at)
             elif self._drops:
@@ -267,7 +218,11 @@ class Tracker:
             calls = self._new_calls() if begins else extra[0].copy()
             calls.note(source, at, observation, estimate, dt)
             extra[0] = calls
-            table.commit(place, state, time, extra, new)
+            kept = {"extra": extra}
+            if self._live is not None:
+                kept["events"] = np.full(1, None, object)
+                kept["events"][0] = self._after(stream, begins, at, estimate)
+            table.commit(place, state, time, kept, new)
         except BaseException:
             table.release_unnamed(new)
             raise
@@ -278,10 +233,15 @@ class Tracker:
             table.drop_old()
         return estimate
 
-    def _new_calls(self) -> Calls:
-        """Return what the policy knows of a new stream."""
-        assert self._policy is not None
-        return Calls(self._policy, self._chain.filter().probs)
+    def _after(self, stream: Hashable, begins: bool, at: float, estimate: Array) -> Known:
+        """Return what the rule for events knows of a stream after a row."""
+        live, slot = self._live, self._slots.get(stream)
+        assert live is not None
+        known = None if slot is None else self._table.columns.events[slot]
+        known = live.anew(known) if begins else known
+        state, events = live.core.update(known[0], at, estimate)
+        live.waiting[stream] = None
+        return Known(state, known[1] + events)
 
     def update_many(
         self,
@@ -307,16 +267,23 @@ class Tracker:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
         rows_of = factorize(names)
 
-        def note(taken: Taken) -> Array:
+        def note(taken: Taken) -> dict[str, Array]:
             held = [self._slots.get(name) for name in rows_of.categories]
-            before = [None if slot is None else table.columns.extra[slot] for slot in held]
-            return calls_after(
-                before, self._new_calls, rows_of.codes, source, t, observed[0], taken
-            )
+            kept = {}
+            if self._policy is not None:
+                before = [None if slot is None else table.columns.extra[slot] for slot in held]
+                kept["extra"] = calls_after(
+                    before, self._new_calls, rows_of.codes, source, t, observed[0], taken
+                )
+            if self._live is not None:
+                before = [None if slot is None else table.columns.events[slot] for slot in held]
+                kept["events"] = self._live.after(before, rows_of.codes, t, taken)
+                self._live.waiting.update(dict.fromkeys(rows_of.categories))
+            return kept
 
         table = self._table
         with self._lock:
-            noted = None if self._policy is None else note
+            noted = None if self._policy is None and self._live is None else note
             look = self._unit.look if kind.is_number and not self._unit.warned else None
             first = self._classes_before(rows_of.categories)
             taken = take_many(
@@ -349,127 +316,3 @@ class Tracker:
             if slot is not None and not at - table.columns.times[slot] > table.span:
                 calls = table.columns.extra.item(slot)
             return calls.next_source(at)
-
-    def filter(self, stream: Hashable) -> Filter:
-        """Return a new filter in the state of a stream."""
-        with self._lock:
-            f: Filter = self._in_state(stream).copy()
-        return f
-
-    def probs(self, stream: Hashable) -> Array:
-        """Return the last estimate of a stream, (K,)."""
-        with self._lock:
-            estimate: Array = self._in_state(stream).probs
-        return estimate
-
-    def label(self, stream: Hashable) -> Any:
-        """Return the most probable class of a stream; of several, the first."""
-        with self._lock:
-            return self._in_state(stream).label
-
-    def _in_state(self, stream: Hashable) -> Any:
-        """Return a filter in the state of a stream, which the next call changes."""
-        state = self._table.columns.states[self._table.slot(stream)].copy()
-        self._reader.state = unpack_state(self._reader, state)
-        return self._reader
-
-    def time(self, stream: Hashable) -> float:
-        """Return the time of a stream's last row; in seconds, where the tracker has a unit."""
-        with self._lock:
-            return float(self._table.columns.times[self._table.slot(stream)])
-
-    def health(self, now: Any = None) -> Health:
-        """Return how each source does, over all streams, against what is usual of it.
-
-        A source that is stuck on a class, silent, or no longer agrees with the estimate as it did
-        when tuned, or before, has a verdict, in words, with figures. Nothing is weighed down: what
-        to do is left to you. `now` is the time, if no rows come; by default that of the last row.
-
-        Examples
-        --------
-        >>> import classfilter as cf
-        >>> tracker = cf.Tracker(cf.DirichletFilter(["rest", "move"], half_life=30.0))
-        >>> for i in range(150):
-        ...     _ = tracker.update("ann", 5.0 * i, "wrist", [0.9, 0.1])
-        >>> tracker.health().verdicts
-        {}
-        >>> tracker.health(now=745.0 + 7200.0).verdicts
-        {'wrist': ('silent for 2 h; usually a prediction each 5 s',)}
-        """
-        at = None if now is None else self._unit.seconds(now)
-        with self._lock:
-            return health(self._counts, at)
-
-    def drop(self, streams: Iterable[Hashable]) -> None:
-        """Forget streams."""
-        if isinstance(streams, str):
-            raise TypeError(f"streams is {streams!r}; give a list: [{streams!r}]")
-        names = dict.fromkeys(streams)
-        with self._lock:
-            for name in names:
-                self._table.slot(name)
-            for name in names:
-                self._table.forget(name)
-
-    def expire(self, now: Any) -> list[Any]:
-        """Set the clock of all streams to now, and forget the streams that are over; return them.
-
-        `update` does it by the newest time of all streams; this is for when no rows come.
-        """
-        at = now if type(now) is self._as_it_is else self._unit.seconds(now)
-        with self._lock:
-            return self._table.expire(at)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write settings and all streams to one file, complete or not at all; `load` reads it.
-
-        Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
-        the one that began last is in the file at the end.
-        """
-        with self._saving:
-            remove_drafts(fspath(path))
-            _file.write(path, self._saved("tracker"))
-
-    def _saved(self, kind: str) -> _file.Saved:
-        table = self._table
-        with self._lock:
-            names, columns = table.held()
-            meta = {
-                "expire_after": table.expire_after,
-                "max_streams": table.max_streams,
-                "max_jump": table.max_jump,
-                "unit": self._unit.name,
-                "clock": None if math.isnan(table.clock) else table.clock,
-                "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
-            }
-            meta["sources"] = list(self._counts.index)
-            counts = self._counts.saved()
-            if self._policy is not None:
-                meta["calls"] = [calls.saved() for calls in columns.extra]
-        return _file.Saved(kind, self._chain, names, columns, meta, {"health": counts})
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Tracker:
-        """Return the tracker that a file of `save` holds."""
-        saved = _file.read(path, "tracker", "no saved tracker; take an earlier copy")
-        tracker = cls.__new__(cls)
-        with _file.damaged(path):
-            limits = {
-                name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
-            }
-            tracker._use(saved.chain, saved.meta.get("unit"), **limits)
-            tracker._take(saved)
-        return tracker
-
-    def _take(self, saved: _file.Saved) -> None:
-        """Take all streams of a file."""
-        names, columns, meta = saved.names, saved.columns, saved.meta
-        self._runner.check_states(columns.states)
-        if self._policy is not None:
-            for i, calls in enumerate(meta["calls"]):
-                columns.extra[i] = self._new_calls().restored(calls)
-        if "health" in saved.more:  # older files have none
-            self._counts.restore(meta["sources"], saved.more["health"])
-            self._known.clear()
-        self._table.take(names, columns, math.nan if meta["clock"] is None else meta["clock"])
-        self._table.strays = {_file.name_from_json(name): at for name, at in meta["strays"]}

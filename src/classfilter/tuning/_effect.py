@@ -182,7 +182,7 @@ def delays(
     source = rows.source[at]
     outputs = means[source, truth].reshape(-1, len(rows.classes))
     codes = Factorized(source.ravel(), list(rows.sources))
-    probs, weights = chain.observe_rows(codes, outputs)
+    probs, weights = chain.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
     filtered = chain.filter().run(probs, beta=weights, dt=dt.ravel())
     follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == changes.after[:, None]
     steps = follows.argmax(axis=1)

@@ -1,0 +1,271 @@
+"""The streams that a tracker holds: its settings, what is known of each stream, and their file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from os import PathLike, fspath
+from threading import Lock
+from typing import Any, TypeVar
+
+from .._support.atomic import remove_drafts
+from .._support.imports import public_name
+from .._support.types import Array
+from ..chain._chain import Chain
+from ..chain._event import Event
+from ..filters._base import Filter
+from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
+from . import _file, _live_events
+from ._calls import Calls
+from ._counts import SourceCounts
+from ._health import Health, health
+from ._live_events import LiveEvents
+from ._rows import update_stream_of
+from ._table import StreamTable
+from ._unit import TimeUnit
+
+HeldType = TypeVar("HeldType", bound="HeldStreams")
+
+
+class HeldStreams:
+    """What a `Tracker` knows: all but how it takes rows."""
+
+    def _use(self, chain: Chain, unit: str | None, **limits: Any) -> None:
+        self._chain, self._policy = chain, chain.policy
+        self._unit = TimeUnit(unit)
+        self._as_it_is = self._unit.as_it_is
+        self._reader: Filter = chain.filter()
+        start = pack_state(self._reader.state, self._reader.probs.dtype)
+        self._table = StreamTable(start, **limits)
+        self._slots, self._lock = self._table.slots, self._table.lock
+        self._watches_times, self._drops = self._table.watches_times, self._table.drops
+        self._counts = SourceCounts(chain)
+        self._known: dict[str, tuple[str, float, Any, int]] = {}
+        self._update_stream = update_stream_of(chain.filter(), self._counts)
+        self._runner = StreamRunner(chain.filter())
+        self._saving = Lock()
+        self._live = None if chain.rule is None else LiveEvents(chain)
+        if self._live is not None:
+            self._table.on_forget = self._live.end
+
+    @property
+    def chain(self) -> Chain:
+        """The settings of all streams."""
+        return self._chain
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._chain.classes
+
+    @property
+    def expire_after(self) -> float | None:
+        """How much time without a row ends a stream."""
+        return self._table.expire_after
+
+    @property
+    def max_streams(self) -> int | None:
+        """The largest number of streams."""
+        return self._table.max_streams
+
+    @property
+    def max_jump(self) -> float | None:
+        """How far ahead of the row before of its stream a row may be."""
+        return self._table.max_jump
+
+    @property
+    def unit(self) -> str | None:
+        """What times that are numbers count; None where they stay as they are."""
+        return self._unit.name
+
+    @property
+    def streams(self) -> list[Any]:
+        """The names of all streams; where streams are dropped, the next one to go is first."""
+        with self._lock:
+            return list(self._slots)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, stream: Hashable) -> bool:
+        return stream in self._slots
+
+    def __repr__(self) -> str:
+        return f"Tracker({self._reader!r}, {len(self)} streams)"
+
+    def _new_calls(self) -> Calls:
+        """Return what the policy knows of a new stream."""
+        assert self._policy is not None
+        return Calls(self._policy, self._chain.filter().probs)
+
+    def filter(self, stream: Hashable) -> Filter:
+        """Return a new filter in the state of a stream."""
+        with self._lock:
+            f: Filter = self._in_state(stream).copy()
+        return f
+
+    def probs(self, stream: Hashable) -> Array:
+        """Return the last estimate of a stream, (K,)."""
+        with self._lock:
+            estimate: Array = self._in_state(stream).probs
+        return estimate
+
+    def label(self, stream: Hashable) -> Any:
+        """Return the most probable class of a stream; of several, the first."""
+        with self._lock:
+            return self._in_state(stream).label
+
+    def _in_state(self, stream: Hashable) -> Any:
+        """Return a filter in the state of a stream, which the next call changes."""
+        state = self._table.columns.states[self._table.slot(stream)].copy()
+        self._reader.state = unpack_state(self._reader, state)
+        return self._reader
+
+    def time(self, stream: Hashable) -> float:
+        """Return the time of a stream's last row; in seconds, where the tracker has a unit."""
+        with self._lock:
+            return float(self._table.columns.times[self._table.slot(stream)])
+
+    def health(self, now: Any = None) -> Health:
+        """Return how each source does, over all streams, against what is usual of it.
+
+        A source that is stuck on a class, silent, or no longer agrees with the estimate as it did
+        when tuned, or before, has a verdict, in words, with figures. Nothing is weighed down: what
+        to do is left to you. `now` is the time, if no rows come; by default that of the last row.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.DirichletFilter(["rest", "move"], half_life=30.0))
+        >>> for i in range(150):
+        ...     _ = tracker.update("ann", 5.0 * i, "wrist", [0.9, 0.1])
+        >>> tracker.health().verdicts
+        {}
+        >>> tracker.health(now=745.0 + 7200.0).verdicts
+        {'wrist': ('silent for 2 h; usually a prediction each 5 s',)}
+        """
+        at = None if now is None else self._unit.seconds(now)
+        with self._lock:
+            return health(self._counts, at)
+
+    def pop_events(self) -> list[Event]:
+        """Return the events that were confirmed since the last call, each once, as `Events`.
+
+        They are those that `classfilter.events` finds in the whole stream. Of a stream that is
+        dropped or over, all are confirmed.
+        """
+        live = self._require_events()
+        with self._lock:
+            found = [live.event(stream, event) for stream, event in live.ended]
+            fetched = []
+            for stream in live.waiting:
+                slot = self._slots.get(stream)
+                known = None if slot is None else self._table.columns.events[slot]
+                if known is not None and known[1]:
+                    found += [live.event(stream, event) for event in known[1]]
+                    fetched.append((slot, _live_events.Known(known[0], ())))
+            for slot, known in fetched:
+                self._table.columns.events[slot] = known
+            live.ended, live.waiting = [], {}
+        events: list[Event] = public_name("Events")(found)
+        return events
+
+    def current(self, stream: Hashable) -> Event | None:
+        """Return the event of a stream that goes on at present, provisional: its end is None.
+
+        None where no event is reported at present: an ignored class, uncertain or unknown time.
+        """
+        live = self._require_events()
+        with self._lock:
+            known = self._table.columns.events[self._table.slot(stream)]
+            return live.current(stream, known)
+
+    def _require_events(self) -> LiveEvents:
+        if self._live is None:
+            raise ValueError(
+                'the tracker has no rule for events; give one: events=EventRule(change_cost="30s")'
+            )
+        return self._live
+
+    def drop(self, streams: Iterable[Hashable]) -> None:
+        """Forget streams; their last events are confirmed."""
+        if isinstance(streams, str):
+            raise TypeError(f"streams is {streams!r}; give a list: [{streams!r}]")
+        names = dict.fromkeys(streams)
+        with self._lock:
+            for name in names:
+                self._table.slot(name)
+            for name in names:
+                self._table.forget(name)
+
+    def expire(self, now: Any) -> list[Any]:
+        """Set the clock of all streams to now, and forget the streams that are over; return them.
+
+        `update` does it by the newest time of all streams; this is for when no rows come.
+        """
+        at = now if type(now) is self._as_it_is else self._unit.seconds(now)
+        with self._lock:
+            return self._table.expire(at)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write settings and all streams to one file, complete or not at all; `load` reads it.
+
+        Streams must be named by text, numbers, None, or tuples of them. Of several saves at once,
+        the one that began last is in the file at the end.
+        """
+        with self._saving:
+            remove_drafts(fspath(path))
+            _file.write(path, self._saved("tracker"))
+
+    def _saved(self, kind: str) -> _file.Saved:
+        table = self._table
+        with self._lock:
+            names, columns = table.held()
+            meta = {
+                "expire_after": table.expire_after,
+                "max_streams": table.max_streams,
+                "max_jump": table.max_jump,
+                "unit": self._unit.name,
+                "clock": None if math.isnan(table.clock) else table.clock,
+                "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
+            }
+            meta["sources"] = list(self._counts.index)
+            more = {"health": self._counts.saved()}
+            if self._policy is not None:
+                meta["calls"] = [calls.saved() for calls in columns.extra]
+            if self._live is not None:
+                more |= _live_events.pack(columns.events)
+                ended = [(_file.name_as_json(name), *event) for name, event in self._live.ended]
+                meta["ended"] = ended
+        return _file.Saved(kind, self._chain, names, columns, meta, more)
+
+    @classmethod
+    def load(cls: type[HeldType], path: str | PathLike[str]) -> HeldType:
+        """Return the tracker that a file of `save` holds."""
+        saved = _file.read(path, "tracker", "no saved tracker; take an earlier copy")
+        tracker = cls.__new__(cls)
+        with _file.damaged(path):
+            limits = {
+                name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
+            }
+            tracker._use(saved.chain, saved.meta.get("unit"), **limits)
+            tracker._take(saved)
+        return tracker
+
+    def _take(self, saved: _file.Saved) -> None:
+        """Take all streams of a file."""
+        names, columns, meta = saved.names, saved.columns, saved.meta
+        self._runner.check_states(columns.states)
+        if self._policy is not None:
+            for i, calls in enumerate(meta["calls"]):
+                columns.extra[i] = self._new_calls().restored(calls)
+        if self._live is not None:
+            columns.events[:] = _live_events.unpack(saved.more, self._live, len(names))
+            for name, *event in meta["ended"]:
+                self._live.ended.append((_file.name_from_json(name), tuple(event)))
+            self._live.waiting.update(dict.fromkeys(names))
+        if "health" in saved.more:  # older files have none
+            self._counts.restore(meta["sources"], saved.more["health"])
+            self._known.clear()
+        self._table.take(names, columns, math.nan if meta["clock"] is None else meta["clock"])
+        self._table.strays = {_file.name_from_json(name): at for name, at in meta["strays"]}

@@ -1,0 +1,133 @@
+"""The events of live streams: what a rule knows of each stream, and what it has confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._support.types import Array, Floats, Ints
+from ..chain._chain import Chain
+from ..chain._event import Event
+
+if TYPE_CHECKING:
+    from ._rows import Taken
+
+Confirmed = tuple[int, float, float, float, bool]
+"""Class, start, end, probability, and whether it had to be decided before all paths agreed."""
+
+
+class Known(NamedTuple):
+    """What is known of a stream: the state of the rule, and what was confirmed and not fetched.
+
+    The core makes plain tuples of the same entries.
+    """
+
+    state: bytes
+    events: tuple[Confirmed, ...]
+
+
+class LiveEvents:
+    """The rule of a chain, for many streams.
+
+    Parameters
+    ----------
+    chain : Chain
+        With a rule.
+
+    Attributes
+    ----------
+    core : EventRule of the core
+        The rule.
+    ended : list of (stream, event)
+        What was confirmed of streams that are over.
+    waiting : dict
+        The streams with events to be fetched, in the order of the first; some may have none.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        assert chain.rule is not None
+        self.core = chain.rule.compiled(chain.classes, chain.filter().probs.dtype)
+        self._names = tuple(map(str, chain.classes))
+        self.ended: list[tuple[Any, Confirmed]] = []
+        self.waiting: dict[Hashable, None] = {}
+
+    def finished(self, known: Any) -> tuple[Confirmed, ...]:
+        """Return all events of a stream that is over, and were not fetched."""
+        if known is None:
+            return ()
+        state, events = known
+        return (*events, *_rows(self.core.finish(state)))
+
+    def anew(self, known: Any) -> Known:
+        """Return what is known of a stream that begins anew; its old events are not lost."""
+        return Known(self.core.start(), self.finished(known))
+
+    def end(self, stream: Hashable, known: Any) -> None:
+        """Keep the events of a stream that is over."""
+        self.ended += [(stream, event) for event in self.finished(known)]
+
+    def after(self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken) -> Array:
+        """Return what is known of each stream after many rows; `before` stays as it is."""
+        after = np.full(len(before), None, object)
+        order = np.argsort(streams, kind="stable")
+        starts = np.flatnonzero(np.diff(streams[order], prepend=-1) | taken.begins[order])
+        for rows in np.split(order, starts[1:]):
+            i = int(streams[rows[0]])
+            known = before[i] if after[i] is None else after[i]
+            if known is None or taken.begins[rows[0]]:
+                known = self.anew(known)
+            state, *columns = self.core.run(known[0], time[rows], taken.estimates[rows])
+            after[i] = Known(state, (*known[1], *_rows(columns)))
+        return after
+
+    def event(self, stream: Any, confirmed: Confirmed) -> Event:
+        """Return a confirmed event."""
+        k, start, end, probability, _ = confirmed
+        return Event(stream, self._names[k], start, end, probability)
+
+    def current(self, stream: Any, known: Any) -> Event | None:
+        """Return the provisional event of a stream."""
+        found = None if known is None else self.core.current(known[0])
+        if found is None:
+            return None
+        k, start, probability, _ = found
+        return Event(stream, self._names[k], start, None, probability)
+
+
+def _rows(columns: Sequence[Array]) -> list[Confirmed]:
+    """Return columns of events as rows."""
+    rows: list[Confirmed] = list(zip(*(column.tolist() for column in columns), strict=True))
+    return rows
+
+
+def pack(known: Sequence[Any]) -> dict[str, Array]:
+    """Return what is known of all streams as arrays, for a file."""
+    states = [b"" if entry is None else entry[0] for entry in known]
+    events = [(i, *event) for i, entry in enumerate(known) if entry for event in entry[1]]
+    return {
+        "event_states": np.frombuffer(b"".join(states), np.uint8),
+        "event_sizes": np.array([len(state) for state in states], np.int64),
+        "events": np.array(events, np.float64).reshape(-1, 6),
+    }
+
+
+def unpack(arrays: dict[str, Array], live: LiveEvents, count: int) -> Array:
+    """Return what is known of all streams of a file, checked."""
+    sizes, events = arrays["event_sizes"], arrays["events"]
+    data = arrays["event_states"].tobytes()
+    fits = sizes.shape == (count,) and (sizes >= 0).all() and sizes.sum() == len(data)
+    if not fits or events.ndim != 2 or events.shape[1] != 6:
+        raise ValueError("the states of its events do not fit its streams")
+    ends = np.cumsum(sizes).tolist()
+    known = np.full(count, None, object)
+    for i, (end, size) in enumerate(zip(ends, sizes.tolist(), strict=True)):
+        if size:
+            state = data[end - size : end]
+            live.core.check(state)
+            known[i] = Known(state, ())
+    for i, k, start, end, p, forced in events.tolist():
+        entry = known[int(i)]
+        known[int(i)] = Known(entry[0], (*entry[1], (int(k), start, end, p, bool(forced))))
+    return known
