@@ -47,6 +47,7 @@ FILES = [
     ("vtt", "WEBVTT\n\n00:03.000 --> 00:02.000\na\n", "(line 3) is 2.0, before the start, 3.0"),
     ("json", "{", "is not JSON"),
     ("json", "[]", "has no object results"),
+    ("json", "[" * 100_000, "is not JSON"),
     ("json", '{"results": {"a": [{"label": "b", "segment": [1]}]}}', "a label and a segment"),
     ("json", '{"results": {"a": [{"label": "b", "segment": [1, "x"]}]}}',
      "end of results['a'] in row 0 is 'x'"),

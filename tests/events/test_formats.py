@@ -117,6 +117,11 @@ def test_every_format_by_hand(name: str, write: Any, read: Any) -> None:
     assert not again.dates
 
 
+@pytest.mark.parametrize("name", ["csv", "tsv", "rttm", "vtt", "json"])
+def test_a_probability_of_0_is_known(name: str, write: Any, read: Any) -> None:
+    assert read(write([("s", "a", 0.0, 1.0, 0.0)], name), name)[0].probability == 0.0
+
+
 def test_json_by_hand(write: Any, read: Any) -> None:
     data = json.loads(write(EVENTS, "json"))
     assert data == {
@@ -293,6 +298,29 @@ def test_dates_read_back_equal_in_every_format(
             assert again[0].end == pytest.approx(end, rel=0, abs=5.1e-4)
         else:
             assert again == kept(events, name)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_any_text_is_events_or_refused(
+    name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Of a good file, one part is replaced by another text; no other error may come."""
+    sample = WRITTEN.get(name, '{"results": {"a": [{"label": "b", "segment": [1, 2.5]}]}}')
+    at = data.draw(st.integers(0, len(sample)))
+    size = data.draw(st.integers(0, 20))
+    pieces = [
+        st.text(),
+        st.sampled_from(['"', "\n", "\t", "-->", "nan", "1e999", "<NA>", "-5", "\0"]),
+    ]
+    broken = sample[:at] + data.draw(st.one_of(pieces)) + sample[at + size :]
+    path = tmp_path_factory.mktemp("events") / f"night.{name}"
+    path.write_bytes(broken.encode("utf-8", "surrogatepass"))
+    try:
+        events = cf.read_events(path)
+    except cf.ArgumentError:
+        return
+    assert all(e.label.strip() and e.end is not None and e.start <= e.end for e in events)
 
 
 def test_formats_are_found_by_suffix_or_by_name(tmp_path: Path) -> None:

@@ -118,6 +118,24 @@ def test_a_second_prediction_of_one_event_is_false_even_where_another_would_do()
     assert (twice.found, twice.false, twice.missed) == (1, 1, 1)
 
 
+def test_thresholds_are_reached_at_the_threshold() -> None:
+    half = event_scores([("s", "a", 0, 10)], [("s", "a", 0, 5)], iou=0.5)
+    assert half.found == 1
+    apart = [("s", "a", 0, 10), ("s", "a", 100, 110)]
+    assert event_scores(apart, apart, tolerance=(0, 0), merge=90).true == 2
+    assert event_scores(apart, apart, tolerance=(0, 0), merge=90.5).true == 1
+
+
+def test_events_in_any_order_and_within_each_other() -> None:
+    true = [("s", "a", 50, 60), ("s", "a", 0, 100), ("s", "a", 10, 20)]
+    for options in ({"iou": 0.9}, {"collar": 1}):
+        s = event_scores(true, [*true[1:], true[0]], **options)
+        assert (s.found, s.false) == (3, 0)
+    late = [("s", "a", 70, 99)]
+    assert event_scores(true, late, iou=0.29).found == 1
+    assert event_scores(true, late, tolerance=(0, 0)).found == 1
+
+
 def test_optimal_matching_finds_what_a_greedy_one_misses() -> None:
     true = [("s", "a", 1.0, 5.0), ("s", "a", 1.3, 5.0)]
     predicted = [("s", "a", 1.1, 5.0), ("s", "a", 0.9, 5.0)]

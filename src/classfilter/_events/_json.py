@@ -28,7 +28,7 @@ def read_json(text: str) -> tuple[Events, None]:
     """Return the events of JSON; keys that it does not need pass."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ArgumentError("the file", str(error), "is not JSON: {}") from None
     results = data.get("results") if isinstance(data, dict) else None
     if not isinstance(results, dict):

@@ -104,16 +104,12 @@ def _check_overlaps(events: Sequence[Event], refuse: Callable[..., RowError]) ->
     for i in sorted(range(len(events)), key=lambda i: (events[i].start, events[i].end)):
         e = events[i]
         before = last.get((e.stream, e.label))
-        if before is None:
-            last[e.stream, e.label] = i
-            continue
-        end = ended(events[before])
+        last[e.stream, e.label] = i
+        end = -math.inf if before is None else ended(events[before])
         if e.start < end:
             of = f"class {e.label!r}" + (f" of {e.stream!r}" if e.stream is not None else "")
             problem = f"is {{}}, but row {before}, also of {of}, ends at {end!r}"
             raise refuse(i, "start", e.start, problem, "", "merge them, or give overlaps=True")
-        if ended(e) >= end:
-            last[e.stream, e.label] = i
 
 
 def check_streams(events: Sequence[Event]) -> None:
