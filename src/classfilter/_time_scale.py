@@ -83,7 +83,7 @@ class TimeScale:
         about = self.finding()
         if about is not None:
             level, frame = 1, sys._getframe()
-            while frame.f_back and frame.f_globals["__name__"].startswith("classfilter."):
+            while frame.f_back and str(frame.f_globals.get("__name__")).startswith("classfilter."):
                 level, frame = level + 1, frame.f_back
             warnings.warn(TimeWarning(about), stacklevel=level)
 

@@ -145,9 +145,11 @@ def test_a_half_life_that_fits(time: Any, filter_: Any) -> None:
 
 
 def test_the_median_is_within_streams() -> None:
-    """Of many streams, each with long pauses between pairs of rows."""
-    time = np.sort(np.tile(1000 * np.arange(3), 4)) + np.tile([0.0, 1.0, 0.0, 1.0], 3)
-    cf.filter_table(table(time, ["a", "a", "b", "b"] * 3), f())
+    """Of pairs of rows with pauses between them, and of streams that follow on each other."""
+    pairs = 1000.0 * np.repeat(np.arange(6), 2) + np.tile([0.0, 1.0], 6)
+    cf.filter_table(table(pairs), f())
+    stream = np.append(np.repeat(np.arange(5), 2), [5, 6])  # five steps within, six between
+    cf.filter_table(table(10_000.0 * stream + np.tile([0.0, 5.0], 6), stream), f())
 
 
 @given(

@@ -258,13 +258,16 @@ def end(message: str, code: int = 1) -> NoReturn:
 @contextmanager
 def warnings_as_lines(path: Path | str) -> Iterator[None]:
     """Print the warnings of the block as lines on standard error, each once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    messages = [warning.message for warning in caught]
-    texts = [about(path, m.about) if isinstance(m, TimeWarning) else str(m) for m in messages]
-    for text in dict.fromkeys(texts):
-        click.echo(printable(f"classfilter: {text}"), err=True)
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    finally:  # before an error, which they may explain
+        messages = [warning.message for warning in caught]
+        texts = [about(path, m.about) if isinstance(m, TimeWarning) else str(m) for m in messages]
+        for text in dict.fromkeys(texts):
+            click.echo(printable(f"classfilter: {text}"), err=True)
 
 
 def about(
