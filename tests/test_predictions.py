@@ -265,7 +265,8 @@ def test_one_time_for_all_rows(time: Any) -> None:
 
 def test_a_frame_without_objects() -> None:
     tracker, none = cf.Tracker(FILTERS["sticky"]()), np.empty(0, int)
-    for confidence in (None, np.empty(0), []):
+    nothing: list[Any] = [None, np.empty(0), []]
+    for confidence in nothing:
         assert tracker.update_many(none, 4.0, None, none, confidence=confidence).shape == (0, 3)
     with pytest.raises(cf.ArgumentError, match="confidence has 1 entries, but probs has 0 rows"):
         tracker.update_many(none, 4.0, None, none, confidence=[0.5])

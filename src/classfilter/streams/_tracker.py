@@ -161,9 +161,8 @@ class Tracker:
             Its prediction: probabilities, in the order of the classes or by their names, or a
             class, by name or index. All NaN, None or -1 if there was none: only time passes.
         confidence : float, optional
-            Of a class: how probable it is, 0 to 1; the others share the rest. A class without it
-            counts by the channel of its source, or else by the default reliability of
-            docs/inputs.md.
+            Of a class: how probable it is, 0 to 1; the others share the rest. Without it, the
+            source's channel says how often it is right, or the default of docs/inputs.md.
 
         Raises
         ------
@@ -269,10 +268,9 @@ class Tracker:
         all rows. `probs` is (N, K), a dataframe whose columns are matched by name, a list of
         entries that `update` takes, or classes, (N,), with their `confidence`.
         """
-        names, t, source, rows = take_rows(
-            streams, times, sources, probs, self._chain._names, confidence
-        )
-        observed = self._chain.observe_rows(source, *rows)
+        chain, given = self._chain, (streams, times, sources, probs)
+        names, t, source, rows = take_rows(*given, chain._names, confidence)
+        observed = chain.observe_rows(source, *rows)
         if not names:
             return np.empty((0, len(self.classes)), self._reader.probs.dtype)
         rows_of = factorize(names)
@@ -280,9 +278,7 @@ class Tracker:
         def note(taken: Taken) -> Array:
             held = [self._slots.get(name) for name in rows_of.categories]
             before = [None if slot is None else table.columns.extra[slot] for slot in held]
-            return calls_after(
-                before, self._new_calls, rows_of.codes, source, t, observed[0], taken
-            )
+            return calls_after(before, self._new_calls, rows_of, source, t, observed[0], taken)
 
         table = self._table
         with self._lock:
