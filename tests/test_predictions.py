@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+from classfilter.tuning._thinning import thin
 from ndjson_lines import as_line, serve_here
 
 CLASSES = ["walk", "sit", "sleep"]
@@ -183,6 +184,16 @@ def test_labels_stay_labels() -> None:
     assert turned.hard.tolist() == hard[::-1]
 
 
+def test_labels_stay_labels_where_rows_are_left_out() -> None:
+    time, source = np.repeat(np.arange(40.0), 2), ["weak", "strong"] * 40
+    rec = cf.Recording(time, source, ["walk", "sit", "sleep", "sit"] * 20, CLASSES)
+    assert thin([rec], "strong", 5).recordings[0].hard.all()
+    f, beta = FILTERS["sticky"](), {"weak": 0.5, "strong": 1.0}
+    replayed = cf.replay(rec, f, beta=beta, policy=cf.policy.Periodic(every=4))
+    assert replayed.recording.hard.all()
+    assert replayed.probs.tobytes() == replayed.recording.run(f, beta=beta).tobytes()
+
+
 @pytest.mark.parametrize(
     ("hard", "why"),
     [([True] * 2, "hard is [True, True]; it must say"), ([0, 1, 1], "hard is [0, 1, 1]; it must")],
@@ -250,6 +261,15 @@ def test_one_time_for_all_rows(time: Any) -> None:
     tracker = cf.Tracker(FILTERS["sticky"]())
     tracker.update_many([7, 8, -1], time, None, [0, 1, 1], confidence=[0.9, 0.8, 0.7])
     assert [tracker.time(stream) for stream in (7, 8, -1)] == [4.0] * 3
+
+
+def test_a_frame_without_objects() -> None:
+    tracker, none = cf.Tracker(FILTERS["sticky"]()), np.empty(0, int)
+    nothing: list[Any] = [None, np.empty(0), []]
+    for confidence in nothing:
+        assert tracker.update_many(none, 4.0, None, none, confidence=confidence).shape == (0, 3)
+    with pytest.raises(cf.ArgumentError, match="confidence has 1 entries, but probs has 0 rows"):
+        tracker.update_many(none, 4.0, None, none, confidence=[0.5])
 
 
 def test_no_ids_of_tracked_objects() -> None:

@@ -97,14 +97,12 @@ def _name_error(names: list[Any], texts: list[str], wanted: list[str]) -> Argume
 def results_like(values: Any, classes: Sequence[Any], results: Array) -> Any:
     """Return results (T, K) as a dataframe of the kind that came in; else as they are.
 
-    It has the index of that dataframe, and a column for each class, in the order of its columns.
+    It has the index of that dataframe, and the classes as columns, in their order.
     """
     kind = type(values).__module__.partition(".")[0]
-    names = names_of(values)
-    if names is None or kind not in ("pandas", "polars", "pyarrow"):
+    if names_of(values) is None or kind not in ("pandas", "polars", "pyarrow"):
         return results
-    order = np.argsort(class_columns(values, classes) or [])
-    columns = {classes[k]: results[:, k] for k in order}
+    columns = {name: results[:, k] for k, name in enumerate(classes)}
     library = import_optional(kind)
     if kind == "pandas":
         return library.DataFrame(columns, index=values.index)

@@ -58,6 +58,8 @@ def predictions(
         Of classes: how probable each is, None where that is not known.
     """
     labels = as_labels(probs)
+    if labels is None and confidence is not None and np.size(probs) == 0:
+        labels = np.empty(0, np.intp)  # no rows: a frame of a video without objects
     if labels is not None:
         indices = class_indices(labels, tuple(map(str, classes)), "probs")
         top = np.full(len(indices), np.nan)
@@ -200,14 +202,14 @@ def _require_classes(confidence: Any) -> None:
 
 def _confidences(confidence: Any, labels: Ints) -> Floats:
     """Return the confidence of each label (T,), checked; NaN where there is none."""
-    cells = np.asarray(confidence, dtype=np.object_)
-    cells = np.full(len(labels), cells.item()) if cells.ndim == 0 else cells
-    if cells.shape != labels.shape:
-        problem = f"has {{}} entries, but probs has {len(labels)} rows"
-        raise ArgumentError("confidence", len(cells), problem, remedy="give one per row")
     given = np.asarray(confidence)
+    given = np.full(len(labels), given) if given.ndim == 0 else given
+    if given.shape != labels.shape:
+        problem = f"has {{}} entries, but probs has {len(labels)} rows"
+        raise ArgumentError("confidence", len(given), problem, remedy="give one per row")
     if given.dtype.kind in "iuf" and ((given >= 0) & (given <= 1)).all():
-        return np.broadcast_to(given, labels.shape).astype(np.float64)
+        return given.astype(np.float64)
+    cells = np.broadcast_to(np.asarray(confidence, dtype=np.object_), labels.shape)
     top = np.full(len(labels), np.nan)
     for row, (cell, k) in enumerate(zip(cells.tolist(), labels.tolist(), strict=True)):
         if cell is None or k < 0:

@@ -72,4 +72,4 @@ const char run_doc[] =
     "row, as in `update`. The columns of a dataframe are matched by name.\n"
     "beta, dt : float or array_like, shape (T,)\n    For all rows, or one per row; as in `update`.\n\n"
     "Returns\n-------\nndarray, shape (T, K), or dataframe\n    The filtered class probabilities after each row; of a "
-    "dataframe, one of the same kind, with its index and a\n    column for each class, in the order of its columns.\n";
+    "dataframe, one of the same kind, with its index and\n    the classes as columns.\n";

@@ -354,7 +354,6 @@ class Recording:
 
 
 def _check_hard(hard: ArrayLike, probs: Floats) -> Bools:
-    """Return which rows are classes without confidence, checked."""
     rows = np.array(hard)
     if rows.dtype != bool or rows.shape != (len(probs),):
         rule = f"it must say of each of {len(probs)} rows whether it is a class"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._support.types import Array, Ints
+from .._support.types import Array
 from .._validation import Factorized
 from ..chain._settings import from_builtin, to_builtin
 from ..policy import Policy
@@ -65,7 +65,7 @@ class Calls:
 def calls_after(
     before: list[Any],
     new: Callable[[], Calls],
-    stream: Ints,
+    stream: Factorized,
     source: Factorized,
     time: Array,
     observed: Array,
@@ -75,7 +75,7 @@ def calls_after(
     after = np.full(len(before), None, object)
     called = [source.categories[code] for code in source.codes.tolist()]
     dt, begins = taken.dt.tolist(), taken.begins.tolist()
-    for row, (i, at) in enumerate(zip(stream.tolist(), time.tolist(), strict=True)):
+    for row, (i, at) in enumerate(zip(stream.codes.tolist(), time.tolist(), strict=True)):
         if begins[row]:
             after[i] = new()
         elif after[i] is None:

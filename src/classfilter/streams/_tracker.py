@@ -122,9 +122,8 @@ class Tracker(HeldStreams):
             Its prediction: probabilities, in the order of the classes or by their names, or a
             class, by name or index. All NaN, None or -1 if there was none: only time passes.
         confidence : float, optional
-            Of a class: how probable it is, 0 to 1; the others share the rest. A class without it
-            counts by the channel of its source, or else by the default reliability of
-            docs/inputs.md.
+            Of a class: how probable it is, 0 to 1; the others share the rest. Without it, the
+            source's channel says how often it is right, or the default of docs/inputs.md.
 
         Raises
         ------
@@ -273,7 +272,7 @@ class Tracker(HeldStreams):
             if self._policy is not None:
                 before = [None if slot is None else table.columns.extra[slot] for slot in held]
                 kept["extra"] = calls_after(
-                    before, self._new_calls, rows_of.codes, source, t, observed[0], taken
+                    before, self._new_calls, rows_of, source, t, observed[0], taken
                 )
             if self._live is not None:
                 before = [None if slot is None else table.columns.events[slot] for slot in held]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._predictions import DEFAULT_RELIABILITY
 from .._validation import class_order
 from ..chain._chain import Chain
 from ..data._recording import Recording
@@ -66,6 +67,7 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     return {
         "classes": [first.classes[k] for k in columns],
         "sources": sources,
+        "reliability": DEFAULT_RELIABILITY,
         "zone": _zone(first),
         "step": median_step([rec for _, rec in streams]),
         "config": to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel)),
@@ -74,11 +76,11 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
                 "name": name,
                 "time": packed(rec.time, np.float64),
                 "source": packed([sources.index(source) for source in rec.source], np.uint16),
-                "probs": packed(observed[:, columns], np.float64),
+                "probs": packed(rec.probs[:, columns], np.float64),
+                "hard": packed(rec.hard, np.uint8),
                 "label": packed(_labels(rec, place_of), np.int16),
             }
             for name, rec in streams
-            for observed in [tuned.at_reliability(rec._factorized, rec.probs, rec.hard)]
         ],
     }
 

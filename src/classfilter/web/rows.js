@@ -39,11 +39,19 @@ function takeRows(probs, rows, type) {
   return taken;
 }
 
-/** A stream: its rows as they are, and those of each source through its channel. */
+/** The rows without a channel: a class without confidence, a one-hot row, counts by the default reliability. */
+function withoutChannel(probs, hard) {
+  const rows = probs.slice();
+  const rest = (1 - data.reliability) / (K - 1);
+  for (let i = 0; i < rows.length; i++) if (hard[Math.floor(i / K)]) rows[i] = probs[i] === 1 ? data.reliability : rest;
+  return rows;
+}
+
+/** A stream: its rows without channels, and those of each source through its channel. */
 async function openStream({ name, ...packed }) {
-  const [time, source, probs, label] = await Promise.all([
+  const [time, source, probs, label, hard] = await Promise.all([
     unpack(packed.time, Float64Array), unpack(packed.source, Uint16Array),
-    unpack(packed.probs, Float64Array), unpack(packed.label, Int16Array),
+    unpack(packed.probs, Float64Array), unpack(packed.label, Int16Array), unpack(packed.hard, Uint8Array),
   ]);
   const dt = time.map((at, i) => (i === 0 ? 0 : at - time[i - 1]));
   const raw = labelsOf(probs);
@@ -57,7 +65,7 @@ async function openStream({ name, ...packed }) {
     const rows = rowsOf(source, s);
     return { rows, probs: channel.apply(takeRows(probs, rows, type)) };
   });
-  return { name, time, source, probs, label, dt, raw, longestGap: 10 * median, corrected, observed: null };
+  return { name, time, source, probs: withoutChannel(probs, hard), label, dt, raw, longestGap: 10 * median, corrected, observed: null };
 }
 
 /** As metrics.switches_per_hour in Python; of several rows of one time, the last counts. */
