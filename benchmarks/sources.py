@@ -27,8 +27,8 @@ def first_report(chain: cf.Chain, rec: cf.Recording, source: str) -> float:
         if time >= look:
             look = time + 60.0
             if source in tracker.health().verdicts:
-                return time
-    return np.nan
+                return float(time)
+    return float("nan")
 
 
 def with_fault(rec: cf.Recording, source: str, fault: str, seed: int) -> cf.Recording:
