@@ -65,9 +65,9 @@ def test_figures_equal_a_count_by_hand(f: Any, chunked: bool) -> None:
     rows = random_rows(1, 400)
     tracker = cf.Tracker(f, beta=BETA)
     feed(tracker, rows, [150, 60] if chunked else None)
-    filters, last = {}, dict[str, float]()
+    filters, last = dict[str, Any](), dict[str, float]()
     seen, missing, agreed, judged = (Counter[str]() for _ in range(4))
-    predicted = defaultdict(Counter)
+    predicted: dict[str, Counter[str]] = defaultdict(Counter)
     for stream, time, source, probs in rows:
         seen[source] += 1
         own = filters.setdefault(stream, f.copy())
@@ -186,7 +186,8 @@ def never_reported(tracker: cf.Tracker) -> bool:
 
 
 def cycle(i: int) -> list[float]:
-    return np.roll([0.9, 0.05, 0.05], (i // 10) % 3).tolist()
+    probs: list[float] = np.roll([0.9, 0.05, 0.05], (i // 10) % 3).tolist()
+    return probs
 
 
 def test_stuck_is_reported_after_four_times_the_longest_run() -> None:

@@ -22,6 +22,7 @@ from classfilter.web._sections import (
     calls_section,
     confusions_section,
     matrix,
+    sources_section,
     streams_section,
 )
 from conftest import Run
@@ -310,3 +311,15 @@ def test_the_command(run: Run) -> None:
     assert code == 1
     assert "r.pdf" in err
     assert ".html" in err
+
+
+def test_a_source_that_goes_wrong_is_in_it() -> None:
+    days = [cf.simulate("plain", hours=6.0, seed=seed).recording() for seed in range(3)]
+    tuned = cf.tune(days[:2], reference="strong")
+    probs = days[2].probs.copy()
+    probs[(days[2].source == "weak") & (days[2].time > 7200.0)] = [0.1, 0.7, 0.1, 0.1]
+    broken = cf.Recording(days[2].time, days[2].source, probs, days[2].classes)
+    text = sources_section([("day <0>", days[0]), ("day <2>", broken)], tuned)
+    assert "stuck on &#x27;class 1&#x27;" in text
+    assert "day &lt;2&gt;" in text
+    assert "Nothing was reported." in sources_section([("day 0", days[0])], tuned)

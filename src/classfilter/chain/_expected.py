@@ -60,6 +60,6 @@ def check_expected(source: str, section: Any, K: int) -> Expected:
             if not real or not 0 <= number <= (1 if share else math.inf):
                 rule = "from 0 to 1" if share else "0 or more"
                 raise ValueError(f"{title}.{key} is {value!r}; numbers there must be {rule}")
-    cells = {k: tuple(map(float, v)) if isinstance(v, (list, tuple)) else float(v)
+    cells: dict[str, Any] = {k: tuple(map(float, v)) if isinstance(v, (list, tuple)) else float(v)
              for k, v in section.items()}  # fmt: skip
     return Expected(**cells)

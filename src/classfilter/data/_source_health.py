@@ -65,13 +65,10 @@ def episodes(chain: Chain, recordings: Sequence[Recording]) -> tuple[Health, lis
 def expected(chain: Chain, recordings: Sequence[Recording]) -> dict[str, Expected]:
     """Return what each source did in recordings, from which `Tracker.health` judges later."""
     runs = [rec.run(chain) for rec in recordings]
-    counts = _learn(chain, recordings, runs, {})
-    usual = {name: _expected(counts, name) for name in counts.index}
-    usual = {name: known for name, known in usual.items() if known is not None}
+    usual = _usual(_learn(chain, recordings, runs, {}))
     # How long it disagrees can only be told when it is known how often it usually does.
-    counts = _learn(chain, recordings, runs, {name: x.agreement for name, x in usual.items()})
-    again = {name: _expected(counts, name) for name in usual}
-    return {name: known for name, known in again.items() if known is not None}
+    agreement = {name: known.agreement for name, known in usual.items()}
+    return _usual(_learn(chain, recordings, runs, agreement))
 
 
 def never_changing(chain: Chain, recordings: Sequence[Recording]) -> dict[str, str]:
@@ -127,6 +124,11 @@ def _learn(
     for _ in count(counts, recordings, runs=runs):
         pass
     return counts
+
+
+def _usual(counts: SourceCounts) -> dict[str, Expected]:
+    found = {name: _expected(counts, name) for name in counts.index}
+    return {name: known for name, known in found.items() if known is not None}
 
 
 def _expected(counts: SourceCounts, name: str) -> Expected | None:

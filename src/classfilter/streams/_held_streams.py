@@ -221,7 +221,7 @@ class HeldStreams:
         table = self._table
         with self._lock:
             names, columns = table.held()
-            meta = {
+            meta: dict[str, Any] = {
                 "expire_after": table.expire_after,
                 "max_streams": table.max_streams,
                 "max_jump": table.max_jump,

@@ -89,7 +89,7 @@ def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
     """Say how each source does: as usual or, with figures, when it was stuck, silent or off."""
     names, recs = [name for name, _ in streams], [rec for _, rec in streams]
     health, by_itself = episodes(Chain.of(tuned, expected={}), recs)
-    against = []
+    against: list[Any] = []
     if tuned.expected:
         health, against = episodes(tuned, recs)
     # What the settings were tuned on is within what was expected: each is judged by its past too.
