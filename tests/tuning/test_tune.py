@@ -209,4 +209,4 @@ def test_recordings_of_a_dataframe() -> None:
     with pytest.raises(
         TypeError, match=r"recordings has a str; give recordings: those of a datafr"
     ):
-        tune(["ann", "bob"])  # type: ignore[list-item]
+        tune(["ann", "bob"])
