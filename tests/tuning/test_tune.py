@@ -207,6 +207,6 @@ def test_recordings_of_a_dataframe() -> None:
     tuned = tune({"ann": recs[0], "bob": recs[1]}, "sticky", "strong")
     assert tuned.beta == tuned_short("sticky").beta
     with pytest.raises(
-        TypeError, match=r"recordings has a str; give recordings: those of a datafr"
+        TypeError, match=r"recordings has a str; give recordings, or a dataframe"
     ):
         tune(["ann", "bob"])
