@@ -93,7 +93,8 @@ class Output(NamedTuple):
 
 def _is_pipe(path: Path) -> bool:
     """Return whether it is standard input or output, or another file without an end."""
-    return path == STANDARD or path.is_fifo() or path.is_char_device() or path.is_socket()
+    named = path in (STANDARD, Path("/dev/stdin"), Path("/dev/stdout"))  # perhaps of a file
+    return named or path.is_fifo() or path.is_char_device() or path.is_socket()
 
 
 def _suffix(path: Path, kind: str | None) -> str:
