@@ -41,6 +41,14 @@ def test_standard_input_and_output() -> None:
     assert pd.read_csv(io.BytesIO(done.stdout))["f_a"].tolist() == expected()
 
 
+def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "day").write_bytes(DAY)
+    command = [sys.executable, "-m", "classfilter", "filter", "/dev/stdin", "-o", "-", *OPTIONS]
+    with (tmp_path / "day").open("rb") as day:
+        done = subprocess.run(command, stdin=day, capture_output=True, timeout=60, check=True)
+    assert pd.read_csv(io.BytesIO(done.stdout))["f_a"].tolist() == expected()
+
+
 def test_an_error_names_standard_input() -> None:
     done = piped(b"time,p_a,p_b\n0,0.5,0.9\n", "filter", "-", "-o", "-")
     assert (done.returncode, done.stdout) == (1, b"")

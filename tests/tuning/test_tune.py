@@ -209,7 +209,5 @@ def test_recordings_of_a_dataframe() -> None:
     recs = days([0, 1], 2.0)
     tuned = tune({"ann": recs[0], "bob": recs[1]}, "sticky", "strong")
     assert tuned.beta == tuned_short("sticky").beta
-    with pytest.raises(
-        TypeError, match=r"recordings has a str; give recordings: those of a datafr"
-    ):
-        tune(["ann", "bob"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"recordings has a str; give recordings, or a dataframe"):
+        tune(["ann", "bob"])

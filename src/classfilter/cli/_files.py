@@ -39,7 +39,7 @@ class Input(NamedTuple):
     def open(self) -> Iterator[TableInput]:
         """Give it as a regular file; what comes from a pipe is kept in a temporary one."""
         suffix = kind_of(_suffix(self.path, self.kind))[0]
-        if self.path != STANDARD and (self.path.is_file() or not self.path.exists()):
+        if not _is_pipe(self.path):
             yield TableInput(self.path, suffix, self.name, self.separator)
             return
         with tempfile.NamedTemporaryFile(prefix="classfilter-") as file:
@@ -79,11 +79,11 @@ class Output(NamedTuple):
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open it; a regular file is replaced at the end."""
-        if self.path != STANDARD and (self.path.is_file() or not self.path.exists()):
+        if not _is_pipe(self.path):
             with atomic_write(self.path) as file:
                 yield file
             return
-        try:  # a pipe, or /dev/stdout
+        try:
             standard = self.path == STANDARD
             with open(1 if standard else self.path, "wb", closefd=not standard) as file:
                 yield file
@@ -91,9 +91,15 @@ class Output(NamedTuple):
             raise OSError(f"{self.name} cannot be written: {error}") from None
 
 
+def _is_pipe(path: Path) -> bool:
+    """Return whether it is standard input or output, or another file without an end."""
+    named = path in (STANDARD, Path("/dev/stdin"), Path("/dev/stdout"))  # perhaps of a file
+    return named or path.is_fifo() or path.is_char_device() or path.is_socket()
+
+
 def _suffix(path: Path, kind: str | None) -> str:
     """Return the suffix of a table; of one that has none of ours, that of --format, or CSV."""
-    if kind is None and (path == STANDARD or (path.exists() and not path.is_file())):
+    if kind is None and _is_pipe(path):
         kind = "csv"
     try:
         return file_suffix(path)

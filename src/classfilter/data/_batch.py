@@ -158,7 +158,7 @@ def filter_file(
     suffix = file_suffix(Path(out))
     file = TableFile(TableInput.of(path, separator), known)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
-    how = {"lag": check_lag(lag), "sort": sort, "threads": threads, "progress": progress}
+    how: Any = {"lag": check_lag(lag), "sort": sort, "threads": threads, "progress": progress}
     with atomic_write(out) as written:
         return filter_to(file, written, suffix, chain, **how)
 

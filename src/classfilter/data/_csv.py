@@ -165,7 +165,7 @@ def first_line_not_utf8(path: Path) -> int | None:
         return None
     opener = gzip.open if magic.startswith(GZIP) else Path.open
     # The error may be that of a file that was cut off.
-    with suppress(EOFError, OSError, zlib.error), cast(BinaryIO, opener(path, "rb")) as lines:  # type: ignore[arg-type]
+    with suppress(EOFError, OSError, zlib.error), cast(BinaryIO, opener(path, "rb")) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 line.decode()
