@@ -116,7 +116,8 @@ def gains(rule: Rule, stretch: Stretch) -> Numbers:
         uncertain = rule.min_probability
     if not math.isnan(rule.min_probability):
         evidence = np.column_stack([evidence, np.full(len(p), uncertain)])
-    return evidence * np.array(stretch.weights)[:, None]
+    out: Numbers = evidence * np.array(stretch.weights)[:, None]
+    return out
 
 
 def durations(rule: Rule) -> Numbers:
@@ -270,7 +271,8 @@ def live(rule: Rule, stretch: Stretch) -> list[tuple[int, int, float, float]]:
     when all of them have it; `max_delay` drops those that differ from the best one.
     """
     gain, at, d = gains(rule, stretch), [*stretch.times, stretch.end], durations(rule)
-    classes, out = range(len(rule.enter)), []
+    classes = range(len(rule.enter))
+    out: list[tuple[int, int, float, float]] = []
     best: dict[int, tuple[float, tuple[int, ...]]] = {}
     entries: list[tuple[int, float, tuple[int, ...]]] = [(0, 0.0, ())]
     for t in range(len(stretch.times)):

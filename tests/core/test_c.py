@@ -168,3 +168,18 @@ def test_the_same_bits_everywhere(precision: str, tmp_path: Path) -> None:
     assert len({both for way, (both, _) in outputs.items() if "-DCF_SMALL" not in way}) == 1, (
         outputs
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", list(PRECISIONS))
+def test_the_same_events_everywhere(precision: str, tmp_path: Path) -> None:
+    levels = [x for x in ("x86-64", "x86-64-v3", "x86-64-v4") if supported(x)]
+    ways = [["-O3"], ["-O0", "-DCF_ONE_TARGET"], ["-Os", "-DCF_SMALL", "-DCF_ONE_TARGET"]]
+    ways += [["-O3", "-DCF_ONE_TARGET", f"-march={level}"] for level in levels]
+    outputs = set()
+    for number, (compiler, way) in enumerate(itertools.product(COMPILERS, ways)):
+        program = compile_c(
+            compiler, HERE / "events.c", tmp_path / f"e{number}", *way, *PRECISIONS[precision]
+        )
+        outputs.add(run(program, "60"))
+    assert len(outputs) == 1, outputs

@@ -21,7 +21,7 @@ GOOD = [0.2, 0.3, 0.5]
 
 
 def some_state(rule: Any, rows: int = 40, seed: int = 0) -> bytes:
-    times, probs = random_stream(np.random.default_rng(seed), 3, rows)
+    times, probs = random_stream(np.random.default_rng(seed), 3, rows, missing=0)
     state: bytes = rule.run(rule.start(), times, probs)[0]
     return state
 

@@ -187,14 +187,19 @@ def test_the_current_event_is_the_last_one_if_the_stream_ended_now(seed: int) ->
     assert {key for key, confirmed in starts.items() if confirmed} <= final
 
 
-def test_a_tenth_of_a_second_is_a_tenth_at_any_time() -> None:
-    times = 1_700_000_000 + np.arange(40) * 0.1
-    probs = np.tile([0.9, 0.1], (40, 1))
-    probs[10:20] = [0.2, 0.8]
-    for rule in (plain_rule(2, 0.1, max_gap=0.1), plain_rule(2, 0.1, min_duration=np.ones(2))):
-        events = offline(rule.compiled(), times, probs)
-        assert [e[0] for e in events] == [0, 1, 0]
-        assert [round(e[2] - e[1], 5) for e in events] == [1.0, 1.0, 2.0]
+def test_ten_steps_of_a_tenth_make_one() -> None:
+    """In binary they make a little more, or a little less."""
+    lengths = []
+    for start, first in itertools.product([0.0, 0.3, 1_700_000_000.1], range(2, 28)):
+        times, probs = start + np.arange(40) * 0.1, np.tile([0.9, 0.1], (40, 1))
+        probs[first : first + 10] = [0.2, 0.8]
+        short = np.array([0.0, 1.0])
+        for rule in (plain_rule(2, 0.1, max_gap=0.1), plain_rule(2, 0.1, min_duration=short)):
+            events = offline(rule.compiled(), times, probs)
+            assert [(e[0], round(e[2] - e[1], 5)) for e in events][1] == (1, 1.0)
+            assert len(events) == 3
+            lengths.append(events[1][2] - events[1][1])
+    assert min(lengths) < 1 < max(lengths)
 
 
 def test_ties_stay_and_else_take_the_first_class() -> None:

@@ -352,7 +352,9 @@ cf_status cf_adaptive_called_f64(const cf_adaptive_f64 *settings, double *state,
    class k lasts at least min_duration_k, also at both ends of a stretch; a stretch that has no such path is unknown. Of
    equally good paths, the one that stays; else the first class.
 
-   A segment is confirmed when the best paths to all classes share it: no later row changes it. Then:
+   A segment is confirmed when the best paths to all classes share it: no later row changes it. With max_delay, what lies
+   longer than that before the end of a row is decided by the best path at that row, and all others that differ from it there
+   are dropped; merge_gap and the pads may hold an event back for longer. Then:
 
    1. Each change moves back by `shift`, but not before the start of its stretch; start and end of the stretch stay. What is
       empty then, or lasted no time before, is no event.
@@ -372,8 +374,7 @@ cf_status cf_adaptive_called_f64(const cf_adaptive_f64 *settings, double *state,
 typedef struct {
     double start, end, probability;
     int32_t label; /* the class, from 0 */
-    int32_t
-        forced; /* other paths were dropped for max_delay, or for want of memory: later rows might have changed it */
+    int32_t forced; /* decided for max_delay, or for want of memory: later rows might have changed it */
 } cf_event;
 
 /* The rule's settings; constant, shared by any number of streams. */
@@ -429,7 +430,7 @@ cf_status cf_events_update_f64(const cf_events_f64 *rule, void *state, double ti
                                cf_event *events, size_t *count);
 
 /* Many rows, exactly as a loop of cf_events_update; but it stops where the next row needs more memory (cf_events_full) or
-   more than what is left of `room` events. *taken rows are done then: go on after them. At a failure nothing has
+   more than what is left of `room` events, which must be CF_EVENTS_ROOM at least. *taken rows are done then: go on after them. At a failure nothing has
    changed, and *taken is the row that fails. */
 cf_status cf_events_run_f32(const cf_events_f32 *rule, void *state, size_t rows, const double *times,
                             const float *probs, cf_event *events, size_t room, size_t *count, size_t *taken);
