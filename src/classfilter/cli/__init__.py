@@ -1,4 +1,4 @@
-"""The command line: ``classfilter filter | stream | plot | tune | compare | report | ...``.
+"""The command line: ``classfilter filter | events | stream | plot | tune | compare | ...``.
 
 Exit codes: 0, done; 1, a file or its content is invalid; 2, invalid usage; 3, done, but with
 rejected lines; 130 and 143, ended by SIGINT and SIGTERM.
@@ -22,6 +22,7 @@ from ..data._batch import filter_to
 from ..data._format import TableFormat
 from ..data._table_file import TableFile
 from ._embedded import export, verify
+from ._events import events_command
 from ._files import TABLE, Input, Output, input_options
 from ._options import (
     FILE,
@@ -162,6 +163,7 @@ def demo(out: str, days: int, report: str | None) -> None:
     run(out, days, report)
 
 
+cli.add_command(events_command)
 cli.add_command(stream)
 cli.add_command(plot)
 cli.add_command(tune)

@@ -10,6 +10,7 @@ import click
 
 from ..chain import Chain
 from ..data._format import TableFormat
+from ._events import RuleOptions, rule_options
 from ._options import (
     _REMEDIES,
     FILE,
@@ -31,6 +32,16 @@ REJECTED = 3
 )
 @filter_options
 @table_options
+@rule_options
+@click.option(
+    "--events",
+    type=FILE,
+    is_flag=False,
+    flag_value="-",
+    metavar="[FILE]",
+    help="Append a line for each confirmed event to this file; without one, write them in place of "
+    "the results.",
+)
 @click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
 @click.option(
     "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
@@ -56,6 +67,8 @@ REJECTED = 3
 def stream(
     settings: Settings,
     form: TableFormat,
+    rule: RuleOptions,
+    events: Path | None,
     state: Path | None,
     every: float,
     line_number: str | None,
@@ -73,15 +86,20 @@ def stream(
     After a crash, start it again with the same --state. It prints where the state ends: give the
     lines after those, or replay from any earlier point; lines that it has are skipped and counted.
     Results may be ahead of the state: resume from the saved position, not from the last result.
+    Events are not: a file of --events has each event once, whenever the process was killed.
     """
     from ..live._ndjson import serve
     from ..live._pipes import ReaderBlocked
 
+    if events is None and rule.given:
+        name = "--" + next(iter(rule.given)).replace("_", "-")
+        raise click.UsageError(f"{name} is given without --events; give both")
     named, form = form, settings.for_table(form)
 
     def make_chain(classes: tuple[str, ...]) -> Chain:
         check_classes(named, classes)
-        return settings.make_chain(classes)
+        chain = settings.make_chain(classes)
+        return chain.with_rule(None if events is None else rule.rule(chain))
 
     try:
         served = serve(
@@ -97,6 +115,7 @@ def stream(
             unit=form.unit,
             words=_REMEDIES,
             line_number=line_number,
+            events=events,
         )
     except ValueError as error:
         raise ValueError(about(None, error)) from error

@@ -58,6 +58,8 @@ class LineFilter:
     ----------
     streams : LiveStreams or None
         None until the classes are known.
+    dates : bool
+        Whether the time of the last line was text.
     first_rows : list or None
         The streams and times of the first lines; None once they have been looked at.
     """
@@ -77,6 +79,7 @@ class LineFilter:
         self._factor = per_second(form.unit)
         self.first_rows: list[tuple[str | None, float, bool]] | None = []
         self._unnumbered = 0
+        self.dates = False
         self.streams: LiveStreams | None = None
 
     def open(self, state: Path | None, every: float, limits: Mapping[str, Any]) -> None:
@@ -113,6 +116,7 @@ class LineFilter:
         labelled, has_results = layout or self._layout_of(row)
         at, name = row[self._time], row.get(self._stream)
         source = row.get(self._source, DEFAULT_SOURCE)
+        self.dates = type(at) is str
         if type(at) is not float:
             short_int = type(at) is int and -MAX_EXACT < at < MAX_EXACT
             at = float(at) / self._factor if short_int else seconds(self._time, at, self._factor)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TextIO
@@ -21,6 +21,7 @@ from .._errors import ArgumentError, Remedy
 from .._support.signals import Signals
 from ..chain._chain import Chain
 from ..data._format import TableFormat
+from ._event_lines import EventLines
 from ._line_filter import LineFilter
 from ._line_values import LineError
 from ._pipes import Sink, lines
@@ -66,6 +67,7 @@ def serve(
     scores: str = "probabilities",
     unit: str | None = None,
     line_number: str | None = None,
+    events: Path | None = None,
     words: Mapping[Remedy, str] = MappingProxyType({}),
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
@@ -101,6 +103,10 @@ def serve(
     line_number : str, optional
         The key of a number that grows from line to line. The file then knows the last one, lines up
         to it are skipped, and a resumed input that leaves some out is an error.
+    events : Path, optional
+        Append a line for each event that is confirmed to this file, each once, also after a crash;
+        with the path ``-``, write them in place of the results. The chain needs a rule then.
+        Without `state`, all streams are over at the end, and their last events are confirmed.
     words : mapping of Remedy to str
         Remedies in other words.
 
@@ -135,12 +141,26 @@ def serve(
     if state and not state.resolve().parent.is_dir():
         raise ValueError(f"{state} cannot be written; make its folder first")
     number = filtered = rejected = skipped = 0
-    with locked(state) if state else nullcontext(), Signals() as signals:
+    with ExitStack() as stack:
+        if state:
+            stack.enter_context(locked(state))
+        signals = stack.enter_context(Signals())
         live = LineFilter(make_chain, form, line_number)
         live.open(state, every, limits)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)
         out, watch = Sink(sink, signals), SourceWatch(log)
+        event_lines = None
+        if events is not None:
+            only = events == Path("-")
+            if state is None and not only and events.exists() and events.stat().st_size:
+                raise ValueError(
+                    f"{events} has events already; give --state of the run that wrote them, or "
+                    "another file"
+                )
+            event_lines = EventLines(None if only else events, out.write, log)
+            stack.callback(event_lines.close)
+            event_lines.resume(live.streams.events if live.streams else 0)
         for batch in lines(source, signals, live.wait):
             for line in batch:
                 number += 1
@@ -151,8 +171,12 @@ def serve(
                     print(f"line {number}: {error}", file=log, flush=True)
                     continue
                 if result is not None:
-                    out.write(result)
+                    if event_lines is None or not only:
+                        out.write(result)
                     filtered += 1
+                    if event_lines is not None and live.streams is not None:
+                        event_lines.dates = live.dates
+                        event_lines.write(live.streams)
                     if live.first_rows is not None:
                         _say(live.notice(), words, log)
                     watch.look(live.streams, number)
@@ -163,6 +187,9 @@ def serve(
                     live.save()
                 except OSError as error:
                     print(f"{state} was not saved, going on: {error}", file=log, flush=True)
+        if event_lines is not None and live.streams is not None and state is None:
+            live.streams.tracker.drop(live.streams.tracker.streams)
+            event_lines.write(live.streams)
         live.save()
         _say(live.notice(end=True), words, log)
         _report(live, state, log)

@@ -70,7 +70,9 @@ class LiveStreams:
         unit: str | None = None,
         **limits: Any,
     ) -> None:
-        self.tracker = Tracker(chain, unit="s", **limits)  # as they are: lines are looked at before
+        # As they are: lines are looked at before.
+        self.tracker = Tracker(chain, unit="s", events=chain.rule or False, **limits)
+        self.names, self.events = tuple(map(str, chain.classes)), 0
         self.chain, self.columns, self.unit = chain, columns, unit
         self.skipped = 0
         self.last_skipped: Skipped | None = None
@@ -103,6 +105,13 @@ class LiveStreams:
         estimate = self.tracker.update(name, at, source, probs)
         self._note(name, tie, at == last)
         return estimate
+
+    def confirmed(self) -> list[tuple[Any, Any]]:
+        """Return the events that were confirmed since the last call, with their streams."""
+        live = self.tracker._live
+        if live is None or not (live.waiting or live.ended):
+            return []
+        return self.tracker._pop_confirmed(live)
 
     def _is_replaying(self, slot: int) -> bool:
         return slot < len(self._replaying) and bool(self._replaying[slot])
@@ -173,7 +182,8 @@ class LiveStreams:
             "tie_slots": np.array([i for i, _ in several], np.int64),
             "more_ties": np.array([tie for _, tie in several], np.uint32),
         }
-        meta = saved.meta | {"columns": self.columns, "line": self.line, "unit": self.unit}
+        known = {"columns": self.columns, "line": self.line, "unit": self.unit}
+        meta = saved.meta | known | {"events": self.events}
         return saved._replace(meta=meta, more=saved.more | arrays)
 
     def _take(self, saved: file.Saved) -> None:
@@ -196,6 +206,7 @@ class LiveStreams:
         columns = Columns(*(column[order] for column in columns))
         self.tracker._take(saved._replace(names=names, columns=columns))
         self.line = self.resumed_line = int(saved.meta["line"])
+        self.events = int(saved.meta["events"])
         self._replaying.extend(b"\1" * count)
         self._table.drop_old()
 

@@ -19,7 +19,7 @@ from . import _file, _live_events
 from ._calls import Calls
 from ._counts import SourceCounts
 from ._health import Health, health
-from ._live_events import LiveEvents
+from ._live_events import Confirmed, Known, LiveEvents
 from ._rows import update_stream_of
 from ._table import StreamTable
 from ._unit import TimeUnit
@@ -155,20 +155,24 @@ class HeldStreams:
         dropped or over, all are confirmed.
         """
         live = self._require_events()
+        found = [live.event(stream, event) for stream, event in self._pop_confirmed(live)]
+        events: list[Event] = public_name("Events")(found)
+        return events
+
+    def _pop_confirmed(self, live: LiveEvents) -> list[tuple[Any, Confirmed]]:
+        """Return what was confirmed since the last call, with the streams."""
         with self._lock:
-            found = [live.event(stream, event) for stream, event in live.ended]
-            fetched = []
+            found, fetched = list(live.ended), []
             for stream in live.waiting:
                 slot = self._slots.get(stream)
                 known = None if slot is None else self._table.columns.events[slot]
                 if known is not None and known[1]:
-                    found += [live.event(stream, event) for event in known[1]]
-                    fetched.append((slot, _live_events.Known(known[0], ())))
+                    found += [(stream, event) for event in known[1]]
+                    fetched.append((slot, Known(known[0], ())))
             for slot, known in fetched:
                 self._table.columns.events[slot] = known
             live.ended, live.waiting = [], {}
-        events: list[Event] = public_name("Events")(found)
-        return events
+        return found
 
     def current(self, stream: Hashable) -> Event | None:
         """Return the event of a stream that goes on at present, provisional: its end is None.

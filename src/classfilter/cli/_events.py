@@ -1,0 +1,182 @@
+"""Events on the command line: the options of a rule, and the command ``classfilter events``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from .._errors import ArgumentError
+from .._events import Events, events, write_events
+from .._events._files import FORMATS
+from ..chain import Chain, EventRule
+from ..data._files import read_table
+from ..data._format import TableFormat
+from ._files import Input, input_options
+from ._options import (
+    FILE,
+    Settings,
+    about,
+    check_classes,
+    check_folder,
+    filter_options,
+    table_options,
+    warnings_as_lines,
+)
+
+
+class RuleOptions(NamedTuple):
+    """What the options say of a rule, by the arguments of `EventRule`."""
+
+    given: dict[str, Any]
+
+    def rule(self, chain: Chain | None) -> EventRule:
+        """Return the rule: that of the chain, with what was given."""
+        before = None if chain is None else chain.rule
+        if before is None and not self.given:
+            raise click.UsageError(
+                "there is no rule for events; give --change-cost, such as 30s, or --config with a "
+                "section [events]"
+            )
+        return EventRule(**self.given) if before is None else replace(before, **self.given)
+
+
+def _by_class(
+    _ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str] | str | None:
+    """Parse one value for all classes, or CLASS=VALUE for each."""
+    values: dict[str, str] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        if name in values:
+            raise click.BadParameter(f"{text!r} is the second value of {name or 'all'}; give one")
+        values[name] = value
+    if "" in values and len(values) > 1:
+        raise click.BadParameter("a value for all and others are given; name every class")
+    return values.get("", values or None)
+
+
+def _biases(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
+    given = _by_class(ctx, param, texts)
+    try:
+        if isinstance(given, dict):
+            return {name: float(text) for name, text in given.items()}
+        return None if given is None else float(given)
+    except ValueError:
+        raise click.BadParameter("a bias must be a number, such as walk=0.1") from None
+
+
+def _pad(_ctx: click.Context, _param: click.Parameter, text: str | None) -> tuple[str, str] | None:
+    before, _, after = (text or "").partition(",")
+    return None if text is None else (before, after or before)
+
+
+def rule_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a rule to a command; it gets them as `RuleOptions`."""
+
+    @wraps(command)
+    def with_rule(*settings: Any, **arguments: Any) -> None:
+        names = EventRule.__dataclass_fields__
+        given = {name: arguments.pop(name) for name in names if name in arguments}
+        if given["ignore"] is not None:
+            given["ignore"] = given["ignore"].split(",")
+        rule = RuleOptions({name: x for name, x in given.items() if x is not None})
+        command(*settings, rule=rule, **arguments)
+
+    each: dict[str, Any] = {"callback": _by_class, "multiple": True, "metavar": "[CLASS=]DURATION"}
+    one = {"metavar": "DURATION"}
+    decorated: Callable[..., None] = with_rule
+    for option in (
+        click.option("--max-delay", **one, help="Decide what lies further back: a bound of delay."),
+        click.option("--max-duration", **one, help="Divide longer events."),
+        click.option("--max-gap", **one, help="A row stands for no more; then events end."),
+        click.option("--ignore", metavar="CLASSES", help="Report no events of these: other,rest."),
+        click.option("--shift", **one, help="Report every change so much earlier."),
+        click.option("--pad", callback=_pad, metavar="BEFORE[,AFTER]", help="Extend each event."),
+        click.option("--min-probability", type=float, help="Below it the class is uncertain."),
+        click.option(
+            "--evidence",
+            type=click.Choice(["time", "log"]),
+            help="What a row is worth: its probability (time), or the logarithm.",
+        ),
+        click.option(
+            "--bias",
+            callback=_biases,
+            multiple=True,
+            metavar="[CLASS=]NUMBER",
+            help="Subtracted from the probability of a class.",
+        ),
+        click.option("--merge-gap", **one, help="Join events of a class that are so close."),
+        click.option("--min-duration", **each, help="No event is shorter: walk=10s. Repeatable."),
+        click.option("--leave-cost", **each, help="The cost of leaving a class."),
+        click.option(
+            "--change-cost",
+            **each,
+            help="What a change must be worth, in time right: 30s, or walk=30s for each class.",
+        ),
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+@click.command(
+    "events",
+    short_help="Write the events of a file: start, end, class.",
+    epilog="Example: classfilter events day.csv -o day.TextGrid --config walk.toml "
+    "--change-cost 30s --min-duration walk=10s",
+)
+@input_options
+@click.option(
+    "-o", "--out", type=FILE, required=True,
+    help=f"Where to write, by its suffix: {', '.join(FORMATS)}.",
+)  # fmt: skip
+@filter_options
+@table_options
+@rule_options
+@click.option("--smooth", is_flag=True, help="Use later rows too: better events, after the fact.")
+@click.option("--sort", is_flag=True, help="Rows in any order of time.")
+@click.option("--start", help="The date of second 0, where dates go to a format of seconds.")
+@click.option("--quiet", is_flag=True, help="No summary.")
+def events_command(
+    settings: Settings,
+    table: Input,
+    out: Path,
+    rule: RuleOptions,
+    smooth: bool,
+    sort: bool,
+    start: str | None,
+    quiet: bool,
+    form: TableFormat,
+) -> None:
+    """Filter every stream of a file and write its events: start, end, class, probability.
+
+    IN is what filter reads or wrote: with columns f_<class>, and no option that makes a filter,
+    these are taken as they are.
+    """
+    check_folder(out)
+    try:
+        with table.open() as source, warnings_as_lines(table.name):
+            df = read_table(source, columns=form.columns)
+            how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}
+            if settings.default and sum(name.startswith("f_") for name in df.columns) > 1:
+                found = events(df, rule.rule(None), sort=sort, **how)
+            else:
+                known = settings.for_table(form)
+                classes = known.layout(df.columns).classes or known.classes or ()
+                check_classes(form, classes)
+                chain = settings.make_chain(classes)
+                decide = rule.rule(chain)
+                found = events(df, chain, decide, smooth=smooth, sort=sort, **how)
+        if "stream" not in found.columns:
+            found = Events.from_table(found)
+        options = {} if start is None else {"start": start}
+        write_events(found, out, **options)
+    except ValueError as error:
+        path = None if isinstance(error, ArgumentError) and error.row is None else table.name
+        raise ValueError(about(path, error)) from error
+    if not quiet:
+        click.echo(f"{out}: {len(found):,} events", err=True)
