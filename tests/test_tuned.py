@@ -123,7 +123,7 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),
 }
 ELSEWHERE = {"smooth", "policy_curve", "export", "verify", "to_json", "FilteredClassifier"}
-ELSEWHERE |= {"report"}  # tests/web
+ELSEWHERE |= {"report", "events"}  # tests/web, tests/events
 NOT_A_FILTER = {"tune", "CascadeState", "Chain", "Tuned"}  # a family, a state, and chains
 
 

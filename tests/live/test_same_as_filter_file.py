@@ -108,5 +108,5 @@ def test_a_file_takes_what_lines_refuse(tmp_path: Path) -> None:
     lines, errors = lines_of(DIFFER["no prediction"]), StringIO()
     live = serve_here(lines, make_filter=new_filter, classes=CLASSES, errors=errors)
     assert len(live) == 1
-    assert "has 0 keys p_<class>; give two or more" in errors.getvalue()
+    assert "has 0 keys p_<class>; give ['p_a', 'p_b']" in errors.getvalue()
     assert len(by_file(lines, CLASSES, tmp_path)) == 2

@@ -164,6 +164,7 @@ def test_wishes_that_are_none(wish: Any, message: str) -> None:
     assert raised.value.argument in wish
 
 
+@pytest.mark.filterwarnings("ignore::classfilter._time_scale.TimeWarning")
 def test_hours_need_times_in_seconds() -> None:
     recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
     match = "but times 5e.03 apart do not look like seconds; give times as dates or in seconds"

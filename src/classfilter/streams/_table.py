@@ -131,6 +131,7 @@ class StreamTable:
         self.clock = math.nan
         self.strays: dict[Hashable, float] = {}
         self.none_expire_until = -math.inf
+        self._to_come = 0  # of the streams, those whose first row is noted later
         self.on_forget: Callable[[Any, Any], None] | None = None
 
     def __len__(self) -> int:
@@ -278,13 +279,19 @@ class StreamTable:
                 self._tick(stream, at, ahead)
             self.columns.seen[slot] = self.clock
 
-    def touch_many(self, streams: list[Any], slots: Ints, times: Floats) -> None:
-        """Note many rows, in their order."""
+    def touch_many(self, streams: list[Any], slots: Ints, times: Floats, new: set[Any]) -> None:
+        """Note many rows, in their order; `new` are the streams that were not there before."""
         if self.expire_after is not None:
             clock = np.maximum.accumulate(np.append(self.clock, times))
             if not (np.abs(times - clock[:-1]) <= self.span).all():  # a stray, or the first row
-                for row in zip(streams, slots.tolist(), times.tolist(), strict=True):
-                    self.touch(*row)
+                to_come = set(new)
+                try:
+                    for row in zip(streams, slots.tolist(), times.tolist(), strict=True):
+                        to_come.discard(row[0])
+                        self._to_come = len(to_come)
+                        self.touch(*row)
+                finally:
+                    self._to_come = 0
                 return
             self.clock, self.strays = float(clock[-1]), {}
             self.columns.seen[slots] = clock[1:]
@@ -307,7 +314,7 @@ class StreamTable:
         if len(strays) > MAX_STRAYS:
             del strays[next(iter(strays))]
         agree = {name: time for name, time in strays.items() if abs(time - at) <= self.span}
-        if len(agree) < min(WITNESSES, len(self.slots)):
+        if len(agree) < min(WITNESSES, len(self.slots) - self._to_come):
             self.strays = strays
             return
         self.strays = {}

@@ -285,13 +285,14 @@ class Tracker(HeldStreams):
             noted = None if self._policy is None and self._live is None else note
             look = self._unit.look if kind.is_number and not self._unit.warned else None
             first = self._classes_before(rows_of.categories)
+            new = {name for name in rows_of.categories if name not in self._slots}
             taken = take_many(
                 table, self._runner, rows_of, t, observed, sort=None, note=noted, look=look
             )
             of_streams = rows_of.codes, first, taken.begins
             self._counts.count_rows(source, rows.probs, taken.estimates, of_streams, t, taken.dt)
             if self._drops:
-                table.touch_many(names, taken.slots[rows_of.codes], t)
+                table.touch_many(names, taken.slots[rows_of.codes], t, new)
                 table.drop_old()
         return taken.estimates
 
