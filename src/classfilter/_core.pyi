@@ -208,6 +208,8 @@ class EventRule:
         self,
         update: Callable[..., NDArray[Any] | None],
         column: NDArray[np.object_],
+        waiting: dict[Any, None],
+        stream: Any,
         states: NDArray[Any],
         times: NDArray[np.float64],
         slot: int,

@@ -3,15 +3,17 @@
 #include "binding.h"
 
 /* What an argument of update_stream is, before those of the filter's own _update_stream and among them. */
-enum { UPDATE, COLUMN, STATES, TIMES, SLOT, PROBS, BETA, AT, LEAST };
+enum { UPDATE, COLUMN, WAITING, STREAM, STATES, TIMES, SLOT, PROBS, BETA, AT, LEAST };
 
 const char update_events_doc[] =
-    "update_stream($self, update, column, states, times, slot, probs, beta, at, /, *more)\n--\n\n"
-    "Call `update` with the arguments after `column`; then column[slot], (state, events) or None, takes the estimate.";
+    "update_stream($self, update, column, waiting, stream, states, times, slot, probs, beta, at, /, *more)\n--\n\n"
+    "Call `update` with the arguments after `stream`; then column[slot], (state, events) or None, takes the estimate. "
+    "With events, waiting[stream] is None.";
 
 static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot) {
     PyArrayObject *const column = (PyArrayObject *)(nargs < LEAST ? NULL : args[COLUMN]);
-    if (column != NULL && PyArray_Check(args[COLUMN]) && PyArray_Check(args[STATES]) && PyArray_Check(args[TIMES])) {
+    if (column != NULL && PyDict_Check(args[WAITING]) && PyArray_Check(args[COLUMN]) && PyArray_Check(args[STATES]) &&
+        PyArray_Check(args[TIMES])) {
         PyArrayObject *const states = (PyArrayObject *)args[STATES], *const times = (PyArrayObject *)args[TIMES];
         *slot = PyLong_AsSize_t(args[SLOT]);
         if (*slot == (size_t)-1 && PyErr_Occurred()) return -1;
@@ -21,8 +23,9 @@ static int wrong_arguments(PyObject *const *args, Py_ssize_t nargs, size_t *slot
             PyArray_ISCARRAY(times) && *slot < (size_t)PyArray_DIM(times, 0))
             return 0;
     }
-    PyErr_SetString(PyExc_ValueError, "update_stream() takes a function, a column of objects, states, times, a slot of "
-                                      "all of them, and what else the function takes");
+    PyErr_SetString(PyExc_ValueError,
+                    "update_stream() takes a function, a column of objects, a dict, a name, states, times, a slot of "
+                    "all of them, and what else the function takes");
     return -1;
 }
 
@@ -61,32 +64,42 @@ static PyObject *next_entry(PyObject *rule, PyObject *entry, PyObject *at, PyObj
     return next;
 }
 
-/* update_stream(update, column, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
+/* The result of a function: a method in C, as that of most filters, is called without a tuple of its arguments. */
+static PyObject *call(PyObject *function, PyObject *const *args, Py_ssize_t nargs) {
+    PyObject *arguments, *result;
+    Py_ssize_t i;
+    if (PyCFunction_Check(function) && PyCFunction_GetFlags(function) == METH_FASTCALL) {
+        typedef PyObject *fast_function(PyObject *, PyObject *const *, Py_ssize_t);
+        fast_function *const fast = (fast_function *)(void (*)(void))PyCFunction_GetFunction(function);
+        return fast(PyCFunction_GetSelf(function), args, nargs);
+    }
+    arguments = PyTuple_New(nargs);
+    if (arguments == NULL) return NULL;
+    for (i = 0; i < nargs; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SetItem(arguments, i, args[i]);
+    }
+    result = PyObject_CallObject(function, arguments);
+    Py_DECREF(arguments);
+    return result;
+}
+
+/* update_stream(update, column, waiting, stream, states, times, slot, probs, beta, at, ...): no Python code runs between the change of the
    filter's state and that of the column, so a signal's handler finds both or neither. */
 PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs) {
-    PyObject *arguments, *estimate, *next = NULL;
+    PyObject *estimate, *next = NULL;
     size_t slot = 0, size;
-    char *state, *before;
+    char *state, *before, few[512];
     double *time, time_before;
-    Py_ssize_t i;
     if (!ready((Core *)rule) || wrong_arguments(args, nargs, &slot) < 0) return NULL;
     size = (size_t)PyArray_STRIDE((PyArrayObject *)args[STATES], 0);
     state = (char *)PyArray_DATA((PyArrayObject *)args[STATES]) + slot * size;
     time = (double *)PyArray_DATA((PyArrayObject *)args[TIMES]) + slot;
-    before = PyMem_Malloc(size);
-    arguments = PyTuple_New(nargs - STATES);
-    if (before == NULL || arguments == NULL) {
-        PyMem_Free(before);
-        Py_XDECREF(arguments);
-        return PyErr_NoMemory();
-    }
-    for (i = STATES; i < nargs; i++) {
-        Py_INCREF(args[i]);
-        PyTuple_SetItem(arguments, i - STATES, args[i]);
-    }
+    before = size <= sizeof few ? few : PyMem_Malloc(size);
+    if (before == NULL) return PyErr_NoMemory();
     memcpy(before, state, size);
     time_before = *time;
-    estimate = PyObject_CallObject(args[UPDATE], arguments);
+    estimate = call(args[UPDATE], args + STATES, nargs - STATES);
     if (estimate != NULL && estimate != Py_None) {
         PyObject **const entry = (PyObject **)PyArray_DATA((PyArrayObject *)args[COLUMN]) + slot;
         next = next_entry(rule, *entry, args[AT], estimate);
@@ -94,6 +107,8 @@ PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs)
             PyObject *const old = *entry;
             *entry = next;
             Py_XDECREF(old);
+            if (PyTuple_Size(PyTuple_GetItem(next, 1)) > 0 && PyDict_SetItem(args[WAITING], args[STREAM], Py_None) < 0)
+                PyErr_Clear(); /* the row is taken; its events are fetched with the next ones of the stream */
         } else {
             Py_CLEAR(estimate);
         }
@@ -102,7 +117,6 @@ PyObject *update_events(PyObject *rule, PyObject *const *args, Py_ssize_t nargs)
         memcpy(state, before, size);
         *time = time_before;
     }
-    PyMem_Free(before);
-    Py_DECREF(arguments);
+    if (before != few) PyMem_Free(before);
     return estimate;
 }

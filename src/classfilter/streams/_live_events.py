@@ -49,6 +49,7 @@ class LiveEvents:
     def __init__(self, chain: Chain) -> None:
         assert chain.rule is not None
         self.core = chain.rule.compiled(chain.classes, chain.filter().probs.dtype)
+        self.update_stream = self.core.update_stream
         self._names = tuple(map(str, chain.classes))
         self.ended: list[tuple[Any, Confirmed]] = []
         self.waiting: dict[Hashable, None] = {}

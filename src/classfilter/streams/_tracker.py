@@ -152,24 +152,26 @@ class Tracker(HeldStreams):
             if self._policy is not None:
                 return self._update_and_note(stream, place, at, source, probs)
             columns, live = table.columns, self._live
-            row = columns[0], columns[1], place, probs, beta, at, logarithms
             try:
                 if live is None:
-                    estimate = self._update_stream(*row, self._counts.numbers, number)
+                    estimate = self._update_stream(
+                        columns[0], columns[1], place, probs, beta, at, logarithms,
+                        self._counts.numbers, number,
+                    )  # fmt: skip
                 else:
                     if place != slot and slot is not None:
                         columns.events[place] = live.anew(columns.events[slot])
-                    estimate = live.core.update_stream(
-                        self._update_stream, columns[5], *row, self._counts.numbers, number
-                    )
+                    estimate = live.update_stream(
+                        self._update_stream, columns[5], live.waiting, stream,
+                        columns[0], columns[1], place, probs, beta, at, logarithms,
+                        self._counts.numbers, number,
+                    )  # fmt: skip
             except BaseException:
                 if place != slot:
                     table.release([place])
                 raise
             if estimate is None:
                 raise table.time_error(stream, place, at)
-            if live is not None and columns[5][place][1]:
-                live.waiting[stream] = None
             if place != slot or table.max_jump is not None:
                 table.note(stream, place, at)
             elif self._drops:
