@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of events, and what Python gets of them. */
+#include "events.h"
+
+/* Room for so many more; it needs no GIL. */
+int reserve(List *list, size_t more) {
+    if (list->count + more > list->room) {
+        const size_t room = 2 * list->room + more;
+        cf_event *events = realloc(list->events, room * sizeof *events);
+        if (events == NULL) return -1;
+        list->events = events;
+        list->room = room;
+    }
+    return 0;
+}
+
+/* Divides what is longer than max_duration. */
+int divide(const EventRule *self, List *list) {
+    const double longest = self->core.single ? self->rule.f32.max_duration : self->rule.f64.max_duration;
+    List pieces = {NULL, 0, 0};
+    size_t i, n;
+    for (i = 0; i < list->count && list->events[i].end - list->events[i].start <= longest; i++) continue;
+    if (i == list->count) return 0;
+    for (i = 0; i < list->count; i++) {
+        const cf_event *event = &list->events[i];
+        if ((event->end - event->start) / longest > 1e6) {
+            free(pieces.events);
+            raise_error("ArgumentError", "max_duration", PyFloat_FromDouble(longest), "is {}",
+                        "it would divide an event into more than 1e6 pieces", "", -1, -1);
+            return -1;
+        }
+        for (n = 0;; n++) {
+            if (reserve(&pieces, 1) < 0) {
+                free(pieces.events);
+                PyErr_NoMemory();
+                return -1;
+            }
+            if (!EVENTS(self, cf_events_piece, event, n, &pieces.events[pieces.count])) break;
+            pieces.count++;
+        }
+    }
+    free(list->events);
+    *list = pieces;
+    return 0;
+}
+
+/* The events as columns: class, start, end, probability, forced. */
+PyObject *as_columns(const List *list) {
+    static const int types[5] = {NPY_INTP, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
+    npy_intp size = (npy_intp)list->count;
+    PyObject *out = PyTuple_New(5), *column;
+    void *at[5];
+    size_t i;
+    int c;
+    for (c = 0; out != NULL && c < 5; c++) {
+        column = PyArray_SimpleNew(1, &size, types[c]);
+        if (column == NULL) {
+            Py_CLEAR(out);
+        } else {
+            at[c] = PyArray_DATA((PyArrayObject *)column);
+            PyTuple_SetItem(out, c, column);
+        }
+    }
+    for (i = 0; out != NULL && i < list->count; i++) {
+        const cf_event *event = &list->events[i];
+        ((npy_intp *)at[0])[i] = event->label;
+        ((double *)at[1])[i] = event->start;
+        ((double *)at[2])[i] = event->end;
+        ((double *)at[3])[i] = event->probability;
+        ((npy_bool *)at[4])[i] = event->forced != 0;
+    }
+    return out;
+}
+
+PyObject *as_tuples(const List *list) {
+    PyObject *out = PyTuple_New((Py_ssize_t)list->count);
+    size_t i;
+    for (i = 0; out != NULL && i < list->count; i++) {
+        const cf_event *event = &list->events[i];
+        PyObject *one = Py_BuildValue("idddN", (int)event->label, event->start, event->end, event->probability,
+                                      PyBool_FromLong(event->forced));
+        if (one == NULL)
+            Py_CLEAR(out);
+        else
+            PyTuple_SetItem(out, (Py_ssize_t)i, one);
+    }
+    return out;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* The settings of an event rule: arrays in one block, checked by the core. */
+#include "events.h"
+
+/* `count` numbers at `to`, of an array that may have one more; real: of the rule's precision, else double. */
+static int take_settings(const Core *self, PyObject *object, const char *name, size_t count, int exact, int real,
+                         void *to) {
+    Core doubles = *self;
+    PyArrayObject *array;
+    size_t k;
+    doubles.single = 0;
+    array = as_array(&doubles, object, name, 1, 1);
+    if (array == NULL) return -1;
+    if ((size_t)PyArray_DIM(array, 0) < count || (size_t)PyArray_DIM(array, 0) > self->classes + 1 ||
+        (exact && (size_t)PyArray_DIM(array, 0) != count)) {
+        PyErr_Format(PyExc_ValueError, "%s has %zd entries; it must have %zu", name, (Py_ssize_t)PyArray_DIM(array, 0),
+                     count);
+        Py_DECREF(array);
+        return -1;
+    }
+    for (k = 0; k < count; k++) {
+        const double value = ((const double *)PyArray_DATA(array))[k];
+        if (real)
+            set_number(self, to, k, value);
+        else
+            ((double *)to)[k] = value;
+    }
+    Py_DECREF(array);
+    return 0;
+}
+
+static const struct {
+    cf_status status;
+    const char *arguments, *rule;
+} WRONG[] = {
+    {CF_BAD_CLASSES, "classes", "there must be at least two"},
+    {CF_BAD_FLOOR, "floor", "it must lie in [1e-30, 1)"},
+    {CF_BAD_MIN_PROBABILITY, "min_probability", "it must lie in [1e-30, 1], or be NaN for none"},
+    {CF_BAD_COST, "enter and leave", "each entry must lie in [0, 1e30]"},
+    {CF_BAD_BIAS, "bias", "each entry must lie in [-1e6, 1e6]"},
+    {CF_BAD_DURATION, "min_duration, max_gap, max_delay, pad_before, pad_after, shift, max_duration",
+     "times must not be negative or NaN, and max_duration must be above 0"},
+    {CF_BAD_DELAY, "max_delay", "it must not be shorter than a minimum duration"},
+};
+
+static void raise_rule_error(cf_status status) {
+    size_t i;
+    for (i = 0; i < sizeof WRONG / sizeof *WRONG; i++)
+        if (WRONG[i].status == status) PyErr_Format(PyExc_ValueError, "%s: %s", WRONG[i].arguments, WRONG[i].rule);
+}
+
+int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"classes",   "single",     "enter",     "leave",           "min_duration", "bias",
+                            "ignore",    "log",        "floor",     "min_probability", "max_gap",      "max_delay",
+                            "merge_gap", "pad_before", "pad_after", "shift",           "max_duration", NULL};
+    EventRule fresh;
+    PyObject *enter, *leave, *min_duration, *bias, *ignore;
+    double floor, least, max_gap, max_delay, merge_gap, before, after, shift, longest, *durations;
+    char *reals;
+    unsigned char *ignored;
+    Py_ssize_t classes;
+    size_t K, N, k, size;
+    int log;
+    cf_status status = CF_BAD_CLASSES;
+    if (!is_new((Core *)object)) return -1;
+    memset(&fresh, 0, sizeof fresh);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "npOOOOOpddddddddd:EventRule", names, &classes, &fresh.core.single,
+                                     &enter, &leave, &min_duration, &bias, &ignore, &log, &floor, &least, &max_gap,
+                                     &max_delay, &merge_gap, &before, &after, &shift, &longest))
+        return -1;
+    if (classes < 2 || classes > 1 << 24) {
+        raise_rule_error(CF_BAD_CLASSES);
+        return -1;
+    }
+    if (least != least) {
+        least = 0;
+    } else if (!(least >= 1e-30)) {
+        raise_rule_error(CF_BAD_MIN_PROBABILITY);
+        return -1;
+    }
+    if (merge_gap != merge_gap) merge_gap = -1;
+    K = fresh.core.classes = (size_t)classes;
+    N = K + (least > 0);
+    size = size_of(&fresh.core);
+    fresh.core.memory = PyMem_Calloc(1, 2 * K * sizeof(double) + (2 * N + K) * size + K);
+    if (fresh.core.memory == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    durations = fresh.core.memory; /* K durations, K numbers for `ignore`, then those of the rule's precision */
+    reals = (char *)(durations + 2 * K);
+    ignored = (unsigned char *)(reals + (2 * N + K) * size);
+    if (take_settings(&fresh.core, enter, "enter", N, 1, 1, reals) < 0 ||
+        take_settings(&fresh.core, leave, "leave", N, 1, 1, reals + N * size) < 0 ||
+        take_settings(&fresh.core, bias, "bias", K, 0, 1, reals + 2 * N * size) < 0 ||
+        take_settings(&fresh.core, min_duration, "min_duration", K, 0, 0, durations) < 0 ||
+        take_settings(&fresh.core, ignore, "ignore", K, 0, 0, durations + K) < 0)
+        goto failed;
+    for (k = 0; k < K; k++) {
+        ignored[k] = durations[K + k] != 0;
+        if (durations[k] > 0) fresh.core.state_size = 1; /* it needs slots */
+    }
+#define FILL(to, type)                                                                                                 \
+    do {                                                                                                               \
+        (to).classes = K;                                                                                              \
+        (to).log = log;                                                                                                \
+        (to).floor = (type)floor;                                                                                      \
+        (to).min_probability = (type)least;                                                                            \
+        (to).enter = (const type *)(const void *)reals;                                                                \
+        (to).leave = (to).enter + N;                                                                                   \
+        (to).bias = (to).leave + N;                                                                                    \
+        (to).min_duration = durations;                                                                                 \
+        (to).ignore = ignored;                                                                                         \
+        (to).max_gap = max_gap;                                                                                        \
+        (to).max_delay = max_delay;                                                                                    \
+        (to).max_duration = longest;                                                                                   \
+        (to).merge_gap = merge_gap;                                                                                    \
+        (to).pad_before = before;                                                                                      \
+        (to).pad_after = after;                                                                                        \
+        (to).shift = shift;                                                                                            \
+    } while (0)
+    if (fresh.core.single) {
+        FILL(fresh.rule.f32, float);
+        status = cf_events_prepare_f32(&fresh.rule.f32);
+    } else {
+        FILL(fresh.rule.f64, double);
+        status = cf_events_prepare_f64(&fresh.rule.f64);
+    }
+#undef FILL
+    fresh.core.cache_size = EVENTS(&fresh, cf_events_size, 0, 0);
+    if (status == CF_OK) return take_over((Core *)object, &fresh.core, sizeof fresh);
+    raise_rule_error(status);
+failed:
+    PyMem_Free(fresh.core.memory);
+    return -1;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the event rule's binding share. */
+#ifndef CLASSFILTER_EVENTS_H
+#define CLASSFILTER_EVENTS_H
+
+#include "binding.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    Core core; /* its memory holds the numbers of the rule, one after the other */
+    union {
+        cf_events_f32 f32;
+        cf_events_f64 f64;
+    } rule;
+} EventRule;
+
+#define EVENTS(self, name, ...)                                                                                        \
+    ((self)->core.single ? name##_f32(&(self)->rule.f32, __VA_ARGS__) : name##_f64(&(self)->rule.f64, __VA_ARGS__))
+
+/* Settings. */
+int events_init(PyObject *object, PyObject *args, PyObject *kwargs);
+
+/* Events of a call, in memory that `free` releases. An int is 0, or -1 after a failure. */
+typedef struct {
+    cf_event *events;
+    size_t count, room;
+} List;
+
+int reserve(List *list, size_t more);
+int divide(const EventRule *self, List *list);
+PyObject *as_columns(const List *list);
+PyObject *as_tuples(const List *list);
+
+#endif
