@@ -29,9 +29,9 @@ from ._metric_inputs import (
 from ._support.types import Floats, Ints
 
 __all__ = [
-    "Delay", "accuracy", "brier", "calibration_error", "confusion", "count_switches",
-    "detection_delay", "log_loss", "macro_f1", "precision", "sensitivity", "specificity",
-    "summary", "switches_per_hour",
+    "Delay", "EventScores", "accuracy", "brier", "calibration_error", "confusion",
+    "count_switches", "detection_delay", "edit_score", "event_scores", "log_loss", "macro_f1",
+    "precision", "sensitivity", "specificity", "summary", "switches_per_hour",
 ]  # fmt: skip
 __dir__ = __all__.copy  # completion shows these only
 

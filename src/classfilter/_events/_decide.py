@@ -133,8 +133,8 @@ class Decoder:
             assert isinstance(self._rule, ThresholdRule)
             return self._rule.decide(time, probs, self._classes)
         state, *confirmed = self._core.run(self._core.start(), time, np.ascontiguousarray(probs))
-        rest = self._core.finish(state)
-        return Decided(*map(np.concatenate, zip(confirmed[:4], rest[:4], strict=True)))
+        parts: Any = zip(confirmed[:4], self._core.finish(state)[:4], strict=True)
+        return Decided(*map(np.concatenate, parts))
 
 
 def _of_rows(
