@@ -12,6 +12,7 @@ import argparse
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -93,9 +94,10 @@ def main() -> None:
         order = np.random.default_rng(0).permutation(len(recs))
         train, test = ([recs[i] for i in part] for part in (order[::2], order[1::2]))
         print(f"\n| {name} | {' | '.join(heads)} |\n{'|---' * 8}|")
-        asked: list[dict[str, float | None]] = [{"max_changes_per_hour": most} for most in wishes]
-        for wish in [*asked, *({"max_delay": longest} for longest in DELAYS[name])]:
-            tuned = cf.tune(train, reference="strong", **wish)  # type: ignore[arg-type]
+        asked: list[dict[str, Any]] = [{"max_changes_per_hour": most} for most in wishes]
+        asked += [{"max_delay": longest} for longest in DELAYS[name]]
+        for wish in asked:
+            tuned = cf.tune(train, reference="strong", **wish)
             assert tuned.effect is not None
             row = [*cells(measure(test, tuned.run)), f"{tuned.effect.delay:.0f} s"]
             row += cells(measure(test, plain_rule(train, tuned.effect.changes_per_hour)))

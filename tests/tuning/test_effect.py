@@ -23,7 +23,9 @@ from tuning_days import changed, day, days, messy, tuned_short
 
 def classes_by_loop(chain: cf.Chain, rec: Recording) -> tuple[list[int], list[int]]:
     """Return the class of the last prediction and the filtered one after each row, -1 before."""
-    filter_, raw, filtered, time = chain.filter(), [], [], None
+    filter_, time = chain.filter(), None
+    raw: list[int] = []
+    filtered: list[int] = []
     for t, source, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs, strict=True):
         channel, dt = chain.channel[source], 0.0 if time is None else t - time
         missing = math.isnan(p[0])

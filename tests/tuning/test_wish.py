@@ -63,7 +63,7 @@ def test_fewer_changes() -> None:
                 chain = cf.Chain(
                     candidate.filter(model, recs[0].classes),
                     beta=dict(candidate.beta),
-                    channel={"strong": None, "weak": None} | candidate.channels(model),  # type: ignore[arg-type]
+                    channel={"strong": None, "weak": None, **candidate.channels(model)},
                 )
                 assert changes_per_hour(chain, recs) > wish
 
@@ -170,7 +170,7 @@ def test_hours_need_times_in_seconds() -> None:
     match = "but times 5e.03 apart do not look like seconds; give times as dates or in seconds"
     for wish in ({"max_changes_per_hour": 12}, {"max_delay": "30s"}):
         with pytest.raises(cf.ArgumentError, match=match):
-            tune(recs, "sticky", "strong", **wish)  # type: ignore[arg-type]
+            tune(recs, "sticky", "strong", **wish)
     tuned = tune(recs, "sticky", "strong", max_delay=10_000)  # in the unit of the times
     assert tuned.effect is not None
     assert tuned.effect.delay <= 10_000

@@ -12,13 +12,14 @@ from .._predictions import from_labels
 from .._support.imports import import_optional
 from .._support.types import Array, Floats, Ints, Weights
 from .._time_kind import TimeKind
+from .._validation import class_order
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..chain._event import Event
 from ..chain._event_rule import Duration, EventRule
 from ..data._batch import BatchFilter, look_at_times
 from ..data._batch_smoother import smooth_rows
-from ..data._format import TableFormat
+from ..data._format import TableFormat, columns_by_name_here
 from ..data._frames import KINDS, TableRows, as_frame, read_rows
 from ..data._recording import Recording
 from ..filters._base import Filter
@@ -66,8 +67,9 @@ def events(
     -------
     dataframe of the same kind, or Events
         Of a table: the columns ``stream``, where there is one, ``class``, ``start``, ``end``,
-        ``duration`` and ``probability``; streams in order of appearance, times as in the table,
-        durations in seconds. Of recordings: a list of `Event`.
+        ``duration`` and ``probability``; streams in order of appearance. Times are dates where
+        those of the table are, and else numbers: in seconds, where there is a `unit`. Of
+        recordings: a list of `Event`.
 
     Examples
     --------
@@ -91,9 +93,12 @@ def events(
         if rule is None:
             remedy = 'give one, such as rule=EventRule(change_cost="30s")'
             raise ArgumentError("rule", None, "is {}, and the chain has none", remedy=remedy)
+    if not isinstance(rule, RULES):
+        raise ArgumentError("rule", rule, rule="it must be an EventRule or a ThresholdRule")
     if lag is not None and not smooth:
         raise ArgumentError("lag", lag, "is {}, without smooth=True", remedy="give both")
     if isinstance(data, (Recording, Mapping, list, tuple)):
+        _require_no_table_options(sort=sort, columns=columns, scores=scores, unit=unit)
         return _of_recordings(data, chain, rule, smooth, lag)
     if chain is None:
         rows = read_rows(data, _filtered_format(data, columns, scores, unit))
@@ -101,7 +106,7 @@ def events(
     else:
         rows = read_rows(data, TableFormat.for_filter(chain, columns, scores, unit))
         look_at_times(rows, chain, unit)
-        classes = tuple(map(str, chain.classes))
+        classes = tuple(rows.classes[k] for k in class_order(chain, rows.classes))
         if smooth:
             P = smooth_rows(chain, rows, lag=lag, sort=sort)
         else:
@@ -133,8 +138,8 @@ class Decoder:
             assert isinstance(self._rule, ThresholdRule)
             return self._rule.decide(time, probs, self._classes)
         state, *confirmed = self._core.run(self._core.start(), time, np.ascontiguousarray(probs))
-        rest = self._core.finish(state)
-        return Decided(*map(np.concatenate, zip(confirmed[:4], rest[:4], strict=True)))
+        parts: Any = zip(confirmed[:4], self._core.finish(state)[:4], strict=True)
+        return Decided(*map(np.concatenate, parts))
 
 
 def _of_rows(
@@ -170,9 +175,12 @@ def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided:
     column = rows.layout.columns.get("stream")
     if column is None:
         return table.drop("stream").to_native()
-    # As in the table: a number stays a number.
-    first = np.unique(rows.stream.codes, return_index=True)[1]
-    stream = rows.frame[column][first.tolist()][streams.tolist()].alias("stream")
+    if column in rows.frame.columns:  # as in the table: a number stays a number
+        first = np.unique(rows.stream.codes, return_index=True)[1]
+        stream = rows.frame[column][first.tolist()][streams.tolist()].alias("stream")
+    else:  # in the index of pandas
+        cells = [names[i] for i in streams.tolist()]
+        stream = nw.new_series("stream", cells, backend=rows.frame.implementation)
     return table.with_columns(stream).to_native()
 
 
@@ -234,7 +242,10 @@ def _of_recordings(
 
 def _events_of(found: list[Event], *kinds: TimeKind) -> Events:
     """Return a list of events whose times are shown as they were given: dates in their zone."""
-    dates = bool(kinds) and all(kind.kind == "date" for kind in kinds)
+    dates = any(kind.kind == "date" for kind in kinds)
+    if dates and not all(kind.kind == "date" for kind in kinds):
+        rule = "times must be either all numbers or all dates"
+        raise ArgumentError("recordings", sorted({kind.kind for kind in kinds}), "have {}", rule)
     zones = {kind.zone_name(offsets=True) for kind in kinds}
     zone = zones.pop() if len(zones) == 1 else "UTC"
     return Events(found, dates=dates, zone=zone if dates else None)
@@ -243,7 +254,20 @@ def _events_of(found: list[Event], *kinds: TimeKind) -> Events:
 def _by_stream(data: Any) -> Mapping[Any, Recording]:
     """Return recordings by the names of their streams; several without names are numbered."""
     several = {None: data} if isinstance(data, Recording) else data
-    return several if isinstance(several, Mapping) else dict(enumerate(several))
+    streams = several if isinstance(several, Mapping) else dict(enumerate(several))
+    for stream, rec in streams.items():
+        if not isinstance(rec, Recording):
+            kind = type(rec).__name__
+            problem = f"has {{}} for stream {stream!r}, which is not a Recording"
+            raise ArgumentError("recordings", kind, problem)
+    return streams
+
+
+def _require_no_table_options(**given: Any) -> None:
+    for name, value in given.items():
+        if value not in (None, False, "probabilities"):
+            problem = "is {}, which is for tables; the recordings are read already"
+            raise ArgumentError(name, value, problem, remedy="leave it out")
 
 
 def listed(stream: Any, rec: Recording, decided: Decided) -> list[Event]:
@@ -262,5 +286,5 @@ def _filtered_format(
     filtered = [name[2:] for name in names if name.startswith("f_")]
     if len(filtered) < 2:
         return TableFormat.of(None, columns, scores, unit)
-    named = {**(columns or {}), **{f"p_{name}": f"f_{name}" for name in filtered}}
+    named = columns_by_name_here(columns) | {f"p_{name}": f"f_{name}" for name in filtered}
     return TableFormat.of(filtered, named, unit=unit)

@@ -60,21 +60,24 @@ class ThresholdRule:
     max_gap: Any = None
 
     def __post_init__(self) -> None:
+        _require_probability("enter", self.enter)
         leave = max(self.enter - BELOW, 0.0) if self.leave is None else self.leave
-        for name, value in (("enter", self.enter), ("leave", leave)):
-            if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
-                raise ArgumentError(name, value, rule="it must be a number in [0, 1]")
+        _require_probability("leave", leave)
         if leave > self.enter:
             rule = f"it must not be above enter, {self.enter!r}"
             raise ArgumentError("leave", leave, rule=rule)
         object.__setattr__(self, "leave", float(leave))
         for name in ("min_duration", "merge_gap", "max_gap"):
             value = getattr(self, name)
-            if value is not None:
-                span = duration(name, value)
-                if not 0 <= span < np.inf:
-                    raise ArgumentError(name, value, rule="it must not be negative, and finite")
-                object.__setattr__(self, name, span)
+            if name == "max_gap" and value is None:
+                continue
+            span = duration(name, value)
+            if not 0 <= span < np.inf:
+                raise ArgumentError(name, value, rule="it must not be negative, and finite")
+            object.__setattr__(self, name, span)
+        if self.max_gap == 0:
+            remedy = "give a positive duration, or None"
+            raise ArgumentError("max_gap", 0, rule="it must not be 0", remedy=remedy)
         ignore = [self.ignore] if isinstance(self.ignore, (str, int)) else self.ignore
         object.__setattr__(self, "ignore", tuple(map(str, ignore)))
 
@@ -107,6 +110,8 @@ class ThresholdRule:
         bounds = np.sort(np.concatenate([edges, cuts, cuts]))
         merged: list[list[Any]] = []
         for first, last in bounds.reshape(-1, 2).tolist():
+            if not ends[last - 1] > time[first]:  # rows that stand for no time
+                continue
             if merged and time[first] - ends[merged[-1][1] - 1] <= self.merge_gap:
                 merged[-1][1] = last
             else:
@@ -114,11 +119,16 @@ class ThresholdRule:
         events = []
         for first, last in merged:
             start, end = float(time[first]), float(ends[last - 1])
-            if end - start >= self.min_duration and end > start:
+            if end - start >= self.min_duration:
                 rows, weight = p[first:last], ends[first:last] - time[first:last]
                 seen = ~np.isnan(rows)
                 events.append((start, end, float(np.average(rows[seen], weights=weight[seen]))))
         return events
+
+
+def _require_probability(argument: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, NUMBER) or not 0 <= value <= 1:
+        raise ArgumentError(argument, value, rule="it must be a number in [0, 1]")
 
 
 def row_ends(time: Floats, max_gap: float | None = None) -> Floats:

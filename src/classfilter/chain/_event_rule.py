@@ -219,7 +219,7 @@ def _span(argument: str, value: Any, entry: str | None = None) -> float:
 
 
 def _bias(argument: str, value: Any, entry: str | None = None) -> float:
-    if isinstance(value, bool) or not isinstance(value, NUMBER) or not abs(value) <= 1:
+    if isinstance(value, bool) or not isinstance(value, NUMBER) or not -1 <= value <= 1:
         rule = "it must be a number from -1 to 1"
         raise ArgumentError(argument, value, rule=rule, entry=entry)
     return float(value)

@@ -88,7 +88,7 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
         command(*settings, rule=rule, **arguments)
 
     each: dict[str, Any] = {"callback": _by_class, "multiple": True, "metavar": "[CLASS=]DURATION"}
-    one = {"metavar": "DURATION"}
+    one: dict[str, Any] = {"metavar": "DURATION"}
     decorated: Callable[..., None] = with_rule
     for option in (
         click.option("--max-delay", **one, help="Decide what lies further back: a bound of delay."),
@@ -173,8 +173,7 @@ def events_command(
                 found = events(df, chain, decide, smooth=smooth, sort=sort, **how)
         if "stream" not in found.columns:
             found = Events.from_table(found)
-        options = {} if start is None else {"start": start}
-        write_events(found, out, **options)
+        write_events(found, out, start=start)
     except ValueError as error:
         path = None if isinstance(error, ArgumentError) and error.row is None else table.name
         raise ValueError(about(path, error)) from error

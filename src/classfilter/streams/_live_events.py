@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -103,10 +103,11 @@ def _rows(columns: Sequence[Array]) -> list[Confirmed]:
     return rows
 
 
-def pack(known: Sequence[Any]) -> dict[str, Array]:
+def pack(known: Iterable[Any]) -> dict[str, Array]:
     """Return what is known of all streams as arrays, for a file."""
-    states = [b"" if entry is None else entry[0] for entry in known]
-    events = [(i, *event) for i, entry in enumerate(known) if entry for event in entry[1]]
+    entries = list(known)
+    states = [b"" if entry is None else entry[0] for entry in entries]
+    events = [(i, *event) for i, entry in enumerate(entries) if entry for event in entry[1]]
     return {
         "event_states": np.frombuffer(b"".join(states), np.uint8),
         "event_sizes": np.array([len(state) for state in states], np.int64),
