@@ -333,14 +333,11 @@ def test_damaged_events_are_refused(tmp_path: Path) -> None:
     use(path)
     content = path.read_bytes()
     for name, parts in damaged_parts(path).items():
-        path.write_bytes(content)
-        replace_parts(path, **parts)
-        try:
-            cf.Tracker.load(path)
-        except ValueError as error:
-            assert "is damaged: " in str(error), name
-        else:
-            pytest.fail(f"{name} was not noticed")
+        other = tmp_path / name
+        other.write_bytes(content)
+        replace_parts(other, **parts)
+        with pytest.raises(ValueError, match="is damaged: "):
+            cf.Tracker.load(other)
 
 
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 97])
