@@ -101,12 +101,14 @@ def check(name: str, limits: dict[str, Any], policy: Policy | None, make: str) -
     def started() -> cf.Tracker:
         tracker = cf.Tracker(FILTERS[make](), beta=BETA, policy=policy, events=RULE, **limits)
         update_many(tracker, BEFORE)
+        if "row" in name:  # those of the call are to be found, too
+            tracker.pop_events()
         return tracker
 
     taken = started()
     CALLS[name](taken)
     before, after = known(started()), known(taken)
-    assert len(before["a"][1]) > 1
+    assert before["a"][1:] != after["a"][1:] or "new stream" in name or name == "expire"
     for at in count(1):
         tracker = started()
         stopped = interrupted(lambda: CALLS[name](tracker), at)  # noqa: B023
