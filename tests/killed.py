@@ -1,13 +1,15 @@
 """kill -9 at random points: ``python tests/killed.py 200``.
 
-Half of the points are in ``classfilter stream --state``, half in `Tracker.save`. After each, the
-file is read: it must have all that it had before, and what it has must be right to the bit. The
-input is replayed from some line before those that the file lacks.
+Half of the points are in ``classfilter stream --state --events``, half in `Tracker.save`. After
+each, the file is read: it must have all that it had before, and what it has must be right to the
+bit. The input is replayed from some line before those that the file lacks. At the end, the file of
+events must have each of them once.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import subprocess
@@ -24,9 +26,10 @@ import numpy as np
 
 import classfilter as cf
 from classfilter.live._pipes import CHUNK
-from ndjson_lines import BETA, as_line, child, counts, covered, many_rows, run, wait_for
+from ndjson_lines import BETA, CLASSES, as_line, child, counts, covered, many_rows, run, wait_for
 
 LINES_BETWEEN = 200
+RULE = {"change_cost": 0.5, "min_duration": 1.0}
 ROWS_BETWEEN = 20
 
 
@@ -41,7 +44,7 @@ class Kills(NamedTuple):
         In how many of them the file had changed.
     rows, lost, wrong : int
         All lines or rows; those without a result, or not in the file although they were saved; and
-        those with another result or state than without a kill.
+        those with another result or state than without a kill. Events count, too.
     """
 
     points: int
@@ -74,10 +77,10 @@ def kill(process: Any, state: Path, rng: random.Random, output: bytearray) -> No
     process.kill()
 
 
-def killed_stream(lines: bytes, state: Path, rng: random.Random, more: dict[str, Any]) -> bytes:
+def killed_stream(lines: bytes, state: Path, rng: random.Random, options: Any) -> bytes:
     """Feed lines to a process, kill it at some moment, and return its results so far."""
     results = bytearray()
-    with child(state=str(state), every=0.0, beta=BETA, more=more) as process:
+    with child(state=str(state), every=0.0, **options) as process:
 
         def feed() -> None:
             at = 0
@@ -102,7 +105,9 @@ def killed_stream(lines: bytes, state: Path, rng: random.Random, more: dict[str,
 
 def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -> Kills:
     """Kill `classfilter stream`; with numbers, go on after the last line that the file has."""
-    rng, more = random.Random(seed), {"line_number": "n"} if numbered else {}
+    rng, found = random.Random(seed), folder / "events"
+    more = {"line_number": "n"} if numbered else {}
+    options = {"beta": BETA, "more": more, "events": str(found), "rule": RULE}
     rows = many_rows((points + 1) * LINES_BETWEEN, seed)
     lines = [as_line(row) for row in rows]
     whole = run(b"".join(lines), beta=BETA)[0]
@@ -116,9 +121,9 @@ def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -
             start = rng.choice([0, max(0, start - 50), start])
         text = b"".join(lines[start : (point + 1) * LINES_BETWEEN])
         if point < points:
-            results = killed_stream(text, state, rng, more)
+            results = killed_stream(text, state, rng, options)
         else:
-            out, messages = run(text, beta=BETA, state=str(state), more=more)
+            out, messages = run(text, state=str(state), **options)
             assert counts(messages)[3] == len([n for n in has if n >= start])
             results = b"".join(out)
         for line in results.splitlines(keepends=True):
@@ -128,7 +133,30 @@ def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -
                 got[n] = line
         sizes.add(len(has))
     assert not list(folder.glob(".*.tmp")), "a draft was left behind"
-    return Kills(points, len(sizes) - 1, len(rows), len(rows) - len(got), wrong)
+    events, wanted = list(map(json.loads, found.open())), confirmed(rows)
+    assert len(wanted) > points
+    wrong += sum(event != other for event, other in zip(events, wanted, strict=False))
+    wrong += max(0, len(events) - len(wanted))
+    lost = len(rows) - len(got) + max(0, len(wanted) - len(events))
+    return Kills(points, len(sizes) - 1, len(rows), lost, wrong)
+
+
+def confirmed(rows: list[Any]) -> list[dict[str, Any]]:
+    """Return the event lines of all rows, from a tracker."""
+    chain = cf.Chain(cf.DirichletFilter(CLASSES), beta=BETA, rule=cf.EventRule(**RULE))
+    tracker, events = cf.Tracker(chain, events=True), []
+    for row in rows:
+        probs = [math.nan if row[f"p_{name}"] is None else row[f"p_{name}"] for name in CLASSES]
+        stream = str(row["stream"]) if "stream" in row else None
+        tracker.update(stream, row["time"], row.get("source", "default"), probs)
+        events += tracker.pop_events()
+    return [
+        {"event": i}
+        | ({} if event.stream is None else {"stream": event.stream})
+        | {"class": event.label, "start": event.start, "end": event.end}
+        | {"duration": event.end - event.start, "probability": event.probability}
+        for i, event in enumerate(events, 1)
+    ]
 
 
 SAVER = """
@@ -150,7 +178,9 @@ while True:
 
 
 def new_tracker() -> cf.Tracker:
-    return cf.Tracker(cf.DirichletFilter(3, half_life=20.0), beta=0.5, expire_after=200.0)
+    rule = cf.EventRule(1.0, max_delay=50.0)
+    f = cf.DirichletFilter(3, half_life=20.0)
+    return cf.Tracker(f, beta=0.5, expire_after=200.0, events=rule)
 
 
 def observe(tracker: cf.Tracker, n: int) -> None:
@@ -163,6 +193,7 @@ def kill_savers(points: int, folder: Path, seed: int) -> Kills:
     """Kill processes that save a tracker again and again."""
     rng, path = random.Random(seed), folder / "tracker"
     expected, rows, acknowledged, lost, wrong = new_tracker(), 0, 0, 0, 0
+    events: list[cf.Event] = []
     sizes = set()
     for _ in range(points):
         said = bytearray()
@@ -186,7 +217,9 @@ def kill_savers(points: int, folder: Path, seed: int) -> Kills:
         while rows < has:
             observe(expected, rows)
             rows += 1
-        same = tracker.streams == expected.streams and all(
+        events += expected.pop_events()
+        same = sorted(tracker.pop_events()) == sorted(events)
+        same &= tracker.streams == expected.streams and all(
             np.array_equal(tracker.probs(s), expected.probs(s)) for s in tracker.streams
         )
         wrong += not (same and rows == has)
@@ -201,8 +234,10 @@ def main(points: int = 200, seed: int = 0) -> int:
     share = points // 4
     failed = 0
     kinds: dict[str, Callable[[Path], Kills]] = {
-        "stream --state": lambda folder: kill_streams(share, folder, seed),
-        "stream --state, numbered lines": lambda f: kill_streams(share, f, seed + 1, numbered=True),
+        "stream --state --events": lambda folder: kill_streams(share, folder, seed),
+        "stream --state --events, numbered lines": lambda f: kill_streams(
+            share, f, seed + 1, numbered=True
+        ),
         "Tracker.save": lambda folder: kill_savers(points - 2 * share, folder, seed + 2),
     }
     for name, run_kind in kinds.items():

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from classfilter import Chain, Channel, DirichletFilter, Recording
+from classfilter import Chain, Channel, DirichletFilter, EventRule, Recording
 from classfilter.live._ndjson import serve
 from classfilter.streams import _file
 from streams import random_stream
@@ -24,20 +24,22 @@ from streams import random_stream
 DRIVER = """
 import json, signal, sys
 from pathlib import Path
-from classfilter import Chain, DirichletFilter
+from classfilter import Chain, DirichletFilter, EventRule
 from classfilter.live import _pipes, serve
 for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, signal.SIG_DFL)
 arguments = json.loads(sys.argv[1])
 _pipes.GRACE = arguments.get("grace", _pipes.GRACE)
-state = arguments.get("state")
+state, events = arguments.get("state"), arguments.get("events")
 def make_chain(names):
-    return Chain(DirichletFilter(names), beta=arguments.get("beta", 1.0))
+    rule = EventRule(**arguments["rule"]) if events else None
+    return Chain(DirichletFilter(names), beta=arguments.get("beta", 1.0), rule=rule)
 try:
     served = serve(
         make_chain,
         state=Path(state) if state else None,
         every=arguments["every"],
+        events=Path(events) if events else None,
         **arguments.get("more", {}),
     )
 except ValueError as error:
@@ -64,8 +66,9 @@ def chain_maker(make_filter: Any = DirichletFilter, **options: Any) -> Callable[
 
 def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[bytes], str]:
     """Return the results and the messages for all lines at once: `child` without a process."""
-    messages = io.StringIO()
-    make_chain = chain_maker(beta=arguments.get("beta", 1.0))
+    messages, events = io.StringIO(), arguments.get("events")
+    rule = EventRule(**arguments["rule"]) if events else None
+    make_chain = chain_maker(beta=arguments.get("beta", 1.0), rule=rule)
     with TemporaryFile() as source, TemporaryFile() as sink:
         source.write(lines)
         source.seek(0)
@@ -77,6 +80,7 @@ def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[
                 errors=messages,
                 state=Path(state) if state else None,
                 every=1000.0,
+                events=Path(events) if events else None,
                 **arguments.get("more", {}),
             )
             print(json.dumps(served), file=messages)

@@ -94,6 +94,8 @@ def stream(
     if events is None and rule.given:
         name = "--" + next(iter(rule.given)).replace("_", "-")
         raise click.UsageError(f"{name} is given without --events; give both")
+    if events is not None and not rule.given:  # there may be one in the file; else say so at once
+        rule.rule(settings.make_chain(settings.classes) if settings.classes else None)
     named, form = form, settings.for_table(form)
 
     def make_chain(classes: tuple[str, ...]) -> Chain:

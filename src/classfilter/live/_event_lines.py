@@ -13,13 +13,16 @@ from ._streams import LiveStreams
 
 BLOCK = 1 << 16
 """Bytes of the file that are read first, from its end."""
+HEAD = b'{"event": '
+"""What each line begins with."""
 
 
 class EventLines:
     """Writes a line for each event, with a number that grows by one.
 
     After a restart, the lines since the last save come again, and with them the events since then.
-    Those that the file has already are compared, and not written again.
+    Those that the file has already are compared, and not written again. A file that cannot be of
+    this run is refused, and stays as it is.
 
     Parameters
     ----------
@@ -36,6 +39,7 @@ class EventLines:
         self._fd = None
         self._write = write
         self._there: list[bytes] = []
+        self._resumed = False
         self.dates = False
         if path is not None:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -48,20 +52,29 @@ class EventLines:
             os.close(self._fd)
             self._fd = None
 
-    def resume(self, number: int) -> None:
-        """Go on after so many events, those of the state; the file may have more."""
+    def resume(self, streams: LiveStreams | None) -> None:
+        """Go on after the events of the state, if there is one; the file may have more."""
         if self._fd is None:
             return
-        self._drop_unfinished_line()
-        after = self._lines_after(number)
-        if after:
-            first, last = _number(after[0], self._path), _number(after[-1], self._path)
-            if first != number + 1 or last != number + len(after):
-                raise ValueError(
-                    f"{self._path} has the events {first} to {last} that the state does not have; "
-                    "give the state of the run that wrote them, or another file"
-                )
-        self._there = after
+        self._resumed, number = streams is not None, 0 if streams is None else streams.events
+        size = os.fstat(self._fd).st_size
+        end = self._end_of_lines(size)
+        lines = self._last_lines(number, end)
+        last = _number(lines[-1], self._path) if lines else number
+        self._there = [line for line in lines if _number(line, self._path) > number]
+        first = _number(self._there[0], self._path) if self._there else number + 1
+        if last < number:
+            raise ValueError(
+                f"{self._path} has events up to {last}, but the state has those up to {number}; "
+                "give the file of the same run, or another file"
+            )
+        if first != number + 1 or last != number + len(self._there):
+            raise ValueError(
+                f"{self._path} has the events {first} to {last} that the state does not have; "
+                "give the state of the run that wrote them, or another file"
+            )
+        if end < size:
+            os.ftruncate(self._fd, end)
 
     def write(self, streams: LiveStreams) -> None:
         """Write the events that were confirmed since the last call."""
@@ -89,45 +102,46 @@ class EventLines:
         return date_text(time, "UTC") if self.dates else time
 
     def _compare(self, there: bytes, line: bytes, number: int) -> None:
-        if there != line.rstrip(b"\n"):
-            text = (
-                f"{self._path} has another event {number} than these lines give; it stays as it is."
-                " Give the lines again that came after the state was saved"
-            )
-            print(text, file=self._log, flush=True)
+        if there == line.rstrip(b"\n"):
+            return
+        text = f"{self._path} has another event {number} than these lines give"
+        if not self._resumed:
+            raise ValueError(f"{text}; give the state of the run that wrote it, or another file")
+        text += "; it stays as it is. Give the lines again that came after the state was saved"
+        print(text, file=self._log, flush=True)
 
     def _append(self, line: bytes) -> None:
         assert self._fd is not None
         while line:
             line = line[os.write(self._fd, line) :]
 
-    def _drop_unfinished_line(self) -> None:
-        """Cut off what a killed process had written of a line."""
+    def _end_of_lines(self, size: int) -> int:
+        """Return where the last whole line ends; a killed process may have begun another one."""
         assert self._fd is not None
-        size = os.fstat(self._fd).st_size
         block = BLOCK
-        while size:
+        while True:
             start = max(size - block, 0)
             tail = os.pread(self._fd, size - start, start)
             newline = tail.rfind(b"\n")
             if newline >= 0 or start == 0:
-                keep = start + newline + 1
-                if keep != size:
-                    os.ftruncate(self._fd, keep)
-                return
+                break
             block *= 2
+        begun = tail[newline + 1 :]
+        if begun[: len(HEAD)] != HEAD[: len(begun)]:
+            raise _no_event(self._path)
+        return size - len(begun)
 
-    def _lines_after(self, number: int) -> list[bytes]:
-        """Return the last lines of the file, those of events after so many."""
+    def _last_lines(self, number: int, end: int) -> list[bytes]:
+        """Return the last lines of the file, at least those of the events after so many."""
         assert self._fd is not None
-        size, block = os.fstat(self._fd).st_size, BLOCK
+        block = BLOCK
         while True:
-            start = max(size - block, 0)
-            lines = os.pread(self._fd, size - start, start).split(b"\n")[:-1]
+            start = max(end - block, 0)
+            lines = os.pread(self._fd, end - start, start).split(b"\n")[:-1]
             if start > 0:
                 lines = lines[1:]  # the first may be a part
             if start == 0 or (lines and _number(lines[0], self._path) <= number):
-                return [line for line in lines if _number(line, self._path) > number]
+                return lines
             block *= 2
 
 
@@ -139,4 +153,8 @@ def _number(line: bytes, path: Path | None) -> int:
             return number
     except (ValueError, LookupError, TypeError):
         pass
-    raise ValueError(f"{path} has a line that is no event; give another file for --events")
+    raise _no_event(path)
+
+
+def _no_event(path: Path | None) -> ValueError:
+    return ValueError(f"{path} has a line that is no event; give another file for --events")

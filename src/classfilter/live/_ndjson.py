@@ -160,7 +160,7 @@ def serve(
                 )
             event_lines = EventLines(None if only else events, out.write, log)
             stack.callback(event_lines.close)
-            event_lines.resume(live.streams.events if live.streams else 0)
+            event_lines.resume(live.streams)
         for batch in lines(source, signals, live.wait):
             for line in batch:
                 number += 1

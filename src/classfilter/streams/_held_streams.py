@@ -8,6 +8,8 @@ from os import PathLike, fspath
 from threading import Lock
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .._support.atomic import remove_drafts
 from .._support.imports import public_name
 from .._support.types import Array
@@ -44,9 +46,7 @@ class HeldStreams:
         self._update_stream = update_stream_of(chain.filter(), self._counts)
         self._runner = StreamRunner(chain.filter())
         self._saving = Lock()
-        self._live = None if chain.rule is None else LiveEvents(chain)
-        if self._live is not None:
-            self._table.on_forget = self._live.end
+        self._live = self._table.live = None if chain.rule is None else LiveEvents(chain)
 
     @property
     def chain(self) -> Chain:
@@ -162,15 +162,18 @@ class HeldStreams:
     def _pop_confirmed(self, live: LiveEvents) -> list[tuple[Any, Confirmed]]:
         """Return what was confirmed since the last call, with the streams."""
         with self._lock:
-            found, fetched = list(live.ended), []
+            column = self._table.columns.events
+            found, slots = list(live.ended), []
             for stream in live.waiting:
                 slot = self._slots.get(stream)
-                known = None if slot is None else self._table.columns.events[slot]
-                if known is not None and known[1]:
-                    found += [(stream, event) for event in known[1]]
-                    fetched.append((slot, Known(known[0], ())))
-            for slot, known in fetched:
-                self._table.columns.events[slot] = known
+                if slot is not None and column[slot] is not None and column[slot][1]:
+                    found += [(stream, event) for event in column[slot][1]]
+                    slots.append(slot)
+            fetched = np.empty(len(slots), object)
+            for i, slot in enumerate(slots):
+                fetched[i] = Known(column[slot][0], ())
+            # Without a call in between: a signal's handler finds all of them, or none.
+            column[slots] = fetched
             live.ended, live.waiting = [], {}
         return found
 
@@ -265,8 +268,9 @@ class HeldStreams:
                 columns.extra[i] = self._new_calls().restored(calls)
         if self._live is not None:
             columns.events[:] = _live_events.unpack(saved.more, self._live, len(names))
-            for name, *event in meta["ended"]:
-                self._live.ended.append((_file.name_from_json(name), tuple(event)))
+            over = [_file.name_from_json(name) for name, *_ in meta["ended"]]
+            events = self._live.checked([event for _, *event in meta["ended"]])
+            self._live.ended += zip(over, events, strict=True)
             self._live.waiting.update(dict.fromkeys(names))
         if "health" in saved.more:  # older files have none
             self._counts.restore(meta["sources"], saved.more["health"])

@@ -65,9 +65,17 @@ class LiveEvents:
         """Return what is known of a stream that begins anew; its old events are not lost."""
         return Known(self.core.start(), self.finished(known))
 
-    def end(self, stream: Hashable, known: Any) -> None:
-        """Keep the events of a stream that is over."""
-        self.ended += [(stream, event) for event in self.finished(known)]
+    def last(self, stream: Hashable, known: Any) -> list[tuple[Any, Confirmed]]:
+        """Return what `ended` gets of a stream that is over."""
+        return [(stream, event) for event in self.finished(known)]
+
+    def checked(self, events: Any) -> list[Confirmed]:
+        """Return events of a file, or raise: of a class of these, with times."""
+        table = np.array(events, np.float64).reshape(-1, 5)
+        classes = np.arange(len(self._names))
+        if not (np.isin(table[:, 0], classes).all() and np.isfinite(table).all()):
+            raise ValueError("an event has no class, or no time")
+        return [(int(k), *times, bool(forced)) for k, *times, forced in table.tolist()]
 
     def after(self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken) -> Array:
         """Return what is known of each stream after many rows; `before` stays as it is."""
@@ -106,8 +114,8 @@ def _rows(columns: Sequence[Array]) -> list[Confirmed]:
 def pack(known: Iterable[Any]) -> dict[str, Array]:
     """Return what is known of all streams as arrays, for a file."""
     entries = list(known)
-    states = [b"" if entry is None else entry[0] for entry in entries]
-    events = [(i, *event) for i, entry in enumerate(entries) if entry for event in entry[1]]
+    states = [state for state, _ in entries]
+    events = [(i, *event) for i, (_, several) in enumerate(entries) for event in several]
     return {
         "event_states": np.frombuffer(b"".join(states), np.uint8),
         "event_sizes": np.array([len(state) for state in states], np.int64),
@@ -119,17 +127,17 @@ def unpack(arrays: dict[str, Array], live: LiveEvents, count: int) -> Array:
     """Return what is known of all streams of a file, checked."""
     sizes, events = arrays["event_sizes"], arrays["events"]
     data = arrays["event_states"].tobytes()
-    fits = sizes.shape == (count,) and (sizes >= 0).all() and sizes.sum() == len(data)
+    fits = sizes.shape == (count,) and (sizes > 0).all() and sizes.sum() == len(data)
     if not fits or events.ndim != 2 or events.shape[1] != 6:
         raise ValueError("the states of its events do not fit its streams")
     ends = np.cumsum(sizes).tolist()
     known = np.full(count, None, object)
     for i, (end, size) in enumerate(zip(ends, sizes.tolist(), strict=True)):
-        if size:
-            state = data[end - size : end]
-            live.core.check(state)
-            known[i] = Known(state, ())
-    for i, k, start, end, p, forced in events.tolist():
-        entry = known[int(i)]
-        known[int(i)] = Known(entry[0], (*entry[1], (int(k), start, end, p, bool(forced))))
+        state = data[end - size : end]
+        live.core.check(state)
+        known[i] = Known(state, ())
+    if not np.isin(events[:, 0], np.arange(count)).all():
+        raise ValueError("an event is of no stream")
+    for i, event in zip(events[:, 0].astype(int), live.checked(events[:, 1:]), strict=True):
+        known[i] = Known(known[i][0], (*known[i][1], event))
     return known

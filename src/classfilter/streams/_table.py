@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from .._support.types import Array, Duration, Floats, Ints
 from .._timestamps import positive_duration
 from ._lock import new_lock
 from ._row import StreamRow
+
+if TYPE_CHECKING:
+    from ._live_events import LiveEvents
 
 SPARE = 64
 """So many streams at least are made room for at once."""
@@ -100,6 +103,8 @@ class StreamTable:
         The clock of all streams; NaN before the first row.
     none_expire_until : float
         A lower bound of the time until which no stream expires.
+    live : LiveEvents or None
+        Gets the last events of streams that are forgotten.
     """
 
     def __init__(
@@ -132,7 +137,7 @@ class StreamTable:
         self.strays: dict[Hashable, float] = {}
         self.none_expire_until = -math.inf
         self._to_come = 0  # of the streams, those whose first row is noted later
-        self.on_forget: Callable[[Any, Any], None] | None = None
+        self.live: LiveEvents | None = None
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -358,9 +363,13 @@ class StreamTable:
 
     def forget(self, stream: Hashable) -> None:
         """Forget a stream."""
-        if self.on_forget is not None:
-            self.on_forget(stream, self.columns.events[self.slots[stream]])
-        self.release([self.slots.pop(stream)])
+        slot, live = self.slots[stream], self.live
+        last = [] if live is None else live.last(stream, self.columns.events[slot])
+        # Without a call in between: a signal's handler finds the stream, or its last events.
+        del self.slots[stream]
+        if live is not None:
+            live.ended += last
+        self.release([slot])
 
     def put(self, stream: Hashable, row: StreamRow) -> None:
         """Take a stream that a store of rows has."""

@@ -169,6 +169,8 @@ class Tracker(HeldStreams):
             except BaseException:
                 if place != slot:
                     table.release([place])
+                elif live is not None:  # a signal's handler may have raised after the row
+                    live.waiting[stream] = None
                 raise
             if estimate is None:
                 raise table.time_error(stream, place, at)

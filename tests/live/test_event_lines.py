@@ -1,0 +1,293 @@
+"""``classfilter stream --events``: the events of ``classfilter events``, each of them once."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import classfilter as cf
+from classfilter.config import save
+from classfilter.live import _event_lines
+from conftest import Run
+from ndjson_lines import as_line, many_rows
+
+FILTER = ["--half-life=2", "--beta=weak=0.25", "--beta=strong=1", "--beta=default=0.5"]
+RULES = {
+    "plain": ["--change-cost=2"],
+    "costs": ["--change-cost=walk=1", "--change-cost=sit=2", "--change-cost=sleep=0.5"],
+    "minimum": ["--change-cost=0.5", "--min-duration=walk=6", "--max-delay=9", "--merge-gap=3"],
+    "reported": ["--change-cost=1", "--pad=1,2", "--shift=0.5", "--ignore=sleep", "--max-gap=5"],
+    "uncertain": ["--change-cost=1", "--min-probability=0.6", "--max-duration=10"],
+}
+PLAIN = [*FILTER, *RULES["plain"]]
+ROWS = [{"source": "default"} | row for row in many_rows(300, 1, ("1", "ann"))]
+
+
+def stream(run: Run, rows: Iterable[dict[str, Any] | bytes], *options: str) -> tuple[int, str, str]:
+    """Run the command with these lines."""
+    lines = Path("lines")
+    lines.write_bytes(b"".join(x if isinstance(x, bytes) else as_line(x) for x in rows))
+    with lines.open() as file:
+        stdin = os.dup(0)
+        os.dup2(file.fileno(), 0)
+        try:
+            return run("stream", *options)
+        finally:
+            os.dup2(stdin, 0)
+            os.close(stdin)
+
+
+def offline(run: Run, rows: Iterable[dict[str, Any]], *options: str) -> list[dict[str, Any]]:
+    """Return the events that ``classfilter events`` finds in the same lines."""
+    Path("rows.ndjson").write_bytes(b"".join(map(as_line, rows)))
+    code, _, err = run("events", "rows.ndjson", "-o", "events.csv", "--quiet", *options)
+    assert code == 0, err
+    with Path("events.csv").open() as file:
+        return [_numbers(row) for row in csv.DictReader(file)]
+
+
+def _numbers(row: dict[str, Any]) -> dict[str, Any]:
+    texts = ("stream", "class")
+    return {key: x if key in texts or "T" in x else float(x) for key, x in row.items()}
+
+
+# A file has the exact difference of start and end as it writes them, a line that of the numbers.
+OF_LINES = ("event", "forced", "duration")
+
+
+def by_stream(events: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        known = {key: x for key, x in event.items() if key not in OF_LINES}
+        found.setdefault(event["stream"], []).append(known)
+    return found
+
+
+def parsed(text: str) -> list[dict[str, Any]]:
+    """Return the events of lines, whose numbers grow by one."""
+    events = [json.loads(line) for line in text.splitlines()]
+    for event in events:
+        if isinstance(event["start"], float):
+            assert event["duration"] == event["end"] - event["start"]
+    assert [event["event"] for event in events] == list(range(1, len(events) + 1))
+    return events
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_lines_are_the_events_of_the_file(run: Run, name: str) -> None:
+    options = [*FILTER, *RULES[name]]
+    code, out, err = stream(run, ROWS, "--events", *options)
+    assert code == 0, err
+    wanted = by_stream(offline(run, ROWS, *options))
+    assert by_stream(parsed(out)) == wanted
+    assert min(map(len, wanted.values())) > 3
+
+
+def test_dates_stay_dates(run: Run) -> None:
+    """A table rounds them to microseconds; here they are quarters of a second."""
+    start = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    quarters = [timedelta(seconds=round(4 * row["time"]) / 4) for row in ROWS]
+    rows = [
+        row | {"time": (start + time).isoformat()} for row, time in zip(ROWS, quarters, strict=True)
+    ]
+    _, out, _ = stream(run, rows, "--events", *PLAIN)
+    found = by_stream(parsed(out))
+    assert found == by_stream(offline(run, rows, *PLAIN))
+    assert found["ann"][0]["start"].startswith("2024-05-01T00:00:")
+
+
+def test_times_in_milliseconds(run: Run) -> None:
+    rows = [row | {"time": 1000 * row["time"]} for row in ROWS]
+    _, out, _ = stream(run, rows, "--events", "--unit=ms", *PLAIN)
+    assert by_stream(parsed(out)) == by_stream(offline(run, rows, "--unit=ms", *PLAIN))
+
+
+def test_a_file_gets_them_beside_the_results(run: Run) -> None:
+    _, results, _ = stream(run, ROWS, *FILTER)
+    _, events, _ = stream(run, ROWS, "--events", *PLAIN)
+    _, out, _ = stream(run, ROWS, "--events=found.ndjson", *PLAIN)
+    assert out == results
+    assert Path("found.ndjson").read_text() == events
+
+
+def test_lines_without_a_stream(run: Run) -> None:
+    rows = [{key: x for key, x in row.items() if key != "stream"} for row in ROWS]
+    rows = sorted(rows, key=lambda row: row["time"])
+    _, out, _ = stream(run, rows, "--events", *PLAIN)
+    events = parsed(out)
+    assert "stream" not in events[0]
+    wanted = by_stream({"stream": ""} | row for row in offline(run, rows, *PLAIN))
+    assert by_stream({"stream": ""} | event for event in events) == wanted
+
+
+def test_rejected_lines_change_no_event(run: Run) -> None:
+    _, out, _ = stream(run, ROWS, "--events", *PLAIN)
+    bad = [b"nonsense\n", as_line(ROWS[0] | {"time": -1e9}), as_line({"time": 0})]
+    rows = [line for i, row in enumerate(ROWS) for line in (row, bad[i % 3])]
+    code, other, _ = stream(run, rows, "--events", *PLAIN)
+    assert code == 3
+    assert other == out
+
+
+def whole(run: Run, *options: str) -> bytes:
+    """Return the lines of all events of which a state knows: streams go on."""
+    stream(run, ROWS, "--events=whole", "--state=whole.state", *PLAIN, *options)
+    return Path("whole").read_bytes()
+
+
+def test_with_a_state_the_last_events_wait(run: Run) -> None:
+    events = parsed(whole(run).decode())
+    wanted = by_stream(offline(run, ROWS, *PLAIN))
+    for name, found in by_stream(events).items():
+        assert found == wanted[name][: len(found)]
+        assert 0 < len(wanted[name]) - len(found) < 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stopped_and_resumed_with_any_replay(run: Run, seed: int) -> None:
+    wanted, rng = whole(run), random.Random(seed)
+    cuts = sorted(rng.sample(range(len(ROWS)), 4))
+    for stop in [*cuts, len(ROWS)]:
+        code, _, err = stream(run, ROWS[:stop], "--events=found", "--state=state", *PLAIN)
+        assert code == 0, err
+        assert "another event" not in err
+    assert Path("found").read_bytes() == wanted
+
+
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 19])
+def test_killed_at_every_byte_of_a_line(run: Run, step: int) -> None:
+    """The file is ahead of the state, and its last line is a part."""
+    wanted = whole(run)
+    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
+    state, has = Path("state").read_bytes(), Path("found").read_bytes()
+    assert wanted.startswith(has)
+    ends = [i + 1 for i, byte in enumerate(wanted) if byte == ord("\n") and i >= len(has)]
+    assert len(ends) > 5
+    for size in [len(has), *range(ends[1], ends[2] + 1, step), ends[-2], len(wanted)]:
+        Path("state").write_bytes(state)
+        Path("found").write_bytes(wanted[:size])
+        code, _, err = stream(run, ROWS[150:], "--events=found", "--state=state", *PLAIN)
+        assert code == 0, err
+        assert "another event" not in err
+        assert Path("found").read_bytes() == wanted
+
+
+def test_killed_before_the_first_state(run: Run) -> None:
+    wanted = whole(run)
+    for size in (0, 5, len(wanted) // 2, len(wanted)):
+        Path("found").write_bytes(wanted[:size])
+        Path("state").unlink(missing_ok=True)
+        stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
+        assert Path("found").read_bytes() == wanted
+
+
+def test_a_long_file_is_read_from_its_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_event_lines, "BLOCK", 10)
+    test_killed_at_every_byte_of_a_line(run, 41)
+
+
+def test_a_file_that_was_rotated_away_goes_on(run: Run) -> None:
+    wanted = whole(run)
+    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
+    first = Path("found").rename("found.1").read_bytes()
+    for _ in range(2):  # the second time it has them
+        stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
+        assert first + Path("found").read_bytes() == wanted
+
+
+def refused(run: Run, rows: Any, *options: str, code: int = 1) -> str:
+    """Return the error; the files stay as they are."""
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.name != "lines"}
+    got, out, err = stream(run, rows, *options)
+    assert (got, out) == (code, "")
+    after = {path: path.read_bytes() for path in Path().iterdir() if path.name != "lines"}
+    assert after == before
+    return err
+
+
+def test_a_file_with_events_needs_a_state(run: Run) -> None:
+    Path("found").write_text('{"event": 1}\n')
+    err = refused(run, ROWS, "--events=found", *PLAIN)
+    assert "found has events already; give --state of the run that wrote them, or another" in err
+
+
+@pytest.mark.parametrize(
+    "text", ["notes", "notes\n", '{"event": 1}\nnotes', '{"event": "1"}\n', "[1]\n", "{}\n", "\n"]
+)
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_file_of_something_else_stays_as_it_is(run: Run, text: str, resumed: bool) -> None:
+    if resumed:
+        stream(run, ROWS[:20], "--state=state", "--events=other", *PLAIN)
+    Path("found").write_text(text)
+    err = refused(run, ROWS, "--events=found", "--state=state", *PLAIN)
+    assert "found has a line that is no event; give another file for --events" in err
+
+
+def test_a_file_of_another_run(run: Run) -> None:
+    wanted = whole(run)
+    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
+    lines = wanted.splitlines(keepends=True)
+    count = len(Path("found").read_bytes().splitlines())
+    Path("found").write_bytes(b"".join(lines[count + 1 :]))
+    err = refused(run, ROWS, "--events=found", "--state=state", *PLAIN)
+    assert f"found has the events {count + 2} to {len(lines)} that the state does not have" in err
+    Path("found").write_bytes(b"".join(lines[: count - 1]))
+    err = refused(run, ROWS, "--events=found", "--state=state", *PLAIN)
+    assert f"events up to {count - 1}, but the state has those up to {count}" in err
+
+
+def test_a_file_of_another_run_and_no_state(run: Run) -> None:
+    """Its first event tells, or a later one."""
+    lines = whole(run).splitlines(keepends=True)
+    other = as_line(json.loads(lines[2]) | {"end": 999.0})
+    Path("found").write_bytes(b"".join([*lines[:2], other, *lines[3:]]))
+    before = Path("found").read_bytes()
+    code, _, err = stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
+    assert code == 1
+    assert "found has another event 3 than these lines give; give the state of the run" in err
+    assert Path("found").read_bytes() == before
+
+
+def test_other_lines_than_before_the_restart_are_said(run: Run) -> None:
+    lines = whole(run).splitlines(keepends=True)
+    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
+    count = len(Path("found").read_bytes().splitlines())
+    other = as_line(json.loads(lines[count]) | {"end": 999.0})
+    with Path("found").open("ab") as file:
+        file.write(other)
+    code, _, err = stream(run, ROWS, "--events=found", "--state=state", *PLAIN)
+    assert code == 0
+    assert f"found has another event {count + 1} than these lines give; it stays as it is" in err
+    assert Path("found").read_bytes() == b"".join([*lines[:count], other, *lines[count + 1 :]])
+
+
+def test_another_rule_is_refused(run: Run) -> None:
+    stream(run, ROWS[:150], "--events=found", "--state=state", *PLAIN)
+    for options in (["--events=found", "--change-cost=3"], []):
+        err = refused(run, ROWS, "--state=state", *FILTER, *options)
+        assert "state was written with " in err
+        assert "change_cost" in err or "events" in err or "rule" in err
+    stream(run, ROWS[:150], "--state=plain", *FILTER)
+    err = refused(run, ROWS, "--state=plain", "--events=found", *PLAIN)
+    assert "plain was written with " in err
+
+
+def test_options_of_a_rule_need_events(run: Run) -> None:
+    err = refused(run, ROWS, *FILTER, "--min-duration=walk=3s", code=2)
+    assert "--min-duration is given without --events; give both" in err
+
+
+@pytest.mark.parametrize("config", [False, True])
+def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
+    save(cf.DirichletFilter(["walk", "sit", "sleep"]), "filter.toml")
+    options = ["--config=filter.toml"] if config else FILTER
+    err = refused(run, ROWS, "--events=found", *options, code=2)
+    assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err

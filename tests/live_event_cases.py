@@ -1,0 +1,142 @@
+"""Random trackers with a rule for events, their rows, and the events of each stream offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import classfilter as cf
+from classfilter.policy import Adaptive
+
+CLASSES = ("walk", "sit", "sleep", "run")
+NAMES: tuple[Any, ...] = ("ann", 7, ("bob", 1))
+BETA = {"weak": 0.25, "strong": 1.0}
+POLICY = Adaptive(budget=0.5, horizon=4)
+FILTERS: dict[str, Any] = {
+    "dirichlet": lambda: cf.DirichletFilter(CLASSES, half_life=6.0),
+    "single": lambda: cf.DirichletFilter(CLASSES, half_life=6.0, dtype="float32"),
+    "sticky": lambda: cf.StickyFilter(CLASSES, half_life=6.0),
+    "sticky, single": lambda: cf.StickyFilter(CLASSES, half_life=6.0, dtype="float32"),
+    "ema": lambda: cf.EmaFilter(CLASSES),
+}
+
+
+class Row(NamedTuple):
+    stream: Any
+    time: float
+    source: str
+    probs: list[float]
+
+
+class Live(NamedTuple):
+    """A chain with a rule, its rows in order of time, and how streams end."""
+
+    chain: cf.Chain
+    rows: list[Row]
+    limits: dict[str, Any]
+
+    def tracker(self) -> cf.Tracker:
+        return cf.Tracker(self.chain, events=True, **self.limits)
+
+
+Events = dict[Any, list[cf.Event]]
+
+
+def random_rule(rng: np.random.Generator) -> cf.EventRule:
+    """Return a rule; each of its options is there about every second time."""
+
+    def some(*values: Any) -> Any:
+        return values[rng.integers(len(values))]
+
+    def by_class(*numbers: float) -> dict[str, float]:
+        return {name: float(rng.choice(numbers)) for name in CLASSES}
+
+    return cf.EventRule(
+        some(0.3, 1.0, by_class(0.0, 0.5, 1.0, 2.0)),
+        leave_cost=some(0.0, by_class(0.0, 0.5)),
+        min_duration=some(0.0, by_class(0.0, 0.5, 2.0, 3.0)),
+        merge_gap=some(None, 0.0, 3.0),
+        bias=some(None, by_class(0.0, 0.1, -0.2)),
+        evidence=some("time", "time", "log"),
+        min_probability=some(None, None, 0.5),
+        pad=some((0.0, 0.0), (0.5, 0.0), (1.5, 0.5)),
+        shift=some(0.0, 0.5, 2.0),
+        ignore=some((), (), ("sit",), ("walk", "run")),
+        max_gap=some(None, 2.0, 4.0),
+        max_duration=some(None, None, 2.0),
+        max_delay=some(None, None, 4.0),
+    )
+
+
+def random_live(seed: int, rows: int = 120, **limits: Any) -> Live:
+    """Return a tracker and rows of several streams and sources; some are missing."""
+    rng = np.random.default_rng(seed)
+    make = FILTERS[list(FILTERS)[rng.integers(len(FILTERS))]]
+    policy = POLICY if rng.random() < 0.25 else None
+    chain = cf.Chain(make(), beta=BETA, policy=policy).with_rule(random_rule(rng))
+    times = np.cumsum(rng.choice([0.0, 0.25, 0.5, 0.5, 1.0, 1.0, 3.0, 5.0], rows)) - 4.0
+    of = rng.integers(len(NAMES), size=rows)
+    truth = np.array([np.cumsum(rng.random(rows) < 0.1) + i for i in range(len(NAMES))])
+    sure = rng.choice([0.0, 1.0, 6.0], rows)[:, None] * np.eye(4)[truth[of, np.arange(rows)] % 4]
+    probs = np.array([rng.dirichlet(0.5 + row) for row in sure])
+    probs[rng.random(rows) < 0.05] = np.nan
+    sources = rng.choice(list(BETA), rows).tolist()
+    streams = [NAMES[i] for i in of]
+    table = zip(streams, times.tolist(), sources, probs.tolist(), strict=True)
+    return Live(chain, [Row(*row) for row in table], limits)
+
+
+def offline(chain: cf.Chain, rows: Iterable[Row]) -> list[cf.Event]:
+    """Return the events of one stream, by its recording."""
+    stream, time, source, probs = zip(*rows, strict=True)
+    rec = cf.Recording(time, source, probs, CLASSES)
+    return [*cf.events({stream[0]: rec}, chain)]
+
+
+def stretches(live: Live, calls: Iterable[Iterable[Row]]) -> dict[Any, list[list[Row]]]:
+    """Return the rows of each stream, divided where it is over; streams are dropped after calls.
+
+    Rows are in order of time: a stream that the clock of all ends would begin anew by its own.
+    """
+    parts: dict[Any, list[list[Row]]] = {}
+    going: dict[Any, None] = {}  # the next to be dropped first
+    for rows in calls:
+        for row in rows:
+            known = parts.setdefault(row.stream, [])
+            gap = row.time - known[-1][-1].time if known else 0.0
+            if row.stream not in going or gap > live.limits.get("expire_after", np.inf):
+                known.append([])
+            known[-1].append(row)
+            going.pop(row.stream, None)
+            going[row.stream] = None
+        while len(going) > live.limits.get("max_streams", np.inf):
+            del going[next(iter(going))]
+    return parts
+
+
+def expected(live: Live, calls: Iterable[Iterable[Row]]) -> Events:
+    """Return the events of each stream after the end of all."""
+    return {
+        name: [event for part in parts for event in offline(live.chain, part)]
+        for name, parts in stretches(live, calls).items()
+    }
+
+
+def take(found: Events, events: Iterable[cf.Event]) -> None:
+    for event in events:
+        found.setdefault(event.stream, []).append(event)
+
+
+def update_many(tracker: cf.Tracker, rows: Iterable[Row]) -> Any:
+    streams, times, sources, probs = zip(*rows, strict=True)
+    return tracker.update_many(list(streams), times, sources, np.array(probs))
+
+
+def ended(tracker: cf.Tracker, found: Events) -> Events:
+    """Return all events, after the end of all streams; without streams that have none."""
+    tracker.drop(tracker.streams)
+    take(found, tracker.pop_events())
+    assert tracker.pop_events() == []
+    return found
