@@ -319,10 +319,9 @@ class EmaFilter(_Baseline):
         total = weight + beta
         self._state = EmaState(total, probs * (weight / total) + s * (beta / total))
 
-    def run(self, probs: ArrayLike, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Array:
-        """Update with every row of (T, K) in turn: exactly a loop of `update`."""
-        rows, weights, observed = self._rows(probs, beta, dt)
-        times = np.broadcast_to(np.asarray(dt, np.float64), len(rows)).tolist()
+    def _run(self, rows: Array, beta: Array, dt: Array) -> Array:
+        rows, weights, observed = self._rows(rows, beta)
+        times = np.broadcast_to(dt, len(rows)).tolist()
         out, (total, average) = np.empty_like(rows), self._state
         columns = zip(rows, weights.tolist(), times, observed.tolist(), strict=True)
         for t, (s, weight, time, seen) in enumerate(columns):
