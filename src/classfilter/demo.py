@@ -1,8 +1,8 @@
 """A demonstration on simulated days: ``python -m classfilter.demo [picture.png [report.html]]``.
 
 A weak classifier is called every 5 s and a strong one once a minute. The methods of the paper, a
-tuned filter and the adaptive policy filter their predictions; the table compares accuracies, the
-picture shows the hardest minutes.
+tuned filter and the adaptive policy filter their predictions, and a rule turns each result into
+events. The table compares accuracies and events; the picture shows the hardest minutes.
 The simulation was set to resemble the paper's Table I, so closeness to it proves nothing: compare
 the rows with each other. The paper does not state the accuracy of its strong classifier; the row
 of Hold in particular depends on an assumption.
@@ -11,12 +11,15 @@ of Hold in particular depends on an assumption.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import metrics, plot
+from ._events import Events, events, label_events
 from ._support.types import Array
+from .chain import EventRule
+from .data._recording import Recording
 from .evaluation._replay import replay
 from .filters._baselines import HoldFilter, MeanFilter
 from .filters._dirichlet import DirichletFilter
@@ -34,6 +37,8 @@ GAMMA = 0.9
 """Decay of the paper's filters: the library's default, not fitted to these days."""
 PAPER = {"Raw": 77.15, "Simple": 80.85, "Single": 82.61, "Multiple": 85.24}
 """Table I of the paper, in percent: 25 people of Capture-24."""
+RULE = EventRule(change_cost=20.0)
+"""Of the events of all methods."""
 MINUTES = 15
 REPORTED = 3
 """How many days are in the report."""
@@ -80,27 +85,56 @@ def busiest(raw: Array, rows: int) -> slice:
     return slice(start, start + rows)
 
 
-def scores(day: Simulation, methods: dict[str, Array]) -> dict[str, tuple[float, float]]:
-    """Return each method's accuracy in percent and switches per hour; those of the truth last."""
+def decided_events(day: Simulation, probs: Array) -> Events:
+    """Return the events of a method's class probabilities (T, K) over one day."""
+    found: Events = events(Recording(day.time, "filtered", probs, day.classes), RULE)
+    return found
+
+
+class Scores(NamedTuple):
+    """Accuracy in percent, switches per hour, events per hour, and their F1@50 in percent."""
+
+    accuracy: float
+    switches: float
+    events: float
+    event_f1: float
+
+
+def scores(day: Simulation, methods: dict[str, Array]) -> dict[str, Scores]:
+    """Return the scores of each method over one day; those of the truth last."""
+    true = label_events(day.recording())
+    hours = len(day.time) * (day.time[1] - day.time[0]) / 3600
+    found = {name: decided_events(day, p) for name, p in methods.items()}
     rows = {**methods, "(the truth)": day.truth}
     return {
-        name: (100 * metrics.accuracy(day.truth, p), metrics.switches_per_hour(p, day.time))
+        name: Scores(
+            100 * metrics.accuracy(day.truth, p),
+            metrics.switches_per_hour(p, day.time),
+            len(found.get(name, true)) / hours,
+            100 * metrics.event_scores(true, found.get(name, true)).f1,
+        )
         for name, p in rows.items()
     }
 
 
-def table(days: list[dict[str, tuple[float, float]]]) -> str:
+def table(days: list[dict[str, Scores]]) -> str:
     """Return the mean scores of all days beside the paper's accuracies, as lines of text."""
-    lines = [f"{'':18}{'accuracy, %':>12}{'in the paper':>14}{'switches per hour':>19}"]
+    lines = [
+        f"{'':18}{'accuracy,':>10}{'in the':>8}{'switches':>10}{'events':>10}{'events,':>9}",
+        f"{'':18}{'%':>10}{'paper':>8}{'per hour':>10}{'per hour':>10}{'F1, %':>9}",
+    ]
     for name in days[0]:
-        accuracy, switches = np.mean([day[name] for day in days], axis=0)
+        mean = Scores(*np.mean([day[name] for day in days], axis=0))
         paper = f"{PAPER[name]:.2f}" if name in PAPER else "-"
-        lines.append(f"{name:18}{accuracy:12.2f}{paper:>14}{switches:19.1f}")
+        lines.append(
+            f"{name:18}{mean.accuracy:10.2f}{paper:>8}{mean.switches:10.1f}"
+            f"{mean.events:10.1f}{mean.event_f1:9.1f}"
+        )
     return "\n".join(lines)
 
 
 def picture(day: Simulation, methods: dict[str, Array]) -> Figure:
-    """Draw the minutes in which Raw flickers most: probabilities above, classes below."""
+    """Draw the minutes in which Raw flickers most: probabilities, then classes and events."""
     from matplotlib.figure import Figure
 
     part = busiest(methods["Raw"], MINUTES * 12)
@@ -108,10 +142,12 @@ def picture(day: Simulation, methods: dict[str, Array]) -> Figure:
     lines = {name: shown[name] for name in ("Simple", "Single", "Multiple")}
     strong = day.mixed(every=12)[0][part] == "strong"
     time, truth = day.time[part], day.truth[part]
-    figure = Figure(figsize=(9.0, 6.8), dpi=200, layout="constrained")
-    top, bottom = figure.subplots(2, 1, height_ratios=(3, 2.6), sharex=True)
+    figure = Figure(figsize=(9.0, 7.0), dpi=200, layout="constrained")
+    top, bottom = figure.subplots(2, 1, height_ratios=(3, 2.9), sharex=True)
     plot.probabilities(time, truth, shown["Raw"], lines, strong=strong, ax=top)
-    plot.timeline(time, truth, shown, day.classes, ax=bottom)
+    decided = decided_events(day, methods["Tuned, no labels"])
+    lanes: dict[str, Any] = {**shown, f"Events of tuned, {RULE.change_cost:g} s": decided}
+    plot.timeline(time, truth, lanes, day.classes, ax=bottom)
     top.set_xlabel("")
     return figure
 
@@ -149,12 +185,15 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
     print(f"Simulated days: {days}, set to resemble the paper's data; compare the rows, not the")
     print("columns. A weak classifier is called every 5 s, a strong one once a minute.\n")
     print(table(rows))
+    cost = RULE.change_cost
     print(
         "\nThe classifiers' own predictions (Raw) flicker; the mean of the last five (Simple), the"
         "\nfilter with equal weights (Single) and the filter with half the weight for the weak one"
         "\n(Multiple) steady them; holding the last strong prediction is the simple rule to beat."
         "\nBelow it, a filter tuned without labels on other days; and the same filter with strong"
-        "\ncalls where it is uncertain, as many on average.\n"
+        "\ncalls where it is uncertain, as many on average. A rule decides events from the rows of each"
+        f"\nmethod: it reports a change that makes the result right for {cost:g} s more. An event is found"
+        "\nif a reported one covers half of the union of both (F1@50).\n"
     )
     try:
         picture(*first).savefig(out)
