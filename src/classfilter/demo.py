@@ -39,6 +39,7 @@ PAPER = {"Raw": 77.15, "Simple": 80.85, "Single": 82.61, "Multiple": 85.24}
 """Table I of the paper, in percent: 25 people of Capture-24."""
 RULE = EventRule(change_cost=20.0)
 """Of the events of all methods."""
+TUNED = "Tuned, no labels"
 MINUTES = 15
 REPORTED = 3
 """How many days are in the report."""
@@ -66,22 +67,28 @@ def estimates(day: Simulation, tuned: Tuned) -> dict[str, Array]:
         "Single": DirichletFilter(day.classes, gamma=GAMMA).run(raw),
         "Multiple": DirichletFilter(day.classes, gamma=GAMMA).run(raw, beta=weight),
         "Hold last strong": HoldFilter(day.classes).run(raw, beta=weight),
-        "Tuned, no labels": tuned.run(day.recording(every=12)),
+        TUNED: tuned.run(day.recording(every=12)),
         "Adaptive policy": replay(day.recording(every=None), tuned, policy=Adaptive(1 / 12)).probs,
     }
 
 
-def busiest(raw: Array, rows: int) -> slice:
+def busiest(raw: Array, truth: Array, rows: int) -> slice:
     """Return the `rows` successive rows in which the predicted class changes most often.
+
+    Only those in which the true class changes twice count, where there are any.
 
     Examples
     --------
-    >>> busiest(np.eye(2)[[0, 0, 0, 1, 0, 1, 1, 1]], rows=4)
+    >>> raw = np.eye(2)[[0, 0, 0, 1, 0, 1, 1, 1]]
+    >>> busiest(raw, np.zeros(8, int), rows=4)
     slice(2, 6, None)
+    >>> busiest(raw, np.array([0, 0, 0, 0, 0, 1, 1, 0]), rows=4)
+    slice(4, 8, None)
     """
-    change = np.diff(raw.argmax(axis=1)) != 0
-    count = np.convolve(change, np.ones(rows - 1), mode="valid")
-    start = int(count.argmax())
+    window = np.ones(rows - 1)
+    changes = np.convolve(np.diff(raw.argmax(axis=1)) != 0, window, mode="valid")
+    true_changes = np.convolve(np.diff(truth) != 0, window, mode="valid")
+    start = int(np.where(true_changes > 1, len(raw) + changes, changes).argmax())
     return slice(start, start + rows)
 
 
@@ -137,7 +144,7 @@ def picture(day: Simulation, methods: dict[str, Array]) -> Figure:
     """Draw the minutes in which Raw flickers most: probabilities, then classes and events."""
     from matplotlib.figure import Figure
 
-    part = busiest(methods["Raw"], MINUTES * 12)
+    part = busiest(methods["Raw"], day.truth, MINUTES * 12)
     shown = {name: p[part] for name, p in methods.items()}
     lines = {name: shown[name] for name in ("Simple", "Single", "Multiple")}
     strong = day.mixed(every=12)[0][part] == "strong"
@@ -145,7 +152,7 @@ def picture(day: Simulation, methods: dict[str, Array]) -> Figure:
     figure = Figure(figsize=(9.0, 7.0), dpi=200, layout="constrained")
     top, bottom = figure.subplots(2, 1, height_ratios=(3, 2.9), sharex=True)
     plot.probabilities(time, truth, shown["Raw"], lines, strong=strong, ax=top)
-    decided = decided_events(day, methods["Tuned, no labels"])
+    decided = decided_events(day, methods[TUNED])
     lanes: dict[str, Any] = {**shown, f"Events of tuned, {RULE.change_cost:g} s": decided}
     plot.timeline(time, truth, lanes, day.classes, ax=bottom)
     top.set_xlabel("")
@@ -191,16 +198,20 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
         "\nfilter with equal weights (Single) and the filter with half the weight for the weak one"
         "\n(Multiple) steady them; holding the last strong prediction is the simple rule to beat."
         "\nBelow it, a filter tuned without labels on other days; and the same filter with strong"
-        "\ncalls where it is uncertain, as many on average. A rule decides events from the rows of each"
-        f"\nmethod: it reports a change that makes the result right for {cost:g} s more. An event is found"
-        "\nif a reported one covers half of the union of both (F1@50).\n"
+        "\ncalls where it is uncertain, as many on average."
+        "\nEvents: a rule decides them from the rows of each method. It reports a change if that"
+        f"\nmakes the result right for {cost:g} s more. F1: a true event is found if a reported one"
+        "\nof its class overlaps it by half of their union.\n"
     )
     try:
         picture(*first).savefig(out)
     except ImportError:
         print("The picture needs matplotlib: pip install 'classfilter[plot]'")
     else:
-        print(f"{out}: the {MINUTES} minutes of the first day in which Raw flickers most.")
+        print(
+            f"{out}: {MINUTES} minutes of the first day with two true changes, those in which Raw"
+        )
+        print("flickers most.")
     if report is not None:
         seeds = range(min(days, REPORTED))
         recs = {f"day {seed + 1}": simulate("capture24", seed=seed).recording() for seed in seeds}
