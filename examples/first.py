@@ -1,22 +1,28 @@
-"""The data and the picture of the README's first example: ``python -m examples.first``.
+"""The data and the pictures of the README's first example: ``python -m examples.first``.
 
-It writes ``examples/predictions.csv``, simulated predictions in the columns that every table has,
-and ``docs/first.png``, the predicted classes of one stream before and after the filter.
+It writes ``examples/predictions.csv``, simulated predictions in the columns that every table has;
+``docs/first.png``, one stream before and after the filter, and its events; and ``docs/events.png``,
+the same with events at three costs.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import classfilter as cf
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "examples/predictions.csv"
-PICTURE = ROOT / "docs/first.png"
+FIRST = ROOT / "docs/first.png"
+EVENTS = ROOT / "docs/events.png"
 STREAMS = {"ann": 0, "bob": 1, "cas": 2, "dee": 3}
 """Names and seeds."""
-MINUTES = slice(20, 60)
-"""The minutes that the picture shows."""
+STREAM, MINUTES = "ann", slice(40, 80)
+"""What the pictures show."""
+COST = 20
+"""Seconds: that of the README."""
+COSTS = (5, COST, 60)
 
 
 def write_predictions(path: Path) -> None:
@@ -35,21 +41,32 @@ def write_predictions(path: Path) -> None:
     cf.write_table(rounded, path)
 
 
-def draw(table: Path, picture: Path) -> None:
-    """Tune on all streams, and draw one of them before and after the filter."""
+def draw(table: Path, first: Path, events: Path) -> None:
+    """Tune on all streams, and draw one of them: raw, filtered, and as events."""
     recordings = cf.recordings(cf.read_table(table))
     tuned = cf.tune(recordings, reference="strong")
-    rec = recordings["dee"]
+    rec = recordings[STREAM]
+    write_timeline(first, rec, tuned, ("Before", "After"), {"Events": COST})
+    lanes = {f"Events, {cost} s": cost for cost in COSTS}
+    write_timeline(events, rec, tuned, ("Raw", "Filtered"), lanes)
+
+
+def write_timeline(
+    path: Path, rec: cf.Recording, tuned: cf.Tuned, rows: tuple[str, str], costs: dict[str, int]
+) -> None:
+    """Draw the labels of a stream, its rows before and after the filter, and events by cost."""
+    before, after = rows
     part = slice(MINUTES.start * 12, MINUTES.stop * 12)
-    lanes = {"Before": rec.probs[part], "After": tuned.run(rec)[part]}
+    lanes: dict[str, Any] = {before: rec.probs[part], after: tuned.run(rec)[part]}
+    lanes |= {name: cf.events(rec, tuned, cf.EventRule(cost)) for name, cost in costs.items()}
     truth = None if rec.label is None else rec.label[part]
     figure = cf.plot.timeline(rec.time[part], truth, lanes, rec.classes)
-    figure.set_size_inches(9.0, 2.2)
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(picture, dpi=150)
+    figure.set_size_inches(9.0, 1.0 + 0.4 * (1 + len(lanes)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
 
 
 if __name__ == "__main__":
     write_predictions(TABLE)
-    draw(TABLE, PICTURE)
-    print(f"{TABLE.relative_to(ROOT)}, {PICTURE.relative_to(ROOT)}")
+    draw(TABLE, FIRST, EVENTS)
+    print(*(path.relative_to(ROOT) for path in (TABLE, FIRST, EVENTS)), sep=", ")

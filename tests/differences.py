@@ -225,6 +225,11 @@ NO_FILE = Difference(
     "A page has few streams, and no file to keep them in.",
     without(Restart),
 )
+NO_EVENTS = Difference(
+    "`Cascade`, Spark, JavaScript, exported firmware",
+    "There are no events. Filter there, and pass the results to `cf.events`.",
+    "So far `cf.events`, `Tracker` and the command line decide events.",
+)
 DEVICE = Difference(
     "exported firmware",
     "There is one stream, and the caller gives the time since the row before; no time is checked.",
@@ -240,7 +245,7 @@ SINGLE = Difference(
 DIFFERENCES = [
     CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
     ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
-    DEVICE, SINGLE,
+    NO_EVENTS, DEVICE, SINGLE,
 ]  # fmt: skip
 OF: dict[str, tuple[Difference, ...]] = {
     "Tracker.update": (),
@@ -251,11 +256,11 @@ OF: dict[str, tuple[Difference, ...]] = {
     "stream --state": (TEXT, KEYS, LINES_ARE_THE_CLOCK, REPLAYED),
     "stream --line-number": (TEXT, KEYS, LINES_ARE_THE_CLOCK),
     "classfilter stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP),
-    "Cascade": (ONE_STREAM, NEVER_STOPS),
-    "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS),
-    "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS),
-    "JavaScript": (NO_FILE,),
-    "firmware": (DEVICE, SINGLE),
+    "Cascade": (ONE_STREAM, NEVER_STOPS, NO_EVENTS),
+    "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS, NO_EVENTS),
+    "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS, NO_EVENTS),
+    "JavaScript": (NO_FILE, NO_EVENTS),
+    "firmware": (DEVICE, SINGLE, NO_EVENTS),
 }
 """The differences of each entry point."""
 

@@ -324,6 +324,10 @@ def test_demo_prints_the_table_and_writes_the_picture(
         (line,) = [row for row in printed.splitlines() if row.startswith(name + " ")]
         assert f"{paper:.2f}" in line
     assert "Hold last strong" in printed
+    day = simulate("capture24", seed=0)
+    true_events = 1 + (np.diff(day.truth) != 0).sum()
+    (line,) = [row for row in printed.splitlines() if row.startswith("(the truth)")]
+    assert line.split()[-2:] == [f"{true_events / 24:.1f}", "100.0"]
     assert out.read_bytes().startswith(b"\x89PNG")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     demo.main(str(tmp_path / "none.png"), days=1)

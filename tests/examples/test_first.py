@@ -20,9 +20,10 @@ def test_the_table_is_what_the_script_writes(tmp_path: Path) -> None:
     assert np.abs(difference).max() <= 0.001 + 1e-12  # a last digit may be rounded differently
 
 
-def test_the_picture_is_drawn(tmp_path: Path) -> None:
+def test_the_pictures_are_drawn(tmp_path: Path) -> None:
     from matplotlib.image import imread
 
-    first.draw(first.TABLE, tmp_path / "docs/first.png")
-    drawn, committed = imread(tmp_path / "docs/first.png"), imread(first.PICTURE)
-    assert drawn.shape == committed.shape
+    drawn = tmp_path / "docs/first.png", tmp_path / "docs/events.png"
+    first.draw(first.TABLE, *drawn)
+    for path, committed in zip(drawn, (first.FIRST, first.EVENTS), strict=True):
+        assert imread(path).shape == imread(committed).shape
