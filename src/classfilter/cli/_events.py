@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import click
 
 from .._errors import ArgumentError
-from .._events import Events, events, write_events
-from .._events._files import FORMATS
 from ..chain import Chain, EventRule
 from ..data._files import read_table
 from ..data._format import TableFormat
@@ -132,7 +130,7 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
 @input_options
 @click.option(
     "-o", "--out", type=FILE, required=True,
-    help=f"Where to write, by its suffix: {', '.join(FORMATS)}.",
+    help="Where to write, by its suffix: csv, tsv, txt, rttm, TextGrid, vtt or json.",
 )  # fmt: skip
 @filter_options
 @table_options
@@ -157,6 +155,8 @@ def events_command(
     IN is what filter reads or wrote: with columns f_<class>, and no option that makes a filter,
     these are taken as they are.
     """
+    from .._events import Events, events, write_events
+
     check_folder(out)
     try:
         with table.open() as source, warnings_as_lines(table.name):
