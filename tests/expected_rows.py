@@ -23,10 +23,12 @@ class Result(NamedTuple):
     """What comes of a case: an entry for each row and each `Expire`, and the streams at the end.
 
     The entry of a row is None if it was refused; that of an `Expire` the streams that were over.
+    The rules also know the rows, by number, of each stream from its beginning until it is over.
     """
 
     steps: list[Any]
     streams: list[Hashable] | None = None
+    parts: list[list[int]] | None = None
 
 
 def expected(case: Case) -> Result:
@@ -35,6 +37,8 @@ def expected(case: Case) -> Result:
     rules: dict[Hashable, StreamRules] = {}
     results: list[Any] = []
     waiting: list[tuple[int, Row]] = []
+    parts: list[list[int]] = []
+    going: dict[Hashable, list[int]] = {}
 
     def rules_of(stream: Hashable) -> StreamRules:
         key = stream if case.apart else None
@@ -44,6 +48,10 @@ def expected(case: Case) -> Result:
         for (at, row), outcome in _outcomes(waiting, rules_of):
             if outcome.accepted:
                 results[at] = _filtered(case, filters, row, outcome)
+                if outcome.fresh:
+                    going[row.stream] = []
+                    parts.append(going[row.stream])
+                going[row.stream].append(at)
         waiting.clear()
 
     number = 0
@@ -59,7 +67,8 @@ def expected(case: Case) -> Result:
             results.append(rules_of(None).expire(step.now))
     end_call()
     drops = {"expire_after", "max_streams"} & case.limits.keys()
-    return Result(results, rules_of(None).held if drops and not case.apart else None)
+    held = rules_of(None).held if drops and not case.apart else None
+    return Result(results, held, parts)
 
 
 def _outcomes(rows: list[tuple[int, Row]], rules_of: Any) -> list[tuple[tuple[int, Row], Outcome]]:

@@ -133,7 +133,7 @@ def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -
                 got[n] = line
         sizes.add(len(has))
     assert not list(folder.glob(".*.tmp")), "a draft was left behind"
-    events, wanted = list(map(json.loads, found.open())), confirmed(rows)
+    events, wanted = [json.loads(line) for line in found.read_text().splitlines()], confirmed(rows)
     assert len(wanted) > points
     wrong += sum(event != other for event, other in zip(events, wanted, strict=False))
     wrong += max(0, len(events) - len(wanted))
