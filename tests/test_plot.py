@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from classfilter import Comparison, PolicyCurve, Recording, demo, plot
+from classfilter import Comparison, Events, PolicyCurve, Recording, demo, plot
 from classfilter._support.plot_style import band
 from classfilter.evaluation._comparison import Measure, Row
 from classfilter.evaluation._policy_curve import Point
@@ -143,6 +143,35 @@ def test_timeline_leaves_gaps_and_unlabelled_rows_empty() -> None:
     (axes,) = plot.timeline(time, truth, {}, CLASSES).axes
     spans = [(round(x0 * 60), round(x1 * 60)) for _, x0, x1, _ in bars(axes)]
     assert spans == [(0, 40), (640, 680)]
+
+
+def test_timeline_draws_events_where_they_are() -> None:
+    from matplotlib.colors import to_rgba
+
+    events = Events(
+        [
+            (None, "walk", -30.0, -10.0),  # before all that is drawn
+            (None, "rest", -10.0, 12.5),  # cut at the first row
+            (None, "run", 20.0, 62.5),
+            (None, "walk", 100.0, 500.0),  # cut where the last row ends
+            (None, "run", 110.0, None),  # still going on
+        ]
+    )
+    (axes,) = plot.timeline(TIME, TRUTH, {"Events": events}, CLASSES).axes
+    got = [bar for bar in bars(axes) if bar[0] == 1]
+    expected = [(0, 12.5, 0), (20, 62.5, 2), (100, 120, 1), (110, 120, 2)]
+    assert len(got) == len(expected)
+    for (_, x0, x1, colour), (first, last, c) in zip(got, expected, strict=True):
+        assert (x0 * 60, x1 * 60) == pytest.approx((first, last))
+        assert colour == to_rgba(plot.COLOURS[c])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Truth", "Events"]
+    (alone,) = plot.timeline(TIME, None, {"Events": events[:3]}, CLASSES).axes
+    assert legend(alone) == ["rest", "run"]
+    assert alone.get_xlim() == pytest.approx((0, 2))
+    moved = Events([(None, "run", START + 20.0, START + 62.5)], dates=True, zone="UTC")
+    (dated,) = plot.timeline(START + TIME, None, {"E": moved}, CLASSES, zone="UTC").axes
+    ((_, x0, x1, _),) = bars(dated)
+    assert (x1 - x0) * 86400 == pytest.approx(42.5)
 
 
 def test_classes_look_different() -> None:
@@ -299,6 +328,18 @@ def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
             "zone is 'Mars/Olympus'; it must be a time zone such as",
         ),
         (lambda: plot.timeline([0, np.nan], [0, 0], {}, CLASSES), "time in row 1 is nan"),
+        (
+            lambda: plot.timeline(TIME, None, {"E": Events([(None, "fly", 0, 9)])}, CLASSES),
+            r"an event has the class 'fly'; classes is \['rest', 'walk', 'run'\]",
+        ),
+        (
+            lambda: plot.timeline(
+                TIME, None, {"E": Events([("a", "run", 0, 9), ("b", "run", 9, 12)])}, CLASSES
+            ),
+            r"the events are of the streams \['a', 'b'\]; give those of one",
+        ),
+        (lambda: plot.timeline([], None, {"E": Events([])}, CLASSES), "time has shape"),
+        (lambda: plot.timeline([1, 0], None, {"E": Events([])}, CLASSES), "increasing"),
     ],
 )
 def test_errors_name_the_argument(call: Any, message: str) -> None:

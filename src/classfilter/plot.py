@@ -157,7 +157,7 @@ def timeline(
     rows.update(methods)
     if not rows:
         raise ValueError("there is nothing to draw: give truth or methods")
-    t, bars = seconds(time), {}
+    t, bars = _times(time), {}
     for name, given in rows.items():
         if isinstance(given, Events):
             bars[name] = _event_bars(t, given, classes)
@@ -282,6 +282,9 @@ def _row_bars(t: Floats, k: Ints) -> tuple[Floats, Floats, Ints]:
 def _event_bars(t: Floats, events: Events, classes: Sequence[str]) -> tuple[Floats, Floats, Ints]:
     """Return start, end and class of events, cut to the time that is drawn."""
     low, high = t[0], t[-1] + _step(t)
+    streams = list(dict.fromkeys(e.stream for e in events))
+    if len(streams) > 1:
+        raise ValueError(f"the events are of the streams {streams}; give those of one")
     shown = [e for e in events if e.start < high and (e.end is None or e.end > low)]
     for event in shown:
         if event.label not in classes:
@@ -291,10 +294,15 @@ def _event_bars(t: Floats, events: Events, classes: Sequence[str]) -> tuple[Floa
     return start, end, np.array([list(classes).index(e.label) for e in shown], np.intp)
 
 
-def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
-    t, k = seconds(time), np.asarray(labels)
+def _times(time: ArrayLike) -> Floats:
+    t = seconds(time)
     if t.size < 1 or np.any(np.diff(t) <= 0):
         raise ValueError(f"time has shape {t.shape}; it must be (T,), and increasing")
+    return t
+
+
+def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
+    t, k = _times(time), np.asarray(labels)
     if k.shape != t.shape:
         raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time")
     return t, k.astype(np.intp)

@@ -163,6 +163,8 @@ def events_command(
             df = read_table(source, columns=form.columns)
             how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}
             if settings.default and sum(name.startswith("f_") for name in df.columns) > 1:
+                if smooth:
+                    raise click.UsageError("the rows are filtered already; leave out --smooth")
                 found = events(df, rule.rule(None), sort=sort, **how)
             else:
                 known = settings.for_table(form)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
+from .._errors import ArgumentError
 from .._support.types import Array, Floats, Ints, Weights
 from ..chain._event_rule import EventRule
 from ..data._recording import Recording
@@ -89,6 +90,8 @@ def compare(
     >>> comparison.best("accuracy") not in ("Raw", "Hold", "Single", "Multiple")
     True
     """
+    if not isinstance(events, (bool, EventRule)):
+        raise ArgumentError("events", events, rule="it must be True, False or an EventRule")
     several = as_list(recordings)
     best = find_reference(several, reference)
     folds = two_folds(several, best)

@@ -86,7 +86,8 @@ def _count(rec: Recording, P: Array, rule: Rule, score: Any) -> EventCounts:
         return EventCounts(
             0, 0, len(decided.k), 0, 0, 0, float(agreed[known].sum()), float(known.sum()), hours
         )
-    assert rec.label is not None
+    if rec.label is None or (rec.label < 0).all():  # nothing judges it
+        return EventCounts(0, 0, 0, 0, 0, 0, 0, 0, 0)
     labelled = rec.label >= 0
     scored = metrics.event_scores(label_events(rec), listed(None, rec, decided), iou=IOU)
     late = scored.delay * scored.found if scored.found else 0.0
