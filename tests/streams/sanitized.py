@@ -1,4 +1,4 @@
-"""Threads on one tracker, one bank and one filter, with sanitizers.
+"""Threads on one tracker with events, one bank and one filter, with sanitizers.
 
 ``python tests/streams/sanitized.py [SECONDS] [thread]`` builds the extension with
 AddressSanitizer and UBSan, or with ThreadSanitizer, into a folder of its own, runs eight threads on
@@ -116,7 +116,14 @@ def tracker_jobs(tracker: Any, probs: Array, own: list[Array], path: Path) -> li
         tracker.save(path)
         type(tracker).load(path)
 
-    return [shared, alone, many, many, drop, drop, save, lambda n: tracker.streams]
+    def fetch(n: int) -> None:
+        for event in tracker.pop_events():
+            assert event.start < event.end
+        with suppress(KeyError):
+            event = tracker.current(n % 500)
+            assert event is None or event.end is None
+
+    return [shared, alone, many, many, drop, fetch, save, lambda n: tracker.streams]
 
 
 def bank_jobs(bank: Any, probs: Array) -> list[Job]:
@@ -166,7 +173,8 @@ def run(seconds: float) -> None:
     for make in (cf.DirichletFilter, cf.StickyFilter):
         own: list[Array] = []
         with tempfile.TemporaryDirectory() as folder:
-            tracker = cf.Tracker(make(K), expire_after=1e6, max_streams=4000)
+            rule = cf.EventRule(0.3, min_duration=2.0, merge_gap=1.0, max_delay=50.0)
+            tracker = cf.Tracker(make(K), expire_after=1e6, max_streams=4000, events=rule)
             jobs = tracker_jobs(tracker, probs, own, Path(folder) / "tracker.npz")
             total += hammer(jobs, seconds / 6)
         total += hammer(bank_jobs(cf.Bank(make(K), 3000), probs), seconds / 6)
