@@ -180,4 +180,4 @@ def events_command(
         path = None if isinstance(error, ArgumentError) and error.row is None else table.name
         raise ValueError(about(path, error)) from error
     if not quiet:
-        click.echo(f"{out}: {len(found):,} events", err=True)
+        click.echo(f"{out}: {len(found):,} event{'s' * (len(found) != 1)}", err=True)
