@@ -9,8 +9,9 @@ import { parseToml } from "./toml.js";
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-// "expected" says what each source did when tuned; it changes no result, and is not used here.
-const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected"];
+// "expected" says what each source did when tuned, "events" how events are decided: neither changes a result of the
+// filter, and neither is used here.
+const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events"];
 
 /** A fresh filter, the weights and channels of the sources, and a policy or null. */
 export function load(config) {

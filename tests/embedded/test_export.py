@@ -372,3 +372,9 @@ def test_other_files_are_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"or changed ones, .*: example.c; move them away, or wri"):
         export(f, tmp_path)
     assert (tmp_path / "mine.c").read_text() == "int x;"
+
+
+def test_a_rule_for_events_is_said_to_be_left_out(tmp_path: Path) -> None:
+    chain = cf.Chain(cf.StickyFilter(["a", "b"]), rule=cf.EventRule("30s"))
+    with pytest.warns(UserWarning, match="rule for events is not exported"):
+        export(chain, tmp_path)

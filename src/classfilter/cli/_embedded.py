@@ -11,7 +11,7 @@ from .._errors import Remedy
 from .._support.atomic import atomic_write
 from ..config import read
 from ..data._files import read_table
-from ._options import FILE, about, printable
+from ._options import FILE, about, printable, warnings_as_lines
 
 
 @click.command(
@@ -38,7 +38,8 @@ def export(config: Path, out: Path, as_json: bool) -> None:
             with atomic_write(out) as file:
                 file.write(f"{text}\n".encode())
             return
-        written = run(read(config), out, config.name)
+        with warnings_as_lines(config):
+            written = run(read(config), out, config.name)
     except ValueError as error:
         raise ValueError(about(config, error)) from error
     click.echo(f"{out}: {len(written)} files; make -C {out} test compares bits")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -86,7 +87,14 @@ def export(
     ['CMakeLists.txt', 'LICENSE', 'Makefile', 'cf_config.h', 'classfilter.c', 'classfilter.h',
      'classfilter.sha256', 'example.c', 'golden.h', 'library.json', 'selftest.c', 'selftest.h']
     """
-    config = in_float32(Chain.of(filter))
+    chain = Chain.of(filter)
+    if chain.rule is not None:
+        warnings.warn(
+            "the rule for events is not exported: the firmware has the filter only. Pass its "
+            "results to cf_events_update, or decide events from a log.",
+            stacklevel=2,
+        )
+    config = in_float32(chain)
     if not isinstance(config.beta, dict):
         config = Chain.of(config, beta={DEFAULT_SOURCE: config.beta})
     for source in channels_of(config):

@@ -1499,8 +1499,9 @@ const { parseToml } = module12;
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-// "expected" says what each source did when tuned; it changes no result, and is not used here.
-const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected"];
+// "expected" says what each source did when tuned, "events" how events are decided: neither changes a result of the
+// filter, and neither is used here.
+const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events"];
 
 /** A fresh filter, the weights and channels of the sources, and a policy or null. */
 function load(config) {
