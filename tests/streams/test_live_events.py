@@ -340,7 +340,7 @@ def test_damaged_events_are_refused(tmp_path: Path) -> None:
             cf.Tracker.load(other)
 
 
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 97])
+@pytest.mark.parametrize("every", [pytest.param(3, marks=pytest.mark.slow), 97])
 def test_a_damaged_state_of_the_rule_never_crashes(tmp_path: Path, every: int) -> None:
     """Most bits matter; a number that another row might have given cannot be told from it."""
     path = tmp_path / "tracker"
@@ -349,12 +349,11 @@ def test_a_damaged_state_of_the_rule_never_crashes(tmp_path: Path, every: int) -
         states = file["event_states"]
     refused = 0
     for at in range(0, len(states), every):
-        for bit in (at % 8,) if every > 1 else range(8):
-            other = states.copy()
-            other[at] ^= 1 << bit
-            replace_parts(path, event_states=other)
-            try:
-                use(path)
-            except ValueError:
-                refused += 1
+        other = states.copy()
+        other[at] ^= 1 << at % 8
+        replace_parts(path, event_states=other)
+        try:
+            use(path)
+        except ValueError:
+            refused += 1
     assert refused > 0
