@@ -25,8 +25,13 @@ def write_trips(folder: Path, streams: int = 3, rows: int = 500) -> tuple[list[i
         shown = np.where(rng.random(total) < right, np.maximum(y, 0), rng.integers(5, size=total))
         return (0.1 + 0.5 * np.eye(5)[shown]).astype(np.float32)
 
-    columns = {"y": y.astype(np.int8), "weak": predicted(0.6), "strong": predicted(0.85)}
-    np.savez(folder / "geolife_streams.npz", lengths=np.array(lengths), **columns)
+    np.savez(
+        folder / "geolife_streams.npz",
+        lengths=np.array(lengths),
+        y=y.astype(np.int8),
+        weak=predicted(0.6),
+        strong=predicted(0.85),
+    )
     return lengths, y
 
 
