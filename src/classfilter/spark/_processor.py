@@ -105,7 +105,7 @@ class StreamProcessor(StatefulProcessor):
         """Return the estimate after a row, which the table has then."""
         at, table = row[self._time], self._table
         slot = table.place(stream, at)
-        states, times, _, _, extra = table.columns
+        states, times, _, _, extra, _ = table.columns
         known = extra[slot] if times[slot] == at else ()
         observation = np.frombuffer(row[self._observation], self._dtype)
         estimate = self._update(states, times, slot, observation, row[self._weight], at, None)

@@ -74,7 +74,9 @@ class LiveEvents:
         classes = np.arange(len(self._names))
         if not (np.isin(table[:, 0], classes).all() and np.isfinite(table).all()):
             raise ValueError("an event has no class, or no time")
-        return [(int(k), *times, bool(forced)) for k, *times, forced in table.tolist()]
+        return [
+            (int(k), start, end, p, bool(forced)) for k, start, end, p, forced in table.tolist()
+        ]
 
     def after(self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken) -> Array:
         """Return what is known of each stream after many rows; `before` stays as it is."""
@@ -110,7 +112,7 @@ def _rows(columns: Sequence[Array]) -> list[Confirmed]:
     return rows
 
 
-def pack(known: Sequence[Any]) -> dict[str, Array]:
+def pack(known: Array) -> dict[str, Array]:
     """Return what is known of all streams as arrays, for a file."""
     states = [state for state, _ in known]
     events = [(i, *event) for i, (_, several) in enumerate(known) for event in several]

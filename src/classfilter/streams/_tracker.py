@@ -238,8 +238,9 @@ class Tracker(HeldStreams):
         """Return what the rule for events knows of a stream after a row."""
         live, slot = self._live, self._slots.get(stream)
         assert live is not None
-        known = None if slot is None else self._table.columns.events[slot]
-        known = live.anew(known) if begins else known
+        known: Any = None if slot is None else self._table.columns.events[slot]
+        if begins:
+            known = live.anew(known)
         state, events = live.core.update(known[0], at, estimate)
         live.waiting[stream] = None
         return Known(state, known[1] + events)
