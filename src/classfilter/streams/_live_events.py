@@ -75,7 +75,9 @@ class LiveEvents:
         classes = np.arange(len(self._names))
         if not (np.isin(table[:, 0], classes).all() and np.isfinite(table).all()):
             raise ValueError("an event has no class, or no time")
-        return [(int(k), *times, bool(forced)) for k, *times, forced in table.tolist()]
+        return [
+            (int(k), start, end, p, bool(forced)) for k, start, end, p, forced in table.tolist()
+        ]
 
     def after(self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken) -> Array:
         """Return what is known of each stream after many rows; `before` stays as it is."""

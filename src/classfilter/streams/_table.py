@@ -6,7 +6,7 @@ import math
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from .._support.types import Array, Duration, Floats, Ints
 from .._timestamps import positive_duration
 from ._lock import new_lock
 from ._row import StreamRow
-
-if TYPE_CHECKING:
-    from ._live_events import LiveEvents
 
 SPARE = 64
 """So many streams at least are made room for at once."""
@@ -137,7 +134,7 @@ class StreamTable:
         self.strays: dict[Hashable, float] = {}
         self.none_expire_until = -math.inf
         self._to_come = 0  # of the streams, those whose first row is noted later
-        self.live: LiveEvents | None = None
+        self.live: Any = None
 
     def __len__(self) -> int:
         return len(self.slots)
