@@ -143,7 +143,7 @@ def kill_streams(points: int, folder: Path, seed: int, numbered: bool = False) -
 
 def confirmed(rows: list[Any]) -> list[dict[str, Any]]:
     """Return the event lines of all rows, from a tracker."""
-    chain = cf.Chain(cf.DirichletFilter(CLASSES), beta=BETA, rule=cf.EventRule(**RULE))
+    chain = cf.Chain(cf.DirichletFilter(CLASSES), beta=BETA, rule=cf.EventRule(**RULE))  # type: ignore[arg-type]
     tracker, events = cf.Tracker(chain, events=True), []
     for row in rows:
         probs = [math.nan if row[f"p_{name}"] is None else row[f"p_{name}"] for name in CLASSES]
@@ -154,7 +154,7 @@ def confirmed(rows: list[Any]) -> list[dict[str, Any]]:
         {"event": i}
         | ({} if event.stream is None else {"stream": event.stream})
         | {"class": event.label, "start": event.start, "end": event.end}
-        | {"duration": event.end - event.start, "probability": event.probability}
+        | {"duration": event.duration, "probability": event.probability}
         for i, event in enumerate(events, 1)
     ]
 

@@ -41,7 +41,8 @@ def update(tracker: cf.Tracker, row: Row) -> Any:
 
 def one_by_one(live: Live, rng: np.random.Generator) -> Events:
     """Return all events; they are fetched at random moments."""
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     for row in live.rows:
         update(tracker, row)
         if rng.random() < 0.1:
@@ -66,7 +67,8 @@ def test_any_chunking_gives_the_same_events(seed: int, limits: dict[str, Any]) -
     live, rng = random_live(seed, **limits), np.random.default_rng(seed)
     cuts = [0, *np.sort(rng.integers(0, len(live.rows) + 1, 6)).tolist(), len(live.rows)]
     calls = [live.rows[a:b] for a, b in pairwise(cuts) if b > a]
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     for rows in calls:
         if rng.random() < 0.2 and "max_streams" not in limits:  # those would be dropped earlier
             for row in rows:
@@ -82,7 +84,8 @@ def test_any_chunking_gives_the_same_events(seed: int, limits: dict[str, Any]) -
 def test_streams_that_are_dropped_are_finished(seed: int) -> None:
     """Their next row begins anew."""
     live, rng = random_live(seed), np.random.default_rng(seed)
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     parts: dict[Any, list[list[Row]]] = {}
     for row in live.rows:
         if rng.random() < 0.1 and row.stream in tracker:
@@ -118,7 +121,8 @@ def test_saved_and_loaded_it_goes_on(
     """Also with events that wait to be fetched, of streams that are over or not."""
     live, rng = random_live(seed, 60, **limits), np.random.default_rng(seed)
     path = tmp_path_factory.getbasetemp() / "tracker"
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     saves = set(rng.integers(0, len(live.rows), 3).tolist())
     for i, row in enumerate(live.rows):
         update(tracker, row)
@@ -190,7 +194,8 @@ def test_invalid_rows_change_nothing(limits: dict[str, Any], policy: bool) -> No
         and len(one_by_one(random_live(seed), np.random.default_rng(0))) == 3
     )
     live = random_live(seed, **limits)
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     for i, row in enumerate(live.rows):
         update(tracker, row)
         bad = INVALID[i % len(INVALID)]
