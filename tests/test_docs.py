@@ -62,7 +62,7 @@ def test_broken_links_are_detected(tmp_path: Path) -> None:
 
 
 # These run the commands of README.md on more data; tests/cli has tests of each of them.
-MORE_OF_THE_SAME = ("embedded.md", "events.md", "guide.md", "report.md", "tuning.md")
+MORE_OF_THE_SAME = ("embedded.md", "events.md", "guide.md", "inputs.md", "report.md", "tuning.md")
 
 
 @pytest.mark.parametrize(

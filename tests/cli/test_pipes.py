@@ -41,6 +41,7 @@ def test_standard_input_and_output() -> None:
     assert pd.read_csv(io.BytesIO(done.stdout))["f_a"].tolist() == expected()
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "day").write_bytes(DAY)
     command = [sys.executable, "-m", "classfilter", "filter", "/dev/stdin", "-o", "-", *OPTIONS]
@@ -56,6 +57,7 @@ def test_an_error_names_standard_input() -> None:
     assert done.stderr.startswith(start)
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_gone(tmp_path: Path) -> None:
     day = tmp_path / "day.csv"
     day.write_text("time,p_a,p_b\n" + "0,0.5,0.5\n" * 200_000)
@@ -103,6 +105,7 @@ def test_a_separator_is_said(run: Run) -> None:
     assert "it must be one of comma, semicolon, tab, bar" in err
 
 
+@pytest.mark.slow
 def test_other_commands_read_standard_input() -> None:
     table = cf.simulate("plain", seed=0, hours=2.0).recording().to_table()
     data = table.write_csv(separator=";").replace(".", ",").encode()
@@ -140,6 +143,7 @@ def test_states_are_private_and_tables_are_not(run: Run) -> None:
     assert stat.S_IMODE(Path("all.state").stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_completion_of_the_command_line() -> None:
     """As the shell asks for it; `docs/guide.md` says how to turn it on."""
     question = {"COMP_WORDS": "classfilter com", "COMP_CWORD": "1"}

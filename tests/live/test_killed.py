@@ -16,6 +16,7 @@ def test_a_killed_stream_loses_nothing_and_filters_nothing_twice(
     assert kills.states > 0, "hardly any file was written"
 
 
+@pytest.mark.slow
 def test_a_killed_tracker_has_all_that_was_saved(tmp_path: Path) -> None:
     kills = kill_savers(5, tmp_path, seed=4)
     assert (kills.lost, kills.wrong) == (0, 0)
