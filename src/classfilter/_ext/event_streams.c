@@ -50,7 +50,9 @@ static PyObject *next_entry(PyObject *rule, PyObject *entry, PyObject *at, PyObj
         row[1] = at;
         row[2] = estimate;
         taken = events_update(rule, row, 3);
-        if (taken != NULL) {
+        if (taken != NULL && PyTuple_Size(events) == 0) {
+            next = taken; /* nothing waits to be fetched, which is the usual case */
+        } else if (taken != NULL) {
             PyObject *const new_events = PyTuple_GetItem(taken, 1);
             all = PyTuple_Size(new_events) > 0 ? PySequence_Concat(events, new_events) : events;
             if (all == events) Py_INCREF(all);
