@@ -89,6 +89,9 @@ def speed(streams: int) -> None:
         "Tracker.update, streams may expire": tracked(
             cf.Tracker(fresh, beta=BETA, **limits), Rows(streams), False
         ),
+        "Tracker.update, events": tracked(
+            cf.Tracker(fresh, beta=BETA, events=cf.EventRule("30s")), Rows(streams), False
+        ),
         "Tracker.update_many, 1000 rows": tracked(
             cf.Tracker(fresh, beta=BETA), Rows(streams), True
         ),
@@ -113,6 +116,9 @@ def memory(streams: int) -> None:
     makers: dict[str, Callable[[Rows], Callable[[], None]]] = {
         "a dict of filters": lambda rows: filters_by_hand(fresh, rows),
         "Tracker": lambda rows: tracked(cf.Tracker(fresh, beta=BETA), rows, False),
+        "Tracker, events": lambda rows: tracked(
+            cf.Tracker(fresh, beta=BETA, events=cf.EventRule("30s")), rows, False
+        ),
         "Tracker, streams may expire": lambda rows: tracked(
             cf.Tracker(fresh, beta=BETA, expire_after=1e9), rows, False
         ),

@@ -95,6 +95,7 @@ def take_many(
     time: Floats,
     observed: tuple[Floats, Floats],
     *,
+    held: Ints | None = None,
     sort: bool | None = False,
     threads: int | None = None,
     note: Callable[[Taken], dict[str, Array]] | None = None,
@@ -102,13 +103,14 @@ def take_many(
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
-    The table's clock is left to the caller. At an error nothing changes. With `sort`, the rows of
+    The table's clock is left to the caller. At an error nothing changes. `held` are the streams'
+    slots, where they are looked up already. With `sort`, the rows of
     a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets
     the results before the table does, and returns what else the table keeps of each stream. `look`
     gets the times with which streams begin, before anything changes.
     """
     names = streams.categories
-    slots = np.array([table.slots.get(name, -1) for name in names], np.intp)
+    slots = table.slots_of(names) if held is None else held.copy()
     try:
         order, dt, begins, starts = _grouped(table, streams, slots, time, bool(sort))
     except RowError as error:

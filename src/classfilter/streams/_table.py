@@ -151,6 +151,10 @@ class StreamTable:
             raise KeyError(f"there is no stream {stream!r}; it had no row yet, or was dropped")
         return slot
 
+    def slots_of(self, streams: Iterable[Hashable]) -> Ints:
+        """Return the slot of each stream, -1 where there is none."""
+        return np.array([self.slots.get(stream, -1) for stream in streams], np.intp)
+
     def place(self, stream: Hashable, at: float) -> int:
         """Return the slot of a row; a free one, if it begins a stream, or begins one anew."""
         slot = self.slots.get(stream)

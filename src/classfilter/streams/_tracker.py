@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._errors import ArgumentError
 from .._predictions import prediction
-from .._support.types import Array, Confidence, Duration, Ints, Weights
+from .._support.types import Array, Confidence, Duration, Weights
 from .._validation import factorize
 from ..chain._chain import Chain
 from ..chain._channel import Channels
@@ -261,9 +261,9 @@ class Tracker(HeldStreams):
         all rows. `probs` is (N, K), a dataframe whose columns are matched by name, a list of
         entries that `update` takes, or classes, (N,), with their `confidence`.
         """
-        columns = streams, times, sources, probs
+        given = streams, times, sources, probs
         names, t, kind, source, rows = take_rows(
-            *columns, self._chain._names, confidence, self._unit.name
+            *given, self._chain._names, confidence, self._unit.name
         )
         observed = self._chain.observe_rows(source, *rows)
         if not names:
@@ -271,15 +271,15 @@ class Tracker(HeldStreams):
         rows_of = factorize(names)
 
         def note(taken: Taken) -> dict[str, Array]:
-            held = [self._slots.get(name) for name in rows_of.categories]
+            places, columns = held.tolist(), table.columns
             kept = {}
             if self._policy is not None:
-                before = [None if slot is None else table.columns.extra[slot] for slot in held]
+                before = [None if slot < 0 else columns.extra[slot] for slot in places]
                 kept["extra"] = calls_after(
                     before, self._new_calls, rows_of, source, t, observed[0], taken
                 )
             if self._live is not None:
-                before = [None if slot is None else table.columns.events[slot] for slot in held]
+                before = [None if slot < 0 else columns.events[slot] for slot in places]
                 kept["events"] = self._live.after(before, rows_of.codes, t, taken)
                 self._live.waiting.update(dict.fromkeys(rows_of.categories))
             return kept
@@ -288,25 +288,22 @@ class Tracker(HeldStreams):
         with self._lock:
             noted = None if self._policy is None and self._live is None else note
             look = self._unit.look if kind.is_number and not self._unit.warned else None
-            first = self._classes_before(rows_of.categories)
-            new = {name for name in rows_of.categories if name not in self._slots}
+            held = table.slots_of(rows_of.categories)
+            # The class of each stream's estimate; of a new one any, since it is not used.
+            first = np.zeros(len(held), np.intp)
+            if self._slots:
+                first = self._counts.classes_of(table.columns.states[np.maximum(held, 0)])
             taken = take_many(
-                table, self._runner, rows_of, t, observed, sort=None, note=noted, look=look
-            )
+                table, self._runner, rows_of, t, observed,
+                held=held, sort=None, note=noted, look=look,
+            )  # fmt: skip
             of_streams = rows_of.codes, first, taken.begins
             self._counts.count_rows(source, rows.probs, taken.estimates, of_streams, t, taken.dt)
             if self._drops:
+                new = {rows_of.categories[i] for i in np.flatnonzero(held < 0)}
                 table.touch_many(names, taken.slots[rows_of.codes], t, new)
                 table.drop_old()
         return taken.estimates
-
-    def _classes_before(self, names: Sequence[Any]) -> Ints:
-        """Return the class of each stream's estimate; of a new one any, since it is not used."""
-        known = self._slots
-        slots = np.array([known.get(name, 0) for name in names], np.intp)
-        if not known:
-            return slots
-        return self._counts.classes_of(self._table.columns.states[slots])
 
     def next_source(self, stream: Hashable, time: Any) -> str:
         """Return the source that the policy would call for a stream at a time; nothing changes."""
