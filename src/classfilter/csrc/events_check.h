@@ -7,6 +7,7 @@
 #include "events_path.h"
 
 CF_INLINE int is_finite(double x) { return x - x == 0; }
+CF_INLINE int is_between(double x, double least, double most) { return x >= least && x <= most; }
 CF_INLINE int is_index(int32_t i, int32_t least, int32_t end) { return i >= least && i < end; }
 
 static int is_head(const cf_events *rule, const events_head *h, size_t bytes) {
@@ -23,9 +24,11 @@ static int is_head(const cf_events *rule, const events_head *h, size_t bytes) {
     if (!is_index(h->held, -1, (int32_t)rule->classes) || (held && !is_reported(rule, h->held))) return 0;
     if (!is_index(h->held_forced, 0, 2) || !is_finite(h->held_begin)) return 0;
     if (!is_finite(h->first) || !is_finite(h->last) || h->first > h->last) return 0;
-    if (!(h->step >= 0 && h->step <= 1e30) || !is_finite(h->reported) || !is_finite(h->agreed)) return 0;
-    if (!is_finite(h->held_start) || !is_finite(h->held_end) || !is_finite(h->held_sum)) return 0;
-    return is_finite(h->held_time) && (!held || (h->held_time > 0 && h->held_start < h->held_end));
+    if (!(h->step >= 0 && h->step <= 1e30) || !is_between(h->reported, h->first, h->last)) return 0;
+    if (!is_finite(h->agreed) || !is_finite(h->held_start) || !is_finite(h->held_end)) return 0;
+    if (!is_finite(h->held_sum) || !is_finite(h->held_time)) return 0;
+    if (!held) return 1;
+    return h->held_time > 0 && h->reported <= h->held_start && h->held_start < h->held_end && h->held_end <= h->last;
 }
 
 /* The free nodes are one list. */
@@ -122,6 +125,7 @@ static int is_state(const cf_events *rule, const void *state, size_t bytes) {
     if (!h->seen) return 1; /* the next stretch begins with all the rest anew */
     if (!is_finite(h->stretch) || !is_finite(h->decided) || h->decided < h->stretch || h->decided > h->last) return 0;
     view_state(&s, rule, state);
+    if (h->held >= 0 && h->held_end > shifted(&s, h->decided)) return 0; /* what is open begins there, or later */
     return is_valid_row(rule->classes, s.last) && are_nodes(&s) && are_open(&s) && are_slots(&s);
 }
 

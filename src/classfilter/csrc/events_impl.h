@@ -5,8 +5,6 @@
 #include "events_quiet.h"
 #endif
 
-CF_INLINE int is_between(double x, double least, double most) { return x >= least && x <= most; }
-
 cf_status cf_events_prepare(const cf_events *rule) {
     size_t k;
     if (rule->classes < 2 || rule->classes > CF_EVENTS_MOST) return CF_BAD_CLASSES;
