@@ -14,6 +14,7 @@ LAYERS = (
     {"_core", "_support"},
     {"_validation", "_time_kind"},
     {"_class_columns"},
+    {"_label_scores"},
     {"_predictions"},
     {"_timestamps", "_metric_inputs", "_event_matching", "_event_result"},
     {"_time_scale", "_event_scores"},

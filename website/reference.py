@@ -12,7 +12,7 @@ from website import commands
 TOPICS = {
     "Filters": (
         "DirichletFilter DirichletState StickyFilter StickyState "
-        "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter Bank smooth"
+        "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter MultiLabelFilter Bank smooth"
     ),
     "Chains": "Chain load Channel beta_from_confusion softmax",
     "Data": "Recording recordings filter_table smooth_table filter_file read_table write_table",

@@ -41,6 +41,7 @@ from .filters import EmaFilter as EmaFilter
 from .filters import Filter as Filter
 from .filters import HoldFilter as HoldFilter
 from .filters import MeanFilter as MeanFilter
+from .filters import MultiLabelFilter as MultiLabelFilter
 from .filters import RawFilter as RawFilter
 from .filters import StickyFilter as StickyFilter
 from .filters import StickyState as StickyState
@@ -74,6 +75,7 @@ __all__ = [
     "Filter",
     "HoldFilter",
     "MeanFilter",
+    "MultiLabelFilter",
     "PolicyCurve",
     "RawFilter",
     "Recording",

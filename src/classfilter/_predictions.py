@@ -13,6 +13,7 @@ import numpy as np
 
 from ._class_columns import in_order, is_series, names_of
 from ._errors import ArgumentError, RowError
+from ._label_scores import label_scores, one_row
 from ._support.types import NUMBER, Array, Bools, Confidence, Floats, Ints
 from ._validation import check_probabilities, class_indices, is_missing
 
@@ -44,7 +45,11 @@ class Predictions(NamedTuple):
 
 
 def predictions(
-    probs: Any, classes: Sequence[Any], confidence: Confidence | None = None
+    probs: Any,
+    classes: Sequence[Any],
+    confidence: Confidence | None = None,
+    *,
+    independent: bool = False,
 ) -> Predictions:
     """Return the predictions of many rows, checked by the C core as a filter checks them.
 
@@ -56,7 +61,13 @@ def predictions(
         Their names.
     confidence : float or array_like (T,), optional
         Of classes: how probable each is, None where that is not known.
+    independent : bool, default False
+        Whether the classes are labels that may be true at once, each with a score of its own.
     """
+    if independent:
+        _require_classes(confidence, "scores need none")
+        scores = label_scores(probs, classes)
+        return Predictions(scores, np.zeros(len(scores), bool))
     labels = as_labels(probs)
     if labels is None and confidence is not None and np.size(probs) == 0:
         labels = np.empty(0, np.intp)  # no rows: a frame of a video without objects
@@ -96,7 +107,12 @@ def _one_by_one(rows: Sequence[Any], classes: Sequence[Any]) -> list[Any]:
 
 
 def prediction(
-    value: Any, classes: Sequence[Any], confidence: Any = None, *, certain: bool = False
+    value: Any,
+    classes: Sequence[Any],
+    confidence: Any = None,
+    *,
+    certain: bool = False,
+    independent: bool = False,
 ) -> Any:
     """Return one prediction as K numbers, in the order of the classes.
 
@@ -111,6 +127,9 @@ def prediction(
     >>> prediction("sit", ["walk", "sit"], confidence=0.75)
     array([0.25, 0.75])
     """
+    if independent:
+        _require_classes(confidence, "scores need none")
+        return one_row(value, classes)
     if not isinstance(value, LABEL):
         _require_classes(confidence)
         return in_order(value, classes, of_one_row=True)
@@ -193,10 +212,11 @@ def as_labels(outputs: Any) -> Array | None:
     return (column if column.dtype.kind in "iu" else cells) if labels else None
 
 
-def _require_classes(confidence: Any) -> None:
+def _require_classes(confidence: Any, of_scores: str = "") -> None:
     if confidence is not None:
         problem = "is given, but probs holds no classes"
         remedy = "give a class for each row, by name or by index, or leave confidence out"
+        remedy = f"leave it out: {of_scores}" if of_scores else remedy
         raise ArgumentError("confidence", confidence, problem, remedy=remedy)
 
 

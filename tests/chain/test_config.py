@@ -138,7 +138,7 @@ def test_written_by_hand(tmp_path: Path) -> None:
         ('classes = ["a", "b"]', "filter is None; it must be one of dirichlet"),
         ('classes = ["a", "b"]\nfilter = "kalman"', "filter is 'kalman'; it must be one of"),
         ('classes = ["a", "b"]\nfilter = ["a"]', r"filter is \['a'\]; it must be one of"),
-        (VALID + "gama = 0.9", r"unknown key gama; there are classes, filter, \[options\]"),
+        (VALID + "gama = 0.9", r"unknown key gama; there are classes, scores, filter, \[options\]"),
         (VALID + "options = 3", r"options is 3; it must be a section, \[options\]"),
         (VALID + "beta = true", r"beta is True; it must be a section, \[beta\]"),
         (VALID + "beta = 1.5", r"beta is 1\.5; it must be a number in \[0, 1\]"),

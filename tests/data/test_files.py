@@ -18,7 +18,8 @@ from classfilter._validation import class_order
 from classfilter.data._files import read_table, write_table
 from classfilter.data._format import TableFormat
 from classfilter.data._frames import result_columns
-from classfilter.data._recording import Recording, recordings
+from classfilter.data._recording import Recording
+from classfilter.data._recordings import recordings
 from example_tables import FILES, KINDS, columns, tables
 
 

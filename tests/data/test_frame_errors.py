@@ -13,7 +13,8 @@ import pytest
 import classfilter as cf
 from classfilter.data._batch import filter_table
 from classfilter.data._files import read_table, write_table
-from classfilter.data._recording import Recording, recordings
+from classfilter.data._recording import Recording
+from classfilter.data._recordings import recordings
 from example_tables import BETA, KINDS, NAN, columns, walk_sit
 
 INTERLEAVED = {

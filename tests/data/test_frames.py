@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter.data._batch import filter_table
 from classfilter.data._frames import _factorize_polars
-from classfilter.data._recording import Recording, recordings
+from classfilter.data._recording import Recording
+from classfilter.data._recordings import recordings
 from example_tables import BETA, KINDS, NAN, column, columns, names_of, tables, walk_sit
 from streams import options
 

@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 Names = NDArray[np.str_]
 Classes = SupportsIndex | Iterable[Hashable]
 """The number of classes, or their names."""
-Weights = float | Mapping[str, float]
+Weights = Mapping[str, float] | Mapping[str, float | Mapping[str, float]] | float
 """One weight for all sources, or the weight of each."""
 Duration = float | str | timedelta | np.timedelta64
 """How long something lasts: a number in the unit of the times, or ``"60s"`` or a timedelta."""

@@ -14,20 +14,24 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from .. import _core
-from .._errors import RowError
+from .._errors import ArgumentError, RowError
+from .._label_scores import one_row
 from .._predictions import at_reliability
 from .._predictions import prediction as in_order
 from .._support.atomic import atomic_write
 from .._support.html import block, table
 from .._support.imports import public_name
 from .._support.types import Array, Bools, Floats, Weights
-from .._validation import Factorized, check_weight, class_order, row_weights
+from .._validation import Factorized, class_order, row_weights
 from ..filters._base import Filter
+from ..filters._multi_label import are_independent, on_and_off
 from ..policy import Adaptive, Periodic, Policy
 from ._channel import Channel, Channels, corrected
 from ._event_rule import EventRule
 from ._expected import Expected, check_expected
-from ._settings import kind_of, options, to_builtin, to_toml
+from ._labels import label_channels, observe_label_rows, of_label, weight_array, weight_text
+from ._settings import kind_of, options, settings_of_rows, to_builtin, to_toml
+from ._sources import checked_sources
 
 ChainType = TypeVar("ChainType", bound="Chain")
 
@@ -97,7 +101,7 @@ class Chain:
     _names: tuple[str, ...]
     _dtype: np.dtype[Any]
     _weights: dict[str, float]
-    _logarithms: dict[str, tuple[Array, Array]]
+    _logarithms: dict[str, Any]
 
     def __init__(
         self,
@@ -111,20 +115,9 @@ class Chain:
     ) -> None:
         fresh = _require_filter(filter).copy()
         fresh.reset()
-        weights: dict[str, float] | float
-        if isinstance(beta, Mapping):
-            weights = {str(n): check_weight("beta", w, str(n)) for n, w in beta.items()} or 1.0
-        else:
-            weights = check_weight("beta", beta)
-        channels = dict.fromkeys(weights) if isinstance(weights, dict) else {}
-        channels |= {str(name): c for name, c in (channel or {}).items()}
-        K = len(fresh.classes)
-        for name, source_channel in channels.items():
-            if source_channel is not None and len(source_channel.prior) != K:
-                raise ValueError(
-                    f"channel[{name!r}] has {len(source_channel.prior)} classes, but the filter "
-                    f"has {K}"
-                )
+        names, independent = tuple(map(str, fresh.classes)), are_independent(fresh)
+        weights, channels = checked_sources(beta, channel, names, independent)
+        K = len(names)
         if policy is not None:
             policy = policy.copy()
             policy.reset()
@@ -143,9 +136,13 @@ class Chain:
         self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
         self._set(rule=rule, expected=known_of)
         dtype = fresh.probs.dtype
-        logs = {n: c.logarithms_in(dtype) for n, c in channels.items() if c is not None}
-        names = tuple(map(str, fresh.classes))
-        known = dict(weights) if isinstance(weights, dict) else {}
+        of_sources = {n: c for n, c in channels.items() if c is not None}
+        logs: dict[str, Any] = {
+            n: label_channels(c, names, dtype) if independent else c.logarithms_in(dtype)
+            for n, c in of_sources.items()
+        }
+        each = weights.items() if isinstance(weights, dict) else ()
+        known = {name: weight_array(value, names) for name, value in each}
         self._set(_weights=known, _logarithms=logs, _names=names, _dtype=dtype)
 
     def _set(self, **fields: Any) -> None:
@@ -179,6 +176,27 @@ class Chain:
         return classes
 
     @property
+    def independent(self) -> bool:
+        """Whether several classes may be true at once: those of a `MultiLabelFilter`."""
+        return are_independent(self._fresh)
+
+    def lane(self, label: Any) -> Chain:
+        """Return the chain of one of several labels: two classes, not robin and robin."""
+        names = list(self._names)
+        if not self.independent or str(label) not in names:
+            rule = (
+                f"the labels are {names}" if self.independent else "the classes exclude each other"
+            )
+            raise ArgumentError("label", label, rule=rule)
+        label = str(label)
+        beta: Any = self.beta
+        if isinstance(beta, dict):
+            beta = {name: of_label(weight, label) for name, weight in beta.items()}
+        channel: Any = {name: of_label(one, label) for name, one in self.channel.items()}
+        f = on_and_off(self._fresh._filters[names.index(label)], label)
+        return Chain(f, beta=beta, channel=channel, policy=self.policy)
+
+    @property
     def sources(self) -> list[str]:
         """The sources that have a weight or a channel of their own."""
         return list(self.channel)
@@ -190,7 +208,10 @@ class Chain:
         weights = self.beta if isinstance(self.beta, dict) else {}
         return max(
             self.channel,
-            key=lambda name: (self.channel[name] is None, weights.get(name, 1.0)),
+            key=lambda name: (
+                self.channel[name] is None,
+                float(np.mean(self._weights.get(name, 1.0) if name in weights else 1.0)),
+            ),
             default="",
         )
 
@@ -251,6 +272,10 @@ class Chain:
         """
         name, beta = self.weight(source)
         has_channel = name in self._logarithms
+        if self.independent:
+            row = one_row(prediction, self._names)
+            both = self._logarithms[name].corrected(row) if has_channel else row
+            return Observation(name, beta, both)
         if confidence is not None or type(prediction) not in (list, np.ndarray):
             prediction = in_order(prediction, self._names, confidence, certain=has_channel)
         if has_channel:
@@ -269,11 +294,15 @@ class Chain:
         They must be checked before. `hard` says which of them are classes without confidence, as
         one-hot rows; `classes` is the order of the columns, where it is not the filter's.
         """
-        probs = self.at_reliability(source, probs, hard)
+        if not self.independent:
+            probs = self.at_reliability(source, probs, hard)
         if classes is not None:
             columns = class_order(self._fresh, classes)
             if not np.array_equal(columns, np.arange(columns.size)):
                 probs = probs[:, columns]
+        if self.independent:
+            each = [self._weight_in(source, i) for i in range(len(source.categories))]
+            return observe_label_rows(source, probs, each, self._logarithms)
         weights = row_weights(source, self.beta)
         if self._logarithms.keys() & set(source.categories):
             probs = probs.copy()
@@ -281,8 +310,16 @@ class Chain:
             if name in self._logarithms:
                 rows = np.flatnonzero(source.codes == i)
                 observed = np.ascontiguousarray(probs[rows], self._dtype)
-                probs[rows] = _core.apply_channel(*self._logarithms[name], observed)
+                log_matrix, log_prior = self._logarithms[name]
+                probs[rows] = _core.apply_channel(log_matrix, log_prior, observed)
         return probs, weights
+
+    def _weight_in(self, source: Factorized, i: int) -> Any:
+        """Return the weight of one of the sources of rows."""
+        try:
+            return self.weight(source.categories[i])[1]
+        except RowError as error:
+            raise error.replaced(row=int((source.codes == i).argmax())) from None
 
     def at_reliability(self, source: Factorized, probs: Floats, hard: Bools) -> Floats:
         """Return predictions whose classes without confidence count by the default reliability.
@@ -305,22 +342,7 @@ class Chain:
 
         Every option is there, so that a file keeps its meaning if defaults change.
         """
-        settings: dict[str, Any] = {
-            "classes": to_builtin(self.classes),
-            "filter": kind_of(self._fresh),
-        }
-        if not isinstance(self.beta, dict) and self.beta != 1.0:
-            settings["beta"] = self.beta
-        settings["options"] = options(self._fresh)
-        if isinstance(self.beta, dict):
-            settings["beta"] = dict(self.beta)
-        channels = {
-            name: {"matrix": channel.matrix.tolist(), "prior": channel.prior.tolist()}
-            for name, channel in self.channel.items()
-            if channel is not None
-        }
-        if channels:
-            settings["channel"] = channels
+        settings = {"classes": to_builtin(self.classes), **settings_of_rows(self)}
         if self.policy is not None:
             given = {key: x for key, x in options(self.policy).items() if x is not None}
             settings["policy"] = {"kind": kind_of(self.policy), **given}
@@ -382,7 +404,7 @@ class Chain:
     def _repr_html_(self) -> str:
         weights = self.beta if isinstance(self.beta, dict) else {"all": self.beta}
         rows = [
-            [name, f"{weight:.3g}", "yes" if self.channel.get(name) is not None else "no"]
+            [name, weight_text(weight), "yes" if self.channel.get(name) is not None else "no"]
             for name, weight in weights.items()
         ]
         return block(str(self), table(["source", "weight", "channel"], rows))

@@ -17,7 +17,8 @@ from .._predictions import as_labels, predictions
 from .._support.types import Array, Classes, Floats, Observations
 from .._validation import text_names
 
-Channels = Mapping[str, "Channel | None"]
+Channels = Mapping[str, Any]
+"""By source: a Channel or None; of several labels at once, also a mapping of label to them."""
 
 MIN_ENTRY = 1e-9
 """Smallest entry of a channel: no single output excludes a class."""

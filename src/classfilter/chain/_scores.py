@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._errors import ArgumentError, RowError
 from .._support.types import NUMBER, Floats
 
-KINDS = ("probabilities", "logits", "percent")
+KINDS = ("probabilities", "logits", "percent", "independent")
 """How the numbers of a table may be meant."""
 
 

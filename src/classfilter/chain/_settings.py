@@ -38,6 +38,32 @@ def kind_of(configured: object) -> str:
     return str(vars(type(configured)).get("_kind") or type(configured).__name__)
 
 
+def settings_of_rows(chain: Any) -> dict[str, Any]:
+    """Return the settings of a chain's filter, weights and channels.
+
+    Of several labels at once, they are those of all labels, or of each one where they differ.
+    """
+    if chain.independent:
+        lanes = {str(name): settings_of_rows(chain.lane(name)) for name in chain.classes}
+        common = next(iter(lanes.values()))
+        same = all(lane == common for lane in lanes.values())
+        return {"scores": "independent", **(common if same else {"labels": lanes})}
+    settings: dict[str, Any] = {"filter": kind_of(chain._fresh)}
+    if not isinstance(chain.beta, dict) and chain.beta != 1.0:
+        settings["beta"] = chain.beta
+    settings["options"] = options(chain._fresh)
+    if isinstance(chain.beta, dict):
+        settings["beta"] = dict(chain.beta)
+    channels = {
+        name: {"matrix": channel.matrix.tolist(), "prior": channel.prior.tolist()}
+        for name, channel in chain.channel.items()
+        if channel is not None
+    }
+    if channels:
+        settings["channel"] = channels
+    return settings
+
+
 def differing(
     these: Mapping[str, Any], those: Mapping[str, Any], title: str = ""
 ) -> tuple[str, Any, Any] | None:

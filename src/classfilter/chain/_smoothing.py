@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._class_columns import results_like
+from .._class_columns import in_order, results_like
 from .._predictions import for_filter, predictions
+from .._validation import Factorized
 from ..filters._base import Filter
 from ..filters._smoothing import check_smoother, smooth_one
 from ._chain import Chain
@@ -64,18 +65,19 @@ def smooth(
     >>> smooth(f, s, lag=1).argmax(axis=1)  # one row after it is not enough
     array([1, 1, 0, 0])
     """
-    chain, weight = Chain.of(filter, smoothing=True), 1.0
+    chain = Chain.of(filter, smoothing=True)
+    weight: ArrayLike = 1.0
     f = check_smoother(chain.filter())
     if isinstance(filter, Chain):
         rows, weight = _of_one_source(chain, probs)
     else:
         f.state = filter.state
-        rows = for_filter(probs, f.classes)
+        rows = for_filter(probs, f.classes) if not chain.independent else in_order(probs, f.classes)
     smoothed = smooth_one(f, rows, weight if beta is None else beta, dt, lag)
     return results_like(probs, f.classes, smoothed)
 
 
-def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, float]:
+def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, ArrayLike]:
     """Return the probabilities, corrected, and the weight of the only source."""
     if len(chain.sources) > 1:
         raise ValueError(
@@ -84,8 +86,12 @@ def _of_one_source(chain: Chain, probs: Any) -> tuple[ArrayLike, float]:
         )
     source = chain.sources[0] if chain.sources else None
     name, weight = chain.weight(source)
+    if chain.independent:
+        rows = predictions(probs, chain.classes, independent=True)
+        names = Factorized(np.zeros(len(rows.hard), np.intp), [name])
+        return chain.observe_rows(names, *rows)
     channel = chain.channel.get(name)
     if channel is None:
         return for_filter(probs, chain.classes), weight
-    rows = predictions(probs, chain.classes).probs
-    return channel.apply(np.asarray(rows, chain.filter().probs.dtype)), weight
+    checked = predictions(probs, chain.classes).probs
+    return channel.apply(np.asarray(checked, chain.filter().probs.dtype)), weight

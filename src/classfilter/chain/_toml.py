@@ -17,6 +17,7 @@ from .._validation import check_weight
 from ..filters._base import Filter
 from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from ..filters._dirichlet import DirichletFilter
+from ..filters._multi_label import MultiLabelFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic, Policy
 from ._chain import Chain
@@ -39,8 +40,9 @@ name, and keeps the options in ``_options``."""
 POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": Adaptive}
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
-_KEYS = ("classes", "filter")
-_SECTIONS = ("options", "beta", "channel", "policy", "events", "expected")
+_KEYS = ("classes", "scores", "filter")
+_SECTIONS = ("options", "beta", "channel", "policy", "events", "expected", "labels")
+_OF_A_LABEL = ("filter", "options", "beta", "channel")
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
 _DURATIONS = ("half_life", "interval", "seconds")
@@ -86,8 +88,8 @@ def from_settings(content: dict[str, Any]) -> Chain:
     for key in content:
         if key not in (*_KEYS, *_SECTIONS):
             known = (
-                "classes, filter, [options], [beta], [channel.<source>], [policy], [events] and "
-                "[expected.<source>]"
+                "classes, scores, filter, [options], [beta], [channel.<source>], [policy], "
+                "[events], [expected.<source>] and [labels.<label>]"
             )
             raise ValueError(f"unknown key {key}; there are {known}")
     classes = content.get("classes")
@@ -95,14 +97,32 @@ def from_settings(content: dict[str, Any]) -> Chain:
         raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
     if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
         raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
-    kind = content.get("filter")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
     for title in _SECTIONS:
         section = content.get(title, {})
         for_all = title == "beta" and type(section) in (int, float)
         if not isinstance(section, dict) and not for_all:
             raise ValueError(f"{title} is {section!r}; it must be a section, [{title}]")
+    scores = content.get("scores", "probabilities")
+    if scores not in ("probabilities", "independent"):
+        raise ValueError(f'scores is {scores!r}; it must be "probabilities" or "independent"')
+    if scores == "independent":
+        f, weights, channels = _of_labels(content, [str(name) for name in classes], classes)
+    else:
+        if "labels" in content:
+            raise ValueError('[labels] needs scores = "independent": several labels at once')
+        f, weights, channels = _of_rows(content, classes)
+    policy = _policy(content["policy"]) if "policy" in content else None
+    rule = _rule(content["events"]) if "events" in content else None
+    expected = content.get("expected", {})
+    parts = {"beta": weights, "channel": channels, "policy": policy, "expected": expected}
+    return Chain(f, rule=rule, **parts)
+
+
+def _of_rows(content: Mapping[str, Any], classes: Any) -> tuple[Filter, Any, dict[str, Any]]:
+    """Return the filter, the weights and the channels of settings."""
+    kind = content.get("filter")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
     options, beta, channel = (content.get(title, {}) for title in ("options", "beta", "channel"))
     _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:])
     weights: Any
@@ -111,11 +131,51 @@ def from_settings(content: dict[str, Any]) -> Chain:
     else:
         weights = check_weight("beta", beta)
     channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
-    policy = _policy(content["policy"]) if "policy" in content else None
-    rule = _rule(content["events"]) if "events" in content else None
-    expected = content.get("expected", {})
-    parts = {"beta": weights, "channel": channels, "policy": policy, "expected": expected}
-    return Chain(KINDS[kind](classes, **options), rule=rule, **parts)
+    return KINDS[kind](classes, **options), weights, channels
+
+
+def _of_labels(
+    content: Mapping[str, Any], names: list[str], labels: list[Any]
+) -> tuple[Filter, Any, dict[str, Any]]:
+    """Return the filter, the weights and the channels of several labels at once."""
+    sections = content.get("labels", {})
+    if not sections:
+        f, weights, channels = _of_rows(content, range(2))
+        return MultiLabelFilter(labels, f), weights, channels
+    if set(sections) != set(names):
+        given = list(sections)
+        raise ValueError(f"labels has sections for {given}, but classes is {labels}; give one each")
+    lanes: dict[str, tuple[Filter, Any, dict[str, Any]]] = {}
+    filters: dict[str, Filter] = {}
+    for name in names:
+        section = sections[name]
+        if not isinstance(section, dict) or not section.keys() <= set(_OF_A_LABEL):
+            raise ValueError(f"[labels.{name}] may have {', '.join(_OF_A_LABEL)}")
+        try:
+            lanes[name] = _of_rows(section, range(2))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"labels.{name}: {error}") from None
+        of_filter = repr([section.get("filter"), section.get("options")])
+        filters.setdefault(of_filter, lanes[name][0])  # equal ones are one, which is faster
+        lanes[name] = (filters[of_filter], *lanes[name][1:])
+    sources = list(dict.fromkeys(s for _, beta, _ in lanes.values() for s in _sources(beta)))
+    beta: Any = lanes[names[0]][1]
+    if sources:
+        for name in names:
+            missing = [source for source in sources if source not in _sources(lanes[name][1])]
+            if missing:
+                raise ValueError(f"[labels.{name}.beta] has no weight for {missing[0]!r}; add it")
+        beta = {source: {name: lanes[name][1][source] for name in names} for source in sources}
+    elif len({lanes[name][1] for name in names}) > 1:
+        raise ValueError("beta is one number for all sources, but not the same for all labels")
+    corrected = dict.fromkeys(source for _, _, channels in lanes.values() for source in channels)
+    channel = {source: {name: lanes[name][2].get(source) for name in names} for source in corrected}
+    of_labels = {label: lanes[name][0] for label, name in zip(labels, names, strict=True)}
+    return MultiLabelFilter(labels, of_labels), beta, channel
+
+
+def _sources(beta: Any) -> list[str]:
+    return list(beta) if isinstance(beta, dict) else []
 
 
 def _policy(section: dict[str, Any]) -> Policy:

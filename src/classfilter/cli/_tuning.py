@@ -16,7 +16,8 @@ from .._support.atomic import atomic_write
 from ..chain import load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
-from ..data._recording import Recording, recordings
+from ..data._recording import Recording
+from ..data._recordings import recordings
 from ._files import TABLE, Input, input_options
 from ._options import (
     FILE,

@@ -14,7 +14,8 @@ Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 from .._support.imports import public
 from ._batch import Filtered, filter_file, filter_table, smooth_table
 from ._files import read_table, write_table
-from ._recording import Recording, recordings
+from ._recording import Recording
+from ._recordings import recordings
 
 __all__ = [
     "Filtered",

@@ -178,7 +178,7 @@ def filter_to(
     from concurrent.futures import ThreadPoolExecutor  # 5 ms that most imports need not pay
 
     polars = import_optional("polars")
-    result_columns(file.columns, file.classes)
+    result_columns(file.columns, file.classes, chain.independent)
     form = file.format
     if file.layout.labels:  # a part may not have all of them
         form = replace(form, classes=file.classes)
@@ -328,8 +328,8 @@ def filter_table(
     ['rest', 'move', 'rest', 'move']
     """
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
-    result_columns(rows.frame.columns, rows.classes)
     chain = Chain.of(filter, beta=beta, channel=channel)
+    result_columns(rows.frame.columns, rows.classes, chain.independent)
     look_at_times(rows, chain, unit)
     P = BatchFilter(chain).run(rows, sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
@@ -377,8 +377,8 @@ def smooth_table(
     ['walk', 'walk', 'walk', 'walk']
     """
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
-    result_columns(rows.frame.columns, rows.classes)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
+    result_columns(rows.frame.columns, rows.classes, chain.independent)
     look_at_times(rows, chain, unit)
     P = smooth_rows(chain, rows, lag=check_lag(lag), sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)

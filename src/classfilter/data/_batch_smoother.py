@@ -13,7 +13,7 @@ from .._support.types import Array, Ints
 from ..chain._chain import Chain
 from ..filters._smoothing import check_smoother, smooth_streams
 from ..filters._stream_runner import pack_state
-from ..streams._lag import Block, LagSmoother
+from ..streams._lag import Block, lag_smoother
 from ..streams._rows import group_and_sort
 from ..streams._table import StreamTable
 from ._frames import TableRows
@@ -27,7 +27,7 @@ def smooth_rows(
     order, dt = group_and_sort(rows.time, rows.stream.codes, sort)
     probs, weights = chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
-    smoothed = np.empty(probs.shape, fresh.dtype)
+    smoothed = np.empty(probs.shape[:2], fresh.dtype)
     smoothed[order] = smooth_streams(fresh, probs[order], weights[order], dt, counts, lag)
     return smoothed
 
@@ -50,7 +50,7 @@ class BatchSmoother:
         fresh = check_smoother(chain.filter())
         self._left, self._dtype = dict(counts), fresh.dtype
         self._table = StreamTable(pack_state(fresh.state, fresh.dtype))
-        self._smoother = LagSmoother(fresh, lag)
+        self._smoother = lag_smoother(fresh, lag)
         self._going_on: set[Any] = set()
         self._tables: deque[_Results] = deque()
         self._rows = 0
@@ -71,7 +71,7 @@ class BatchSmoother:
         times = table.columns.times
         order, dt = group_and_sort(rows.time, codes, last=times[slots])
         probs, weights = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
-        self._tables.append(_Results(self._rows, np.empty(probs.shape, self._dtype)))
+        self._tables.append(_Results(self._rows, np.empty(probs.shape[:2], self._dtype)))
         counts = np.bincount(codes, minlength=len(names))
         over = self._ended(dict(zip(names, counts, strict=True)), unfinished)
         ended = np.array([table.slots[name] for name in over], np.intp)

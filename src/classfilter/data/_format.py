@@ -61,7 +61,9 @@ class TableFormat:
     columns : mapping of str to str
         The name of a column in the table, by its name here, where they differ.
     scores : str
-        What the numbers are: "probabilities", "logits" or "percent".
+        What the numbers are: "probabilities", "logits", "percent" or "independent".
+    independent : bool
+        Whether the classes are labels that may be true at once, each with a score of its own.
     unit : str, optional
         What the numbers of time count: "s", "ms", "us" or "ns"; by default they stay as they are.
     """
@@ -70,6 +72,7 @@ class TableFormat:
     columns: Mapping[str, str] = field(default_factory=dict)
     scores: str = "probabilities"
     unit: str | None = None
+    independent: bool = False
 
     @classmethod
     def of(
@@ -78,11 +81,14 @@ class TableFormat:
         columns: Mapping[str, str] | None = None,
         scores: str = "probabilities",
         unit: str | None = None,
+        independent: bool = False,
     ) -> TableFormat:
         """Return a format, its arguments checked."""
         per_second(unit)
-        names = None if classes is None else text_names(classes)
-        return cls(names, columns_by_name_here(columns), check_scores(scores), unit)
+        independent = independent or check_scores(scores) == "independent"
+        names = None if classes is None else text_names(classes, 1 if independent else 2)
+        columns = columns_by_name_here(columns)
+        return cls(names, columns, check_scores(scores), unit, independent)
 
     @classmethod
     def for_filter(
@@ -93,7 +99,13 @@ class TableFormat:
         unit: str | None = None,
     ) -> TableFormat:
         """Return the format of a table for a filter, which gives the classes."""
-        return cls.of(Chain.of(filter).classes, columns, scores, unit)
+        chain = Chain.of(filter)
+        if scores == "independent" and not chain.independent:
+            raise ArgumentError(
+                "scores", scores, "is {}, but the classes of the filter exclude each other",
+                remedy="give a MultiLabelFilter, or leave scores out",
+            )  # fmt: skip
+        return cls.of(chain.classes, columns, scores, unit, chain.independent)
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
@@ -114,13 +126,15 @@ class TableFormat:
         wanted = set(known or ())
         matched = known is not None and wanted <= set(probs)
         labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
-        if labels or "prediction" in self.columns:
+        labels = (labels or "prediction" in self.columns) and not self.independent
+        if labels:
             return Layout(columns, self.classes, labels=True)
-        if len(probs) < 2:
+        if len(probs) < (1 if self.independent else 2):
             raise self._without_predictions(names)
         if matched:
             return Layout(columns, tuple(name for name in probs if name in wanted), False)
-        return Layout(columns, text_names(probs), labels=False, guessed=True)
+        least = 1 if self.independent else 2
+        return Layout(columns, text_names(probs, least), labels=False, guessed=True)
 
     def _by_name_here(self, names: list[str]) -> dict[str, str]:
         """Return the name in the table of each column, by its name here, in the table's order."""
@@ -171,6 +185,10 @@ class TableFormat:
         meant = _meant([*wanted, "prediction", *prefixed], names)
         problem = "needs two or more columns p_<class>, one per class, or a column prediction with"
         problem += " names of classes"
+        if self.independent:
+            problem = "needs a column p_<label> for each label"
+        elif len(prefixed) == 1:
+            problem += ", or one score by itself with scores='independent'"
         rule = f"it has {names}{meant}"
         if known:
             rule = f"the classes are {[*known]}, and {rule}"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import Remedy, RowError
+from .._errors import ArgumentError, Remedy, RowError
+from .._label_scores import check_label_scores, truth_of_labels
 from .._predictions import Predictions, from_labels
 from .._support.imports import import_optional
 from .._support.types import NUMBER, Array, Bools, Floats, Ints
@@ -48,10 +49,14 @@ def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -
     place = class_order(chain, classes)
     columns = np.ascontiguousarray(P.T)
     backend = frame.implementation
-    new = result_columns(frame.columns, classes)
+    new = result_columns(frame.columns, classes, chain.independent)
     in_table = [columns[k] for k in np.argsort(place)]
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
     named = [classes[k] for k in place]
+    if chain.independent:
+        on = [",".join(n for n, p in zip(named, row, strict=True) if p > 0.5) for row in P]
+        series.append(nw.new_series("labels", on, nw.String, backend=backend))
+        return frame.with_columns(*series).to_native()
     names = nw.new_series("class", named, nw.String, backend=backend)
     series.append(names[most_probable(columns)])
     return frame.with_columns(*series).to_native()
@@ -66,12 +71,14 @@ def most_probable(columns: Array) -> Array:
     return label
 
 
-def result_columns(columns: list[str], classes: tuple[str, ...]) -> list[str]:
+def result_columns(
+    columns: list[str], classes: tuple[str, ...], independent: bool = False
+) -> list[str]:
     """Return the names of the columns that results add.
 
     Those of an earlier result are replaced; but a column of the same name that is none is kept.
     """
-    new = [f"f_{name}" for name in classes] + ["class"]
+    new = [f"f_{name}" for name in classes] + ["labels" if independent else "class"]
     there = set(columns)
     taken = [name for name in new if name in there]
     if taken and taken != new:
@@ -184,6 +191,8 @@ def _from_scores(
     Where a row has none of them, its label counts, if there is one.
     """
     scores = np.stack([_numbers(columns[f"p_{name}"]) for name in classes], axis=1)
+    if format.independent:
+        return _independent(scores, classes, format)
     if format.scores == "logits":
         probs = softmax(scores)
     else:
@@ -202,6 +211,16 @@ def _from_scores(
         except RowError as error:
             raise error.replaced(row=int(np.flatnonzero(missing)[error.row])) from None
     return Predictions(probs, hard)
+
+
+def _independent(scores: Floats, labels: tuple[str, ...], format: TableFormat) -> Predictions:  # noqa: A002
+    """Return the scores of labels that may be true at once, checked."""
+    if format.scores == "logits":
+        scores = 1 / (1 + np.exp(-scores))
+    elif format.scores == "percent":
+        scores = scores / 100
+    check_label_scores(scores, labels)
+    return Predictions(scores, np.zeros(len(scores), bool))
 
 
 def _with_hints(
@@ -345,12 +364,30 @@ def group_starts(stream: Ints) -> Ints:
     return np.flatnonzero(np.diff(stream)) + 1
 
 
-def table_labels(rows: TableRows) -> Ints | None:
-    """Return the class indices of the column ``label``, if there is one."""
+def table_labels(rows: TableRows, independent: bool = False) -> Ints | None:
+    """Return the class indices of the column ``label``, if there is one.
+
+    Of several labels at once, whether each is true, (T, L), by the columns ``y_<label>``: 1, 0, or
+    -1 where that is not known.
+    """
+    if independent:
+        return _true_labels(rows)
     column = rows.layout.columns.get("label")
     if column is None:
         return None
     return _class_indices(rows.frame[column], rows.classes, "label")
+
+
+def _true_labels(rows: TableRows) -> Ints | None:
+    names = [f"y_{name}" for name in rows.classes]
+    there = [name for name in names if name in rows.frame.columns]
+    if not there:
+        return None
+    if there != names:
+        missing = [name for name in names if name not in there]
+        raise ArgumentError("the table", missing, f"has {there}, but not {{}}", remedy="add them")
+    known = np.stack([_numbers(rows.frame[name]) for name in names], axis=1)
+    return truth_of_labels(known, rows.classes, "y")
 
 
 def _class_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import ArgumentError, RowError
+from .._label_scores import pairs, truth_of_labels
 from .._predictions import predictions
 from .._support.html import recording
+from .._support.imports import public_name
 from .._support.types import Array, Bools, Classes, Confidence, Floats, Ints, Names, Weights
 from .._time_kind import TimeKind
 from .._time_scale import TimeScale
@@ -30,8 +32,8 @@ from ..chain._channel import Channels
 from ..chain._smoothing import smooth
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
-from ._format import TableFormat, matches
-from ._frames import group_starts, new_table, read_rows, table_labels
+from ._format import TableFormat
+from ._frames import new_table, read_rows
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -65,6 +67,10 @@ class Recording:
     hard : array_like of bool (T,), optional
         Which rows are classes without confidence, in one-hot rows; by default those that were given
         as classes.
+    scores : {"probabilities", "independent"}
+        Independent scores are those of labels that may be true at once: `classes` are the labels,
+        one or more, each row of `probs` has a score in [0, 1] for each, NaN where it was not
+        observed, and `label` is (T, L): 1 where a label is true, 0 where not, -1 where unknown.
     unit : {"s", "ms", "us", "ns"}, optional
         What the numbers of `time` count; `time` is in seconds then. By default they stay as they
         are, in the unit of a filter's half-life, with a warning if they look like milliseconds.
@@ -89,6 +95,7 @@ class Recording:
     classes: tuple[str, ...]
     label: Ints | None
     hard: Bools
+    independent: bool
     _time_kind: ClassVar[TimeKind] = TimeKind()  # and of each recording, where it differs
 
     def __init__(
@@ -102,10 +109,17 @@ class Recording:
         sort: bool = False,
         confidence: Confidence | None = None,
         hard: ArrayLike | None = None,
+        scores: str = "probabilities",
         unit: str | None = None,
     ) -> None:
-        names = text_names(classes)
-        rows = predictions(probs, names, confidence)
+        if scores not in ("probabilities", "independent"):
+            rule = "it must be probabilities or independent"
+            remedy = "convert logits by classfilter.softmax, or read a table"
+            raise ArgumentError("scores", scores, rule=rule, remedy=remedy)
+        independent = scores == "independent"
+        names = text_names(classes, 1 if independent else 2)
+        rows = predictions(probs, names, confidence, independent=independent)
+        truth = truth_of_labels if independent else class_indices
         t, kind = read_times(time, unit)
         order, _ = group_and_sort(t, np.zeros(t.size, np.intp), sort)
         columns: dict[str, NDArray[Any] | None] = {
@@ -113,7 +127,7 @@ class Recording:
             "source": source_names(source, t.size),
             "probs": rows.probs,
             "hard": rows.hard if hard is None else _check_hard(hard, rows.probs),
-            "label": None if label is None else class_indices(label, names),
+            "label": None if label is None else truth(label, names),
         }
         for name, column in columns.items():
             if column is not None and len(column) != t.size:
@@ -121,12 +135,18 @@ class Recording:
         scale = TimeScale(unit)
         scale.see(t, numbers=kind.is_number)
         scale.warn()
-        self._store(names, kind, **{k: None if v is None else v[order] for k, v in columns.items()})
+        in_order = {k: None if v is None else v[order] for k, v in columns.items()}
+        self._store(names, independent, kind, **in_order)
 
     def _store(
-        self, classes: tuple[str, ...], kind: TimeKind, **columns: NDArray[Any] | None
+        self,
+        classes: tuple[str, ...],
+        independent: bool,
+        kind: TimeKind,
+        **columns: NDArray[Any] | None,
     ) -> None:
         object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "independent", independent)
         if kind != self._time_kind:
             object.__setattr__(self, "_time_kind", kind)
         for name, column in columns.items():
@@ -144,6 +164,7 @@ class Recording:
         label: Ints | None,
         hard: Bools | None = None,
         kind: TimeKind = TimeKind(),  # noqa: B008
+        independent: bool = False,
     ) -> Recording:
         """Return a recording of columns that are already checked and in order of time.
 
@@ -152,21 +173,36 @@ class Recording:
         rec = cls.__new__(cls)
         if hard is None:
             hard = np.zeros(len(time), bool)
-        rec._store(classes, kind, time=time, source=source, probs=probs, label=label, hard=hard)
+        columns = {"time": time, "source": source, "probs": probs, "label": label, "hard": hard}
+        rec._store(classes, independent, kind, **columns)
         return rec
+
+    def lane(self, label: Any) -> Recording:
+        """Return the recording of one of several labels: two classes, not robin and robin."""
+        if not self.independent or str(label) not in self.classes:
+            of = list(self.classes)
+            rule = f"the labels are {of}" if self.independent else "the classes exclude each other"
+            raise ArgumentError("label", label, rule=rule)
+        k = self.classes.index(str(label))
+        truth = None if self.label is None else self.label[:, k].copy()
+        names, both = (f"not {label}", str(label)), pairs(self.probs[:, k])
+        kind = self._time_kind
+        return self._from_checked(self.time, self.source, both, names, truth, kind=kind)
 
     def _take(self, rows: Any) -> Recording:
         """Return some rows, by a slice, a mask or indices, as a recording."""
         label = None if self.label is None else self.label[rows]
         columns = self.time[rows], self.source[rows], self.probs[rows]
         hard = self.hard[rows]
-        return self._from_checked(*columns, self.classes, label, hard, self._time_kind)
+        known = hard, self._time_kind, self.independent
+        return self._from_checked(*columns, self.classes, label, *known)
 
     def __len__(self) -> int:
         return self.time.size
 
     def __repr__(self) -> str:
-        names = f"classes {list(self.classes)}, sources {list(self.sources)}"
+        what = "labels" if self.independent else "classes"
+        names = f"{what} {list(self.classes)}, sources {list(self.sources)}"
         span = ""
         if self._time_kind.kind == "date" and len(self):
             first, last = (self._time_kind.text(self.time[row]) for row in (0, -1))
@@ -174,10 +210,24 @@ class Recording:
         return f"Recording({len(self)} rows, {span}{names})"
 
     def _repr_html_(self) -> str:
+        if self.independent:
+            return self._lanes_as_html()
         predicted = np.where(self.observed(), np.nan_to_num(self.probs).argmax(axis=1), -1)
         lanes = [] if self.label is None else [("truth", self.label)]
         lanes += [(name, np.where(self.source == name, predicted, -1)) for name in self.sources]
         return recording(self.time, lanes, self.classes, self._time_kind.text)
+
+    def _lanes_as_html(self) -> str:
+        """Return a lane for each label: where it is on, by each source."""
+        lanes = []
+        for k, name in enumerate(self.classes):
+            if self.label is not None:
+                lanes.append((f"{name}, truth", self.label[:, k]))
+            for source in self.sources:
+                s = np.where(self.source == source, self.probs[:, k], np.nan)
+                on = np.where(np.isnan(s), -1, s > 0.5)
+                lanes.append((f"{name}, {source}", on))
+        return recording(self.time, lanes, ("off", "on"), self._time_kind.text)
 
     @property
     def dt(self) -> Floats:
@@ -204,7 +254,9 @@ class Recording:
         >>> rec.observed("a").tolist()
         [True, False, False]
         """
-        seen: Bools = np.asarray(~np.isnan(self.probs).any(axis=1))
+        missing = np.isnan(self.probs)
+        lacks = missing.all(axis=1) if self.independent else missing.any(axis=1)
+        seen: Bools = np.asarray(~lacks)
         return seen if source is None else seen & (self.source == source)
 
     def part(self, rows: slice) -> Recording:
@@ -315,7 +367,7 @@ class Recording:
         Recording(2 rows, classes ['rest', 'move'], sources ['default'])
         """
         how: Any = {"classes": classes, "columns": columns, "scores": scores, "unit": unit}
-        streams = recordings(df, sort=sort, **how)
+        streams = public_name("recordings")(df, sort=sort, **how)
         if len(streams) > 1:
             names = ", ".join(repr(name) for name in list(streams)[:5])
             raise ValueError(
@@ -323,8 +375,10 @@ class Recording:
                 "read them with recordings(), or keep the rows of one"
             )
         if not streams:
-            return cls([], [], [], read_rows(df, TableFormat.of(**how)).classes)
-        return next(iter(streams.values()))
+            kind = "independent" if scores == "independent" else "probabilities"
+            return cls([], [], [], read_rows(df, TableFormat.of(**how)).classes, scores=kind)
+        rec: Recording = next(iter(streams.values()))
+        return rec
 
     def to_table(self, kind: str = "polars") -> Any:
         """Return the recording as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
@@ -340,7 +394,10 @@ class Recording:
         ['time', 'source', 'p_rest', 'p_move']
         """
         columns: dict[str, Any] = {"time": self.time, "source": self.source.tolist()}
-        if self.label is not None:
+        if self.label is not None and self.independent:
+            truth = np.where(self.label < 0, np.nan, self.label)
+            columns |= {f"y_{name}": y for name, y in zip(self.classes, truth.T, strict=True)}
+        elif self.label is not None:
             columns["label"] = [self.classes[k] if k >= 0 else None for k in self.label.tolist()]
         hard = self.hard.tolist()
         if any(hard):
@@ -363,73 +420,3 @@ def _check_hard(hard: ArrayLike, probs: Floats) -> Bools:
         row = int(soft.argmax())
         raise RowError("probs", probs[row].tolist(), rule="it is hard: it must be one-hot", row=row)
     return rows
-
-
-def recordings(
-    df: Any,
-    *,
-    sort: bool = False,
-    classes: Classes | None = None,
-    columns: Mapping[str, str] | None = None,
-    scores: str = "probabilities",
-    unit: str | None = None,
-) -> dict[Any, Recording]:
-    """Read the recording of every stream in a dataframe.
-
-    Parameters
-    ----------
-    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        With the columns of `classfilter.data`.
-    sort : bool, default False
-        Put the rows of each stream in order of time.
-    classes : iterable of K names, or int, optional
-        The classes. By default those of the columns ``p_<class>``; of a column ``prediction``, the
-        labels that occur there and in ``label``, sorted.
-    columns : mapping of str to str, optional
-        The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
-    scores : {"probabilities", "logits", "percent"}
-        What the numbers of ``p_<class>`` and ``confidence`` are.
-    unit : {"s", "ms", "us", "ns"}, optional
-        What the numbers of ``time`` count; see `Recording`.
-
-    Returns
-    -------
-    dict
-        The recording of each stream, in order of appearance; that of None, without a column
-        ``stream``.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> df = pl.DataFrame({
-    ...     "time": [0, 0, 5], "stream": ["ann", "bob", "ann"],
-    ...     "p_rest": [0.9, 0.2, 0.4], "p_move": [0.1, 0.8, 0.6],
-    ... })
-    >>> {stream: len(rec) for stream, rec in recordings(df).items()}
-    {'ann': 2, 'bob': 1}
-    """
-    rows = read_rows(df, TableFormat.of(classes, columns, scores, unit))
-    if classes is not None and not matches(text_names(classes), rows.classes):
-        raise ValueError(
-            f"the table has the classes {list(rows.classes)}, but classes is {classes!r}; give "
-            "those of the columns p_<class>"
-        )
-    label = table_labels(rows)
-    names = np.array(rows.source.categories, np.str_)
-    order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
-    scale = TimeScale(unit)
-    scale.see(rows.time, numbers=rows.time_kind.is_number)
-    scale.warn()
-    parts = np.split(order, group_starts(rows.stream.codes[order]))
-    return {
-        stream: Recording._from_checked(
-            rows.time[part],
-            names[rows.source.codes[part]],
-            rows.probs[part],
-            rows.classes,
-            None if label is None else label[part],
-            rows.hard[part],
-            rows.time_kind,
-        )
-        for stream, part in zip(rows.stream.categories, parts, strict=False)
-    }

@@ -14,6 +14,7 @@ from ._baselines import (
     WindowState,
 )
 from ._dirichlet import DirichletFilter, DirichletState
+from ._multi_label import MultiLabelFilter
 from ._sticky import StickyFilter, StickyState
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "HoldFilter",
     "HoldState",
     "MeanFilter",
+    "MultiLabelFilter",
     "RawFilter",
     "RawState",
     "StickyFilter",
@@ -33,6 +35,6 @@ __all__ = [
     "WindowState",
 ]
 
-public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter)
+public(DirichletFilter, DirichletState, StickyFilter, StickyState, Filter, MultiLabelFilter)
 public(EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter)
 public(EmaState, HoldState, RawState, WindowState, module=__name__)

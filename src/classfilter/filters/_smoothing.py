@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from .._support.types import Array, Floats, Ints
 from ._dirichlet import DirichletFilter
 from ._dirichlet_smoothing import dirichlet_rows
+from ._multi_label import MultiLabelFilter
 from ._sticky import StickyFilter
 from ._sticky_smoothing import sticky_rows
 from ._stream_runner import StreamRows, StreamRunner, pack_state
 
-Smoother = DirichletFilter | StickyFilter
+Smoother = DirichletFilter | StickyFilter | MultiLabelFilter
 
 
 def smooth_one(
@@ -23,6 +24,9 @@ def smooth_one(
 ) -> Array:
     """Return the smoothed class probabilities of one stream, (T, K); see `classfilter.smooth`."""
     ahead = check_lag(lag)
+    if isinstance(f, MultiLabelFilter):
+        f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
+        return f.by_label(lambda one, s, w: smooth_one(one, s, w, dt, lag), probs, np.asarray(beta))
     forward = f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
     T = len(forward)
     if ahead == 0 or T <= 1:
@@ -47,6 +51,8 @@ def smooth_streams(
 
     `counts` says how many rows each stream has.
     """
+    if isinstance(f, MultiLabelFilter):
+        return f.by_label(lambda one, s, w: smooth_streams(one, s, w, dt, counts, lag), probs, beta)
     s, w, t = (x.astype(f.dtype, copy=False) for x in (probs, beta, dt))
     out = np.empty(probs.shape, f.dtype)
     states = np.tile(pack_state(f.state, f.dtype), (len(counts), 1))
@@ -69,12 +75,16 @@ def smooth_streams(
 
 def check_smoother(filter: Any) -> Smoother:  # noqa: A002
     """Return the filter if it can smooth."""
-    if not isinstance(filter, (DirichletFilter, StickyFilter)):
+    if isinstance(filter, MultiLabelFilter):
+        for one in filter.filters:
+            check_smoother(one)
+    elif not isinstance(filter, (DirichletFilter, StickyFilter)):
         raise TypeError(
             f"filter is a {type(filter).__name__}, which cannot smooth; "
             "give a DirichletFilter or a StickyFilter"
         )
-    return filter
+    smoother: Smoother = filter
+    return smoother
 
 
 def check_lag(lag: int | None) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._support.imports import import_optional
 from .._support.types import Classes
 from ..data._format import TableFormat
-from ..data._recording import recordings
+from ..data._recordings import recordings
 from ..tuning import Tuned, tune
 from ._schema import column
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._errors import ArgumentError
 from .._predictions import for_filter, predictions
 from .._support.types import Array, Confidence
 from .._validation import factorize, source_names
@@ -69,6 +70,7 @@ class Bank(Generic[FilterType]):
         self._filter, self._start, self._states, self._chain = state
         self._settings = self._chain or Chain(self._filter)
         self._classes = len(self._filter.classes)
+        self._independent = self._settings.independent
         self._single = bool(self._start.dtype == np.float32)
         self._runner = StreamRunner(self._filter)
         self._lock = new_lock()
@@ -137,12 +139,10 @@ class Bank(Generic[FilterType]):
             raise ValueError(f"threads is {threads}; it must be at least 1")
         # Arguments may run anyone's code while they become arrays: that comes before the lock.
         probs, beta = self._observed(probs, beta, source, confidence)
-        s, weights, times, which = _core.as_batch(
-            self._classes, self._single, probs, beta, dt, rows
-        )
+        s, weights, times, which = self._as_batch(probs, beta, dt, rows)
         with self._lock:
             states = self._states
-            out = _core.check_batch(len(states), self._single, s, weights, times, which)
+            out = self._check_batch(len(states), s, weights, times, which)
             stream_rows = StreamRows(s, weights, times, None, None, which)
             after = self._runner.run(states, stream_rows, out, threads)
             if which is None:
@@ -150,6 +150,33 @@ class Bank(Generic[FilterType]):
             else:
                 _core.commit(states, None, which, after, None)
         return out
+
+    def _as_batch(self, probs: Any, beta: Any, dt: Any, rows: Any) -> tuple[Any, Any, Any, Any]:
+        """Return all arguments as arrays; only here can an argument run anyone's code."""
+        if not self._independent:
+            return _core.as_batch(self._classes, self._single, probs, beta, dt, rows)
+        dtype = self._start.dtype
+        which = None if rows is None else _core.as_streams(rows)
+        s, weights, times = (np.ascontiguousarray(x, dtype) for x in (probs, beta, dt))
+        for name, column in {"beta": weights, "dt": times}.items():
+            if column.shape not in ((), (len(s),)) and not (
+                name == "beta" and column.shape == s.shape[:2]
+            ):
+                rule = f"it must be a number, or one per row, ({len(s)},)"
+                raise ArgumentError(name, column.shape, "has shape {}", rule)
+        return s, weights, times, which
+
+    def _check_batch(self, streams: int, s: Array, weights: Any, times: Any, which: Any) -> Array:
+        """Raise unless the rows fit so many streams; return memory for the results."""
+        if not self._independent:
+            return _core.check_batch(streams, self._single, s, weights, times, which)
+        expected = streams if which is None else len(which)
+        if len(s) != expected:
+            rule = f"it must have one per stream, {expected}"
+            raise ArgumentError("probs", len(s), "has {} rows", rule)
+        if which is not None:
+            _core.check_streams(which, streams)
+        return np.empty(s.shape[:2], s.dtype)
 
     def _observed(
         self,
@@ -165,10 +192,14 @@ class Bank(Generic[FilterType]):
                     f"source is {source!r}, but the bank has no weights of sources; make it of a "
                     "chain, or give beta"
                 )
+            if self._independent:
+                rows = predictions(probs, self.classes, confidence, independent=True).probs
+                return rows, 1.0 if beta is None else beta
             plain = isinstance(probs, np.ndarray) and probs.ndim == 2 and confidence is None
             rows = probs if plain else for_filter(probs, self.classes, confidence)
             return rows, 1.0 if beta is None else beta
-        chain, (rows, hard) = self._chain, predictions(probs, self._chain._names, confidence)
+        chain, how = self._chain, {"independent": self._independent}
+        rows, hard = predictions(probs, chain._names, confidence, **how)
         if source is None:
             if len(chain.sources) > 1:
                 raise ValueError(
@@ -218,7 +249,7 @@ class Bank(Generic[FilterType]):
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be at least 1")
         probs, beta = self._observed(probs, beta, source, confidence)
-        s, weights, times, _ = _core.as_batch(self._classes, self._single, probs, beta, dt, None)
+        s, weights, times, _ = self._as_batch(probs, beta, dt, None)
         streams = np.atleast_1d(np.asarray(rows))
         if streams.shape != (len(s),) or streams.dtype.kind not in "iu":
             raise ValueError(
@@ -226,7 +257,7 @@ class Bank(Generic[FilterType]):
                 f"number of each of the {len(s)} observations"
             )
         with self._lock:
-            out = _core.check_batch(len(s), self._single, s, weights, times, None)
+            out = self._check_batch(len(s), s, weights, times, None)
             outside = (streams < 0) | (streams >= len(self))
             if outside.any():
                 raise ValueError(

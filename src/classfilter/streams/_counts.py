@@ -60,7 +60,7 @@ class SourceCounts:
     def add(self, source: str) -> int:
         """Return the number of a source; -1 where there are too many to count."""
         number = self.index.get(source)
-        if number is not None or len(self.index) >= MAX_SOURCES:
+        if number is not None or len(self.index) >= MAX_SOURCES or self.chain.independent:
             return -1 if number is None else number
         number, K = len(self.index), len(self.chain.classes)
         if number + 1 >= len(self.numbers):
@@ -93,6 +93,8 @@ class SourceCounts:
 
     def classes_of(self, states: Array) -> Ints:
         """Return the class of each state of the filter, (N,)."""
+        if self.chain.independent:  # no class is the one
+            return np.zeros(len(states), np.intp)
         if hasattr(self._filter, "_update_stream"):  # see _ext/streams.c
             return _core.classes_of(states, len(self.chain.classes))
         found = np.empty(len(states), np.intp)
@@ -105,6 +107,8 @@ class SourceCounts:
         self, number: int, probs: ArrayLike, before: int, at: float, dt: float, dtype: Any
     ) -> None:
         """Count one row of a source; `before` is the class of the estimate before it, or -1."""
+        if number < 0:
+            return
         predicted = _core.classes_of(np.array([probs], dtype), len(self.chain.classes))
         zero = np.zeros(1, np.intp)
         _core.count_rows(
@@ -126,6 +130,8 @@ class SourceCounts:
         `streams` are the stream of each row, the class of each stream before its first row, and
         whether a stream begins with the row.
         """
+        if self.chain.independent:
+            return
         K, (stream, last, begins) = len(self.chain.classes), streams
         numbers = np.array([self.add(name) for name in source.categories], np.intp)
         predicted = _core.classes_of(np.ascontiguousarray(probs, estimates.dtype), K)

@@ -34,6 +34,7 @@ class HeldStreams:
 
     def _use(self, chain: Chain, unit: str | None, **limits: Any) -> None:
         self._chain, self._policy = chain, chain.policy
+        self._independent = chain.independent
         self._unit = TimeUnit(unit)
         self._as_it_is = self._unit.as_it_is
         self._reader: Filter = chain.filter()
@@ -144,6 +145,11 @@ class HeldStreams:
         >>> tracker.health(now=745.0 + 7200.0).verdicts
         {'wrist': ('silent for 2 h; usually a prediction each 5 s',)}
         """
+        if self._chain.independent:
+            raise ValueError(
+                "the health of sources is known for classes that exclude each other; watch each "
+                "label in a tracker of its own: Tracker(chain.lane(label))"
+            )
         at = None if now is None else self._unit.seconds(now)
         with self._lock:
             return health(self._counts, at)

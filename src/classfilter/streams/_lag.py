@@ -6,12 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._label_scores import pairs
 from .._support.types import Array, Bools, Floats, Ints
 from ..filters._dirichlet_smoothing import dirichlet_rows
+from ..filters._multi_label import MultiLabelFilter
 from ..filters._smoothing import Smoother, in_double
 from ..filters._sticky import StickyFilter
 from ..filters._sticky_smoothing import sticky_rows
 from ..filters._stream_runner import StreamRows, StreamRunner, pack_state, stable_argsort
+
+
+def lag_smoother(filter: Smoother, lag: int) -> LagSmoother | LabelLagSmoother:  # noqa: A002
+    """Return what smooths many streams block by block by a filter."""
+    if isinstance(filter, MultiLabelFilter):
+        return LabelLagSmoother(filter, lag)
+    return LagSmoother(filter, lag)
 
 
 class Block(NamedTuple):
@@ -143,3 +152,28 @@ class LagSmoother:
                 self._held_from[present[chosen]] = states
             results[place[at]] = smoothed
         return results
+
+
+class LabelLagSmoother:
+    """Smooth several labels at once block by block, each label by a `LagSmoother` of its own."""
+
+    def __init__(self, filter: MultiLabelFilter, lag: int) -> None:  # noqa: A002
+        self._lanes = [LagSmoother(one, lag) for one in filter.filters]
+        self._dtype = filter.dtype
+
+    def __len__(self) -> int:
+        """Return for how many streams there is room."""
+        return len(self._lanes[0])
+
+    def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
+        """Take more rows, (T, L) or (T, L, 2); see `LagSmoother.push`."""
+        s = np.asarray(block.probs, self._dtype)
+        both = s if s.ndim == 3 else pairs(s)
+        each = block.weight.ndim == 2
+        found = []
+        for i, lane in enumerate(self._lanes):
+            weight = np.ascontiguousarray(block.weight[:, i]) if each else block.weight
+            probs = np.ascontiguousarray(both[:, i])
+            number, results = lane.push(block._replace(probs=probs, weight=weight), ended)
+            found.append(results[:, 1])
+        return number, np.stack(found, axis=1)

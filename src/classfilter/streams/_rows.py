@@ -18,6 +18,7 @@ from .._timestamps import read_times
 from .._validation import Factorized, factorize
 from ..chain._chain import DEFAULT_SOURCE
 from ..chain._channel import corrected
+from ..chain._labels import LabelChannels
 from ..filters._stream_runner import (
     StreamRows,
     StreamRunner,
@@ -53,14 +54,16 @@ def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateS
         dt = 0.0 if math.isnan(times[slot]) else at - float(times[slot])
         if not 0 <= dt < math.inf:
             return None
-        if logarithms is not None:
+        if isinstance(logarithms, LabelChannels):
+            probs = logarithms.corrected(probs)
+        elif logarithms is not None:
             probs = corrected(logarithms, probs)
         filter.state = unpack_state(filter, states[slot])
-        before = -1 if begins else filter.probs.argmax()
+        before = -1 if begins or number < 0 else filter.probs.argmax()
         estimate: Array = filter.update(probs, beta, dt)
         after = pack_state(filter.state, states.dtype)[None]
         _core.commit(states, times, np.array([slot]), after, np.array([at]))
-        if counts is not None:
+        if counts is not None and number >= 0:
             counts.count_row(number, given, before, at, dt, estimate.dtype)
         return estimate
 
@@ -120,7 +123,7 @@ def take_many(
     counts = np.diff(np.append(starts, len(order)))
     dtype = table.start.dtype
     probs, beta, steps = (np.ascontiguousarray(x, dtype) for x in (*observed, dt))
-    estimates = np.empty(probs.shape, dtype)
+    estimates = np.empty(probs.shape[:2], dtype)  # of several labels, probs may be pairs
     final = np.flatnonzero(np.diff(owner, append=-1) != 0)  # the last group of each stream
     who, moved = owner[final], ~goes_on[final]
     moving = [names[i] for i in who[moved]]
@@ -225,6 +228,8 @@ def take_rows(
     classes: tuple[str, ...],
     confidence: Confidence | None = None,
     unit: str | None = None,
+    *,
+    independent: bool = False,
 ) -> tuple[list[Any], Floats, TimeKind, Factorized, Predictions]:
     """Return the streams, times, their kind, sources and predictions of rows, checked."""
     if streams is None:
@@ -237,7 +242,8 @@ def take_rows(
     if sources is None or isinstance(sources, str):
         sources = [sources or DEFAULT_SOURCE] * len(names)
     cells = [DEFAULT_SOURCE if name is None else str(name) for name in np.asarray(sources, object)]
-    source, rows = factorize(cells), predictions(probs, classes, confidence)
+    source = factorize(cells)
+    rows = predictions(probs, classes, confidence, independent=independent)
     for label, count in {"times": len(t), "sources": len(cells), "probs": len(rows.hard)}.items():
         if count != len(names):
             raise ValueError(f"{label} has {count} rows, streams {len(names)}; give one per row")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from .._errors import ArgumentError
+from .._label_scores import one_row
 from .._predictions import prediction
 from .._support.types import Array, Confidence, Duration, Weights
 from .._validation import factorize
@@ -137,8 +138,8 @@ class Tracker(HeldStreams):
         source, beta, logarithms, number = known
         kind = type(probs)
         if (kind is not list and kind is not np.ndarray) or confidence is not None:
-            certain = logarithms is not None
-            probs = prediction(probs, self._chain._names, confidence, certain=certain)
+            how = {"certain": logarithms is not None, "independent": self._independent}
+            probs = prediction(probs, self._chain._names, confidence, **how)
         table = self._table
         with self._lock:
             slot = self._slots.get(stream)
@@ -199,7 +200,10 @@ class Tracker(HeldStreams):
         try:
             return self._table.place(stream, at)
         except JumpError:
-            _core.check_row(len(self.classes), probs, 1.0, 0.0)  # or it is no prediction at all
+            if self._independent:  # or it is no prediction at all
+                one_row(probs, self._chain._names)
+            else:
+                _core.check_row(len(self.classes), probs, 1.0, 0.0)
             self._table.remember_jump(stream, at)
             raise
 
@@ -263,7 +267,7 @@ class Tracker(HeldStreams):
         """
         given = streams, times, sources, probs
         names, t, kind, source, rows = take_rows(
-            *given, self._chain._names, confidence, self._unit.name
+            *given, self._chain._names, confidence, self._unit.name, independent=self._independent
         )
         observed = self._chain.observe_rows(source, *rows)
         if not names:

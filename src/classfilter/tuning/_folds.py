@@ -10,7 +10,7 @@ import numpy as np
 
 from .._errors import ArgumentError
 from ..data._recording import Recording
-from ..data._recording import recordings as read_recordings
+from ..data._recordings import recordings as read_recordings
 
 Folds = list[tuple[list[Recording], list[Recording]]]
 MIN_PREDICTIONS = 40

@@ -1,0 +1,125 @@
+"""Scores of several labels at once: each lies in [0, 1] by itself, and they need not sum to 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._class_columns import in_order, is_series
+from ._errors import ArgumentError, RowError
+from ._support.types import NUMBER, Floats, Ints
+
+
+def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
+    """Return the scores of many rows, (T, L), checked; NaN where a label was not observed.
+
+    Parameters
+    ----------
+    values : array_like (T, L), dataframe, mapping of columns, or list of mappings
+        In the order of the labels, or by their names. Of one label, (T,) is enough.
+    labels : sequence
+        Their names.
+    what : str
+        The argument, for errors.
+    """
+    named = isinstance(values, (list, tuple)) and any(
+        isinstance(row, Mapping) or is_series(row) for row in values
+    )
+    rows = [_row(row, labels, i) for i, row in enumerate(values)] if named else values
+    cells = rows if named else in_order(rows, labels)
+    L = len(labels)
+    try:
+        array = np.array(_without_none(cells), np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            what, type(values).__name__, "is a {}", f"it must be numbers, (T, {L})",
+            "give one score per label, NaN where there is none",
+        ) from None  # fmt: skip
+    if array.ndim == 1 and (L == 1 or array.size == 0):
+        array = array.reshape(-1, L)
+    if array.ndim != 2 or array.shape[1] != L:
+        problem, rule = "has shape {}", f"it must be (T, {L}), one score per label"
+        raise ArgumentError(what, array.shape, problem, rule)
+    check_label_scores(array, labels, what)
+    return array
+
+
+def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
+    """Return the scores of one row, (L,), checked; NaN where a label was not observed."""
+    L = len(labels)
+    given = in_order(value, labels, of_one_row=True)
+    if value is None:
+        given = np.full(L, np.nan)
+    elif L == 1 and isinstance(given, NUMBER) and not isinstance(given, bool):
+        given = [given]
+    try:
+        row = np.array(_without_none(given), np.float64)
+    except (TypeError, ValueError):
+        remedy = "give one score per label, NaN where there is none"
+        raise RowError(what, value, rule=f"it must be {L} numbers", remedy=remedy) from None
+    if row.shape != (L,):
+        raise RowError(what, row.shape, "has shape {}", f"it must be ({L},), one score per label")
+    try:
+        check_label_scores(row[None], labels, what)
+    except RowError as error:
+        raise error.replaced(row=None) from None
+    return row
+
+
+def check_label_scores(scores: Floats, labels: Sequence[Any], what: str = "probs") -> None:
+    """Raise for the first score of (T, L) outside [0, 1]; NaN is a label that was not observed."""
+    invalid = ~((scores >= 0) & (scores <= 1) | np.isnan(scores))
+    if invalid.any():
+        row, k = map(int, np.unravel_index(invalid.argmax(), scores.shape))
+        value = float(scores[row, k])
+        rule, remedy = (
+            "it must lie in [0, 1]",
+            "percentages need a division by 100, logits a sigmoid",
+        )
+        raise RowError(what, value, rule=rule, remedy=remedy, row=row, entry=str(labels[k]))
+
+
+def truth_of_labels(values: Any, labels: Sequence[Any], what: str = "label") -> Ints:
+    """Return whether each label is true, (T, L): 1 or 0, and -1 where that is not known."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf" or given.ndim != 2 or given.shape[1] != len(labels):
+        rule = f"it must be (T, {len(labels)}): of each label whether it is true"
+        raise ArgumentError(what, given.shape, "has shape {}", rule, "give 1, 0, or -1 if unknown")
+    known = np.where(np.isnan(given), -1, given) if given.dtype.kind == "f" else given.astype(int)
+    invalid = ~np.isin(known, (-1, 0, 1))
+    if invalid.any():
+        row, k = map(int, np.unravel_index(invalid.argmax(), known.shape))
+        rule, value = "it must be 1, 0, or -1 where it is not known", known[row, k].item()
+        raise RowError(what, value, rule=rule, row=row, entry=str(labels[k]))
+    return known.astype(np.intp)
+
+
+def pairs(scores: Floats) -> Floats:
+    """Return scores as the rows of filters of two classes, off and on, on a new last axis.
+
+    Examples
+    --------
+    >>> pairs(np.array([0.25, 1.0])).tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    return np.stack([1 - scores, scores], axis=-1)
+
+
+def _row(row: Any, labels: Sequence[Any], number: int) -> Any:
+    try:
+        return one_row(row, labels)
+    except RowError as error:
+        raise error.replaced(row=number) from None
+
+
+def _without_none(cells: Any) -> Any:
+    """Return nested lists with NaN for None."""
+    if not isinstance(cells, (list, tuple)):
+        return cells
+    return [
+        math.nan if cell is None else _without_none(cell) if isinstance(cell, Iterable) else cell
+        for cell in cells
+    ]

@@ -1,0 +1,90 @@
+"""The recordings of a table: one for each stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._support.types import Classes
+from .._time_scale import TimeScale
+from .._validation import text_names
+from ..streams._rows import group_and_sort
+from ._format import TableFormat, matches
+from ._frames import group_starts, read_rows, table_labels
+from ._recording import Recording
+
+
+def recordings(
+    df: Any,
+    *,
+    sort: bool = False,
+    classes: Classes | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+) -> dict[Any, Recording]:
+    """Read the recording of every stream in a dataframe.
+
+    Parameters
+    ----------
+    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        With the columns of `classfilter.data`.
+    sort : bool, default False
+        Put the rows of each stream in order of time.
+    classes : iterable of K names, or int, optional
+        The classes. By default those of the columns ``p_<class>``; of a column ``prediction``, the
+        labels that occur there and in ``label``, sorted.
+    columns : mapping of str to str, optional
+        The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
+    scores : {"probabilities", "logits", "percent", "independent"}
+        What the numbers of ``p_<class>`` and ``confidence`` are. Independent scores are those of
+        labels that may be true at once: each lies in [0, 1], and one column is enough. Columns
+        ``y_<label>`` say where a label is true: 1, 0, or empty.
+    unit : {"s", "ms", "us", "ns"}, optional
+        What the numbers of ``time`` count; see `Recording`.
+
+    Returns
+    -------
+    dict
+        The recording of each stream, in order of appearance; that of None, without a column
+        ``stream``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> df = pl.DataFrame({
+    ...     "time": [0, 0, 5], "stream": ["ann", "bob", "ann"],
+    ...     "p_rest": [0.9, 0.2, 0.4], "p_move": [0.1, 0.8, 0.6],
+    ... })
+    >>> {stream: len(rec) for stream, rec in recordings(df).items()}
+    {'ann': 2, 'bob': 1}
+    """
+    form = TableFormat.of(classes, columns, scores, unit)
+    rows = read_rows(df, form)
+    if classes is not None and not matches(text_names(classes, 1), rows.classes):
+        raise ValueError(
+            f"the table has the classes {list(rows.classes)}, but classes is {classes!r}; give "
+            "those of the columns p_<class>"
+        )
+    label = table_labels(rows, form.independent)
+    names = np.array(rows.source.categories, np.str_)
+    order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
+    scale = TimeScale(unit)
+    scale.see(rows.time, numbers=rows.time_kind.is_number)
+    scale.warn()
+    parts = np.split(order, group_starts(rows.stream.codes[order]))
+    return {
+        stream: Recording._from_checked(
+            rows.time[part],
+            names[rows.source.codes[part]],
+            rows.probs[part],
+            rows.classes,
+            None if label is None else label[part],
+            rows.hard[part],
+            rows.time_kind,
+            form.independent,
+        )
+        for stream, part in zip(rows.stream.categories, parts, strict=False)
+    }

@@ -1,0 +1,199 @@
+"""Several labels at once: each label is its own filter of two classes, to the bit."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+
+LABELS = ["robin", "wren", "tit"]
+MAKE: dict[str, Callable[..., Any]] = {
+    "sticky": lambda **how: cf.StickyFilter(2, half_life=10.0, **how),
+    "dirichlet": lambda **how: cf.DirichletFilter(2, half_life=10.0, **how),
+    "ema": lambda **_: cf.EmaFilter(2, half_life=10.0),
+    "vote": lambda **_: cf.VoteFilter(2, window=5),
+}
+WEIGHTS = {"robin": 0.3, "wren": 0.5, "tit": 0.1}
+CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
+
+
+def some_rows(seed: int, rows: int = 60) -> tuple[Any, Any, Any]:
+    """Return scores with missing ones, weights and time steps."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random((rows, len(LABELS)))
+    scores[rng.random(scores.shape) < 0.15] = np.nan
+    scores[rng.random(rows) < 0.1] = np.nan
+    return scores, rng.choice([1.0, 0.3], rows), rng.choice([0.0, 1.0, 3.5], rows)
+
+
+def off_and_on(scores: Any, dtype: Any) -> list[Any]:
+    """Return the rows of two classes of each label, in a precision."""
+    s = scores.astype(dtype)
+    return [np.stack([1 - s[:, k], s[:, k]], axis=1) for k in range(s.shape[1])]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", MAKE)
+@given(seed=st.integers(0, 1000))
+def test_each_label_is_its_own_filter(kind: str, dtype: Any, seed: int) -> None:
+    if kind in ("ema", "vote"):
+        dtype = np.float64
+    scores, beta, dt = some_rows(seed)
+    f = cf.MultiLabelFilter(LABELS, MAKE[kind](dtype=dtype))
+    one_by_one = f.copy()
+    each = np.array([one_by_one.update(*row) for row in zip(scores, beta, dt, strict=True)])
+    lanes = [MAKE[kind](dtype=dtype).run(s, beta, dt)[:, 1] for s in off_and_on(scores, dtype)]
+    whole = f.run(scores, beta, dt)
+    assert whole.dtype == dtype
+    np.testing.assert_array_equal(whole, np.stack(lanes, axis=1))
+    np.testing.assert_array_equal(each, whole)
+    np.testing.assert_array_equal(f.probs, whole[-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
+@pytest.mark.parametrize("lag", [None, 0, 3])
+def test_smoothing_is_that_of_each_label(kind: str, dtype: Any, lag: int | None) -> None:
+    scores, beta, dt = some_rows(1)
+    smoothed = cf.smooth(
+        cf.MultiLabelFilter(LABELS, MAKE[kind](dtype=dtype)), scores, beta, dt, lag=lag
+    )
+    for k, rows in enumerate(off_and_on(scores, dtype)):
+        alone = cf.smooth(MAKE[kind](dtype=dtype), rows, beta, dt, lag=lag)
+        np.testing.assert_array_equal(smoothed[:, k], alone[:, 1])
+
+
+def chains(kind: str, dtype: Any = np.float64) -> cf.Chain:
+    filters = {name: MAKE[kind](dtype=dtype) for name in LABELS}
+    beta: dict[str, float | dict[str, float]] = {"strong": 1.0, "weak": WEIGHTS}
+    channel = {"weak": {"robin": CHANNEL, "wren": None, "tit": CHANNEL}}
+    return cf.Chain(cf.MultiLabelFilter(LABELS, filters), beta=beta, channel=channel)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
+def test_a_tracker_a_bank_and_a_table_equal_trackers_of_each_label(kind: str, dtype: Any) -> None:
+    scores, beta, dt = some_rows(2, 200)
+    time, ids = np.cumsum(dt), np.random.default_rng(3).integers(0, 5, len(dt)).tolist()
+    source = np.where(beta == 1, "strong", "weak").tolist()
+    chain = chains(kind, dtype)
+    tracker = cf.Tracker(chain)
+    rows = zip(ids, time, source, scores, strict=True)
+    one_by_one = np.array([tracker.update(*row) for row in rows])
+    many = cf.Tracker(chain).update_many(ids, time, source, scores)
+    np.testing.assert_array_equal(many, one_by_one)
+    for k, (name, pairs) in enumerate(zip(LABELS, off_and_on(scores, dtype), strict=True)):
+        alone = cf.Tracker(chain.lane(name)).update_many(ids, time, source, pairs)
+        np.testing.assert_array_equal(many[:, k], alone[:, 1])
+    df = pd.DataFrame({"time": time, "stream": ids, "source": source})
+    for k, name in enumerate(LABELS):
+        df[f"p_{name}"] = scores[:, k]
+    table = cf.filter_table(df, chain, scores="independent")
+    np.testing.assert_array_equal(table[[f"f_{name}" for name in LABELS]], many)
+    on = [",".join(n for n, p in zip(LABELS, row, strict=True) if p > 0.5) for row in many]
+    assert table["labels"].tolist() == on
+    bank: cf.Bank[Any] = cf.Bank(chain, 5)
+    steps = np.empty_like(dt)
+    for stream in range(5):
+        mine = np.array(ids) == stream
+        steps[mine] = np.diff(time[mine], prepend=time[mine][:1])
+    np.testing.assert_array_equal(bank.run(scores, dt=steps, rows=ids, source=source), many)
+    for stream, rec in cf.recordings(df, scores="independent").items():
+        np.testing.assert_array_equal(chain.run(rec), many[np.array(ids) == stream])
+        smoothed = chain.smooth(rec)
+        for k, name in enumerate(LABELS):
+            if dtype == np.float64:  # a lane of a recording is in double precision
+                alone = chain.lane(name).smooth(rec.lane(name))[:, 1]
+                np.testing.assert_array_equal(smoothed[:, k], alone)
+
+
+def test_a_state_is_restored_copied_saved_and_pickled(tmp_path: Path) -> None:
+    scores, beta, dt = some_rows(4)
+    f = cf.MultiLabelFilter(LABELS, MAKE["dirichlet"]())
+    f.run(scores[:30], beta[:30], dt[:30])
+    others = [f.copy(), pickle.loads(pickle.dumps(f)), cf.MultiLabelFilter(LABELS, f.filters[0])]
+    others[2].state = f.state
+    expected = f.run(scores[30:], beta[30:], dt[30:])
+    for other in others:
+        np.testing.assert_array_equal(other.run(scores[30:], beta[30:], dt[30:]), expected)
+    chain = chains("sticky")
+    tracker = cf.Tracker(chain)
+    tracker.update("ann", 0.0, "weak", scores[0])
+    tracker.save(tmp_path / "streams.npz")
+    loaded = cf.Tracker.load(tmp_path / "streams.npz")
+    row = "ann", 1.0, "strong", scores[1]
+    np.testing.assert_array_equal(loaded.update(*row), tracker.update(*row))
+    chain.save(tmp_path / "birds.toml")
+    assert cf.load(tmp_path / "birds.toml").settings == chain.settings
+    same = cf.Chain(cf.MultiLabelFilter(LABELS, MAKE["sticky"]()), beta={"weak": 0.5})
+    same.save(tmp_path / "birds.toml")
+    assert cf.load(tmp_path / "birds.toml").digest == same.digest
+    assert "labels" not in same.settings
+
+
+def test_names_one_label_and_missing_rows() -> None:
+    f = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2))
+    by_name = f.copy().update({"tit": 0.1, "robin": 0.9, "wren": 0.6})
+    np.testing.assert_array_equal(by_name, f.copy().update([0.9, 0.6, 0.1]))
+    assert not f.label
+    f.update([0.9, None, 0.8])
+    assert set(f.label) == {"robin", "tit"}
+    frame = pd.DataFrame({"tit": [0.1], "robin": [0.9], "wren": [0.6]})
+    assert cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)).run(frame).columns.tolist() == LABELS
+    speech = cf.MultiLabelFilter(["speech"], cf.StickyFilter(2))
+    np.testing.assert_array_equal(
+        speech.copy().run([0.9, 0.2])[:, 0], speech.run([[0.9], [0.2]])[:, 0]
+    )
+    before = f.state
+    f.update(None, dt=0.0)
+    np.testing.assert_array_equal(np.concatenate(f.state), np.concatenate(before))
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        ([0.5, 1.2, 0.1], r"scores\['wren'\] is 1.2; it must lie in \[0, 1\]"),
+        ([0.5, -0.2, 0.1], r"scores\['wren'\] is -0.2"),
+        ([0.5, 0.2], r"scores has shape \(2,\); it must be \(3,\)"),
+        ("robin", "scores is 'robin'"),
+        ({"robin": 0.5}, "missing: \\['wren', 'tit'\\]"),
+    ],
+)
+def test_bad_scores_are_named_and_change_nothing(scores: Any, words: str) -> None:
+    f = cf.MultiLabelFilter(LABELS, MAKE["dirichlet"]())
+    f.update([0.3, 0.2, 0.9])
+    before = np.concatenate(f.state)
+    with pytest.raises(cf.RowError, match=words):
+        f.update(scores)
+    with pytest.raises(ValueError, match="beta"):
+        f.update([0.1, 0.2, 0.3], beta=1.5)
+    with pytest.raises(ValueError, match="dt"):
+        f.run([[0.1, 0.2, 0.3]] * 3, dt=[1.0, 2.0, -1.0])
+    with pytest.raises(cf.RowError) as error:
+        f.run([[0.1, 0.2, 0.3], [0.1, 0.2, 3.0]])
+    assert (error.value.row, error.value.entry) == (1, "tit")
+    np.testing.assert_array_equal(np.concatenate(f.state), before)
+
+
+def test_impossible_labels_and_filters_are_refused() -> None:
+    with pytest.raises(ValueError, match="labels names 'wren' more than once"):
+        cf.MultiLabelFilter(["wren", "wren"], cf.StickyFilter(2))
+    with pytest.raises(ValueError, match="at least one is needed"):
+        cf.MultiLabelFilter([], cf.StickyFilter(2))
+    with pytest.raises(ValueError, match="of 'robin' has 3 classes; each label needs"):
+        cf.MultiLabelFilter(LABELS, cf.StickyFilter(3))
+    with pytest.raises(ValueError, match="name each label once"):
+        cf.MultiLabelFilter(LABELS, {"robin": cf.StickyFilter(2)})
+    with pytest.raises(ValueError, match="name each label once"):
+        cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta={"weak": {"robin": 0.5}})
+    with pytest.raises(ValueError, match="exclude each other"):
+        cf.filter_table(pd.DataFrame({"time": [0]}), cf.StickyFilter(2), scores="independent")
