@@ -66,6 +66,8 @@ def test_the_table_of_a_few_trips(
     assert right == f"{100 * (best == y)[y >= 0].mean():.1f}%"
     assert all(table["filtered", cost][4:6] == ["0", "differ;"] for cost in costs)
     assert float(table["strong, always", 40.0][1]) > 80 > 50 > float(f1)
+    filtered, smoothed = (float(table[kind, 0.0][2][:-1]) for kind in ("filtered", "smoothed"))
+    assert smoothed < filtered  # the rows after it show that a change was an error
     for kind in ("strong, always", "filtered", "smoothed"):
         counts = [float(table[kind, cost][2][:-1]) for cost in costs]
         assert counts == sorted(counts, reverse=True)
