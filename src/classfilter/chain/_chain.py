@@ -128,7 +128,7 @@ class Chain:
                     raise ValueError(
                         f"policy calls {source!r}, but beta names {list(weights)}: add it there"
                     )
-        _check_rule(rule, fresh.classes)
+        _check_rule(rule, fresh)
         known_of = {
             str(name): check_expected(str(name), x._asdict() if isinstance(x, Expected) else x, K)
             for name, x in (expected or {}).items()
@@ -194,7 +194,8 @@ class Chain:
             beta = {name: of_label(weight, label) for name, weight in beta.items()}
         channel: Any = {name: of_label(one, label) for name, one in self.channel.items()}
         f = on_and_off(self._fresh._filters[names.index(label)], label)
-        return Chain(f, beta=beta, channel=channel, policy=self.policy)
+        rule = None if self.rule is None or label in self.rule.ignore else self.rule.lane(label)
+        return Chain(f, beta=beta, channel=channel, policy=self.policy, rule=rule)
 
     @property
     def sources(self) -> list[str]:
@@ -230,7 +231,7 @@ class Chain:
 
     def with_rule(self: ChainType, rule: EventRule | None) -> ChainType:
         """Return the same chain with another rule for events, or with none."""
-        _check_rule(rule, self.classes)
+        _check_rule(rule, self._fresh)
         new = copy.copy(self)
         for name in ("settings", "digest"):
             vars(new).pop(name, None)
@@ -410,13 +411,13 @@ class Chain:
         return block(str(self), table(["source", "weight", "channel"], rows))
 
 
-def _check_rule(rule: Any, classes: tuple[Any, ...]) -> None:
-    """Raise unless a rule fits the classes."""
+def _check_rule(rule: Any, filter: Any) -> None:  # noqa: A002
+    """Raise unless a rule fits the classes of a filter."""
     if rule is None:
         return
     if not isinstance(rule, EventRule):
         raise TypeError(f"rule is {rule!r}; give an EventRule")
-    rule.check(classes)
+    rule.check(filter.classes, are_independent(filter))
 
 
 def _require_filter(filter: Any) -> Any:  # noqa: A002
