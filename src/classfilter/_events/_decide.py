@@ -296,11 +296,18 @@ def _filtered_format(
     data: Any, columns: Mapping[str, str] | None, scores: str, unit: str | None
 ) -> TableFormat:
     """Return the format of a table whose rows are taken as they are: filtered, or predictions."""
-    names = as_frame(data).columns
-    filtered = [name[2:] for name in names if name.startswith("f_")]
-    # A result has a column labels where several may be true at once, and else a column class.
-    independent = scores == "independent" or ("labels" in names and "class" not in names)
-    if len(filtered) < (1 if independent else 2):
+    filtered, independent = filtered_classes(as_frame(data).columns, scores)
+    if not filtered:
         return TableFormat.of(None, columns, scores, unit)
     named = columns_by_name_here(columns) | {f"p_{name}": f"f_{name}" for name in filtered}
     return TableFormat.of(filtered, named, unit=unit, independent=independent)
+
+
+def filtered_classes(columns: list[str], scores: str) -> tuple[list[str], bool]:
+    """Return the classes that a table was filtered for, if any, and whether they are labels.
+
+    Of several labels at once, a result has a column ``labels`` in place of ``class``.
+    """
+    independent = scores == "independent" or ("labels" in columns and "class" not in columns)
+    names = [name[2:] for name in columns if name.startswith("f_")]
+    return names if len(names) > (0 if independent else 1) else [], independent
