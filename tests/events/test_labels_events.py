@@ -225,8 +225,8 @@ def test_scores_of_each_label_and_of_all_together() -> None:
     scores = cf.metrics.event_scores(true, predicted, iou=0.2, duration=3600)
     each = []
     for label in LABELS:
-        lists = [[e for e in events if e.label == label] for events in (true, predicted)]
-        alone = cf.metrics.event_scores(*lists, iou=0.2, duration=3600)
+        a, b = ([e for e in events if e.label == label] for events in (true, predicted))
+        alone = cf.metrics.event_scores(a, b, iou=0.2, duration=3600)
         assert scores.by_class[label] == alone.by_class[label]
         each.append(alone)
     found, false, missed = (sum(getattr(s, n) for s in each) for n in ("found", "false", "missed"))

@@ -39,8 +39,10 @@ def test_overlapping_events_read_back_equal(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "overlapping"
     wanted = [e for e in events if name not in ONE_STREAM or e.stream == "ann"]
-    cf.write_events(wanted, path, name, **({"duration": 60} if name == "textgrid" else {}))
-    again = cf.read_events(path, name, **({"stream": "ann"} if name in ONE_STREAM else {}))
+    longer: Any = {"duration": 60} if name == "textgrid" else {}
+    stream: Any = {"stream": "ann"} if name in ONE_STREAM else {}
+    cf.write_events(wanted, path, name, **longer)
+    again = cf.read_events(path, name, **stream)
     if name in NO_PROBABILITY:
         wanted = [e._replace(probability=None) for e in wanted]
     if name in OWN_ORDER:

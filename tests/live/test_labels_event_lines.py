@@ -22,7 +22,7 @@ ROWS = random_scores(np.random.default_rng(2), 150)
 
 def offline() -> list[cf.Event]:
     rec = cf.Recording(range(len(ROWS)), "a", ROWS, LABELS, scores="independent")
-    return cf.events({"dawn": rec}, CHAIN)
+    return list(cf.events({"dawn": rec}, CHAIN))
 
 
 def parsed(path: Path) -> list[cf.Event]:

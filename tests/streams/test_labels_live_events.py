@@ -59,7 +59,8 @@ def in_any_order(events: dict[Any, Any]) -> dict[Any, Any]:
 @given(seed=seeds, limits=limits)
 def test_row_by_row_events_are_those_of_the_recording(seed: int, limits: dict[str, Any]) -> None:
     live, rng = random_live(seed, **limits), np.random.default_rng(seed)
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     for row in live.rows:
         tracker.update(*row)
         if rng.random() < 0.1:
@@ -77,7 +78,8 @@ def test_any_chunking_gives_the_same_events(seed: int, limits: dict[str, Any]) -
     live, rng = random_live(seed, **limits), np.random.default_rng(seed)
     cuts = [0, *np.sort(rng.integers(0, len(live.rows) + 1, 5)).tolist(), len(live.rows)]
     calls = [live.rows[a:b] for a, b in pairwise(cuts) if b > a]
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     for rows in calls:
         if rng.random() < 0.2 and "max_streams" not in limits:
             for row in rows:
@@ -95,7 +97,8 @@ def test_saved_and_loaded_it_goes_on(
 ) -> None:
     live, rng = random_live(seed, 40, **limits), np.random.default_rng(seed)
     path = tmp_path_factory.getbasetemp() / "birds"
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     saves = set(rng.integers(0, len(live.rows), 3).tolist())
     for i, row in enumerate(live.rows):
         tracker.update(*row)
@@ -155,7 +158,8 @@ INVALID: list[tuple[Any, ...]] = [
 
 def test_invalid_rows_change_nothing() -> None:
     live = random_live(4)
-    tracker, found = live.tracker(), {}
+    tracker = live.tracker()
+    found: dict[Any, Any] = {}
     for i, row in enumerate(live.rows):
         tracker.update(*row)
         bad = INVALID[i % len(INVALID)]

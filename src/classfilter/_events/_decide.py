@@ -149,9 +149,9 @@ class Decoder:
             return self._rule.decide(time, probs, self._classes)
         state, *confirmed = self._core.run(self._core.start(), time, np.ascontiguousarray(probs))
         parts: Any = zip(confirmed[:4], self._core.finish(state)[:4], strict=True)
-        decided = Decided(*map(np.concatenate, parts))
-        order = np.lexsort((decided.k, decided.start))
-        return Decided(*(column[order] for column in decided))
+        columns = [np.concatenate(pair) for pair in parts]
+        order = np.lexsort((columns[0], columns[1]))
+        return Decided(*(column[order] for column in columns))
 
 
 def _of_rows(rows: TableRows, P: Array, decoder: Decoder, sort: bool) -> tuple[Ints, Decided]:

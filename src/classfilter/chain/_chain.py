@@ -184,18 +184,19 @@ class Chain:
         """Return the chain of one of several labels: two classes, not robin and robin."""
         names = list(self._names)
         if not self.independent or str(label) not in names:
-            rule = (
+            why = (
                 f"the labels are {names}" if self.independent else "the classes exclude each other"
             )
-            raise ArgumentError("label", label, rule=rule)
+            raise ArgumentError("label", label, rule=why)
         label = str(label)
         beta: Any = self.beta
         if isinstance(beta, dict):
             beta = {name: of_label(weight, label) for name, weight in beta.items()}
         channel: Any = {name: of_label(one, label) for name, one in self.channel.items()}
         f = on_and_off(self._fresh._filters[names.index(label)], label)
-        rule = None if self.rule is None or label in self.rule.ignore else self.rule.lane(label)
-        return Chain(f, beta=beta, channel=channel, policy=self.policy, rule=rule)
+        rule = self.rule
+        of_lane = None if rule is None or label in rule.ignore else rule.lane(label)
+        return Chain(f, beta=beta, channel=channel, policy=self.policy, rule=of_lane)
 
     @property
     def sources(self) -> list[str]:

@@ -184,9 +184,13 @@ class EventRule:
     def lane(self, label: str) -> EventRule:
         """Return the rule of one of several labels at once: of two classes, not robin and robin."""
         given = {name: getattr(self, name) for name in (*_BY_CLASS, "merge_gap")}
-        mine = {n: x.get(label) if isinstance(x, dict) else x for n, x in given.items()}
-        of_on = {n: {label: mine[n] or 0.0} for n in ("leave_cost", "min_duration", "bias")}
-        return replace(self, **mine | of_on, ignore=(f"not {label}",))
+        mine: dict[str, Any] = {
+            name: value.get(label) if isinstance(value, dict) else value
+            for name, value in given.items()
+        }
+        for name in ("leave_cost", "min_duration", "bias"):
+            mine[name] = {label: mine[name] or 0.0}
+        return replace(self, **mine, ignore=(f"not {label}",))
 
     def compiled(
         self, classes: tuple[Any, ...], dtype: DTypeLike, independent: bool = False
