@@ -236,3 +236,31 @@ def test_scores_of_each_label_and_of_all_together() -> None:
     assert [line.split()[0] for line in str(scores).splitlines()[1:6]] == [
         "all", "macro", *sorted(LABELS)
     ]  # fmt: skip
+
+
+@given(seed=seeds)
+def test_events_of_one_call_are_in_order_of_their_end(seed: int) -> None:
+    """Then of their label; and a chunk has the events of its rows."""
+    rng = np.random.default_rng(seed)
+    rules = random_rule(rng).compiled(LABELS, np.float64, independent=True)
+    rec = random_recording(rng)
+    state, one_by_one = rules.start(), []
+    for time, row in zip(rec.time, rec.probs, strict=True):
+        state, found = rules.update(state, time, row)
+        assert list(found) == sorted(found, key=lambda event: (event[2], event[0]))
+        one_by_one += found
+    whole, *columns = rules.run(rules.start(), rec.time, rec.probs)
+    together = list(zip(*(x.tolist() for x in columns), strict=True))
+    assert together == sorted(one_by_one, key=lambda event: (event[2], event[0]))
+    assert whole == state
+    ends = rules.finish(state)
+    assert [x.dtype.kind for x in ends] == ["i", "f", "f", "f", "b"]
+    assert np.array_equal(np.lexsort((ends[0], ends[2])), np.arange(len(ends[0])))
+
+
+def test_a_sum_that_rounds_to_more_than_1_is_1() -> None:
+    rules = cf.EventRule().compiled(LABELS, np.float64, independent=True)
+    above = np.nextafter(1.0, 2.0)
+    state, _ = rules.update(rules.start(), 0.0, [above, 0.0, 1.0])
+    state, *_ = rules.run(state, [1.0, 2.0], [[above, 0.0, 1.0]] * 2)
+    assert rules.current(state) == [(0, 0.0, 1.0, True), (2, 0.0, 1.0, True)]
