@@ -61,15 +61,16 @@ def events(
     lag : int, optional
         How many later rows each smoothed row uses; by default all.
     beta, channel, sort, columns, scores, unit
-        As in `filter_table`.
+        As in `filter_table`. With ``scores="independent"``, and of several labels at once, each
+        label is decided by itself, on or off, and events of different labels overlap.
 
     Returns
     -------
     dataframe of the same kind, or Events
         Of a table: the columns ``stream``, where there is one, ``class``, ``start``, ``end``,
-        ``duration`` and ``probability``; streams in order of appearance. Times are dates where
-        those of the table are, and else numbers: in seconds, where there is a `unit`. Of
-        recordings: a list of `Event`.
+        ``duration`` and ``probability``; streams in order of appearance, in each the events by
+        their start. Times are dates where those of the table are, and else numbers: in seconds,
+        where there is a `unit`. Of recordings: a list of `Event`.
 
     Examples
     --------
@@ -101,17 +102,20 @@ def events(
         _require_no_table_options(sort=sort, columns=columns, scores=scores, unit=unit)
         return _of_recordings(data, chain, rule, smooth, lag)
     if chain is None:
-        rows = read_rows(data, _filtered_format(data, columns, scores, unit))
+        form = _filtered_format(data, columns, scores, unit)
+        rows, independent = read_rows(data, form), form.independent
         classes, P = rows.classes, rows.probs
     else:
         rows = read_rows(data, TableFormat.for_filter(chain, columns, scores, unit))
         look_at_times(rows, chain, unit)
+        independent = chain.independent
         classes = tuple(rows.classes[k] for k in class_order(chain, rows.classes))
         if smooth:
             P = smooth_rows(chain, rows, lag=lag, sort=sort)
         else:
             P = BatchFilter(chain).run(rows, sort=sort)
-    return _as_table(rows, classes, *_of_rows(rows, P, classes, rule, sort))
+    decoder = Decoder(rule, classes, P.dtype, independent)
+    return _as_table(rows, classes, *_of_rows(rows, P, decoder, sort))
 
 
 class Decoder:
@@ -125,28 +129,33 @@ class Decoder:
         Those of the probabilities, in their order.
     dtype : dtype
         That of the probabilities.
+    independent : bool
+        Whether the classes are labels that may be true at once.
     """
 
-    def __init__(self, rule: Rule, classes: tuple[Any, ...], dtype: Any) -> None:
-        rule.check(classes)
-        self._rule, self._classes = rule, classes
-        self._core = rule.compiled(classes, dtype) if isinstance(rule, EventRule) else None
+    def __init__(
+        self, rule: Rule, classes: tuple[Any, ...], dtype: Any, independent: bool = False
+    ) -> None:
+        self._rule, self._classes, self._core = rule, classes, None
+        if isinstance(rule, EventRule):
+            self._core = rule.compiled(classes, dtype, independent)
+        else:
+            rule.check(classes)
 
     def decide(self, time: Floats, probs: Array) -> Decided:
-        """Return the events of one stream, of its rows (T,) and (T, K)."""
+        """Return the events of one stream, of its rows (T,) and (T, K), by their start."""
         if self._core is None:
             assert isinstance(self._rule, ThresholdRule)
             return self._rule.decide(time, probs, self._classes)
         state, *confirmed = self._core.run(self._core.start(), time, np.ascontiguousarray(probs))
         parts: Any = zip(confirmed[:4], self._core.finish(state)[:4], strict=True)
-        return Decided(*map(np.concatenate, parts))
+        columns = [np.concatenate(pair) for pair in parts]
+        order = np.lexsort((columns[0], columns[1]))
+        return Decided(*(column[order] for column in columns))
 
 
-def _of_rows(
-    rows: TableRows, P: Array, classes: tuple[str, ...], rule: Rule, sort: bool
-) -> tuple[Ints, Decided]:
+def _of_rows(rows: TableRows, P: Array, decoder: Decoder, sort: bool) -> tuple[Ints, Decided]:
     """Return the stream of each event of a table, and the events."""
-    decoder = Decoder(rule, classes, P.dtype)
     order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     parts = [
@@ -190,6 +199,8 @@ def label_events(
 ) -> Events:
     """Return the true events of recordings that have labels: stretches of one label.
 
+    Of several labels at once, they are the stretches in which each label is true.
+
     Parameters
     ----------
     recordings : Recording, several, or a mapping of streams to them
@@ -216,9 +227,11 @@ def label_events(
             remedy = "give recordings with labels"
             raise ArgumentError("recordings", stream, "has no labels in stream {}", remedy=remedy)
         kinds.add(rec._time_kind)
-        decided = Decoder(rule, rec.classes, np.float64).decide(
-            rec.time, from_labels(rec.label, np.ones(len(rec)), len(rec.classes)).probs
-        )
+        if rec.independent:
+            P = np.where(rec.label < 0, np.nan, rec.label)
+        else:
+            P = from_labels(rec.label, np.ones(len(rec)), len(rec.classes)).probs
+        decided = Decoder(rule, rec.classes, np.float64, rec.independent).decide(rec.time, P)
         found += [event._replace(probability=None) for event in listed(stream, rec, decided)]
     return _events_of(found, *kinds)
 
@@ -235,7 +248,8 @@ def _of_recordings(
             P = rec.smooth(chain, lag=lag)
         else:
             P = rec.run(chain)
-        decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
+        independent = rec.independent if chain is None else chain.independent
+        decided = Decoder(rule, rec.classes, P.dtype, independent).decide(rec.time, P)
         found += listed(stream, rec, decided)
     return _events_of(found, *kinds)
 
@@ -282,9 +296,18 @@ def _filtered_format(
     data: Any, columns: Mapping[str, str] | None, scores: str, unit: str | None
 ) -> TableFormat:
     """Return the format of a table whose rows are taken as they are: filtered, or predictions."""
-    names = as_frame(data).columns
-    filtered = [name[2:] for name in names if name.startswith("f_")]
-    if len(filtered) < 2:
+    filtered, independent = filtered_classes(as_frame(data).columns, scores)
+    if not filtered:
         return TableFormat.of(None, columns, scores, unit)
     named = columns_by_name_here(columns) | {f"p_{name}": f"f_{name}" for name in filtered}
-    return TableFormat.of(filtered, named, unit=unit)
+    return TableFormat.of(filtered, named, unit=unit, independent=independent)
+
+
+def filtered_classes(columns: list[str], scores: str) -> tuple[list[str], bool]:
+    """Return the classes that a table was filtered for, if any, and whether they are labels.
+
+    Of several labels at once, a result has a column ``labels`` in place of ``class``.
+    """
+    independent = scores == "independent" or ("labels" in columns and "class" not in columns)
+    names = [name[2:] for name in columns if name.startswith("f_")]
+    return names if len(names) > (0 if independent else 1) else [], independent

@@ -24,7 +24,8 @@ def write_textgrid(rows: Sequence[Row], tiers: str = "stream", duration: Any = N
     rows : sequence of Row
         The events.
     tiers : {"stream", "class"}
-        What each tier holds: all events of a stream, which must not overlap, or those of a class.
+        What each tier holds: all events of a stream, or those of a class. Of a stream whose events
+        overlap there is a tier for each class, all with the stream's name.
     duration : float, optional
         The end of the last interval; by default, of the last event. The first begins at 0, or
         where the first event begins, if that is earlier.
@@ -43,14 +44,12 @@ def write_textgrid(rows: Sequence[Row], tiers: str = "stream", duration: Any = N
         )
     if tiers == "class":
         one_stream(rows, "a TextGrid with a tier for each class")
-    groups: dict[str, list[Row]] = {} if rows else {"": []}
-    for row in rows:
-        groups.setdefault(row.label if tiers == "class" else row.stream or "", []).append(row)
+    groups = _groups(rows, tiers)
     span = [f"xmin = {plain(first)}", f"xmax = {plain(last)}"]
     out = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", *span]
     out += ["tiers? <exists>", f"size = {len(groups)}", "item []:"]
-    for i, (name, group) in enumerate(groups.items(), 1):
-        intervals = list(_intervals(sorted(group, key=lambda row: row.start), first, last, tiers))
+    for i, (name, group) in enumerate(groups, 1):
+        intervals = list(_intervals(group, first, last))
         tier = ['class = "IntervalTier"', f"name = {_quoted(name)}", *span]
         tier.append(f"intervals: size = {len(intervals)}")
         out += [f"    item [{i}]:", *(" " * 8 + line for line in tier)]
@@ -140,17 +139,37 @@ def _check_tiers(tiers: str) -> None:
         raise ArgumentError("tiers", tiers, rule=f"it must be one of {', '.join(TIERS)}")
 
 
+def _groups(rows: Sequence[Row], tiers: str) -> list[tuple[str, list[Row]]]:
+    """Return the name of each tier, and its events by their start."""
+    in_order = sorted(rows, key=lambda row: row.start)
+    ends: dict[str | None, Decimal] = {}
+    overlap = set()
+    for row in in_order:
+        if row.start < ends.get(row.stream, row.start):
+            overlap.add(row.stream)
+        ends[row.stream] = row.end
+
+    def tier(row: Row) -> tuple[str, str]:
+        if tiers == "class":
+            return row.label, ""
+        return row.stream or "", row.label if row.stream in overlap else ""
+
+    groups: dict[tuple[str, str], list[Row]] = {tier(row): [] for row in rows}
+    for row in in_order:
+        groups[tier(row)].append(row)
+    return [(name, group) for (name, _), group in groups.items()] or [("", [])]
+
+
 def _intervals(
-    rows: Sequence[Row], first: Decimal, last: Decimal, tiers: str
+    rows: Sequence[Row], first: Decimal, last: Decimal
 ) -> Iterator[tuple[Decimal, Decimal, str]]:
     """Yield the intervals of a tier without gaps between them."""
     at = first
     for row in rows:
         if row.start < at:
-            remedy = 'give tiers="class"' if tiers == "stream" else "merge them"
-            rule = "intervals of a tier must not overlap"
+            rule = "intervals of a class must not overlap"
             problem = f"is {{}}, but the event before ends at {plain(at)}"
-            raise ArgumentError("start", float(row.start), problem, rule, remedy)
+            raise ArgumentError("start", float(row.start), problem, rule, "merge them")
         if row.end == row.start:
             rule = "an interval must have a length"
             raise ArgumentError("end", float(row.end), "is {}, as the start", rule, "leave it out")

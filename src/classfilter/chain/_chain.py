@@ -128,7 +128,7 @@ class Chain:
                     raise ValueError(
                         f"policy calls {source!r}, but beta names {list(weights)}: add it there"
                     )
-        _check_rule(rule, fresh.classes)
+        _check_rule(rule, fresh)
         known_of = {
             str(name): check_expected(str(name), x._asdict() if isinstance(x, Expected) else x, K)
             for name, x in (expected or {}).items()
@@ -184,17 +184,19 @@ class Chain:
         """Return the chain of one of several labels: two classes, not robin and robin."""
         names = list(self._names)
         if not self.independent or str(label) not in names:
-            rule = (
+            why = (
                 f"the labels are {names}" if self.independent else "the classes exclude each other"
             )
-            raise ArgumentError("label", label, rule=rule)
+            raise ArgumentError("label", label, rule=why)
         label = str(label)
         beta: Any = self.beta
         if isinstance(beta, dict):
             beta = {name: of_label(weight, label) for name, weight in beta.items()}
         channel: Any = {name: of_label(one, label) for name, one in self.channel.items()}
         f = on_and_off(self._fresh._filters[names.index(label)], label)
-        return Chain(f, beta=beta, channel=channel, policy=self.policy)
+        rule = self.rule
+        of_lane = None if rule is None or label in rule.ignore else rule.lane(label)
+        return Chain(f, beta=beta, channel=channel, policy=self.policy, rule=of_lane)
 
     @property
     def sources(self) -> list[str]:
@@ -230,7 +232,7 @@ class Chain:
 
     def with_rule(self: ChainType, rule: EventRule | None) -> ChainType:
         """Return the same chain with another rule for events, or with none."""
-        _check_rule(rule, self.classes)
+        _check_rule(rule, self._fresh)
         new = copy.copy(self)
         for name in ("settings", "digest"):
             vars(new).pop(name, None)
@@ -410,13 +412,13 @@ class Chain:
         return block(str(self), table(["source", "weight", "channel"], rows))
 
 
-def _check_rule(rule: Any, classes: tuple[Any, ...]) -> None:
-    """Raise unless a rule fits the classes."""
+def _check_rule(rule: Any, filter: Any) -> None:  # noqa: A002
+    """Raise unless a rule fits the classes of a filter."""
     if rule is None:
         return
     if not isinstance(rule, EventRule):
         raise TypeError(f"rule is {rule!r}; give an EventRule")
-    rule.check(classes)
+    rule.check(filter.classes, are_independent(filter))
 
 
 def _require_filter(filter: Any) -> Any:  # noqa: A002

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from .. import _core
 from .._errors import ArgumentError
 from .._support.types import NUMBER, Floats
 from .._timestamps import duration
+from ._label_events import LabelRules
 
 Duration = float | str | timedelta
 """A number in the unit of the times, text such as "30s", or a timedelta."""
@@ -22,7 +23,7 @@ EVIDENCE = ("time", "log")
 FLOOR = 1e-3
 """The smallest probability that `evidence="log"` takes the logarithm of."""
 _BY_CLASS = ("change_cost", "leave_cost", "min_duration", "bias")
-_OPTIONAL = ("merge_gap", "max_gap", "max_duration", "max_delay")
+_OPTIONAL = ("max_gap", "max_duration", "max_delay")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class EventRule:
     ``change_cost=30`` a change is reported if the new class is worth 30 seconds of being right.
     Costs, durations and times share one unit: seconds, where times are dates. See docs/events.md.
 
+    Of several labels at once, each is decided by itself, on or off, and events overlap. There the
+    settings are those of on, and `change_cost` is the cost of each change, on or off.
+
     Parameters
     ----------
     change_cost : duration, or mapping of every class to one
@@ -46,7 +50,7 @@ class EventRule:
         The cost of leaving a class; 0 for a class that is not named.
     min_duration : duration, or mapping of classes to them
         No event of a class is shorter; 0 for a class that is not named.
-    merge_gap : duration, optional
+    merge_gap : duration, optional; of several labels at once, or mapping of labels to them
         Two events of a class with nothing else between them become one where the gap is no longer.
     bias : float, or mapping of classes to them, optional
         Subtracted from the probability of a class, -1 to 1: above 0 it needs more evidence.
@@ -95,11 +99,13 @@ class EventRule:
         for name in ("change_cost", "leave_cost", "min_duration"):
             self._set(name, _by_class(name, getattr(self, name), _span))
         self._set("bias", _by_class("bias", 0.0 if self.bias is None else self.bias, _bias))
+        if self.merge_gap is not None:
+            self._set("merge_gap", _by_class("merge_gap", self.merge_gap, _span))
         for name in _OPTIONAL:
             span = getattr(self, name)
             if span is not None:
                 self._set(name, _span(name, span))
-        for name in ("max_gap", "max_duration", "max_delay"):
+        for name in _OPTIONAL:
             if getattr(self, name) == 0:
                 remedy = "give a positive duration, or None"
                 raise ArgumentError(name, 0, rule="it must not be 0", remedy=remedy)
@@ -137,10 +143,19 @@ class EventRule:
             if field.name == "change_cost" or value != getattr(defaults, field.name)
         }
 
-    def check(self, classes: tuple[Any, ...]) -> None:
-        """Raise for a class that is named here and is not one of these."""
+    def check(self, classes: tuple[Any, ...], independent: bool = False) -> None:
+        """Raise for a class that is named here and is not one of these.
+
+        `independent` classes are labels that may be true at once.
+        """
         names = tuple(map(str, classes))
-        for argument in _BY_CLASS:
+        if isinstance(self.merge_gap, dict) and not independent:
+            raise ArgumentError(
+                "merge_gap", self.merge_gap, "is {}, but the classes exclude each other",
+                "only several labels at once have gaps of their own",
+                "give one duration, or min_duration of what is between",
+            )  # fmt: skip
+        for argument in (*_BY_CLASS, "merge_gap"):
             value = getattr(self, argument)
             if isinstance(value, dict):
                 _require_known(argument, value, names)
@@ -166,10 +181,32 @@ class EventRule:
         cost = self.change_cost
         return cost if isinstance(cost, dict) else dict.fromkeys(names, cost)
 
-    def compiled(self, classes: tuple[Any, ...], dtype: DTypeLike) -> _core.EventRule:
-        """Return the rule of the core for a filter's classes, in their order."""
-        self.check(classes)
+    def lane(self, label: str) -> EventRule:
+        """Return the rule of one of several labels at once: of two classes, not robin and robin."""
+        given = {name: getattr(self, name) for name in (*_BY_CLASS, "merge_gap")}
+        mine: dict[str, Any] = {
+            name: value.get(label) if isinstance(value, dict) else value
+            for name, value in given.items()
+        }
+        for name in ("leave_cost", "min_duration", "bias"):
+            mine[name] = {label: mine[name] or 0.0}
+        return replace(self, **mine, ignore=(f"not {label}",))
+
+    def compiled(
+        self, classes: tuple[Any, ...], dtype: DTypeLike, independent: bool = False
+    ) -> Any:
+        """Return the rule of the core for a filter's classes, in their order.
+
+        Of classes that are `independent`, one for each label, with the same methods.
+        """
+        self.check(classes, independent)
         names = tuple(map(str, classes))
+        if independent:
+            of_labels = [
+                None if n in self.ignore else self.lane(n).compiled((f"not {n}", n), dtype)
+                for n in names
+            ]
+            return LabelRules(of_labels, dtype)
         enter = [self._costs(names)[name] for name in names]
         leave = _array(self.leave_cost, names)
         if (

@@ -103,7 +103,7 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="[CLASS=]NUMBER",
             help="Subtracted from the probability of a class.",
         ),
-        click.option("--merge-gap", **one, help="Join events of a class that are so close."),
+        click.option("--merge-gap", **each, help="Join events of a class that are so close."),
         click.option("--min-duration", **each, help="No event is shorter: walk=10s. Repeatable."),
         click.option("--leave-cost", **each, help="The cost of leaving a class."),
         click.option(
@@ -148,16 +148,18 @@ def events_command(
     """Filter every stream of a file and write its events: start, end, class, probability.
 
     IN is what filter reads or wrote: with columns f_<class>, and no option that makes a filter,
-    these are taken as they are.
+    these are taken as they are. Of several labels at once, each is decided by itself, and events
+    overlap.
     """
     from .._events import Events, events, write_events
+    from .._events._decide import filtered_classes
 
     check_folder(out)
     try:
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
             how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}
-            if settings.default and sum(name.startswith("f_") for name in df.columns) > 1:
+            if settings.default and filtered_classes(df.columns, form.scores)[0]:
                 if smooth:
                     raise click.UsageError("the rows are filtered already; leave out --smooth")
                 found = events(df, rule.rule(None), sort=sort, **how)

@@ -183,10 +183,11 @@ class HeldStreams:
             live.ended, live.waiting = [], {}
         return found
 
-    def current(self, stream: Hashable) -> Event | None:
-        """Return the event of a stream that goes on at present, provisional: its end is None.
+    def current(self, stream: Hashable) -> Any:
+        """Return the `Event` of a stream that goes on at present, provisional: its end is None.
 
-        None where no event is reported at present: an ignored class, uncertain or unknown time.
+        None where no event is reported at present: an ignored class, uncertain or unknown time. Of
+        several labels at once, return a list: an event for each label that is on, maybe none.
         """
         live = self._require_events()
         with self._lock:

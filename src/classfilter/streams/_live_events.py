@@ -38,7 +38,7 @@ class LiveEvents:
 
     Attributes
     ----------
-    core : EventRule of the core
+    core : EventRule of the core, or LabelRules
         The rule.
     ended : list of (stream, event)
         What was confirmed of streams that are over.
@@ -48,7 +48,9 @@ class LiveEvents:
 
     def __init__(self, chain: Chain) -> None:
         assert chain.rule is not None
-        self.core = chain.rule.compiled(chain.classes, chain.filter().probs.dtype)
+        self._independent = chain.independent
+        dtype = chain.filter().probs.dtype
+        self.core: Any = chain.rule.compiled(chain.classes, dtype, chain.independent)
         self.update_stream = self.core.update_stream
         self._names = tuple(map(str, chain.classes))
         self.ended: list[tuple[Any, Confirmed]] = []
@@ -98,12 +100,15 @@ class LiveEvents:
         k, start, end, probability, _ = confirmed
         return Event(stream, self._names[k], start, end, probability)
 
-    def current(self, stream: Any, known: Any) -> Event | None:
-        """Return the provisional event of a stream."""
+    def current(self, stream: Any, known: Any) -> Any:
+        """Return the provisional event of a stream; of several labels at once, a list of them."""
         found = None if known is None else self.core.current(known[0])
-        if found is None:
-            return None
-        k, start, probability, _ = found
+        if self._independent:
+            return [self._provisional(stream, event) for event in found or ()]
+        return None if found is None else self._provisional(stream, found)
+
+    def _provisional(self, stream: Any, current: tuple[int, float, float, bool]) -> Event:
+        k, start, probability, _ = current
         return Event(stream, self._names[k], start, None, probability)
 
 

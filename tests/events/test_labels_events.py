@@ -1,0 +1,266 @@
+"""Events of several labels at once: those of each label by itself, by a rule of two classes."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+import slow_events
+from classfilter.chain import EventRule
+from label_event_cases import (
+    BETA,
+    FILTERS,
+    LABELS,
+    lane_rule,
+    random_chain,
+    random_recording,
+    random_rule,
+    slow_rule,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def of_each(rule: EventRule, events: Any) -> list[tuple[str, Any]]:
+    """Return the events of each label that is not ignored."""
+    return [(n, [e for e in events if e.label == n]) for n in LABELS if n not in rule.ignore]
+
+
+def spans(events: Any) -> list[Any]:
+    return [(e.label, e.start, e.end) for e in events]
+
+
+def by_start(events: Any) -> bool:
+    keys = [(e.start, LABELS.index(e.label)) for e in events]
+    return all(a <= b for a, b in pairwise(keys))
+
+
+@given(seed=seeds)
+def test_each_label_is_decided_as_if_it_were_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rule, rec = random_rule(rng), random_recording(rng)
+    events = cf.events(rec, rule)
+    assert by_start(events)
+    assert not {e.label for e in events} & set(rule.ignore)
+    for label, found in of_each(rule, events):
+        assert found == list(cf.events(rec.lane(label), lane_rule(rule, label)))
+
+
+@given(seed=seeds)
+def test_events_are_those_of_the_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rule = cf.EventRule(**{**vars(random_rule(rng)), "max_delay": None})
+    rec = random_recording(rng, 40)
+    for label, found in of_each(rule, cf.events(rec, rule)):
+        s = rec.probs[:, LABELS.index(label)]
+        both = np.stack([1 - s, s], axis=1)
+        wanted = slow_events.events(slow_rule(rule, label), rec.time, both)
+        np.testing.assert_allclose([(e.start, e.end) for e in found], [x[1:3] for x in wanted])
+        p = [e.probability for e in found]
+        np.testing.assert_allclose(p, [x.probability for x in wanted], atol=1e-12)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+@given(seed=seeds)
+def test_filtered_and_smoothed_labels_are_those_of_their_lanes(smooth: bool, seed: int) -> None:
+    """The probability of off is 1 less that of on, to a rounding error of the lane's."""
+    rng = np.random.default_rng(seed)
+    rule, rec = random_rule(rng), random_recording(rng)
+    chain = random_chain(rng, rule)
+    if smooth:
+        chain = cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), beta=BETA, rule=rule)
+    events = chain.events(rec, smooth=smooth)
+    P = chain.smooth(rec) if smooth else chain.run(rec)
+    both = np.stack([1 - np.clip(P, 0, 1), np.clip(P, 0, 1)], axis=-1)
+    for label, found in of_each(rule, events):
+        core = lane_rule(rule, label).compiled((f"not {label}", label), P.dtype)
+        state, *first = core.run(core.start(), rec.time, both[:, LABELS.index(label)].copy())
+        columns = [np.concatenate(pair) for pair in zip(first, core.finish(state), strict=True)]
+        wanted = zip(*(x.tolist() for x in columns[1:4]), strict=True)
+        assert [(e.start, e.end, e.probability) for e in found] == list(wanted)
+        if P.dtype == np.float64:
+            alone = chain.lane(label).events(rec.lane(label), smooth=smooth)
+            assert spans(found) == spans(alone)
+            p = [e.probability for e in alone]
+            np.testing.assert_allclose([e.probability for e in found], p, rtol=1e-9)
+
+
+@given(seed=seeds)
+def test_true_events_are_those_of_each_label(seed: int) -> None:
+    rec = random_recording(np.random.default_rng(seed))
+    events = cf.label_events(rec, max_gap=4.0)
+    assert by_start(events)
+    assert {e.probability for e in events} <= {None}
+    for label in LABELS:
+        alone = [e for e in cf.label_events(rec.lane(label), max_gap=4.0) if e.label == label]
+        assert [e for e in events if e.label == label] == alone
+
+
+def table(kind: Any, rng: np.random.Generator) -> Any:
+    """Return rows of two streams, and their recordings."""
+    recs = {name: random_recording(rng, 50) for name in ("a", "b")}
+    frames = [rec.to_table("pandas").assign(stream=name) for name, rec in recs.items()]
+    return kind(pd.concat(frames)), recs
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
+@pytest.mark.parametrize("smooth", [False, True])
+def test_tables_have_the_events_of_their_recordings(kind: Any, smooth: bool) -> None:
+    rng = np.random.default_rng(5)
+    df, recs = table(kind, rng)
+    chain = cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), beta=BETA)
+    rule = cf.EventRule(1.0, merge_gap=2.0)
+    wanted = cf.events(recs, chain, rule, smooth=smooth)
+    assert len({e.label for e in wanted}) == 3
+    assert cf.Events.from_table(cf.events(df, chain, rule, smooth=smooth)) == wanted
+    filter_table = cf.smooth_table if smooth else cf.filter_table
+    filtered = filter_table(df, chain, scores="independent")
+    assert cf.Events.from_table(cf.events(filtered, rule)) == wanted
+    without = filtered.drop(columns="labels") if kind is pd.DataFrame else filtered.drop("labels")
+    again = cf.events(without, rule, scores="independent")
+    assert cf.Events.from_table(again) == wanted
+    raw = cf.events(df, rule, scores="independent")
+    assert cf.Events.from_table(raw) == cf.events(recs, rule)
+
+
+def test_one_label_and_its_table() -> None:
+    df = pd.DataFrame({"time": range(8), "p_speech": [0.1, 0.9, 0.8, 0.2, 0.9, 0.9, 0.1, 0.2]})
+    found = cf.events(df, cf.EventRule(0.1), scores="independent")
+    assert found["start"].tolist() == [1, 4]
+    merged = cf.events(df, cf.EventRule(0.1, merge_gap=1.0), scores="independent")
+    assert merged[["class", "start", "end"]].values.tolist() == [["speech", 1.0, 6.0]]
+    f = cf.MultiLabelFilter(["speech"], cf.RawFilter(2))
+    filtered = cf.filter_table(df, f)
+    pd.testing.assert_frame_equal(cf.events(filtered, cf.EventRule(0.1)), found)
+
+
+def test_simple_rules_are_by_label_too() -> None:
+    rng = np.random.default_rng(3)
+    rec = random_recording(rng)
+    thresholds = cf.ThresholdRule(0.6, 0.3, min_duration=1.0, merge_gap=1.0)
+    for label, found in of_each(cf.EventRule(), cf.events(rec, thresholds)):
+        alone = cf.events(rec.lane(label), thresholds)
+        assert found == [e for e in alone if e.label == label]
+        assert found
+    argmax = cf.events(rec, cf.EventRule())
+    ends = np.append(rec.time[1:], 2 * rec.time[-1] - rec.time[-2])
+    for k, label in enumerate(LABELS):  # on where the score is above 0.5
+        on = sum((ends - rec.time)[rec.probs[:, k] > 0.5])
+        assert math.isclose(sum(e.end - e.start for e in argmax if e.label == label), on)
+
+
+def test_a_rule_is_saved_with_the_chain(tmp_path: Path) -> None:
+    rule = cf.EventRule(
+        {"robin": 1.0, "wren": "1min", "tit": 2.0},
+        merge_gap={"wren": "30s"}, min_duration={"tit": 3.0}, bias=0.1, ignore="robin",
+    )  # fmt: skip
+    chain = cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), rule=rule)
+    chain.save(tmp_path / "birds.toml")
+    loaded = cf.load(tmp_path / "birds.toml")
+    assert loaded.rule == rule
+    assert loaded.digest == chain.digest
+    assert rule.merge_gap == {"wren": 30.0}
+    assert chain.lane("wren").rule == lane_rule(rule, "wren")
+    assert chain.lane("robin").rule is None  # no event of it is reported
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (cf.EventRule(merge_gap={"owl": 1.0}), r"merge_gap names 'owl'; the classes are \['robin'"),
+        (cf.EventRule({"robin": 1.0}), "change_cost has no cost of entering 'wren'"),
+        (cf.EventRule(ignore=LABELS), "ignore has all classes"),
+        (cf.EventRule(min_duration={"wren": 5.0}, max_delay=4.0), "max_delay is 4.0; it must not"),
+    ],
+)
+def test_rules_that_do_not_fit_the_labels_are_refused(rule: cf.EventRule, words: str) -> None:
+    with pytest.raises(cf.ArgumentError, match=words):
+        cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), rule=rule)
+
+
+def test_gaps_by_class_are_for_several_labels() -> None:
+    with pytest.raises(cf.ArgumentError, match="but the classes exclude each other; only several"):
+        cf.Chain(cf.StickyFilter(LABELS), rule=cf.EventRule(merge_gap={"robin": 1.0}))
+
+
+@given(seed=seeds)
+def test_states_are_checked(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rules = random_rule(rng).compiled(LABELS, np.float64, independent=True)
+    rec = random_recording(rng)
+    state = rules.run(rules.start(), rec.time, rec.probs)[0]
+    rules.check(state)
+    for bad in (b"", state[:-1], state + b"\0", state[:7], bytes(len(state)), state[::-1]):
+        for call in (rules.check, rules.finish, rules.current):
+            with pytest.raises(ValueError, match="state"):
+                call(bad)
+    with pytest.raises(TypeError, match="state must be bytes"):
+        rules.check(bytearray(state))
+    with pytest.raises(cf.ArgumentError, match=r"probs has shape \(2,\); it must have one"):
+        rules.update(state, 1e6, [0.5, 0.5])
+
+
+def test_a_bad_time_or_score_changes_nothing() -> None:
+    rules = cf.EventRule(1.0).compiled(LABELS, np.float64, independent=True)
+    state, _ = rules.update(rules.start(), 5.0, [0.9, 0.1, math.nan])
+    for time, words in ((4.0, "not be before the last one, 5.0"), (math.nan, "finite")):
+        with pytest.raises(cf.RowError, match=words):
+            rules.update(state, time, [0.9, 0.1, 0.2])
+
+
+def test_scores_of_each_label_and_of_all_together() -> None:
+    rng = np.random.default_rng(11)
+    recs = {name: random_recording(rng) for name in ("a", "b")}
+    true, predicted = cf.label_events(recs), cf.events(recs, cf.EventRule(0.5))
+    scores = cf.metrics.event_scores(true, predicted, iou=0.2, duration=3600)
+    each = []
+    for label in LABELS:
+        a, b = ([e for e in events if e.label == label] for events in (true, predicted))
+        alone = cf.metrics.event_scores(a, b, iou=0.2, duration=3600)
+        assert scores.by_class[label] == alone.by_class[label]
+        each.append(alone)
+    found, false, missed = (sum(getattr(s, n) for s in each) for n in ("found", "false", "missed"))
+    assert found > 0
+    assert scores.f1 == 2 * found / (2 * found + false + missed)
+    assert scores.macro_f1 == math.fsum(s.f1 for s in each) / 3
+    assert [line.split()[0] for line in str(scores).splitlines()[1:6]] == [
+        "all", "macro", *sorted(LABELS)
+    ]  # fmt: skip
+
+
+@given(seed=seeds)
+def test_events_of_one_call_are_in_order_of_their_end(seed: int) -> None:
+    """Then of their label; and a chunk has the events of its rows."""
+    rng = np.random.default_rng(seed)
+    rules = random_rule(rng).compiled(LABELS, np.float64, independent=True)
+    rec = random_recording(rng)
+    state, one_by_one = rules.start(), []
+    for time, row in zip(rec.time, rec.probs, strict=True):
+        state, found = rules.update(state, time, row)
+        assert list(found) == sorted(found, key=lambda event: (event[2], event[0]))
+        one_by_one += found
+    whole, *columns = rules.run(rules.start(), rec.time, rec.probs)
+    together = list(zip(*(x.tolist() for x in columns), strict=True))
+    assert together == sorted(one_by_one, key=lambda event: (event[2], event[0]))
+    assert whole == state
+    ends = rules.finish(state)
+    assert [x.dtype.kind for x in ends] == ["i", "f", "f", "f", "b"]
+    assert np.array_equal(np.lexsort((ends[0], ends[2])), np.arange(len(ends[0])))
+
+
+def test_a_sum_that_rounds_to_more_than_1_is_1() -> None:
+    rules = cf.EventRule().compiled(LABELS, np.float64, independent=True)
+    above = np.nextafter(1.0, 2.0)
+    state, _ = rules.update(rules.start(), 0.0, [above, 0.0, 1.0])
+    state, *_ = rules.run(state, [1.0, 2.0], [[above, 0.0, 1.0]] * 2)
+    assert rules.current(state) == [(0, 0.0, 1.0, True), (2, 0.0, 1.0, True)]

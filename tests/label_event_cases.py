@@ -1,0 +1,124 @@
+"""Random rules for several labels at once, and the same for one label, written out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import classfilter as cf
+from slow_events import Rule
+
+LABELS = ("robin", "wren", "tit")
+BETA = {"weak": 0.25, "strong": 1.0}
+FILTERS: dict[str, Any] = {
+    "sticky": lambda: cf.StickyFilter(2, half_life=6.0),
+    "single": lambda: cf.StickyFilter(2, half_life=6.0, dtype="float32"),
+    "dirichlet": lambda: cf.DirichletFilter(2, half_life=6.0),
+    "ema": lambda: cf.EmaFilter(2, half_life=6.0),
+}
+
+
+def random_rule(rng: np.random.Generator) -> cf.EventRule:
+    """Return a rule; each of its options is there about every second time."""
+
+    def some(*values: Any) -> Any:
+        return values[rng.integers(len(values))]
+
+    def each(*numbers: float) -> dict[str, float]:
+        return {name: float(rng.choice(numbers)) for name in LABELS}
+
+    return cf.EventRule(
+        some(0.3, 1.0, each(0.0, 0.5, 1.0, 2.0)),
+        leave_cost=some(0.0, 0.5, each(0.0, 0.5)),
+        min_duration=some(0.0, 2.0, {"wren": 3.0}),
+        merge_gap=some(None, 0.0, 3.0, {"robin": 2.0, "tit": 5.0}),
+        bias=some(None, 0.1, each(0.0, 0.1, -0.2)),
+        evidence=some("time", "time", "log"),
+        min_probability=some(None, None, 0.6),
+        pad=some((0.0, 0.0), (0.5, 0.0), (1.5, 0.5)),
+        shift=some(0.0, 0.5, 2.0),
+        ignore=some((), (), ("tit",), ("robin", "tit")),
+        max_gap=some(None, 2.0, 4.0),
+        max_duration=some(None, None, 2.0),
+        max_delay=some(None, None, 4.0),
+    )
+
+
+def of_label(value: Any, label: str, default: Any = 0.0) -> Any:
+    return value.get(label, default) if isinstance(value, dict) else value
+
+
+def lane_rule(rule: cf.EventRule, label: str) -> cf.EventRule:
+    """Return the rule of two classes that decides a label by itself."""
+    return cf.EventRule(
+        of_label(rule.change_cost, label),
+        leave_cost={label: of_label(rule.leave_cost, label)},
+        min_duration={label: of_label(rule.min_duration, label)},
+        merge_gap=of_label(rule.merge_gap, label, None),
+        bias={label: of_label(rule.bias, label)},
+        evidence=rule.evidence,
+        min_probability=rule.min_probability,
+        pad=rule.pad,
+        shift=rule.shift,
+        ignore=f"not {label}",
+        max_gap=rule.max_gap,
+        max_duration=rule.max_duration,
+        max_delay=rule.max_delay,
+    )
+
+
+def slow_rule(rule: cf.EventRule, label: str) -> Rule:
+    """Return the same for `slow_events`: off is the first class."""
+
+    def limit(value: float | None) -> float:
+        return np.inf if value is None else value
+
+    cost, gap = of_label(rule.change_cost, label), of_label(rule.merge_gap, label, None)
+    uncertain = rule.min_probability is not None
+    return Rule(
+        enter=np.full(2 + uncertain, cost),
+        leave=np.array([0.0, of_label(rule.leave_cost, label), *[0.0] * uncertain]),
+        min_duration=np.array([0.0, of_label(rule.min_duration, label)]),
+        bias=np.array([0.0, of_label(rule.bias, label)]),
+        ignore=np.array([1.0, 0.0]),
+        log=rule.evidence == "log",
+        min_probability=np.nan if rule.min_probability is None else rule.min_probability,
+        max_gap=limit(rule.max_gap),
+        merge_gap=-1.0 if gap is None else gap,
+        pad_before=rule.pad[0],
+        pad_after=rule.pad[1],
+        shift=rule.shift,
+        max_duration=limit(rule.max_duration),
+    )
+
+
+def random_scores(rng: np.random.Generator, rows: int, missing: float = 0.05) -> Any:
+    """Return scores (T, L) that follow labels which go on and off, some NaN."""
+    on = np.cumsum(rng.random((rows, len(LABELS))) < 0.12, axis=0) % 2
+    sure = rng.choice([0.5, 3.0], (rows, 1))
+    scores = rng.beta(0.7 + sure * on, 0.7 + sure * (1 - on))
+    scores[rng.random(scores.shape) < missing] = np.nan
+    return scores
+
+
+def random_times(rng: np.random.Generator, rows: int) -> Any:
+    return np.cumsum(rng.choice([0.0, 0.25, 0.5, 1.0, 1.0, 3.0, 5.0], rows)) - 4.0
+
+
+def random_recording(rng: np.random.Generator, rows: int = 60) -> cf.Recording:
+    source = rng.choice(list(BETA), rows)
+    truth = rng.choice([1, 1, 0, 0, -1], (rows // 4 + 1, len(LABELS))).repeat(4, axis=0)[:rows]
+    time, scores = random_times(rng, rows), random_scores(rng, rows)
+    return cf.Recording(time, source, scores, LABELS, truth, scores="independent")
+
+
+def random_chain(rng: np.random.Generator, rule: cf.EventRule | None = None) -> cf.Chain:
+    """Return a chain of several labels, with a filter for each, or one for all."""
+    names = [list(FILTERS)[i] for i in rng.integers(len(FILTERS), size=len(LABELS))]
+    filters: Any = {name: FILTERS[kind]() for name, kind in zip(LABELS, names, strict=True)}
+    if rng.random() < 0.6 or "single" in names:
+        filters = FILTERS[names[0]]()
+    f = cf.MultiLabelFilter(LABELS, filters)
+    channel = {"weak": cf.Channel([[0.8, 0.2], [0.3, 0.7]])} if rng.random() < 0.3 else None
+    return cf.Chain(f, beta=BETA, channel=channel, rule=rule)
