@@ -235,6 +235,8 @@ class LineFilter:
             columns = self._known_classes()
         if len(columns) < 2:
             hint = "give two or more, one per class, or prediction"
+            if columns:
+                hint += "; if it is one score by itself, give --scores independent"
             if self._layouts:
                 hint = f"give {short(self._keys)}, as in the first line, or prediction"
             raise LineError(f"has {len(columns)} keys p_<class>; {hint}")

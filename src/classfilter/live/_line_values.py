@@ -152,5 +152,7 @@ def check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
 
 _REMEDIES = {
     Remedy.SOFTMAX: "logits need --scores logits",
-    Remedy.NORMALISE: "normalise them (logits need --scores logits, percentages --scores percent)",
+    Remedy.NORMALISE: "if one class is true at a time, normalise them (logits need --scores "
+    "logits, percentages --scores percent); if several may be true at once, or none, give "
+    "--scores independent",
 }
