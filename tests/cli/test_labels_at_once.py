@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +113,21 @@ def test_files_that_do_not_fit(run: Run) -> None:
     assert code == 1
     assert "in row 1 (line 3), class 'wren', is 1.5; it must lie in [0, 1]" in err
     assert not Path("out.csv").exists()
+
+
+def test_lines_as_they_come(tmp_path: Path) -> None:
+    """The command reads lines with a file of several labels, or with the option alone."""
+    cf.write_table(table().drop("stream"), tmp_path / "in.ndjson")
+    f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=10.0))
+    f.save(tmp_path / "birds.toml")
+    expected = cf.filter_table(cf.read_table(tmp_path / "in.ndjson"), f)
+    given = (tmp_path / "in.ndjson").read_bytes()
+    for how in (["--config", "birds.toml"], ["--scores", "independent", *HALF_LIFE]):
+        done = subprocess.run(
+            [sys.executable, "-m", "classfilter", "stream", *how],
+            input=given, capture_output=True, check=True, cwd=tmp_path,
+        )  # fmt: skip
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        for label in LABELS:
+            assert [row[f"f_{label}"] for row in rows] == expected[f"f_{label}"].to_list()
+        assert [",".join(row["labels"]) for row in rows] == expected["labels"].to_list()
