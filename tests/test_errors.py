@@ -13,8 +13,11 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+import ndjson_lines
 from classfilter._errors import Remedy
 from classfilter.policy import Adaptive
+from conftest import Run
+from ndjson_lines import as_line
 
 NAN, INF = math.nan, math.inf
 GOOD = [0.2, 0.3, 0.5]
@@ -122,6 +125,39 @@ def test_settings(make: Callable[[], Any], argument: str, value: Any, rule: str)
     assert (error.argument, error.value, error.row) == (argument, value, None)
     assert error.rule.startswith(rule)
     assert str(error) == f"{argument} is {value!r}; {error.rule}"
+
+
+SEVERAL = "if several may be true at once, or none,"
+
+
+def test_a_sum_far_from_one_has_two_remedies(run: Run) -> None:
+    """One class at a time, and the row needs normalising; or several, and the scores are free."""
+    row = {"time": 0.0, "p_robin": 0.9, "p_wren": 0.8}
+    text = str(raised(lambda: cf.StickyFilter(2).update([0.9, 0.8])))
+    assert "one class is true at a time, normalise it (logits need classfilter.softmax" in text
+    assert f"{SEVERAL} the scores are independent: give a MultiLabelFilter, and scores=" in text
+    f = cf.StickyFilter(["robin", "wren"])
+    assert text.partition("; ")[2] in str(raised(lambda: cf.filter_table(pl.DataFrame(row), f)))
+    pl.DataFrame(row).write_csv("birds.csv")
+    told = run("filter", "birds.csv", "-o", "out.csv")[2]
+    assert "one class is true at a time, normalise it (logits need --scores logits" in told
+    assert f"{SEVERAL} the scores are independent: give --scores independent" in told
+    told = ndjson_lines.run(as_line(row))[1]
+    assert "one class is true at a time, normalise them (logits need --scores" in told
+    assert f"{SEVERAL} give --scores independent" in told
+
+
+def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:
+    row = {"time": 0.0, "p_speech": 0.9}
+    error = raised(lambda: cf.recordings(pl.DataFrame(row)))
+    assert error.hints == (Remedy.ONE_SCORE,)
+    assert str(error).endswith('one score by itself, give scores="independent"')
+    pl.DataFrame(row).write_csv("speech.csv")
+    told = run("filter", "speech.csv", "-o", "out.csv")[2]
+    assert told.endswith("one score by itself, give --scores independent\n")
+    told = ndjson_lines.run(as_line(row))[1]
+    assert "one score by itself, give --scores independent\n" in told
+    assert raised(lambda: cf.recordings(pl.DataFrame({"time": [0.0]}))).hints == ()
 
 
 def test_arguments_of_a_policy() -> None:

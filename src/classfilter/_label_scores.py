@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from ._class_columns import in_order, is_series
 from ._errors import ArgumentError, RowError
-from ._support.types import NUMBER, Floats, Ints
+from ._support.types import NUMBER, Array, Floats, Ints
 
 
 def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
@@ -67,6 +68,45 @@ def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
     except RowError as error:
         raise error.replaced(row=None) from None
     return row
+
+
+def as_label_scores(numbers: Floats, kind: str, labels: Sequence[Any]) -> Floats:
+    """Return numbers (T, L), which may be logits or percentages, as scores, checked.
+
+    Examples
+    --------
+    >>> as_label_scores(np.array([[0.0, -800.0, np.nan]]), "logits", "abc").tolist()
+    [[0.5, 0.0, nan]]
+    """
+    if kind == "logits":
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row, k = map(int, np.unravel_index(infinite.argmax(), numbers.shape))
+            value, rule = float(numbers[row, k]), "it must be finite"
+            raise RowError("probs", value, rule=rule, row=row, entry=str(labels[k]))
+        small = np.exp(-np.abs(numbers))
+        return np.where(numbers < 0, small, 1.0) / (1 + small)
+    scores = numbers / 100 if kind == "percent" else numbers
+    check_label_scores(scores, labels)
+    return scores
+
+
+def names_on(probabilities: Array, labels: Sequence[str]) -> list[str]:
+    """Return the labels that are on in each row of (T, L), more probable than not, as text.
+
+    Examples
+    --------
+    >>> names_on(np.array([[0.9, 0.6], [0.5, 0.4]]), ["robin", "wren"])
+    ['robin,wren', '']
+    """
+    packed = np.packbits(probabilities > 0.5, axis=1)
+    size, whole = packed.shape[1], packed.tobytes()
+    rows = [whole[i : i + size] for i in range(0, len(whole), size)]
+    texts = {
+        row: ",".join(compress(labels, np.unpackbits(np.frombuffer(row, np.uint8))))
+        for row in set(rows)
+    }
+    return [texts[row] for row in rows]
 
 
 def check_label_scores(scores: Floats, labels: Sequence[Any], what: str = "probs") -> None:

@@ -91,7 +91,8 @@ def filter_command(
     Columns: time, one p_<class> per class, or prediction, and, where there are any, stream, source
     and label. OUT has the same rows, with f_<class> and class; it may be IN. Only a part of the
     file is in memory at a time. With --smooth or --lag, each result uses later rows of its stream
-    too.
+    too. With --scores independent, each p_<label> counts by itself; OUT has labels, those that are
+    on, in place of class.
     """
     if smooth and lag is not None:
         raise click.UsageError(

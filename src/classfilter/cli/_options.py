@@ -24,6 +24,7 @@ from ..chain import Chain, load
 from ..chain._scores import KINDS
 from ..data._format import TableFormat, matches
 from ..filters._dirichlet import DirichletFilter
+from ..filters._multi_label import MultiLabelFilter
 
 FILE = click.Path(path_type=Path, readable=False)  # the error of opening it says more
 PICTURES = (".png", ".pdf", ".svg")
@@ -32,12 +33,14 @@ PICTURES = (".png", ".pdf", ".svg")
 class Settings(NamedTuple):
     """The chain that the options ask for, of the classes of the data.
 
-    The classes, if they are known; and whether no option was given.
+    The classes, if they are known; whether no option was given; and whether the classes are labels
+    that may be true at once.
     """
 
     make_chain: Callable[[tuple[str, ...]], Chain]
     classes: tuple[str, ...] | None = None
     default: bool = False
+    independent: bool = False
 
     def for_table(self, form: TableFormat) -> TableFormat:
         """Return the format of a table, with the classes of the filter."""
@@ -93,8 +96,9 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_settings(**arguments: Any) -> None:
         names = ("config", "half_life", "gamma", "estimate", "floor", "beta")
-        settings = _settings(**{name: arguments.pop(name) for name in names})
-        command(settings, **arguments)
+        given = {name: arguments.pop(name) for name in names}
+        independent = arguments["scores"] == "independent"
+        command(_settings(independent=independent, **given), **arguments)
 
     decorated: Callable[..., None] = with_settings
     for option in (
@@ -125,7 +129,9 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Settings:
+def _settings(
+    config: Path | None, beta: Weights | None, independent: bool, **options: Any
+) -> Settings:
     options = {name: value for name, value in options.items() if value is not None}
     if "gamma" in options and "half_life" in options:
         raise click.UsageError("--gamma and --half-life are both given; give one of them")
@@ -134,17 +140,25 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
         default = beta is None and not options
 
         def new_chain(classes: tuple[str, ...]) -> Chain:
+            if independent:
+                f = DirichletFilter(2, **options)
+                return Chain(MultiLabelFilter(classes, f), beta=weights)
             return Chain(DirichletFilter(classes, **options), beta=weights)
 
         try:
             new_chain(("a", "b"))  # before the first row comes, which may take long
         except ArgumentError as error:
             raise ValueError(about(None, error)) from None
-        return Settings(new_chain, default=default)
+        return Settings(new_chain, default=default, independent=independent)
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
     chain = load(config)
+    if independent and not chain.independent:
+        raise click.UsageError(
+            f"--scores is independent, but the classes of {config} exclude each other; leave "
+            "--scores out, or give a file of several labels at once"
+        )
     if isinstance(beta, Mapping) and isinstance(chain.beta, dict):
         beta = {**chain.beta, **beta}
     if beta is not None:
@@ -154,7 +168,8 @@ def _settings(config: Path | None, beta: Weights | None, **options: Any) -> Sett
         class_order(chain, classes)
         return chain
 
-    return Settings(make_chain, tuple(str(name) for name in chain.classes))
+    names = tuple(str(name) for name in chain.classes)
+    return Settings(make_chain, names, independent=chain.independent)
 
 
 def _classes(
@@ -162,7 +177,7 @@ def _classes(
 ) -> tuple[str, ...] | None:
     """Parse the names of the classes."""
     try:
-        return None if text is None else text_names(text.split(","))
+        return None if text is None else text_names(text.split(","), 1)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a list of names, such as walk,sit") from None
 
@@ -196,6 +211,11 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_format(*settings: Settings, **arguments: Any) -> None:
         how = {name: arguments.pop(name) for name in ("classes", "columns", "scores", "unit")}
+        how["independent"] = any(given.independent for given in settings)
+        one_label = how["independent"] or how["scores"] == "independent"
+        if how["classes"] and len(how["classes"]) == 1 and not one_label:
+            hint = "give two or more, or --scores independent for one score by itself"
+            raise click.UsageError(f"--classes names only {how['classes'][0]!r}; {hint}")
         try:
             form = TableFormat.of(**how)
         except ValueError as error:
@@ -214,7 +234,8 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
             type=click.Choice(KINDS),
             default=KINDS[0],
             show_default=True,
-            help="What the numbers of p_<class> and confidence are.",
+            help="What the numbers of p_<class> and confidence are; independent, where several "
+            "classes may be true at once, or none.",
         ),
         click.option(
             "--columns",
@@ -325,7 +346,10 @@ _OPTIONS = {
 
 _REMEDIES = {
     Remedy.SOFTMAX: "logits need --scores logits",
-    Remedy.NORMALISE: "normalise it (logits need --scores logits, percentages --scores percent)",
+    Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
+    "percentages --scores percent); if several may be true at once, or none, the scores are "
+    "independent: give --scores independent",
+    Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
     Remedy.SORT: "put the rows in order of time, or give --sort",
     Remedy.IF_LOGITS: "if these are logits, give --scores logits",
     Remedy.IF_PERCENT: "for percentages, give --scores percent",

@@ -80,8 +80,10 @@ def stream(
 
     A line is an object with time, one p_<class> per class, or prediction, and, where there are any,
     stream and source; its result is the same with f_<class> and class, written at once; earlier
-    results in it are replaced. An invalid line is rejected with a message on standard error, by its
-    number, and the rest goes on. SIGTERM and Ctrl-C save the state and end it.
+    results in it are replaced. With --scores independent, each p_<label> counts by itself, and the
+    result has labels, a list, in place of class. An invalid line is rejected with a message on
+    standard error, by its number, and the rest goes on. SIGTERM and Ctrl-C save the state and end
+    it.
 
     After a crash, start it again with the same --state. It prints where the state ends: give the
     lines after those, or replay from any earlier point; lines that it has are skipped and counted.
@@ -115,6 +117,7 @@ def stream(
             columns=form.columns,
             scores=form.scores,
             unit=form.unit,
+            independent=settings.independent,
             words=_REMEDIES,
             line_number=line_number,
             events=events,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..chain import load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording
-from ..data._recordings import recordings
+from ..data._recordings import recordings_of
 from ._files import TABLE, Input, input_options
 from ._options import (
     FILE,
@@ -204,6 +205,7 @@ def policy(
     if out is not None:
         _check_out(table, out, (*PICTURES, *SUFFIXES))
     tuned = None if config is None else load(config)
+    form = replace(form, independent=form.independent or bool(tuned and tuned.independent))
     with _work_on(table, form, sort, quiet) as (streams, progress):
         curve = policy_curve(
             streams, tuned, reference=reference, gaps=gaps or GAPS, progress=progress
@@ -241,6 +243,7 @@ def report(
 
     _check_out(table, out, (".html",))
     tuned = None if config is None else load(config)
+    form = replace(form, independent=form.independent or bool(tuned and tuned.independent))
     with _work_on(table, form, sort, quiet) as (streams, progress):
         run(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
@@ -270,8 +273,7 @@ def read_streams(
     with table.open() as source:
         df = read_table(source, columns=form.columns)
     check_classes(form, form.layout(df.columns).classes or ())
-    how: Any = {"classes": form.classes, "columns": form.columns, "scores": form.scores}
-    return df, recordings(df, sort=sort, unit=form.unit, **how)
+    return df, recordings_of(df, form, sort)
 
 
 @contextmanager

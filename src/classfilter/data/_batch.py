@@ -299,8 +299,9 @@ def filter_table(
         error.
     columns : mapping of str to str, optional
         The names of columns in the table, where they differ: ``{"time": "ts", "p_walk": "walk"}``.
-    scores : {"probabilities", "logits", "percent"}
-        What the numbers of ``p_<class>`` and ``confidence`` are.
+    scores : {"probabilities", "logits", "percent", "independent"}
+        What the numbers of ``p_<class>`` and ``confidence`` are. With a `MultiLabelFilter` they are
+        independent in any case, each label's by itself: logits become scores by a sigmoid.
     unit : {"s", "ms", "us", "ns"}, optional
         What the numbers of ``time`` count; dates do not need it. By default they stay as they are,
         in the unit of the filter's half-life. The column itself does not change.
@@ -309,7 +310,8 @@ def filter_table(
     -------
     dataframe of the same kind
         The same rows and columns (and index), with ``f_<class>``, the class probabilities after
-        each row, and ``class``, the most probable class; of several, the first.
+        each row, and ``class``, the most probable class; of several, the first. Of a
+        `MultiLabelFilter`, ``f_<label>`` and ``labels``, those that are on: ``"robin,wren"``.
 
     Examples
     --------

@@ -187,13 +187,13 @@ class TableFormat:
         problem += " names of classes"
         if self.independent:
             problem = "needs a column p_<label> for each label"
-        elif len(prefixed) == 1:
-            problem += ", or one score by itself with scores='independent'"
         rule = f"it has {names}{meant}"
         if known:
             rule = f"the classes are {[*known]}, and {rule}"
         remedy = Remedy.NAME_PROBS if known else Remedy.NAME_PROBS_OR_CLASSES
-        return ArgumentError("the table", names, problem, rule, remedy)
+        alone = not self.independent and len(prefixed) == 1
+        hints = (Remedy.ONE_SCORE,) if alone else ()
+        return ArgumentError("the table", names, problem, rule, remedy, hints=hints)
 
 
 def is_name_here(name: str) -> bool:

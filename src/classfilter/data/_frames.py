@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import ArgumentError, Remedy, RowError
-from .._label_scores import check_label_scores, truth_of_labels
+from .._label_scores import as_label_scores, names_on, truth_of_labels
 from .._predictions import Predictions, from_labels
 from .._support.imports import import_optional
 from .._support.types import NUMBER, Array, Bools, Floats, Ints
@@ -54,8 +54,8 @@ def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -
     series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
     named = [classes[k] for k in place]
     if chain.independent:
-        on = [",".join(n for n, p in zip(named, row, strict=True) if p > 0.5) for row in P]
-        series.append(nw.new_series("labels", on, nw.String, backend=backend))
+        on = nw.new_series("labels", names_on(P, named), nw.String, backend=backend)
+        series.append(on)
         return frame.with_columns(*series).to_native()
     names = nw.new_series("class", named, nw.String, backend=backend)
     series.append(names[most_probable(columns)])
@@ -192,7 +192,8 @@ def _from_scores(
     """
     scores = np.stack([_numbers(columns[f"p_{name}"]) for name in classes], axis=1)
     if format.independent:
-        return _independent(scores, classes, format)
+        scores = as_label_scores(scores, format.scores, classes)
+        return Predictions(scores, np.zeros(len(scores), bool))
     if format.scores == "logits":
         probs = softmax(scores)
     else:
@@ -211,16 +212,6 @@ def _from_scores(
         except RowError as error:
             raise error.replaced(row=int(np.flatnonzero(missing)[error.row])) from None
     return Predictions(probs, hard)
-
-
-def _independent(scores: Floats, labels: tuple[str, ...], format: TableFormat) -> Predictions:  # noqa: A002
-    """Return the scores of labels that may be true at once, checked."""
-    if format.scores == "logits":
-        scores = 1 / (1 + np.exp(-scores))
-    elif format.scores == "percent":
-        scores = scores / 100
-    check_label_scores(scores, labels)
-    return Predictions(scores, np.zeros(len(scores), bool))
 
 
 def _with_hints(

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._support.types import Classes
 from .._time_scale import TimeScale
-from .._validation import text_names
 from ..streams._rows import group_and_sort
 from ._format import TableFormat, matches
 from ._frames import group_starts, read_rows, table_labels
@@ -61,17 +60,23 @@ def recordings(
     >>> {stream: len(rec) for stream, rec in recordings(df).items()}
     {'ann': 2, 'bob': 1}
     """
-    form = TableFormat.of(classes, columns, scores, unit)
+    return recordings_of(df, TableFormat.of(classes, columns, scores, unit), sort)
+
+
+def recordings_of(df: Any, form: TableFormat, sort: bool = False) -> dict[Any, Recording]:
+    """Return the recording of every stream in a dataframe of a format; see `recordings`."""
     rows = read_rows(df, form)
-    if classes is not None and not matches(text_names(classes, 1), rows.classes):
+    if form.classes is not None and not matches(form.classes, rows.classes):
+        K = len(form.classes)
+        known: Any = K if form.classes == tuple(map(str, range(K))) else list(form.classes)
         raise ValueError(
-            f"the table has the classes {list(rows.classes)}, but classes is {classes!r}; give "
-            "those of the columns p_<class>"
+            f"the table has the classes {list(rows.classes)}, but classes is {known}; give those "
+            "of the columns p_<class>"
         )
     label = table_labels(rows, form.independent)
     names = np.array(rows.source.categories, np.str_)
     order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
-    scale = TimeScale(unit)
+    scale = TimeScale(form.unit)
     scale.see(rows.time, numbers=rows.time_kind.is_number)
     scale.warn()
     parts = np.split(order, group_starts(rows.stream.codes[order]))

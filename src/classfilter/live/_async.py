@@ -22,7 +22,7 @@ from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
 from ..policy import Policy
-from ._base import LOG, BaseCascade, Step
+from ._base import LOG, BaseCascade, Step, is_missing
 from ._source import Source
 
 SECONDS_TO_CLOSE = 5.0
@@ -237,7 +237,7 @@ class AsyncCascade(BaseCascade):
                 if past in self._past:
                     past.row = row
                     late.append(past)
-                elif not np.isnan(self._update(self.filter.copy(), source, row, past.now, 0.0)[0]):
+                elif not is_missing(self._update(self.filter.copy(), source, row, past.now, 0.0)):
                     self._dropped[source] += 1
         finally:
             if late:

@@ -18,10 +18,11 @@ from ..chain._channel import Channels
 from ..chain._settings import from_builtin, to_builtin
 from ..filters._base import Filter
 from ..filters._stream_runner import pack_state, unpack_state
-from ..policy import Policy
+from ..policy import Adaptive, Policy
 from ..streams import _file as file
 from ..streams._table import StreamTable
-from ._source import OnlySource, Source, describe_error, parse_output
+from ._label_policy import least_certain, most_contradicted
+from ._source import OnlySource, Source, describe_error, parse_output, parse_scores
 
 LOG = logging.getLogger("classfilter")
 LOGGED = 3
@@ -40,7 +41,7 @@ class Step(NamedTuple):
     probs : ndarray (K,)
         The filter's estimate: the class probabilities after the step.
     label : object
-        The most probable class.
+        The most probable class; of several labels at once, a tuple of those that are on.
     called : tuple of str
         The sources that were called.
     cost : float
@@ -118,6 +119,8 @@ class BaseCascade:
         self._missing.flags.writeable = False
         self.filter, self.policy = chain.filter(), policy.copy()
         """Copies that belong to the loop."""
+        # Adaptive has one uncertainty; other policies get the labels as they are.
+        self._by_label = chain.independent and isinstance(policy, Adaptive)
         self.reset()
 
     @property
@@ -238,7 +241,8 @@ class BaseCascade:
     def _choose(self, now: float, rows: int, busy: Collection[str] = ()) -> str | None:
         """Return the policy's choice, or the source that replaces it; None if there is none."""
         since = {name: now - self._last.get(name, -math.inf) for name in self._sources}
-        choice = self.policy.choose(self.filter.probs, since)
+        probs = self.filter.probs
+        choice = self.policy.choose(least_certain(probs) if self._by_label else probs, since)
         if choice not in self._sources:
             raise ValueError(
                 f"policy chose {choice!r} at time {now}; sources has {list(self._sources)}: name "
@@ -264,7 +268,8 @@ class BaseCascade:
         Without a channel its values are not checked here: the filter does that.
         """
         try:
-            row = parse_output(output, self._classes)
+            parse = parse_scores if self._chain.independent else parse_output
+            row = parse(output, self._classes)
             return np.asarray(self._chain.observe(source, row).probs)
         except Exception as error:
             return self._invalid(source, error, now)
@@ -311,8 +316,11 @@ class BaseCascade:
         called: tuple[str, ...] = ()
         cost = 0.0
         if source is not None:
+            seen = (row, probs)
+            if self._by_label:
+                seen = most_contradicted(row, probs), least_certain(probs)
             try:
-                self.policy.called(source, row, probs, dt)
+                self.policy.called(source, *seen, dt)
             except BaseException:
                 self.filter.state = state
                 raise
@@ -323,8 +331,13 @@ class BaseCascade:
         self._time = now
         if len(samples):
             self._shape = samples.shape[1:]
-        observed = None if np.isnan(row[0]) else source
+        observed = None if is_missing(row) else source
         return Step(now, observed, self.filter.probs, self.filter.label, called, cost)
+
+
+def is_missing(row: Floats) -> bool:
+    """Return whether nothing was observed; of several labels, none of them."""
+    return bool(np.isnan(row).all())
 
 
 def _is_number(value: Any) -> bool:

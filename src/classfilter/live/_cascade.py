@@ -28,11 +28,13 @@ class Cascade(BaseCascade):
         Each takes an array of samples (n, ...) and returns K probabilities, in the filter's order
         of classes: anything like an array of shape (K,) or (1, K), or a torch tensor; or by the
         names of the classes, as a mapping or a Series; or a class, by name or index, for which it
-        should have a channel. All NaN means that nothing was observed. The array is a copy: the
-        source may change or keep it.
+        should have a channel. All NaN means that nothing was observed. For a `MultiLabelFilter` it
+        returns L scores in [0, 1], or one number for one label; NaN is a label that was not
+        observed. The array is a copy: the source may change or keep it.
     policy : Policy, optional
         Chooses the source of each step; see `classfilter.policy`. A copy is used, from its start.
-        With a single source, or with a `Tuned` that has one, none is needed.
+        With a single source, or with a `Tuned` that has one, none is needed. Of several labels at
+        once, `Adaptive` sees the largest uncertainty and the largest disagreement of all labels.
     beta : mapping of str to float, or float, optional
         The weight of each source, or one for all; by default those of the `Tuned`, or 1.
     channel : mapping of str to Channel or None, optional

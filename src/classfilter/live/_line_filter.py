@@ -26,6 +26,7 @@ from ._line_values import (
     check_name,
     check_probs,
     check_scores,
+    independent_scores,
     label_probs,
     line_number,
     parse,
@@ -128,7 +129,9 @@ class LineFilter:
             self._check_source(row, self._chain)
         scores = self._label(row) if labelled else self._take(row)
         probs = list(scores)
-        if not NUMBERS.issuperset(map(type, scores)):
+        if self._form.independent:
+            probs = independent_scores(self._keys, scores, self._form.scores)
+        elif not NUMBERS.issuperset(map(type, scores)):
             check_scores(self._keys, scores)
             # With no probability, a label counts: a table has both columns for all rows.
             unlabelled = row.get(self._label_keys[0]) is None
@@ -138,7 +141,7 @@ class LineFilter:
         try:
             estimate = self._update(name, at, body, source, probs, self._number_key is not None)
         except (ValueError, TypeError, ArithmeticError) as error:
-            if self._form.scores == "probabilities":
+            if self._form.scores == "probabilities" and not self._form.independent:
                 check_probs(self._keys, scores)  # it names the key
             raise LineError(str(error)) from None
         if estimate is None:
@@ -146,7 +149,11 @@ class LineFilter:
         if self.first_rows is not None:
             self.first_rows.append((name, at, type(row[self._time]) is not str))
         f = estimate.tolist()
-        added = self._added[f.index(max(f))] % self._arrange(f)
+        if self._form.independent:
+            on = ",".join(name for name, p in zip(self._names, f, strict=True) if p > 0.5)
+            added = f'{self._numbers % self._arrange(f)},"labels":[{on}]'
+        else:
+            added = self._added[f.index(max(f))] % self._arrange(f)
         if has_results:
             line = self._without_results(row)
         brace = line.rindex(b"}")
@@ -180,15 +187,21 @@ class LineFilter:
         columns, chain = streams.columns, streams.chain
         order = class_order(chain, columns).tolist()
         self._chain, self._weights = chain, chain._weights
+        self._form = _for_chain(self._form, chain)
         self._keys = [self._key(columns[k]) for k in order]
-        self._take = itemgetter(*self._keys)
-        self._arrange = itemgetter(*(order.index(k) for k in range(len(columns))))
+        self._take = _items(self._keys)
+        self._arrange = _items([order.index(k) for k in range(len(columns))])
         quoted = [json.dumps(name).replace("%", "%%") for name in columns]
-        numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
-        self._added = [f'{numbers},"class":{quoted[k]}' for k in order]
-        self._results = [*(f"f_{name}" for name in columns), "class"]
+        self._numbers = "".join(f',"f_{name[1:]}:%r' for name in quoted)
+        self._added = [f'{self._numbers},"class":{quoted[k]}' for k in order]
+        self._names = [json.dumps(columns[k]) for k in order]
+        self._results = self._result_keys(columns)
         self._update = streams.update
         self.streams = streams
+
+    def _result_keys(self, columns: tuple[str, ...]) -> list[str]:
+        which = "labels" if self._form.independent else "class"
+        return [*(f"f_{name}" for name in columns), which]
 
     def _key(self, name: str) -> str:
         return self._form.columns.get(f"p_{name}", f"p_{name}")
@@ -230,15 +243,12 @@ class LineFilter:
         known = self.streams.columns if self.streams else self._form.classes
         columns = self._classes_of(row)
         complete = len(columns) > 1 if known is None else set(known) <= set(columns)
-        labelled = self._label_keys[0] in row and not complete
+        labelled = self._label_keys[0] in row and not complete and not self._form.independent
         if labelled:
             columns = self._known_classes()
-        if len(columns) < 2:
-            hint = "give two or more, one per class, or prediction"
-            if self._layouts:
-                hint = f"give {short(self._keys)}, as in the first line, or prediction"
-            raise LineError(f"has {len(columns)} keys p_<class>; {hint}")
-        new = [*(f"f_{name}" for name in columns), "class"]
+        if len(columns) < (1 if self._form.independent else 2):
+            raise LineError(self._too_few(len(columns)))
+        new = self._result_keys(columns)
         results = [key for key in new if key in row]
         if results and len(results) < len(new):
             raise LineError(f"already has {short(results)}; drop or rename them first")
@@ -255,14 +265,28 @@ class LineFilter:
         layout = self._layouts[tuple(row)] = labelled, bool(results)
         return layout
 
+    def _too_few(self, count: int) -> str:
+        """Return what is wrong with a line that has so many keys."""
+        if self._form.independent:
+            return "has no keys p_<label>; give one per label, null where it was not observed"
+        hint = "give two or more, one per class, or prediction"
+        if count:
+            hint += "; if it is one score by itself, give --scores independent"
+        if self._layouts:
+            hint = f"give {short(self._keys)}, as in the first line, or prediction"
+        return f"has {count} keys p_<class>; {hint}"
+
     def _begin(self, row: dict[str, Any], columns: tuple[str, ...], labelled: bool) -> None:
         """Take the classes of the first valid line."""
         seconds(self._time, row[self._time], self._factor)
         check_name(self._stream, row)
         chain = self.streams.chain if self.streams else self._make_chain(columns)
+        self._form = _for_chain(self._form, chain)
         self._check_source(row, chain)
         keys = [self._key(name) for name in columns]
-        if labelled:
+        if self._form.independent:
+            independent_scores(keys, tuple(row[key] for key in keys), self._form.scores)
+        elif labelled:
             label_probs(row, self._label_keys, columns, self._form.scores == "percent")
         elif self._form.scores == "probabilities":
             check_probs(keys, tuple(row[key] for key in keys))
@@ -329,3 +353,17 @@ class LineFilter:
             what = "is" if self._source in row else "is missing, which means"
             hint = f"beta names {list(chain.beta)}: add it there"
             raise LineError(f"{self._source} {what} {short(source)}, which has no weight; {hint}")
+
+
+def _for_chain(form: TableFormat, chain: Chain) -> TableFormat:
+    """Return how lines are written; those for several labels at once have independent scores."""
+    if form.independent and not chain.independent:
+        problem = "is {}, but the classes of the filter exclude each other"
+        raise ArgumentError("scores", "independent", problem, remedy="give a MultiLabelFilter")
+    return replace(form, independent=chain.independent)
+
+
+def _items(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what takes the items of some keys, as a tuple of one too."""
+    first = keys[0]
+    return itemgetter(*keys) if len(keys) > 1 else lambda row: (row[first],)

@@ -8,8 +8,11 @@ import sys
 from reprlib import repr as short
 from typing import Any, NoReturn
 
+import numpy as np
+
 from .. import _core
 from .._errors import Remedy, RowError
+from .._label_scores import as_label_scores
 from .._predictions import DEFAULT_RELIABILITY, label_row
 from .._timestamps import parse_timestamp
 from .._validation import table_label_indices
@@ -150,7 +153,25 @@ def check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
         raise LineError(about.text(words=_REMEDIES)) from None
 
 
+def independent_scores(keys: list[str], given: tuple[Any, ...], kind: str) -> list[float]:
+    """Return the scores of several labels at once, checked; NaN where a label is null."""
+    for key, p in zip(map(short, keys), given, strict=True):
+        if p is not None and type(p) not in NUMBERS:
+            raise LineError(f"{key} is {short(p)}; it must be a number, or null")
+    try:
+        numbers = np.array([[math.nan if p is None else p for p in given]], np.float64)
+        scores: list[float] = as_label_scores(numbers, kind, keys)[0].tolist()
+    except RowError as error:
+        about = error.replaced(argument=short(error.entry), row=None, entry=None)
+        raise LineError(about.text()) from None
+    except OverflowError:
+        raise LineError(f"the p_<label> are {short(given)}; they must be finite") from None
+    return scores
+
+
 _REMEDIES = {
     Remedy.SOFTMAX: "logits need --scores logits",
-    Remedy.NORMALISE: "normalise them (logits need --scores logits, percentages --scores percent)",
+    Remedy.NORMALISE: "if one class is true at a time, normalise them (logits need --scores "
+    "logits, percentages --scores percent); if several may be true at once, or none, give "
+    "--scores independent",
 }

@@ -3,9 +3,11 @@
 A line is a JSON object with ``time``, one ``p_<class>`` per class and, where there are any,
 ``stream`` and ``source``, as in tables; other keys are left alone. Its result is the same text with
 ``f_<class>`` and ``class`` added. Where all ``p_<class>`` are null, only time passes. Instead of
-them there may be a label, ``prediction``, and its ``confidence``, where the classes are known. An
-invalid line is rejected by its number and changes nothing; the rest goes on. Sources that go wrong
-are reported beside the rejected lines (`_watch.py`).
+them there may be a label, ``prediction``, and its ``confidence``, where the classes are known. Of
+several labels at once, each ``p_<label>`` counts by itself and may be null by itself, and
+``labels``, a list of those that are on, takes the place of ``class``. An invalid line is rejected
+by its number and changes nothing; the rest goes on. Sources that go wrong are reported beside the
+rejected lines (`_watch.py`).
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ def serve(
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,
+    independent: bool = False,
     line_number: str | None = None,
     events: Path | None = None,
     words: Mapping[Remedy, str] = MappingProxyType({}),
@@ -100,6 +103,9 @@ def serve(
     columns, scores, unit
         As in `filter_table`: the keys of lines, where they differ, what their numbers are, and what
         the numbers of time count.
+    independent : bool, default False
+        Whether the lines have several labels at once, each with a score of its own: as with the
+        scores "independent", or where these are logits or percentages.
     line_number : str, optional
         The key of a number that grows from line to line. The file then knows the last one, lines up
         to it are skipped, and a resumed input that leaves some out is an error.
@@ -137,7 +143,7 @@ def serve(
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
     limits = {"expire_after": expire_after, "max_streams": max_streams, "max_jump": max_jump}
-    form = TableFormat.of(classes, columns, scores, unit)
+    form = TableFormat.of(classes, columns, scores, unit, independent)
     if state and not state.resolve().parent.is_dir():
         raise ValueError(f"{state} cannot be written; make its folder first")
     number = filtered = rejected = skipped = 0

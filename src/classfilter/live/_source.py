@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._class_columns import is_series
 from .._errors import ArgumentError
+from .._label_scores import one_row
 from .._predictions import LABEL, prediction
+from .._support.types import Floats
 
 Source = Callable[[Any], Any]
 
@@ -29,9 +32,7 @@ def parse_output(output: Any, classes: tuple[str, ...]) -> Any:
     >>> parse_output("sit", ("walk", "sit"))
     'sit'
     """
-    for method in ("detach", "cpu"):  # a torch tensor: its gradient, its device
-        if hasattr(output, method):
-            output = getattr(output, method)()
+    output = _without_gradient(output)
     if not isinstance(output, LABEL):
         output = prediction(output, classes)
     K, row = len(classes), np.asarray(output)
@@ -48,6 +49,32 @@ def parse_output(output: Any, classes: tuple[str, ...]) -> Any:
         return np.array(row, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"it is {short(output)}; {wanted}") from None
+
+
+def parse_scores(output: Any, labels: tuple[str, ...]) -> Floats:
+    """Return a source's output as one score per label, (L,), checked; NaN where there is none.
+
+    Examples
+    --------
+    >>> parse_scores([[0.9, 0.8]], ("robin", "wren"))
+    array([0.9, 0.8])
+    >>> parse_scores({"wren": 0.8, "robin": None}, ("robin", "wren"))
+    array([nan, 0.8])
+    """
+    output = _without_gradient(output)
+    named = isinstance(output, Mapping) or is_series(output) or hasattr(output, "columns")
+    if not named and np.shape(output) != ():  # maybe a batch of one, or a tensor
+        row = np.asarray(output)
+        output = row[0] if row.shape == (1, len(labels)) else row
+    return one_row(output, labels)
+
+
+def _without_gradient(output: Any) -> Any:
+    """Return a torch tensor without its gradient, on the processor; anything else as it is."""
+    for method in ("detach", "cpu"):
+        if hasattr(output, method):
+            output = getattr(output, method)()
+    return output
 
 
 def describe_error(error: Exception) -> str:

@@ -21,8 +21,8 @@ class SourceWatch:
         self._times: Counter[tuple[str, str]] = Counter()
 
     def look(self, streams: LiveStreams | None, line: int) -> None:
-        """Report what began or ended with a line."""
-        if streams is None:
+        """Report what began or ended with a line; nothing of several labels at once."""
+        if streams is None or streams.chain.independent:
             return
         changes = streams.tracker._counts.numbers.item(CHANGES)
         if changes == self._changes:
@@ -43,7 +43,7 @@ class SourceWatch:
 
     def summarize(self, streams: LiveStreams | None) -> None:
         """Say what is still wrong at the end, and how often anything was."""
-        if streams is None:
+        if streams is None or streams.chain.independent:
             return
         for row in streams.tracker.health():
             if not row.reported:

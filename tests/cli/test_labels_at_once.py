@@ -1,0 +1,133 @@
+"""Several labels at once on the command line: each label is filtered by itself, to the bit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import classfilter as cf
+from conftest import Run
+
+LABELS = ("robin", "wren")
+HALF_LIFE = ["--half-life", "10s"]
+
+
+def table(rows: int = 40, labels: tuple[str, ...] = LABELS) -> pl.DataFrame:
+    """Return independent scores of two streams, some of them missing."""
+    rng = np.random.default_rng(7)
+    scores = rng.random((rows, len(labels)))
+    scores[rng.random(scores.shape) < 0.2] = np.nan
+    columns = {f"p_{n}": pl.Series(scores[:, k]).fill_nan(None) for k, n in enumerate(labels)}
+    stream = rng.choice(["ann", "bob"], rows)
+    return pl.DataFrame({"time": np.arange(rows) * 2.0, "stream": stream, **columns})
+
+
+def of_label(df: pl.DataFrame, label: str, f: Any, lag: int | None = 0) -> list[float]:
+    """Return the results of one label: that of a filter of two classes, off and on."""
+    p = pl.col(f"p_{label}")
+    two = df.select("time", "stream", (1 - p).alias("p_off"), p.alias("p_on"))
+    found = cf.smooth_table(two, f, lag=lag)
+    assert isinstance(found, pl.DataFrame)
+    return found["f_on"].to_list()
+
+
+def check(got: pl.DataFrame, df: pl.DataFrame, f: Any, lag: int | None = 0) -> None:
+    expected = {label: of_label(df, label, f, lag) for label in LABELS}
+    assert {label: got[f"f_{label}"].to_list() for label in LABELS} == expected
+    on = [
+        ",".join(label for label in LABELS if expected[label][row] > 0.5) for row in range(len(df))
+    ]
+    assert [names or "" for names in got["labels"].to_list()] == on
+    assert len({*on}) == 4
+    assert "class" not in got.columns
+
+
+@pytest.mark.parametrize("kind", ["csv", "ndjson", "parquet"])
+@pytest.mark.parametrize("lag", [0, 3, None])
+def test_each_label_is_filtered_by_itself(kind: str, lag: int | None, run: Run) -> None:
+    df, f = table(), cf.DirichletFilter(("off", "on"), half_life=10.0)
+    cf.write_table(df, f"in.{kind}")
+    how = {0: [], 3: ["--lag", "3"], None: ["--smooth"]}[lag]
+    command = ["filter", f"in.{kind}", "-o", f"out.{kind}", "--scores", "independent", *HALF_LIFE]
+    code, _, err = run(*command, *how)
+    assert code == 0, err
+    check(cf.read_table(f"out.{kind}"), df, f, lag)
+
+
+def test_a_config_of_labels_needs_no_scores(run: Run) -> None:
+    df, two = table(), cf.StickyFilter(2, half_life=10.0)
+    cf.write_table(df.select("time", "stream", "p_wren", "p_robin"), "in.csv")
+    cf.Chain(cf.MultiLabelFilter(LABELS, two)).save("birds.toml")
+    for scores in ([], ["--scores", "independent"]):
+        code, _, err = run("filter", "in.csv", "-o", "out.csv", "--config", "birds.toml", *scores)
+        assert code == 0, err
+        got = cf.read_table("out.csv")
+        assert got.columns[-3:] == ["f_wren", "f_robin", "labels"]
+        check(got, df, cf.StickyFilter(("off", "on"), half_life=10.0))
+
+
+def test_percentages_and_logits_of_each_label(run: Run) -> None:
+    df = table()
+    cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=10.0))).save("birds.toml")
+    p = pl.col("p_robin", "p_wren")
+    for scores, numbers in (("percent", p * 100), ("logits", (p / (1 - p)).log())):
+        cf.write_table(df.with_columns(numbers), "in.csv")
+        command = ["filter", "in.csv", "-o", "out.csv", "--config", "birds.toml"]
+        code, _, err = run(*command, "--scores", scores)
+        assert code == 0, err
+        for label in LABELS:
+            lane = of_label(df, label, cf.StickyFilter(("off", "on"), half_life=10.0))
+            got = cf.read_table("out.csv")[f"f_{label}"].to_list()
+            assert got == pytest.approx(lane, rel=1e-9)
+
+
+def test_one_column_is_enough(run: Run) -> None:
+    df = table(labels=("speech",))
+    cf.write_table(df, "in.csv")
+    command = ["filter", "in.csv", "-o", "out.csv", "--scores", "independent", *HALF_LIFE]
+    assert run(*command, "--classes", "speech", "--quiet") == (0, "", "")
+    got = cf.read_table("out.csv")
+    f = cf.DirichletFilter(("off", "on"), half_life=10.0)
+    assert got["f_speech"].to_list() == of_label(df, "speech", f)
+
+
+def test_files_that_do_not_fit(run: Run) -> None:
+    cf.write_table(table(), "in.csv")
+    cf.DirichletFilter(LABELS).save("exclusive.toml")
+    command = ["filter", "in.csv", "-o", "out.csv"]
+    code, _, err = run(*command, "--config", "exclusive.toml", "--scores", "independent")
+    assert code == 2
+    assert "--scores is independent, but the classes of exclusive.toml exclude each other" in err
+    code, _, err = run(*command, "--classes", "robin")
+    assert code == 2
+    assert "--classes names only 'robin'; give two or more, or --scores independent" in err
+    Path("in.csv").write_text("time,p_robin,p_wren\n0,0.5,0.5\n1,0.5,1.5\n")
+    code, _, err = run(*command, "--scores", "independent")
+    assert code == 1
+    assert "in row 1 (line 3), class 'wren', is 1.5; it must lie in [0, 1]" in err
+    assert not Path("out.csv").exists()
+
+
+def test_lines_as_they_come(tmp_path: Path) -> None:
+    """The command reads lines with a file of several labels, or with the option alone."""
+    cf.write_table(table().drop("stream"), tmp_path / "in.ndjson")
+    f = cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, half_life=10.0))
+    f.save(tmp_path / "birds.toml")
+    expected = cf.filter_table(cf.read_table(tmp_path / "in.ndjson"), f)
+    given = (tmp_path / "in.ndjson").read_bytes()
+    for how in (["--config", "birds.toml"], ["--scores", "independent", *HALF_LIFE]):
+        done = subprocess.run(
+            [sys.executable, "-m", "classfilter", "stream", *how],
+            input=given, capture_output=True, check=True, cwd=tmp_path,
+        )  # fmt: skip
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        for label in LABELS:
+            assert [row[f"f_{label}"] for row in rows] == expected[f"f_{label}"].to_list()
+        assert [",".join(row["labels"]) for row in rows] == expected["labels"].to_list()

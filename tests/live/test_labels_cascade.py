@@ -1,0 +1,216 @@
+"""The live loop for several labels at once: each label as in a loop of its own, to the bit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.policy import Adaptive, Periodic
+
+LABELS = ("robin", "wren")
+SOURCES = ("weak", "strong")
+CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
+SAMPLE = np.zeros((1, 1))
+TWO = {"sticky": cf.StickyFilter(2, half_life=5.0), "dirichlet": cf.DirichletFilter(2, 0.9)}
+
+
+def chain_of(kind: str, policy: Any) -> cf.Chain:
+    return cf.Chain(
+        cf.MultiLabelFilter(LABELS, TWO[kind]),
+        beta={"weak": {"robin": 0.3, "wren": 0.6}, "strong": 1.0},
+        channel={"weak": {"robin": CHANNEL, "wren": None}},
+        policy=policy,
+    )
+
+
+def some_scores(seed: int, steps: int, labels: int = 2) -> Any:
+    """Return the scores of each step and source, (T, 2, L), some of them missing."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random((steps, 2, labels))
+    scores[rng.random(scores.shape) < 0.2] = np.nan
+    scores[rng.random(scores.shape[:2]) < 0.1] = np.nan
+    return scores
+
+
+def loop(chain: Any, scores: Any, start: int = 0, **how: Any) -> cf.Cascade:
+    """Return a cascade whose sources give the scores of the step, (T, 2, ...)."""
+    at = {"step": start}
+
+    def source(which: int) -> Any:
+        def call(_: Any) -> Any:
+            return scores[at["step"], which]
+
+        return call
+
+    cascade = cf.Cascade(chain, {name: source(i) for i, name in enumerate(SOURCES)}, **how)
+    step = cascade.step
+
+    def counted(*given: Any, **more: Any) -> Any:
+        result = step(*given, **more)
+        at["step"] += 1
+        return result
+
+    cascade.step = counted  # type: ignore[method-assign]
+    return cascade
+
+
+@pytest.mark.parametrize("kind", TWO)
+@given(seed=st.integers(0, 10_000))
+def test_each_label_is_its_own_loop(kind: str, seed: int) -> None:
+    scores = some_scores(seed, 25)
+    dt = np.random.default_rng(seed).choice([0.0, 1.0, 2.5], 25)
+    chain = chain_of(kind, Periodic(every=3))
+    steps = _steps(loop(chain, scores), dt)
+    for k, label in enumerate(LABELS):
+        two = np.stack([1 - scores[..., k], scores[..., k]], axis=-1)
+        lane = _steps(loop(chain.lane(label), two), dt)
+        assert [s.probs[k] for s in steps] == [s.probs[1] for s in lane]
+        assert [s.called for s in steps] == [s.called for s in lane]
+    for t, step in enumerate(steps):
+        seen = scores[t, SOURCES.index(step.called[0])]
+        assert step.source == (None if np.isnan(seen).all() else step.called[0])
+        assert step.label == tuple(n for n, p in zip(LABELS, step.probs, strict=True) if p > 0.5)
+
+
+def _steps(cascade: cf.Cascade, dt: Any) -> list[Any]:
+    return [cascade.step(SAMPLE, float(x)) for x in dt]
+
+
+@pytest.mark.parametrize("policy", [Periodic(every=3), Adaptive(budget=1 / 4)])
+def test_a_saved_loop_goes_on(policy: Any, tmp_path: Path) -> None:
+    scores, chain = some_scores(3, 40), chain_of("dirichlet", policy)
+    whole = _steps(loop(chain, scores), np.ones(40))
+    first = loop(chain, scores)
+    _steps(first, np.ones(17))
+    first.save(tmp_path / "state")
+    second = loop(chain, scores, start=17)
+    second.load(tmp_path / "state")
+    rest = _steps(second, np.ones(23))
+    np.testing.assert_array_equal([s.probs for s in rest], [s.probs for s in whole[17:]])
+    assert [s.called for s in rest] == [s.called for s in whole[17:]]
+
+
+def _calls(labels: list[str], scores: Any) -> list[str]:
+    f = cf.MultiLabelFilter(labels, TWO["sticky"])
+    how: Any = {"beta": {"weak": 0.3, "strong": 1.0}, "policy": Adaptive(budget=1 / 5)}
+    return [s.called[0] for s in _steps(loop(f, scores, **how), np.ones(len(scores)))]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adaptive_sees_the_least_certain_label(seed: int) -> None:
+    """One label is as two classes; neither its double nor its opposite beside it changes that."""
+    scores = some_scores(seed, 60, 1)
+    two = np.concatenate([1 - scores, scores], axis=-1)
+    how: Any = {"beta": {"weak": 0.3, "strong": 1.0}, "policy": Adaptive(budget=1 / 5)}
+    lane = loop(TWO["sticky"], two, **how)
+    expected = [s.called[0] for s in _steps(lane, np.ones(60))]
+    assert _calls(["a"], scores) == expected
+    assert _calls(["a", "b"], np.concatenate([scores, scores], axis=-1)) == expected
+    assert _calls(["a", "b"], np.concatenate([scores, 1 - scores], axis=-1)) == expected
+
+
+def test_adaptive_calls_when_any_label_becomes_uncertain() -> None:
+    """Robin is calm throughout; wren flickers from step 60 on: the calls move there."""
+    scores = np.zeros((120, 2, 2))
+    scores[60:, :, 1] = 0.5
+    chain = cf.Chain(
+        cf.MultiLabelFilter(LABELS, TWO["sticky"]),
+        beta={"weak": 0.5, "strong": 1.0},
+        policy=Adaptive(budget=1 / 6),
+    )
+    calls = [s.called[0] for s in _steps(loop(chain, scores), np.ones(120))]
+    assert calls[60:90].count("strong") > 1.5 * calls[30:60].count("strong")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        [0.9, 0.2],
+        [[0.9, 0.2]],
+        {"wren": 0.2, "robin": 0.9},
+        pd.Series({"wren": 0.2, "robin": 0.9}),
+        np.array([[0.9, 0.2]]),
+    ],
+)
+def test_what_a_source_returns(output: Any) -> None:
+    f = cf.MultiLabelFilter(LABELS, TWO["sticky"])
+    step = cf.Cascade(f, {"weak": lambda _: output}).step(SAMPLE)
+    np.testing.assert_array_equal(step.probs, f.update([0.9, 0.2]))
+    assert step.label == ("robin",)
+
+
+@pytest.mark.slow
+def test_a_tensor() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    f = cf.MultiLabelFilter(LABELS, TWO["sticky"])
+    outputs = [torch.tensor(row, dtype=torch.float64) for row in ([0.9, 0.2], [[0.9, 0.2]])]
+    outputs.append(outputs[0].clone().requires_grad_())
+    for output in outputs:
+        step = cf.Cascade(f, {"weak": lambda _, output=output: output}).step(SAMPLE)
+        np.testing.assert_array_equal(step.probs, f.copy().update([0.9, 0.2]))
+
+
+@pytest.mark.parametrize("output", [0.9, [0.9], np.float64(0.9), {"speech": 0.9}])
+def test_one_label_needs_one_number(output: Any) -> None:
+    f = cf.MultiLabelFilter(["speech"], TWO["sticky"])
+    step = cf.Cascade(f, {"weak": lambda _: output}).step(SAMPLE)
+    assert step.probs.tolist() == f.update([0.9]).tolist()
+    assert step.label == ("speech",)
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ([0.9, 1.2], "it['wren'] is 1.2; it must lie in [0, 1]"),
+        ([0.9], "it has shape (1,); it must be (2,), one score per label"),
+        ("robin", "it is 'robin'; it must be 2 numbers"),
+    ],
+)
+def test_invalid_outputs_count_as_missing(
+    output: Any, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    f = cf.MultiLabelFilter(LABELS, TWO["sticky"])
+    cascade = cf.Cascade(f, {"weak": lambda _: output})
+    with caplog.at_level(logging.WARNING, "classfilter"):
+        step = cascade.step(SAMPLE)
+    assert step.source is None
+    assert cascade.errors == {"weak": 1}
+    assert why in caplog.text
+    np.testing.assert_array_equal(step.probs, f.update([np.nan] * 2))
+
+
+def test_late_outputs_count_at_their_time() -> None:
+    f = cf.MultiLabelFilter(LABELS, TWO["sticky"])
+    rows = [[0.9, np.nan], [np.nan, 0.7]]
+
+    async def main() -> Any:
+        ready, outputs = asyncio.Event(), iter(rows)
+
+        async def slow(_: Any) -> Any:
+            await ready.wait()
+            return next(outputs)
+
+        async with cf.AsyncCascade(f, {"slow": slow}, deadline=0.0) as cascade:
+            first = await cascade.step(SAMPLE)
+            ready.set()
+            while not cascade._pending["slow"].task.done():
+                await asyncio.sleep(0)
+            second = await cascade.step(SAMPLE)
+            while cascade._pending and not cascade._pending["slow"].task.done():
+                await asyncio.sleep(0)
+            third = await cascade.step(SAMPLE)
+            return first, second, third
+
+    steps = asyncio.run(main())
+    expected = f.run([*rows, [np.nan] * 2])
+    assert steps[0].source is None
+    np.testing.assert_array_equal(steps[2].probs, expected[2])
