@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ._support.html import block, table
@@ -63,22 +63,22 @@ class EventScores:
     @property
     def f1(self) -> float:
         """``2 found / (2 found + false + missed)``."""
-        return _ratio(2 * self.found, 2 * self.found + self.false + self.missed)
+        return ratio(2 * self.found, 2 * self.found + self.false + self.missed)
 
     @property
     def precision(self) -> float:
         """``found / (found + false)``."""
-        return _ratio(self.found, self.found + self.false)
+        return ratio(self.found, self.found + self.false)
 
     @property
     def recall(self) -> float:
         """``found / (found + missed)``."""
-        return _ratio(self.found, self.true)
+        return ratio(self.found, self.true)
 
     @property
     def false_per_hour(self) -> float:
         """``false / hours``."""
-        return _ratio(self.false, self.hours)
+        return ratio(self.false, self.hours)
 
     @property
     def macro_f1(self) -> float:
@@ -112,22 +112,27 @@ class EventScores:
         return rows
 
     def __str__(self) -> str:
-        rows = [list(COLUMNS), *self._rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.rjust(n) if k else cell.ljust(n)
-                for k, (cell, n) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, self.convention])
+        return "\n".join([aligned([COLUMNS, *self._rows()]), self.convention])
 
     def _repr_html_(self) -> str:
         return block(table(COLUMNS, self._rows()), self.convention)
 
 
-def _ratio(a: float, b: float) -> float:
+def aligned(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of cells as a table of text, the first column to the left."""
+    cells = list(rows)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(n) if k else cell.ljust(n)
+            for k, (cell, n) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
+
+
+def ratio(a: float, b: float) -> float:
+    """Divide, with NaN for 0 / 0."""
     return a / b if b > 0 else math.nan
 
 

@@ -1,10 +1,10 @@
 """Metrics of class estimates: accuracy, calibration, stability and delay.
 
-`event_scores` and `edit_score` take events. The others take the true classes ``truth`` (T,) and a
-prediction: class probabilities (T, K) or classes (T,). Classes are indices, with -1 where unknown,
-or names, with None. The names of columns and indices are ``classes``; by default, where all are
-names, those that occur, sorted. Rows without a true class are left out. Of several equal
-probabilities the first counts.
+`event_scores` and `edit_score` take events, and `label_scores` several labels at once. The others
+take the true classes ``truth`` (T,) and a prediction: class probabilities (T, K) or classes (T,).
+Classes are indices, with -1 where unknown, or names, with None. The names of columns and indices
+are ``classes``; by default, where all are names, those that occur, sorted. Rows without a true
+class are left out. Of several equal probabilities the first counts.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from ._event_result import EventScores as EventScores
 from ._event_scores import edit_score as edit_score
 from ._event_scores import event_scores as event_scores
+from ._label_metrics import LabelScores as LabelScores
+from ._label_metrics import label_scores as label_scores
 from ._metric_inputs import (
     Names,
     increasing,
@@ -30,9 +32,9 @@ from ._metric_inputs import (
 from ._support.types import Floats, Ints
 
 __all__ = [
-    "Delay", "EventScores", "accuracy", "brier", "calibration_error", "confusion",
-    "count_switches", "detection_delay", "edit_score", "event_scores", "log_loss", "macro_f1",
-    "precision", "sensitivity", "specificity", "summary", "switches_per_hour",
+    "Delay", "EventScores", "LabelScores", "accuracy", "brier", "calibration_error", "confusion",
+    "count_switches", "detection_delay", "edit_score", "event_scores", "label_scores", "log_loss",
+    "macro_f1", "precision", "sensitivity", "specificity", "summary", "switches_per_hour",
 ]  # fmt: skip
 __dir__ = __all__.copy  # completion shows these only
 

@@ -92,6 +92,32 @@ def count_changes(time: Floats, predicted: Ints) -> tuple[int, float]:
     return int(changes), hours
 
 
+class CountedChanges(NamedTuple):
+    """An effect without a delay, and how often each class follows each, from row to row (K, K)."""
+
+    effect: Effect
+    pairs: Floats
+
+
+def measure_changes(
+    chain: Chain, recordings: Sequence[Recording], raw: Sequence[Ints]
+) -> CountedChanges:
+    """Run a chain over recordings and count changes; `raw` are their `last_predictions`."""
+    before = after = rows = 0
+    hours, K = 0.0, len(chain.classes)
+    pairs = np.zeros((K, K))
+    for rec, last in zip(recordings, raw, strict=True):
+        begun = last >= 0
+        filtered = np.where(begun, chain.run(rec).argmax(axis=1), -1)
+        before += count_changes(rec.time, last)[0]
+        changes, spent = count_changes(rec.time, filtered)
+        after, hours, rows = after + changes, hours + spent, rows + int(begun.sum())
+        seen = filtered[begun]
+        np.add.at(pairs, (seen[:-1], seen[1:]), 1)
+    nan = float("nan")
+    return CountedChanges(Effect(before, after, 3600 * hours, rows, nan, nan, True), pairs)
+
+
 class Effects:
     """Measures what chains do on the same recordings."""
 
@@ -107,21 +133,11 @@ class Effects:
 
     def measure(self, chain: Chain) -> Effect:
         """Run a chain over the recordings; changes like those of the first one are simulated."""
-        before = after = rows = 0
-        hours, K = 0.0, len(self.rows.classes)
-        pairs = np.zeros((K, K))
-        for rec, raw in zip(self._recordings, self._raw, strict=True):
-            begun = raw >= 0
-            filtered = np.where(begun, chain.run(rec).argmax(axis=1), -1)
-            before += count_changes(rec.time, raw)[0]
-            changes, spent = count_changes(rec.time, filtered)
-            after, hours, rows = after + changes, hours + spent, rows + int(begun.sum())
-            seen = filtered[begun]
-            np.add.at(pairs, (seen[:-1], seen[1:]), 1)
+        counted = measure_changes(chain, self._recordings, self._raw)
         if self._changes is None:
-            self._changes = draw_changes(pairs, len(self.rows.source))
-        delay = self.delay(chain)
-        return Effect(before, after, 3600 * hours, rows, *delay, self.in_seconds)
+            self._changes = draw_changes(counted.pairs, len(self.rows.source))
+        delay, steps = self.delay(chain)
+        return counted.effect._replace(delay=delay, delay_rows=steps, in_seconds=self.in_seconds)
 
     def delay(self, chain: Chain) -> tuple[float, float]:
         """Return the median time until a chain follows a change of class, and the rows in it."""

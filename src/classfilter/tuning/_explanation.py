@@ -70,31 +70,41 @@ def describe(
     candidate: Candidate, rows: JoinedRows, effect: Effect | None, wished: bool = False
 ) -> list[str]:
     """Return what was chosen and what it does, then how soon it follows, then its weights."""
-    seconds = effect is not None and effect.in_seconds
-    name = _NAMES[candidate.family].format(reference=rows.reference)
+    name = name_of(candidate, rows.reference, effect is not None and effect.in_seconds)
+    over = f"{rows.streams} stream" + "s" * (rows.streams > 1)
+    if effect is None or not effect.time:
+        lines = [f"{name.rstrip(',')}."]
+    elif candidate.family == "raw" and not wished:
+        does = changes_in_words(effect, over, alone=True)
+        lines = [f"Nothing gained: the last prediction is already best. It {does}"]
+    else:
+        lines = [f"{name} {changes_in_words(effect, over)}"]
+    if effect is not None and candidate.family != "raw" and not math.isnan(effect.delay):
+        lines.append(f"Once the predictions change class, it follows {after(effect)}.")
+    if candidate.family not in RULES:
+        lines.append(f"Weights: {weights_in_words(candidate)}.")
+    return lines
+
+
+def name_of(candidate: Candidate, reference: str, in_seconds: bool) -> str:
+    """Return the kind of filter in words, with its half-life; a comma may be at the end."""
+    name = _NAMES[candidate.family].format(reference=reference)
     if candidate.rate != 1:
         times = max(candidate.rate, 1 / candidate.rate)
         how = "slowed down" if candidate.rate < 1 else "sped up"
         name += f", {how} {_digits(times)} times,"
     if candidate.half_life:
-        name += f" with a half-life of {_digits(candidate.half_life)}{' s' * seconds}"
-    if effect is None or not effect.time:
-        lines = [f"{name.rstrip(',')}."]
-    elif candidate.family == "raw" and not wished:
-        does = _changes(effect, rows.streams, alone=True)
-        lines = [f"Nothing gained: the last prediction is already best. It {does}"]
-    else:
-        lines = [f"{name} {_changes(effect, rows.streams)}"]
-    if effect is not None and candidate.family != "raw" and not math.isnan(effect.delay):
-        lines.append(f"Once the predictions change class, it follows {after(effect)}.")
-    if candidate.family not in RULES:
-        through = dict(candidate.channel)
-        parts = [
-            f"{source} {weight:.2g}" + (" through its channel" if source in through else "")
-            for source, weight in candidate.beta
-        ]
-        lines.append(f"Weights: {', '.join(parts)}.")
-    return lines
+        name += f" with a half-life of {_digits(candidate.half_life)}{' s' * in_seconds}"
+    return name
+
+
+def weights_in_words(candidate: Candidate) -> str:
+    """Return the weight of each source, and whether it goes through its channel."""
+    through = dict(candidate.channel)
+    return ", ".join(
+        f"{source} {weight:.2g}" + (" through its channel" if source in through else "")
+        for source, weight in candidate.beta
+    )
 
 
 def after(effect: Effect) -> str:
@@ -107,23 +117,25 @@ def after(effect: Effect) -> str:
     return f"after about {_span(effect.delay)} ({rows})" if effect.in_seconds else f"after {rows}"
 
 
-def _changes(effect: Effect, streams: int, alone: bool = False) -> str:
-    """Say how often the class changes, before and after, and over what."""
-    over = f"{streams} stream" + "s" * (streams > 1)
+def changes_in_words(
+    effect: Effect, over: str = "", verb: str = "changes class", alone: bool = False
+) -> str:
+    """Say how often something changes, before and after, and over what."""
     if effect.in_seconds:
         often = 3600 * effect.changes_before / effect.time >= 1
         unit, per = ("an hour", 3600 / effect.time) if often else ("a day", 86400 / effect.time)
-        over += f" and {_span(effect.time)}"
+        length = _span(effect.time)
     else:
         unit, per = "in 1000 rows", 1000 / effect.rows
-        over += f" and {effect.rows} rows"
+        length = f"{effect.rows} rows"
+    over = f", over {over} and {length}." if over else "."
     before = _digits_of_rate(effect.changes_before * per)
     if alone:
-        return f"changes class {before} times {unit}, over {over}."
+        return f"{verb} {before} times {unit}{over}"
     if not effect.changes_after:
-        return f"never changes class, instead of {before} times {unit}, over {over}."
+        return f"never {verb}, instead of {before} times {unit}{over}"
     rate = _digits_of_rate(effect.changes_after * per)
-    return f"changes class {rate} times {unit} instead of {before}, over {over}."
+    return f"{verb} {rate} times {unit} instead of {before}{over}"
 
 
 def _span(seconds: float) -> str:

@@ -47,8 +47,14 @@ def find_reference(
             )
     if not recordings:
         raise ValueError("recordings is empty; give one per stream")
-    classes = recordings[0].classes
+    classes, independent = recordings[0].classes, recordings[0].independent
     for i, rec in enumerate(recordings):
+        if rec.independent != independent:
+            kinds = ("classes that exclude each other", "several labels at once")
+            raise ValueError(
+                f"recordings[{i}] has {kinds[rec.independent]}, the first {kinds[independent]}; "
+                "give recordings of one kind"
+            )
         if rec.classes != classes:
             raise ValueError(
                 f"recordings[{i}] has the classes {list(rec.classes)}, the first "
@@ -68,6 +74,15 @@ def find_reference(
         known = ", ".join(sorted(counts))
         raise ArgumentError(argument, reference, rule=f"the sources with predictions are {known}")
     return reference
+
+
+def without_silent(recordings: Sequence[Recording]) -> tuple[list[Recording], list[str]]:
+    """Return recordings without the sources that have rows but no prediction, and their names."""
+    heard = set[str]().union(*map(_sources, recordings))
+    silent = sorted({name for rec in recordings for name in rec.sources} - heard)
+    if not silent:
+        return list(recordings), []
+    return [rec._take(~np.isin(rec.source, silent)) for rec in recordings], silent
 
 
 def two_folds(recordings: Sequence[Recording], reference: str) -> Folds | None:

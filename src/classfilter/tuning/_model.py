@@ -28,6 +28,8 @@ SMOOTHED_SHARE = 0.5
 """Of the transition counts taken from the smoothed posterior, the rest from predictions."""
 PSEUDO_STREAMS = 1.0
 """How many streams in which all classes are alike are added."""
+MIN_AGREEMENT = 0.1
+"""Of successive predictions of the reference, beyond chance; below it they judge nothing."""
 MIN_RATE = 1e-6
 """Smallest rate, as a share of the highest: every class can be reached."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -46,6 +46,10 @@ class Tuned(Chain):
         How often the class changes on the recordings, before and after, and how soon it follows.
     smoother : Chain
         What smooths: itself or, where a simple rule was chosen, the best sticky filter.
+    by_label : dict of str to Tuned
+        Of several labels at once, how the settings of each were found: of its two classes or, where
+        it has the pooled settings, of off and on. Then `candidate` is None, `table` and `rivals`
+        are empty, and `effect` counts the changes of all labels. Empty otherwise.
     """
 
     beta: dict[str, float]
@@ -58,6 +62,7 @@ class Tuned(Chain):
     assumptions: Assumptions | None
     effect: Effect | None
     smoother: Chain
+    by_label: dict[str, Tuned]
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class Tuned(Chain):
         assumptions: Assumptions | None = None,
         effect: Effect | None = None,
         smoother: Chain | None = None,
+        by_label: Mapping[str, Tuned] | None = None,
         **parts: Any,
     ) -> None:
         super().__init__(filter, **parts)
@@ -85,6 +91,7 @@ class Tuned(Chain):
             assumptions=assumptions,
             effect=effect,
             smoother=smoother or self,
+            by_label=dict(by_label or {}),
         )
 
     def expecting(self, expected: dict[str, Expected]) -> Tuned:

@@ -28,10 +28,25 @@ from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
 from ._effect import Effect, Effects
 from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain
-from ._folds import MIN_PREDICTIONS, as_list, count_predictions, find_reference, median_step
+from ._folds import (
+    MIN_PREDICTIONS,
+    as_list,
+    count_predictions,
+    find_reference,
+    median_step,
+    without_silent,
+)
 from ._hard_labels import estimate_label_model, has_labels
+from ._label_tuning import LabelTuning
 from ._memory import estimate_memory
-from ._model import EstimatedModel, agreement, estimate_model, mean_shares, tempered
+from ._model import (
+    MIN_AGREEMENT,
+    EstimatedModel,
+    agreement,
+    estimate_model,
+    mean_shares,
+    tempered,
+)
 from ._objective import Objective, Progress
 from ._passes import Passes
 from ._result import Tuned
@@ -42,8 +57,6 @@ from ._wish import Wish, grant
 
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
-MIN_AGREEMENT = 0.1
-"""Of successive predictions of the reference, beyond chance; below it they judge nothing."""
 ONE_SOURCE_POWER = 0.25
 """The prior of the sticky filter is the shares to this power, where all sources count as one."""
 SAFE_WEIGHT = 0.1
@@ -72,7 +85,8 @@ def tune(
     ----------
     recordings : Recording, or several, or a mapping to them, or a dataframe
         One per stream, all of the same classes. A dataframe is read by `recordings`, which takes
-        options: other names of columns, classes, scores.
+        options: other names of columns, classes, scores. Of several labels at once, with
+        independent scores, each is tuned by itself; those with little data are tuned together.
     filter : {"auto", "dirichlet", "sticky"}
         The family of filters; "auto" is the sticky filter, or another filter or a simple rule where
         that is clearly better.
@@ -92,9 +106,9 @@ def tune(
     labels : bool, default False
         Choose by the labels of the recordings.
     max_changes_per_hour : float, optional
-        A wish: the filtered class should change at most so often, on these recordings, whose times
-        are seconds. Of what meets it, the best is chosen. If nothing does, the closest is, and a
-        warning says what it has.
+        A wish: the filtered class, or each label, should change at most so often, on these
+        recordings, whose times are seconds. Of what meets it, the best is chosen. If nothing does,
+        the closest is, and a warning says what it has.
     max_delay : float, str or timedelta, optional
         A wish: once the predictions change class, the filter should follow within this time:
         ``"30s"``, a timedelta, or a number in the unit of the times.
@@ -121,6 +135,13 @@ def tune(
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     wish = Wish.of(max_changes_per_hour, max_delay)
     best = find_reference(several, reference)
+    several, silent = without_silent(several)
+    if silent:
+        warnings.warn(
+            f"sources without any prediction: {', '.join(map(repr, silent))}. They get no weight; "
+            "leave their rows out.",
+            stacklevel=2,
+        )
     with_reference = [rec for rec in several if rec.observed(best).any()]
     if labels and all(rec.label is None or (rec.label < 0).all() for rec in with_reference):
         raise ValueError(
@@ -128,6 +149,14 @@ def tune(
             "out"
         )
     rate = steps_between_calls(every, budget, policy, median_step(several))
+    if several[0].independent:
+
+        def tune_lanes(lanes: list[Recording]) -> Tuned:
+            wishes: Any = {"max_changes_per_hour": max_changes_per_hour, "max_delay": max_delay}
+            return tune(lanes, filter, best, every=rate, channel=channel, labels=labels, **wishes)
+
+        by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
+        return by_label.result(wish.max_changes, progress)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
         return _untuned(several, best, filter, wish)

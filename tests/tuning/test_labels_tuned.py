@@ -1,0 +1,273 @@
+"""Tuning of several labels at once: each label by itself, rare ones together."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter import Recording
+from classfilter.tuning import Tuned
+from classfilter.tuning._label_tuning import LabelTuning
+from label_days import label_day, with_labels
+
+NAN = float("nan")
+LENGTHS = ((6, 9), (10, 8))
+
+
+def pooled_lanes(recs: Any) -> list[Recording]:
+    """Return the lanes of all labels as streams of two classes, off and on."""
+    return [
+        Recording(
+            rec.time,
+            rec.source,
+            np.stack([1 - rec.probs[:, k], rec.probs[:, k]], axis=1),
+            ["off", "on"],
+            None if rec.label is None else rec.label[:, k],
+        )
+        for k in range(len(recs[0].classes))
+        for rec in recs
+    ]
+
+
+def settings(chain: cf.Chain) -> dict[str, Any]:
+    """Return all settings but the names of the classes, which a lane and the pool have not."""
+    return {key: value for key, value in chain.settings.items() if key != "classes"}
+
+
+@lru_cache
+def recs() -> tuple[Recording, ...]:
+    """Two labels with plenty of data, and rare ones of each kind."""
+    days = []
+    for seed in range(3):
+        rec = label_day(seed, 240, LENGTHS)
+        T, rng = len(rec), np.random.default_rng(seed)
+        once = rng.uniform(0, 0.3, T)
+        if seed == 1:
+            once[100:110] = 0.9
+        here = rng.uniform(0, 0.3, T) if seed else np.full(T, NAN)
+        weak_only = np.where(rec.source == "weak", rng.uniform(size=T), NAN)
+        rare = {"once": once, "some_streams": here, "zero": np.zeros(T), "one": np.ones(T)}
+        rare |= {"unseen": np.full(T, NAN), "weak_only": weak_only}
+        days.append(with_labels(rec, **rare))
+    return tuple(days)
+
+
+@lru_cache
+def tuned() -> Tuned:
+    return cf.tune(recs(), reference="strong")
+
+
+OWN = ("bird0", "bird1")
+POOLED = tuple(name for name in recs()[0].classes if name not in OWN)
+
+
+@pytest.mark.parametrize("label", OWN)
+def test_a_label_with_plenty_of_data_has_the_settings_of_its_lanes(label: str) -> None:
+    alone = cf.tune([rec.lane(label) for rec in recs()], reference="strong")
+    assert tuned().lane(label).settings == alone.settings
+    assert tuned().by_label[label].candidate == alone.candidate
+    assert tuned().by_label[label].effect == alone.effect
+
+
+def test_rare_labels_have_the_settings_of_all_labels_together() -> None:
+    pooled = cf.tune(pooled_lanes(recs()), reference="strong")
+    for label in POOLED:
+        assert settings(tuned().lane(label)) == settings(pooled)
+    assert len({id(tuned().by_label[label]) for label in POOLED}) == 1
+    assert len(tuned()._fresh._groups) == len(OWN) + 1  # a filter that they share
+
+
+def test_the_chain_filters_and_smooths_each_label_by_its_lane() -> None:
+    rec = recs()[0]
+    for run in ("run", "smooth"):
+        P = getattr(tuned(), run)(rec)
+        for k, label in enumerate(rec.classes):
+            lane = getattr(tuned().lane(label), run)(rec.lane(label))
+            assert np.array_equal(P[:, k], lane[:, 1])
+
+
+def test_a_saved_chain_is_the_same(tmp_path: Path) -> None:
+    tuned().save(tmp_path / "birds.toml")
+    again = cf.load(tmp_path / "birds.toml")
+    assert again.settings == tuned().settings
+    assert np.array_equal(again.run(recs()[1]), tuned().run(recs()[1]))
+
+
+def test_a_source_that_never_predicts_a_label_has_the_pooled_weight() -> None:
+    days = [
+        with_labels(rec, quiet=np.where(rec.source == "strong", rec.probs[:, 0], NAN))
+        for rec in (label_day(seed, 240, LENGTHS[:1]) for seed in range(3))
+    ]
+    with pytest.warns(UserWarning, match="sources without any prediction: 'weak'. They get no"):
+        alone = cf.tune([rec.lane("quiet") for rec in days], reference="strong")
+    assert list(alone.beta) == ["strong"]
+    pooled = cf.tune(pooled_lanes(days), reference="strong")
+    lane = cf.tune(days, reference="strong").lane("quiet")
+    assert lane.beta == {"strong": alone.beta["strong"], "weak": pooled.beta["weak"]}
+    assert lane.channel == {"strong": None, "weak": pooled.channel["weak"]}
+    assert lane.settings["options"] == alone.settings["options"]
+
+
+def test_the_explanation_counts_all_labels_and_has_a_line_for_each() -> None:
+    lines = str(tuned()).splitlines()
+    before = after = 0
+    for rec in recs():
+        P = tuned().run(rec)
+        for k in range(P.shape[1]):
+            seen = ~np.isnan(rec.probs[:, k])
+            last = np.maximum.accumulate(np.where(seen, np.arange(len(rec)), -1))
+            begun = last >= 0
+            ends = np.append(np.diff(rec.time) > 0, True) & begun
+            before += int(np.abs(np.diff((rec.probs[last, k] > 0.5)[ends].astype(int))).sum())
+            after += int(np.abs(np.diff((P[:, k] > 0.5)[ends].astype(int))).sum())
+    hours = sum(rec.time[-1] - rec.time[0] for rec in recs()) / 3600
+    effect = tuned().effect
+    assert effect is not None
+    assert (effect.changes_before, effect.changes_after) == (before, after)
+    assert effect.time == pytest.approx(3600 * hours)
+    assert lines[0] == (
+        f"The labels change on or off {after / hours:.0f} times an hour instead of "
+        f"{before / hours:.0f}, over 8 labels, 3 streams and {60 * hours:.1f} min."
+    )
+    by_label = dict(line.split(": ", 1) for line in lines if line.split(":")[0] in POOLED + OWN)
+    assert set(by_label) == set(POOLED + OWN)
+    whys = {label: text for label, text in by_label.items() if text.startswith("pooled settings")}
+    assert set(whys) == set(POOLED)
+    assert "because it is never on." in whys["some_streams"]
+    assert "because it is never off." in whys["one"]
+    assert "because it is on only once." in whys["once"]
+    assert "because it is not observed." in whys["unseen"]
+    assert "It never changes." in whys["zero"]
+    assert sum(line.startswith("Pooled settings, tuned on all labels: a ") for line in lines) == 1
+
+
+def test_one_label_and_one_source() -> None:
+    days = [label_day(seed, 240, [(6, 9)], ["weak"]) for seed in range(3)]
+    alone = cf.tune([rec.lane("bird0") for rec in days])
+    assert cf.tune(days).lane("bird0").settings == alone.settings
+
+
+def test_labels_choose_by_their_truth() -> None:
+    days = [
+        with_labels(rec, never=np.zeros(len(rec)))
+        for rec in (label_day(seed, 240, LENGTHS[:1]) for seed in range(3))
+    ]
+    options: Any = {"reference": "strong", "labels": True}
+    by_truth = cf.tune(days, **options)
+    assert by_truth.criterion == "labels"
+    alone = cf.tune([rec.lane("bird0") for rec in days], **options)
+    assert by_truth.lane("bird0").settings == alone.settings
+    pooled = cf.tune(pooled_lanes(days), **options)
+    assert settings(by_truth.lane("never")) == settings(pooled)
+    assert "never: pooled settings, because its truth is not known." in str(by_truth)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"filter": "dirichlet", "channel": True, "every": 8},
+        {"filter": "sticky", "max_changes_per_hour": 20},
+    ],
+)
+def test_options_and_wishes_hold_for_each_label(options: Any) -> None:
+    days = [label_day(seed, 400, [(12, 18)]) for seed in range(3)]
+    together = cf.tune(days, reference="strong", **options)
+    alone = cf.tune([rec.lane("bird0") for rec in days], reference="strong", **options)
+    assert together.by_label["bird0"].table == alone.table
+    assert together.lane("bird0").settings == alone.settings
+
+
+def test_a_pooled_label_that_misses_a_wish_gets_a_warning() -> None:
+    days = [label_day(seed, 60) for seed in range(2)]  # too short for settings of its own
+    with pytest.warns(UserWarning, match="with the pooled settings, .* more than 20 changes .* Al"):
+        cf.tune(days, "sticky", "strong", max_changes_per_hour=20)
+
+
+def test_a_warning_names_its_labels() -> None:
+    def noisy(lanes: list[Recording]) -> Tuned:
+        warnings.warn("look at it", stacklevel=1)
+        return cf.tune(lanes, "sticky", "strong")
+
+    days = [label_day(seed, 240, LENGTHS) for seed in range(3)]
+    with pytest.warns(UserWarning, match="^'bird0', 'bird1': look at it$") as caught:
+        LabelTuning(days, "strong", noisy).result()
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("score", [0.0, 0.25, 0.5, 1.0])
+def test_constant_scores_only(score: float) -> None:
+    rec = Recording(np.arange(60), "a", np.full((60, 3), score), list("xyz"), scores="independent")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        P = cf.tune(rec).run(rec)
+    assert np.isfinite(P).all()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 30])
+def test_too_few_rows_have_safe_settings_and_one_warning(rows: int) -> None:
+    scores = np.random.default_rng(rows).uniform(size=(rows, 1))
+    rec = Recording(np.arange(rows), "a", scores, ["x"], scores="independent")
+    with pytest.warns(UserWarning, match="all labels together: there are .* Record for") as caught:
+        safe = cf.tune(rec)
+    assert len(caught) == 1
+    assert safe.criterion == "nothing"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_of_any_kind_never_break_it(seed: int) -> None:
+    """Scores that are random, constant, rare, missing here or everywhere, in several sources."""
+    rng = np.random.default_rng(seed)
+    T, L = int(rng.integers(50, 250)), int(rng.integers(1, 6))
+    days = []
+    kinds = rng.integers(6, size=L)
+    for _ in range(int(rng.integers(1, 4))):
+        scores = rng.uniform(size=(T, L))
+        for k, kind in enumerate(kinds):
+            if kind == 0:
+                scores[:, k] = rng.choice([0.0, 0.5, 1.0])
+            elif kind == 1:
+                scores[:, k] = 0.2 + 0.7 * (np.arange(T) == T // 2)
+            elif kind == 2:
+                scores[rng.random(T) < 0.9, k] = NAN
+            elif kind == 3:
+                scores[:, k] = NAN
+            elif kind == 4:
+                scores[:, k] = rng.integers(2, size=T)
+        scores[0] = 0.5
+        source = rng.choice(["a", "b", "c"], T, p=[0.7, 0.2, 0.1])
+        source[-1] = "c"
+        time = np.sort(rng.choice(T, T))
+        days.append(
+            Recording(time, source, scores, [f"l{k}" for k in range(L)], scores="independent")
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tuned = cf.tune(days, reference="c")
+    assert all(np.isfinite(tuned.run(rec)).all() for rec in days)
+    assert all(np.isfinite(tuned.smooth(rec)).all() for rec in days)
+
+
+def test_what_cannot_be_tuned_is_refused() -> None:
+    rec = label_day(0, 100, labelled=False)
+    with pytest.raises(ValueError, match=r"recordings\[1\] has classes that exclude each other"):
+        cf.tune([rec, rec.lane("bird0")], reference="strong")
+    with pytest.raises(ValueError, match="labels is True, but no recording"):
+        cf.tune(rec, reference="strong", labels=True)
+    unseen = Recording([0, 1], "a", [[NAN], [NAN]], ["x"], scores="independent")
+    with pytest.raises(ValueError, match="recordings has no predictions"):
+        cf.tune(unseen)
+    with pytest.raises(ValueError, match=r"sums to .* give recordings\(df, ...\)"):
+        cf.tune(rec.to_table())
+
+
+def test_progress_ends_at_one() -> None:
+    shares: list[float] = []
+    cf.tune([label_day(0, 300)], reference="strong", progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
