@@ -17,7 +17,12 @@ class Remedy(str, Enum):
     """
 
     SOFTMAX = "logits need classfilter.softmax"
-    NORMALISE = "normalise it (logits need classfilter.softmax, percentages a division by 100)"
+    NORMALISE = (
+        "if one class is true at a time, normalise it (logits need classfilter.softmax, "
+        "percentages a division by 100); if several may be true at once, or none, the scores are "
+        'independent: give a MultiLabelFilter, and scores="independent" where it is an argument'
+    )
+    ONE_SCORE = 'if it is one score by itself, give scores="independent"'
     SORT = "put the rows in order of time, or give sort=True"
     IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
     IF_PERCENT = 'for percentages, give scores="percent"'

@@ -112,6 +112,7 @@ def python_message(make: Any) -> str:
         make()
     text = str(error.value).replace("True or False", "true or false")
     text = text.replace("classfilter.softmax", "softmax")
+    text = text.replace(', and scores="independent" where it is an argument', "")
     return re.sub(r"(half|prior|max|min|expire)_(\w)", lambda m: m[1] + m[2].upper(), text)
 
 
