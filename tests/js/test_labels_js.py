@@ -13,7 +13,7 @@ from classfilter.chain._settings import to_toml
 from classfilter.config import parse
 from classfilter.embedded._json import to_json
 from classfilter.policy import Periodic
-from test_messages import python_message, sent
+from javascript_messages import python_message, sent
 
 LABELS = ["robin", "__proto__", "a b"]
 ROWS = 300
