@@ -126,6 +126,57 @@ export class StickyFilter {
   copy(): StickyFilter;
 }
 
+/** Scores of one row: one per label, in order or by name, null or NaN where it was not observed; of one label, a number is enough. */
+export type Scores = Row | NamedRow | number | null;
+/** One for all labels, or one for each by its name. */
+export type ByLabel<T> = T | Readonly<Record<string, T>>;
+type TwoClassFilter = DirichletFilter | StickyFilter;
+
+export interface MultiLabelUpdateOptions {
+  /** The weight of all labels, or one for each, in order. */
+  beta?: number | ArrayLike<number>;
+  dt?: number;
+}
+
+export interface MultiLabelRunOptions {
+  /** One weight for all rows, one per row, or rows of one per label. */
+  beta?: number | ArrayLike<number> | readonly ArrayLike<number>[];
+  dt?: number | ArrayLike<number>;
+}
+
+/**
+ * Labels that may be true at once, such as the birds in a recording. Scores lie in [0, 1] and need not sum to 1. Each label has
+ * a filter of two classes, off and on, which gets [1 - score, score]; the results are its probabilities of on, to the bit.
+ */
+export class MultiLabelFilter {
+  /** @param filter A filter of two classes for all labels, or one for each. Its settings are used, not its state. */
+  constructor(
+    labels: number | Iterable<ClassName>,
+    filter: TwoClassFilter | Readonly<Record<string, TwoClassFilter>> | ReadonlyMap<ClassName, TwoClassFilter>,
+  );
+  readonly kind: "multi_label";
+  /** The labels, in the order of the scores. */
+  readonly classes: readonly ClassName[];
+  readonly dtype: Dtype;
+  /** The filter of two classes of each label, in its initial state. */
+  readonly filters: TwoClassFilter[];
+  /** The current probability of each label. */
+  readonly probs: Numbers;
+  /** The labels that are on: more probable than not. */
+  readonly label: ClassName[];
+  /** The state of each label's filter; assign it to restore. */
+  state: (DirichletState | StickyState)[];
+  /** Let `dt` time units pass, then observe one score per label; returns the probability of each label. */
+  update(scores: Scores, options?: MultiLabelUpdateOptions): Numbers;
+  /** Update with every row in turn. Rows give rows; a typed array of whole rows gives one of the same length. */
+  run(scores: readonly Scores[], options?: MultiLabelRunOptions): Numbers[];
+  run(scores: Numbers, options?: MultiLabelRunOptions): Numbers;
+  /** Return to the state before any data. */
+  reset(): void;
+  /** An independent filter with the same settings, in the same state. */
+  copy(): MultiLabelFilter;
+}
+
 /** What a classifier tends to output in each class; it corrects the outputs. */
 export class Channel {
   /** @param matrix One row per class: counts or mean outputs there. @param prior Frequency of each class. */
@@ -227,19 +278,30 @@ export interface Config {
   policy: Policy | null;
 }
 
+/** Settings of several labels at once; weights and channels are those of all labels, or of each. */
+export interface MultiLabelConfig {
+  filter: MultiLabelFilter;
+  beta: Record<string, ByLabel<number>>;
+  channel: Record<string, ByLabel<Channel | null>>;
+  policy: Policy | null;
+}
+
 /** Settings from the text of a TOML file, or from the JSON that `classfilter export --json` writes: its text, or the object. */
-export function load(config: string | object): Config;
+export function load<Loaded extends Config | MultiLabelConfig = Config>(config: string | object): Loaded;
 
 /** A filter, with the weights and channels of its sources, as the TOML file that Python and `load` read. */
 export function toToml(
-  filter: DirichletFilter | StickyFilter,
-  sources?: { beta?: Readonly<Record<string, number>>; channel?: Readonly<Record<string, Channel | null>> },
+  filter: DirichletFilter | StickyFilter | MultiLabelFilter,
+  sources?: {
+    beta?: number | Readonly<Record<string, ByLabel<number>>>;
+    channel?: Readonly<Record<string, ByLabel<Channel | null>>>;
+  },
 ): string;
 
 export interface TrackerOptions {
-  /** The weight of each source, or one for all; 1 by default. */
-  beta?: number | Record<string, number>;
-  channel?: Record<string, Channel | null>;
+  /** The weight of each source, or one for all; 1 by default. With a MultiLabelFilter, a source may have one for each label. */
+  beta?: number | Record<string, ByLabel<number>>;
+  channel?: Record<string, ByLabel<Channel | null>>;
   policy?: Policy | null;
   /** A stream is over when more than `expireAfter` passes without a row of it; its next row begins it anew. */
   expireAfter?: Duration;
@@ -269,8 +331,11 @@ export type StreamName = string | number | bigint | boolean | null | undefined;
  * One state per stream, for any number of streams that come and go. Times are numbers in the unit of the half-life, or dates,
  * which count in seconds. `Date.now()` and `performance.now()` are numbers of milliseconds: give `unit: "ms"` with them.
  */
-export class Tracker<Stream extends StreamName = string> {
+export class Tracker<Stream extends StreamName = string, Label = ClassName> {
   constructor(filter: DirichletFilter | StickyFilter | Config, options?: TrackerOptions);
+  constructor(
+    filter: Label extends readonly ClassName[] ? MultiLabelFilter | MultiLabelConfig : never, options?: TrackerOptions,
+  );
   readonly classes: readonly ClassName[];
   readonly streams: Stream[];
   readonly size: number;
@@ -290,7 +355,8 @@ export class Tracker<Stream extends StreamName = string> {
   /** The source that the policy would call for a stream at a time; nothing changes. */
   nextSource(stream: Stream, time: number | Date): string;
   probs(stream: Stream): Numbers;
-  label(stream: Stream): ClassName;
+  /** The most probable class; of several labels at once, those that are on: `Tracker<string, ClassName[]>`. */
+  label(stream: Stream): Label;
   time(stream: Stream): number;
   drop(streams: Iterable<Stream>): void;
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */

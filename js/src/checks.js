@@ -43,19 +43,21 @@ export function arrayType(dtype) {
   throw new RangeError(`dtype is ${typeof dtype === "string" ? dtype : repr(dtype)}; it must be float64 or float32`);
 }
 
-/** The classes: the names, or 0 to K - 1 for a count. */
-export function classNames(classes) {
+/** The classes: the names, or 0 to K - 1 for a count; at least so many. */
+export function classNames(classes, least = 2, what = "classes") {
   if (typeof classes === "string") {
-    throw new TypeError(`classes is the text ${repr(classes)}; give a list of names, or their number`);
+    throw new TypeError(`${what} is the text ${repr(classes)}; give a list of names, or their number`);
   }
   const names = typeof classes === "number" ? Array.from({ length: Math.max(0, Math.trunc(classes) || 0) }, (_, k) => k) : null;
   if (names === null && typeof classes?.[Symbol.iterator] !== "function") {
-    throw new TypeError(`classes is ${repr(classes)}; give a list of names, or their number`);
+    throw new TypeError(`${what} is ${repr(classes)}; give a list of names, or their number`);
   }
   const list = names ?? Array.from(classes);
-  if (list.length < 2) throw new RangeError(`classes is ${repr(classes)}; at least two are needed`);
+  if (list.length < least) {
+    throw new RangeError(`${what} is ${repr(classes)}; at least ${least === 2 ? "two are" : "one is"} needed`);
+  }
   const twice = list.find((name, k) => list.indexOf(name) < k);
-  if (new Set(list).size < list.length) throw new RangeError(`classes names ${repr(twice)} more than once`);
+  if (new Set(list).size < list.length) throw new RangeError(`${what} names ${repr(twice)} more than once`);
   return Object.freeze(list);
 }
 
@@ -202,8 +204,9 @@ export function rowError(status, row, probs, beta, dt) {
   }
   if (status === STATUS.PROBS_SUM) {
     const sum = float(probs.reduce((total, p) => total + p, 0));
-    const rest = "it must be within 0.05 of 1: normalise it (logits need softmax, percentages a division by 100)";
-    return new RangeError(`probs${place} sums to ${sum}; ${rest}`);
+    const one = "if one class is true at a time, normalise it (logits need softmax, percentages a division by 100)";
+    const several = "if several may be true at once, or none, the scores are independent: give a MultiLabelFilter";
+    return new RangeError(`probs${place} sums to ${sum}; it must be within 0.05 of 1: ${one}; ${several}`);
   }
   const invalid = INVALID[status];
   if (invalid === undefined) {

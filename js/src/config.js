@@ -2,6 +2,7 @@
 import { Channel } from "./channel.js";
 import { checkWeight } from "./checks.js";
 import { DirichletFilter } from "./dirichlet.js";
+import { MultiLabelFilter } from "./multi_label.js";
 import { Adaptive, Periodic } from "./policy.js";
 import { StickyFilter } from "./sticky.js";
 import { repr } from "./text.js";
@@ -11,7 +12,9 @@ const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
 // "expected" says what each source did when tuned, "events" how events are decided: neither changes a result of the
 // filter, and neither is used here.
-const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events"];
+const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "labels"];
+const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
+const TWO = [0, 1];
 
 /** A fresh filter, the weights and channels of the sources, and a policy or null. */
 export function load(config) {
@@ -19,28 +22,90 @@ export function load(config) {
   if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw new RangeError(`unknown key ${unknown}; there are ${KEYS.join(", ")}`);
-  const { classes, filter: kind, prepared } = content;
+  const { classes, scores = "probabilities" } = content;
   if (classes === undefined) throw new RangeError('classes is missing; give their names: "classes": ["walk", "sit"]');
   if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
     throw new RangeError(`classes is ${repr(classes)}; it must be a list of text or whole numbers`);
   }
-  if (!Object.hasOwn(KINDS, kind)) {
-    throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
-  }
-  for (const title of ["options", "beta", "channel", "policy"]) {
+  for (const title of ["options", "beta", "channel", "policy", "labels"]) {
     const forAll = title === "beta" && typeof content.beta === "number";
     if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
     }
   }
-  const options = camelCased(content.options ?? {});
-  const filter = new KINDS[kind](classes, prepared === undefined ? options : { ...options, prepared });
-  const beta =
-    typeof content.beta === "number"
-      ? checkWeight("beta", content.beta)
-      : mapped(content.beta, (weight, source) => checkWeight(`beta.${source}`, weight));
-  const channel = mapped(content.channel, (section, source) => makeChannel(source, section, classes.length));
-  return { filter, beta, channel, policy: content.policy === undefined ? null : makePolicy(content.policy, beta) };
+  if (scores !== "probabilities" && scores !== "independent") {
+    throw new RangeError(`scores is ${repr(scores)}; it must be "probabilities" or "independent"`);
+  }
+  if (scores === "probabilities" && content.labels !== undefined) {
+    throw new RangeError('labels needs "scores": "independent": several labels at once');
+  }
+  const chain = scores === "independent" ? chainOfLabels(content, classes) : chainOf(content, classes);
+  return { ...chain, policy: content.policy === undefined ? null : makePolicy(content.policy, chain.beta) };
+}
+
+/** The filter, the weights and the channels of settings. */
+function chainOf({ filter: kind, options = {}, prepared, beta, channel }, classes) {
+  if (!Object.hasOwn(KINDS, kind)) {
+    throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
+  }
+  const named = camelCased(options);
+  return {
+    filter: new KINDS[kind](classes, prepared === undefined ? named : { ...named, prepared }),
+    beta:
+      typeof beta === "number"
+        ? checkWeight("beta", beta)
+        : mapped(beta, (weight, source) => checkWeight(`beta.${source}`, weight)),
+    channel: mapped(channel, (section, source) => makeChannel(source, section, classes.length)),
+  };
+}
+
+/** The same of several labels at once: settings that all share, or a section for each label. */
+function chainOfLabels(content, labels) {
+  const { labels: sections } = content;
+  if (sections === undefined || Object.keys(sections).length === 0) {
+    const { filter, ...sources } = chainOf(content, TWO);
+    return { filter: new MultiLabelFilter(labels, filter), ...sources };
+  }
+  const names = labels.map(String);
+  const given = Object.keys(sections);
+  if (given.length !== names.length || names.some((name) => !given.includes(name))) {
+    throw new RangeError(`labels has sections for ${repr(given)}, but classes is ${repr(labels)}; give one each`);
+  }
+  const lanes = names.map((name) => laneOf(name, sections[name]));
+  const filters = new Map(); // equal ones are one
+  const ofLabel = lanes.map(({ filter }, i) => {
+    const { filter: kind, options } = sections[names[i]];
+    const key = JSON.stringify([kind, options]);
+    if (!filters.has(key)) filters.set(key, filter);
+    return [labels[i], filters.get(key)];
+  });
+  const all = (title) => [...new Set(lanes.flatMap((lane) => Object.keys(lane[title])))];
+  const byLabel = (of) => fromKeys(names, (name) => of(lanes[names.indexOf(name)]));
+  const channel = fromKeys(all("channel"), (source) => byLabel((lane) => lane.channel[source] ?? null));
+  const filter = new MultiLabelFilter(labels, new Map(ofLabel));
+  return { filter, beta: weightsOf(lanes, names, all("beta"), byLabel), channel };
+}
+
+function weightsOf(lanes, names, sources, byLabel) {
+  if (sources.length === 0) {
+    const each = lanes.map(({ beta }) => (typeof beta === "number" ? beta : 1));
+    if (new Set(each).size > 1) throw new RangeError("beta is one number for all sources, but not the same for all labels");
+    return lanes[0].beta;
+  }
+  lanes.forEach(({ beta }, i) => {
+    const missing = sources.find((source) => !Object.hasOwn(Object(beta), source));
+    if (missing !== undefined) {
+      throw new RangeError(`labels.${names[i]}.beta has no weight for ${repr(missing)}; add it`);
+    }
+  });
+  return fromKeys(sources, (source) => byLabel((lane) => lane.beta[source]));
+}
+
+function laneOf(name, section) {
+  if (!isSection(section) || Object.keys(section).some((key) => !OF_A_LABEL.includes(key))) {
+    throw new RangeError(`labels.${name} may have ${OF_A_LABEL.join(", ")}`);
+  }
+  return within(`labels.${name}`, () => chainOf(section, TWO));
 }
 
 const parse = (text) => (text.trimStart().startsWith("{") ? JSON.parse(text) : parseToml(text));
@@ -84,9 +149,12 @@ function within(title, make) {
 const isSection = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An object with the same keys; one without a prototype, so that a source may have any name. */
-function mapped(section, change) {
-  const entries = Object.entries(section ?? {}).map(([key, value]) => [key, change(value, key)]);
-  return Object.assign(Object.create(null), Object.fromEntries(entries));
+const mapped = (section, change) => fromKeys(Object.keys(section ?? {}), (key) => change(section[key], key));
+
+function fromKeys(keys, make) {
+  const made = Object.create(null);
+  for (const key of keys) made[key] = make(key);
+  return made;
 }
 
 /** The names of options in JavaScript: half_life is halfLife. */

@@ -136,15 +136,36 @@ class Reader {
 
 /** A filter, with the weights and channels of its sources, as the TOML that Python's `load` reads. */
 export function toToml(filter, { beta = {}, channel = {} } = {}) {
-  const sections = [["options", entriesOf(filter.options)]];
-  if (Object.keys(beta).length > 0) sections.push(["beta", Object.entries(beta)]);
-  for (const [source, used] of Object.entries(channel)) {
-    if (used) sections.push([`channel.${key(source)}`, [["matrix", used.matrix], ["prior", used.prior]]]);
-  }
   const names = filter.classes.map((name) => (typeof name === "number" ? String(name) : quoted(name)));
-  const head = `classes = [${names.join(", ")}]\nfilter = ${quoted(filter.kind)}\n`;
-  const lines = sections.map(([title, entries]) => [`\n[${title}]`, ...entries.map(line)].join("\n") + "\n");
-  return head + lines.join("");
+  const classes = `classes = [${names.join(", ")}]\n`;
+  if (filter.kind !== "multi_label") return classes + settings(filter, beta, channel, "");
+  const lanes = filter.classes.map((label, i) => {
+    const of = (given) => (isByLabel(given) ? given[String(label)] : given);
+    const each = (section) => Object.entries(section).map(([source, given]) => [source, of(given)]);
+    const weights = typeof beta === "number" ? beta : Object.fromEntries(each(beta));
+    return (title) => settings(filter.filters[i], weights, Object.fromEntries(each(channel)), title);
+  });
+  const head = `${classes}scores = "independent"\n`;
+  const texts = new Set(lanes.map((lane) => lane("")));
+  if (texts.size === 1) return head + [...texts][0];
+  return head + lanes.map((lane, i) => lane(`labels.${key(String(filter.classes[i]))}`)).join("");
+}
+
+/** Whether a weight or a channel is given for each label. */
+const isByLabel = (given) => typeof given === "object" && given !== null && typeof given.apply !== "function";
+
+/** The kind of a filter, its options, weights and channels; within a section, where it has a title. */
+function settings(filter, beta, channel, title) {
+  const within = (name) => (title === "" ? name : `${title}.${name}`);
+  const sections = [[within("options"), entriesOf(filter.options)]];
+  const head = [["filter", filter.kind]];
+  if (typeof beta === "number") head.push(["beta", beta]);
+  else if (Object.keys(beta).length > 0) sections.push([within("beta"), Object.entries(beta)]);
+  for (const [source, used] of Object.entries(channel)) {
+    if (used) sections.push([within(`channel.${key(source)}`), [["matrix", used.matrix], ["prior", used.prior]]]);
+  }
+  const lines = sections.map(([name, entries]) => [`\n[${name}]`, ...entries.map(line)].join("\n") + "\n");
+  return `${title === "" ? "" : `\n[${title}]\n`}${head.map(line).join("\n")}\n${lines.join("")}`;
 }
 
 /** Options by the names of Python; what it computes by itself is left out. */

@@ -1,5 +1,6 @@
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 import { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } from "./checks.js";
+import { channelsOfLabels, corrected, scoreRow, weightOfLabels } from "./label_scores.js";
 import { prediction } from "./predictions.js";
 import { StreamTable } from "./stream_table.js";
 import { repr } from "./text.js";
@@ -11,6 +12,7 @@ const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJ
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 export class Tracker {
   #filter;
+  #labels; // null where the classes exclude each other
   #beta;
   #channel;
   #policy;
@@ -29,14 +31,20 @@ export class Tracker {
     this.#filter = chain.filter.copy();
     this.#filter.reset();
     this.#start = this.#filter._numbers();
-    const { gamma, stay = gamma } = this.#filter.options;
-    this.#times = new TimeReader(options.unit, stay);
-    this.#channel = new Map(Object.entries(channel).filter(([, one]) => one != null));
+    this.#labels = this.#filter.kind === "multi_label" ? this.#filter.classes : null;
+    this.#times = new TimeReader(options.unit, fastest(this.#filter));
+    const known = Object.entries(channel).filter(([, one]) => one != null);
+    const of = (source, one) => (this.#labels === null ? one : channelsOfLabels(source, one, this.#labels));
+    this.#channel = new Map(known.map(([source, one]) => [source, of(source, one)]));
+    if (this.#labels !== null && policy?.budget !== undefined) {
+      throw new RangeError("policy is Adaptive, which is for classes that exclude each other; give Periodic, or a tracker for each label");
+    }
     this.#policy = policy?.copy() ?? null;
     this.#policy?.reset();
+    const weight = (name, value) => (this.#labels === null ? checkWeight(name, value) : weightOfLabels(name, value, this.#labels));
     this.#beta =
       typeof beta === "object" && beta !== null
-        ? new Map(Object.entries(beta).map(([name, value]) => [name, checkWeight(`beta[${repr(name)}]`, value)]))
+        ? new Map(Object.entries(beta).map(([name, value]) => [name, weight(`beta[${repr(name)}]`, value)]))
         : checkWeight("beta", beta);
   }
 
@@ -82,17 +90,17 @@ export class Tracker {
     const at = this.#times.read("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const row = options === undefined && isRow(probs) ? probs : this.#prediction(name, probs, options);
+    const row = options === undefined && this.#labels === null && isRow(probs) ? probs : this.#prediction(name, probs, options);
     const entry = this.#table.step(stream, at, () => this.#checked(row));
     const known = entry?.value;
     const dt = entry === undefined ? 0 : at - entry.time;
-    const observed = this.#channel.has(name) ? this.#channel.get(name).apply(this.#checked(row)) : row;
+    const observed = this.#observed(name, row);
     this.#filter._setNumbers(known?.state ?? this.#start);
     const before = this.#policy === null ? null : (known?.estimate.slice() ?? this.#filter.probs);
-    const estimate = this.#filter.update(observed, { beta, dt });
+    const estimate = this.#labels === null ? this.#filter.update(observed, { beta, dt }) : this.#filter._observe(observed, beta, dt);
     const state = this.#filter._numbers();
     const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
-    policy?.called(name, observed, before, dt);
+    policy?.called(name, this.#labels === null ? observed : row, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
     this.#table.put(stream, at, { state, estimate, policy, last });
     this.#times.see(dt);
@@ -116,7 +124,7 @@ export class Tracker {
     return this.#table.get(stream).value.estimate.slice();
   }
 
-  /** The most probable class of a stream. */
+  /** The most probable class of a stream; of several labels at once, those that are on. */
   label(stream) {
     this.#filter._setNumbers(this.#table.get(stream).value.state);
     return this.#filter.label;
@@ -152,20 +160,40 @@ export class Tracker {
     throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
   }
 
+  /** A prediction as the filter gets it, corrected by the channel of its source. */
+  #observed(source, row) {
+    const channel = this.#channel.get(source);
+    if (this.#labels !== null) return corrected(row, channel);
+    return channel === undefined ? row : channel.apply(this.#checked(row));
+  }
+
   /** A prediction in the order of the classes. */
   #prediction(source, probs, options = {}) {
     if (typeof options !== "object" || options === null) {
       throw new TypeError(`options is ${repr(options)}; give it as { confidence: 0.9 }`);
     }
     checkOptions("update", options, ["confidence"]);
+    if (this.#labels !== null) {
+      if (options.confidence !== undefined) {
+        throw new RangeError("confidence is given, but probs holds no classes; leave it out: scores need none");
+      }
+      return scoreRow(probs, this.#labels, arrayType(this.#filter.dtype));
+    }
     return prediction(probs, this.classes, { ...options, certain: this.#channel.has(source) });
   }
 
   /** A prediction as a row of numbers, or its error. */
   #checked(probs) {
+    if (this.#labels !== null) return probs; // they were checked when they were read
     const row = new (arrayType(this.#filter.dtype))(this.classes.length);
     takeRow("probs", probs, row);
     checkRow(row);
     return row;
   }
+}
+
+/** What a time unit leaves of the past; of several labels at once, the least. */
+function fastest(filter) {
+  const rates = (filter.filters ?? [filter]).map(({ options: { gamma, stay = gamma } }) => stay);
+  return rates.reduce((least, rate) => (rate < least ? rate : least));
 }

@@ -2,7 +2,9 @@
 // its numbers.
 import { createInterface } from "node:readline";
 import { readTable } from "../../js/example/table.js";
-import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, softmax, toToml } from "../../js/src/index.js";
+import {
+  Adaptive, Channel, DirichletFilter, MultiLabelFilter, Periodic, StickyFilter, Tracker, load, softmax, toToml,
+} from "../../js/src/index.js";
 
 const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
 
@@ -52,6 +54,32 @@ const run = {
       other.update(new Array(K + 1).fill(1 / (K + 1)));
     }
     return { out: encode(out), state: encode(filter.copy()._numbers()) };
+  },
+  /** Several labels at once: by `run`, by `update` of a copy, and each score by its name. */
+  labels({ config, scores, beta, dt }) {
+    const { filter } = load(config);
+    const L = filter.classes.length;
+    const [one, named] = [filter.copy(), filter.copy()];
+    const rows = decode(scores);
+    const out = filter.run(rows, { beta: number(beta), dt: number(dt) });
+    const at = (values, i) => (typeof values === "string" ? decode(values)[i] : (values[i] ?? values));
+    const updates = new out.constructor(rows.length);
+    const byName = updates.slice();
+    for (let i = 0; i * L < rows.length; i++) {
+      const row = rows.subarray(i * L, (i + 1) * L);
+      const options = { beta: at(beta, i), dt: at(dt, i) };
+      updates.set(one.update(row, options), i * L);
+      const entries = filter.classes.map((label, k) => [label, Number.isNaN(row[k]) ? null : row[k]]);
+      byName.set(named.update(new Map(entries.reverse()), options), i * L);
+    }
+    const numbers = filter._numbers().map(encode);
+    const restored = filter.copy();
+    restored.reset();
+    restored.state = filter.state;
+    const same = JSON.stringify(restored._numbers().map(encode)) === JSON.stringify(numbers);
+    const found = { out, updates, byName, probs: filter.probs };
+    const encoded = Object.fromEntries(Object.entries(found).map(([name, array]) => [name, encode(array)]));
+    return { ...encoded, state: numbers, same, label: filter.label };
   },
   channel({ matrix, prior, probs, single }) {
     const channel = new Channel(matrix, prior ?? undefined);
@@ -177,18 +205,26 @@ const run = {
     try {
       if (name === "Channel") object = new Channel(...args);
       else if (name === "load") object = load(...args);
+      else if (name === "MultiLabelFilter") object = new MultiLabelFilter(args[0], filterOf(args[1]));
       else if (name === "Tracker") object = new Tracker(new DirichletFilter(2), ...args);
       else object = new CLASSES[name](...args);
       if (method === undefined) return { message: null };
       if (method === "state") object.state = call[0];
       else object[method](...call);
     } catch (error) {
-      const unchanged = object?.state === undefined || same(object.state, new CLASSES[name](...args).state);
+      const fresh = () => (name === "MultiLabelFilter" ? new MultiLabelFilter(args[0], filterOf(args[1])) : new CLASSES[name](...args));
+      const unchanged = object?.state === undefined || same(object.state, fresh().state);
       return { error: error.name, message: error.message, unchanged };
     }
     return { message: null };
   },
 };
+
+/** A filter of so many classes, or of each label; anything else as it is. */
+function filterOf(given) {
+  if (typeof given?.classes === "number") return new StickyFilter(given.classes, given.options);
+  return given?.each === undefined ? given : Object.fromEntries(Object.entries(given.each).map(([k, one]) => [k, filterOf(one)]));
+}
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 

@@ -12,6 +12,7 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.policy import Adaptive, Periodic
+from javascript_messages import python_message, sent
 
 PYTHON: dict[str, Any] = {
     "DirichletFilter": cf.DirichletFilter,
@@ -106,26 +107,8 @@ CALLS: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 
-def python_message(make: Any) -> str:
-    """Return the words of the error in Python, with the names of JavaScript."""
-    with pytest.raises((ValueError, TypeError)) as error:
-        make()
-    text = str(error.value).replace("True or False", "true or false")
-    text = text.replace("classfilter.softmax", "softmax")
-    return re.sub(r"(half|prior|max|min|expire)_(\w)", lambda m: m[1] + m[2].upper(), text)
-
-
 def camel(options: dict[str, Any]) -> dict[str, Any]:
     return {re.sub(r"_(\w)", lambda m: m[1].upper(), key): sent(v) for key, v in options.items()}
-
-
-def sent(value: Any) -> Any:
-    """Return a value with the numbers that JSON lacks as text."""
-    if isinstance(value, list):
-        return [sent(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity"
-    return value
 
 
 def compare(cases: list[dict[str, Any]], expected: list[str]) -> None:

@@ -110,7 +110,7 @@ HEAD = 'classes = ["a", "b"]\nfilter = "sticky"\n'
         ('[options]\ndtype = "\\ud800"', "line 4: \\ud800 is no escape"),
         ("[options]\nstay", "line 4: '=' is missing: a key, then = and a value"),
         ("[filter]\nx = 1", "line 3: filter is a value and a section"),
-        ("[other]\nstay = 0.9", "unknown key other; there are classes, filter, options"),
+        ("[other]\nstay = 0.9", "unknown key other; there are classes, scores, filter, options"),
     ],
 )
 def test_errors_name_the_line(rest: str, message: str) -> None:

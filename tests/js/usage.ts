@@ -1,6 +1,8 @@
 // Checked by the compiler of TypeScript.
-import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, toToml } from "classfilter";
-import type { Config, DirichletState, Numbers, Policy } from "classfilter";
+import {
+  Adaptive, Channel, DirichletFilter, MultiLabelFilter, Periodic, StickyFilter, Tracker, load, toToml,
+} from "classfilter";
+import type { ClassName, Config, DirichletState, MultiLabelConfig, Numbers, Policy } from "classfilter";
 
 const filter = new DirichletFilter(["walk", "sit"], { halfLife: 10, estimate: "mean", dtype: "float32" });
 const row: Numbers = filter.update([0.7, 0.3], { beta: 0.5, dt: 2 });
@@ -25,9 +27,21 @@ sticky.update(new Map([["walk", 0.5], ["sit", 0.5]]));
 sticky.run([{ walk: 0.5, sit: 0.5 }, "sit", null, [0.5, 0.5]]);
 const limited = new Tracker(sticky, { expireAfter: "1h", maxStreams: 1000, maxJump: 86400, unit: "ms" });
 const jump: number | undefined = limited.maxJump;
+const birds = new MultiLabelFilter(["robin", "wren"], { robin: sticky, wren: filter });
+const onNow: ClassName[] = birds.label;
+const scored: Numbers = birds.update({ wren: 0.3, robin: null }, { beta: [0.5, 1] });
+birds.run([[0.9, 0.8], null, { robin: 0.1, wren: 0.2 }], { beta: [[0.5, 1], [1, 1], [0, 1]], dt: 2 });
+birds.copy().state = birds.state;
+const settings: MultiLabelConfig = load<MultiLabelConfig>("");
+toToml(settings.filter, settings);
+const many = new Tracker<string, ClassName[]>(birds, { beta: { mic: { robin: 0.5, wren: 1 } }, channel: { mic: channel } });
+many.update("garden", 0, "mic", { robin: 0.9, wren: 0.8 });
+const heard: ClassName[] = many.label("garden");
 
 // @ts-expect-error an option that does not exist
 new DirichletFilter(2, { half_life: 3 });
+// @ts-expect-error a filter for each label, or one for all
+new MultiLabelFilter(["robin", "wren"], [sticky, sticky]);
 // @ts-expect-error rows of text
 filter.run([["a", "b"]]);
 // @ts-expect-error a unit that does not exist
@@ -40,4 +54,4 @@ tracker.label("ann");
 new Tracker<string[]>(sticky);
 // @ts-expect-error limits are given once
 limited.expireAfter = 5;
-console.log(jump, row, rows, flat, corrected, policy, config, text, kind);
+console.log(onNow, scored, heard, jump, row, rows, flat, corrected, policy, config, text, kind);

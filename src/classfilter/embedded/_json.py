@@ -28,27 +28,36 @@ def to_json(filter: Filter | Chain) -> str:  # noqa: A002
     }
     """
     config = Chain.of(filter)
-    filter_ = config.filter()
+    sections: dict[str, Any] = dict(config.settings)
+    if config.independent:
+        lanes = {str(label): config.lane(label).filter() for label in config.classes}
+        if "labels" not in sections:
+            sections |= _prepared(next(iter(lanes.values())))
+        else:
+            of_labels = sections["labels"].items()
+            sections["labels"] = {name: {**of, **_prepared(lanes[name])} for name, of in of_labels}
+    else:
+        sections |= _prepared(config.filter())
+    lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in sections.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _prepared(filter_: Filter) -> dict[str, Any]:
+    """Return what JavaScript needs beside the options of a filter."""
     if type(filter_) not in (DirichletFilter, StickyFilter):
         raise ValueError(
             f"filter is {type(filter_).__name__}; only a DirichletFilter and a StickyFilter run in "
             "JavaScript"
         )
-    sections: dict[str, Any] = dict(config.settings)
-    if isinstance(filter_, StickyFilter) and filter_.stay is None:
-        sections["prepared"] = _prepared(filter_)
-    lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in sections.items()]
-    return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def _prepared(filter_: StickyFilter) -> dict[str, Any]:
+    if not isinstance(filter_, StickyFilter) or filter_.stay is not None:
+        return {}
     *_, rates = filter_._prepared
     assert rates is not None
     prepared: dict[str, Any] = {"rates": rates.tolist()}
     if filter_._modes is not None:
         prepared["modes"] = [row for part in filter_._modes for row in _rows(part.tolist())]
         prepared["pairs"] = filter_._modes.pairs
-    return prepared
+    return {"prepared": prepared}
 
 
 def _rows(part: list[Any]) -> list[Any]:

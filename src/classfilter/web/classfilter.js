@@ -276,19 +276,21 @@ function arrayType(dtype) {
   throw new RangeError(`dtype is ${typeof dtype === "string" ? dtype : repr(dtype)}; it must be float64 or float32`);
 }
 
-/** The classes: the names, or 0 to K - 1 for a count. */
-function classNames(classes) {
+/** The classes: the names, or 0 to K - 1 for a count; at least so many. */
+function classNames(classes, least = 2, what = "classes") {
   if (typeof classes === "string") {
-    throw new TypeError(`classes is the text ${repr(classes)}; give a list of names, or their number`);
+    throw new TypeError(`${what} is the text ${repr(classes)}; give a list of names, or their number`);
   }
   const names = typeof classes === "number" ? Array.from({ length: Math.max(0, Math.trunc(classes) || 0) }, (_, k) => k) : null;
   if (names === null && typeof classes?.[Symbol.iterator] !== "function") {
-    throw new TypeError(`classes is ${repr(classes)}; give a list of names, or their number`);
+    throw new TypeError(`${what} is ${repr(classes)}; give a list of names, or their number`);
   }
   const list = names ?? Array.from(classes);
-  if (list.length < 2) throw new RangeError(`classes is ${repr(classes)}; at least two are needed`);
+  if (list.length < least) {
+    throw new RangeError(`${what} is ${repr(classes)}; at least ${least === 2 ? "two are" : "one is"} needed`);
+  }
   const twice = list.find((name, k) => list.indexOf(name) < k);
-  if (new Set(list).size < list.length) throw new RangeError(`classes names ${repr(twice)} more than once`);
+  if (new Set(list).size < list.length) throw new RangeError(`${what} names ${repr(twice)} more than once`);
   return Object.freeze(list);
 }
 
@@ -435,8 +437,9 @@ function rowError(status, row, probs, beta, dt) {
   }
   if (status === STATUS.PROBS_SUM) {
     const sum = float(probs.reduce((total, p) => total + p, 0));
-    const rest = "it must be within 0.05 of 1: normalise it (logits need softmax, percentages a division by 100)";
-    return new RangeError(`probs${place} sums to ${sum}; ${rest}`);
+    const one = "if one class is true at a time, normalise it (logits need softmax, percentages a division by 100)";
+    const several = "if several may be true at once, or none, the scores are independent: give a MultiLabelFilter";
+    return new RangeError(`probs${place} sums to ${sum}; it must be within 0.05 of 1: ${one}; ${several}`);
   }
   const invalid = INVALID[status];
   if (invalid === undefined) {
@@ -950,6 +953,316 @@ return { DirichletFilter };
 })();
 
 const module10 = await (async () => {
+// Scores of several labels at once: each lies in [0, 1] by itself, and they need not sum to 1.
+const { checkWeight, isRow } = module5;
+const { prediction } = module7;
+const { float, repr } = module3;
+
+/** One score per label, in order or by name, as numbers of a type; NaN where a label was not observed. `row` is for errors. */
+function scoreRow(scores, labels, type, row) {
+  const L = labels.length;
+  const place = row === undefined ? "" : ` in row ${row}`;
+  const refused = (problem, rule) => new RangeError(`scores${place} ${problem}; it must be ${rule}`);
+  const noNumbers = () => refused(`is ${repr(scores)}`, `${L} numbers: give one score per label, NaN where there is none`);
+  let cells = scores;
+  if (scores === null) cells = new Array(L).fill(NaN);
+  else if (typeof scores === "number") {
+    if (L > 1) throw refused("has shape ()", `(${L},), one score per label`);
+    cells = [scores];
+  } else if (!isRow(scores)) {
+    if (typeof scores !== "object" || ArrayBuffer.isView(scores)) throw noNumbers();
+    cells = prediction(scores, labels, { row });
+  }
+  if (cells.length !== L) throw refused(`has shape (${cells.length},)`, `(${L},), one score per label`);
+  const values = new type(L);
+  for (let i = 0; i < L; i++) {
+    if (cells[i] !== null && typeof cells[i] !== "number") throw noNumbers();
+    const score = cells[i] ?? NaN;
+    if (score < 0 || score > 1) {
+      const name = repr(String(labels[i]));
+      const where = row === undefined ? `scores[${name}]` : `scores in row ${row}, class ${name},`;
+      const rule = "it must lie in [0, 1]: percentages need a division by 100, logits a sigmoid";
+      throw new RangeError(`${where} is ${float(score)}; ${rule}`);
+    }
+    values[i] = score;
+  }
+  return values;
+}
+
+/** The scores of many rows, one after the other; a typed array holds whole rows, and of one label a list of numbers is enough. */
+function scoreRows(rows, labels, type) {
+  const L = labels.length;
+  const isFlat = ArrayBuffer.isView(rows) && isRow(rows);
+  if (isFlat && rows.length % L !== 0) {
+    throw new RangeError(`scores has ${rows.length} numbers, not whole rows of ${L}; give one score per label`);
+  }
+  if (!isFlat && !Array.isArray(rows)) {
+    throw new TypeError(`scores is ${repr(rows)}; it must be numbers, (T, ${L}): give one score per label, NaN where there is none`);
+  }
+  if (!isFlat && L > 1 && rows.length > 0 && rows.every((row) => typeof row === "number")) {
+    throw new RangeError(`scores has shape (${rows.length},); it must be (T, ${L}), one score per label`);
+  }
+  const count = isFlat ? rows.length / L : rows.length;
+  const values = new type(count * L);
+  for (let i = 0; i < count; i++) {
+    values.set(scoreRow(isFlat ? rows.subarray(i * L, (i + 1) * L) : rows[i], labels, type, i), i * L);
+  }
+  return values;
+}
+
+/** Scores as the rows of filters of two classes, off and on, in the precision of the scores. */
+function pairs(scores) {
+  const rows = new scores.constructor(2 * scores.length);
+  scores.forEach((score, i) => {
+    rows[2 * i] = 1 - score;
+    rows[2 * i + 1] = score;
+  });
+  return rows;
+}
+
+/** The weight of a source, checked: a number for all labels, or one for each, in order. */
+function weightOfLabels(name, weight, labels) {
+  if (typeof weight !== "object" || weight === null) return checkWeight(name, weight);
+  const each = ofEach(name, weight, labels);
+  return labels.map((label) => checkWeight(`beta[${repr(String(label))}]`, each.get(String(label))));
+}
+
+/** The channels of a source, checked: for each label one, or null. */
+function channelsOfLabels(source, channel, labels) {
+  const name = `channel[${repr(source)}]`;
+  const isOne = channel === null || typeof channel?.apply === "function";
+  const each = isOne || typeof channel !== "object" ? null : ofEach(name, channel, labels);
+  return labels.map((label) => {
+    const one = (each === null ? channel : each.get(String(label))) ?? null;
+    if (one !== null && (typeof one.apply !== "function" || one.prior.length !== 2)) {
+      throw new RangeError(
+        `${name} is no channel of two classes; a label has two classes, off and on: give a Channel of two classes, ` +
+          "or one for each label",
+      );
+    }
+    return one;
+  });
+}
+
+/** One row of scores as probabilities of off and on, corrected by the channels of its source. */
+function corrected(scores, channels) {
+  const rows = pairs(scores);
+  channels?.forEach((channel, i) => {
+    if (channel !== null) rows.set(channel.apply(rows.subarray(2 * i, 2 * i + 2)), 2 * i);
+  });
+  return rows;
+}
+
+function ofEach(name, given, labels) {
+  const entries = given instanceof Map ? [...given] : Object.entries(given);
+  const named = new Map(entries.map(([label, value]) => [String(label), value]));
+  const wanted = labels.map(String);
+  if (named.size !== wanted.length || wanted.some((label) => !named.has(label))) {
+    throw new RangeError(`${name} names ${repr([...named.keys()])}, but the labels are ${repr(wanted)}; name each label once`);
+  }
+  return named;
+}
+
+return { scoreRow, scoreRows, pairs, weightOfLabels, channelsOfLabels, corrected };
+})();
+
+const module11 = await (async () => {
+// Several labels at once: one filter of two classes, off and on, for each label.
+const { arrayType, checkNumber, checkOptions, classNames, isRow, takeNumbers, vector } = module5;
+const { pairs, scoreRow, scoreRows } = module10;
+const { repr } = module3;
+
+const NOTHING = Object.freeze({});
+
+class MultiLabelFilter {
+  #labels;
+  #filters; // of each label; labels of the same settings share one, and its own state is not used
+  #type;
+  #start;
+  #states;
+
+  /** `filter` is a filter of two classes for all labels, or an object or a Map with one for each. Its state is not used. */
+  constructor(labels, filter) {
+    this.#labels = classNames(labels, 1, "labels");
+    this.#filters = filtersOf(this.#labels, filter);
+    const precisions = [...new Set(this.#filters.map((one) => one.dtype))].sort();
+    if (precisions.length > 1) throw new RangeError(`filter has filters of ${repr(precisions)}; give one dtype`);
+    this.#type = arrayType(precisions[0]);
+    this.#start = this.#filters.map((one) => one._numbers());
+    this.#states = this.#start;
+  }
+
+  get kind() {
+    return "multi_label";
+  }
+
+  /** The labels, in the order of the scores. */
+  get classes() {
+    return this.#labels;
+  }
+
+  get dtype() {
+    return this.#filters[0].dtype;
+  }
+
+  /** The filter of two classes of each label, in its initial state. */
+  get filters() {
+    return this.#filters.map((filter, i) => {
+      const copy = filter.copy();
+      copy._setNumbers(this.#start[i]);
+      return copy;
+    });
+  }
+
+  /** The current probability of each label. */
+  get probs() {
+    return this.#type.from(this.#filters, (filter, i) => {
+      filter._setNumbers(this.#states[i]);
+      return filter.probs[1];
+    });
+  }
+
+  /** The labels that are on: more probable than not. */
+  get label() {
+    const { probs } = this;
+    return this.#labels.filter((_, i) => probs[i] > 0.5);
+  }
+
+  /** All that the filter remembers, the state of each label; assign it to restore. */
+  get state() {
+    return this.#filters.map((filter, i) => {
+      filter._setNumbers(this.#states[i]);
+      return filter.state;
+    });
+  }
+
+  set state(states) {
+    const L = this.#labels.length;
+    if (!Array.isArray(states) || states.length !== L) {
+      throw new RangeError(`state has ${states?.length ?? 0} parts; it must have ${L}, one per label`);
+    }
+    this.#states = this.#filters.map((filter, i) => {
+      filter.state = states[i];
+      return filter._numbers();
+    });
+  }
+
+  /**
+   * Let `dt` time units pass, then observe one score per label, in order or by name. `beta` is the weight of all, or one for
+   * each label. Returns the probability of each label.
+   */
+  update(scores, options = NOTHING) {
+    checkOptions("update()", options, ["beta", "dt"]);
+    const { beta = 1, dt = 1 } = options;
+    const L = this.#labels.length;
+    const weights = isRow(beta) ? vector("beta", beta, Float64Array) : checkNumber("beta", beta);
+    if (typeof weights !== "number" && weights.length !== L) {
+      throw new RangeError(`beta has ${weights.length} entries, but there are ${L} labels; give one number, or one per label`);
+    }
+    return this._observe(pairs(scoreRow(scores, this.#labels, this.#type)), weights, checkNumber("dt", dt));
+  }
+
+  /** As `update`, with probabilities of off and on of each label, as channels return them. */
+  _observe(rows, beta, dt) {
+    const estimate = new this.#type(this.#labels.length);
+    this.#states = this.#filters.map((filter, i) => {
+      filter._setNumbers(this.#states[i]);
+      const weight = typeof beta === "number" ? beta : beta[i];
+      estimate[i] = filter.update(rows.subarray(2 * i, 2 * i + 2), { beta: weight, dt })[1];
+      return filter._numbers();
+    });
+    return estimate;
+  }
+
+  /**
+   * Update with every row in turn: exactly a loop of `update`, to the bit. `beta` is one weight, one per row, or rows of one
+   * per label.
+   */
+  run(scores, options = NOTHING) {
+    checkOptions("run()", options, ["beta", "dt"]);
+    const L = this.#labels.length;
+    const rows = scoreRows(scores, this.#labels, this.#type);
+    const T = rows.length / L;
+    const dt = options.dt ?? 1;
+    takeNumbers("dt", dt, T, this.#type);
+    const weights = this.#weights(options.beta ?? 1, T);
+    const out = new this.#type(rows.length);
+    this.#states = this.#filters.map((filter, i) => {
+      filter._setNumbers(this.#states[i]);
+      const ofLabel = this.#type.from({ length: T }, (_, row) => rows[row * L + i]);
+      const found = filter.run(pairs(ofLabel), { beta: weights(i), dt });
+      for (let row = 0; row < T; row++) out[row * L + i] = found[2 * row + 1];
+      return filter._numbers();
+    });
+    if (ArrayBuffer.isView(scores)) return out;
+    return Array.from({ length: T }, (_, row) => out.subarray(row * L, (row + 1) * L));
+  }
+
+  /** The weights of a label's rows. */
+  #weights(beta, T) {
+    const L = this.#labels.length;
+    if (!Array.isArray(beta) || !beta.some(isRow)) {
+      takeNumbers("beta", beta, T, this.#type);
+      return () => beta;
+    }
+    if (beta.length !== T || beta.some((row) => !isRow(row) || row.length !== L)) {
+      throw new RangeError(`beta has ${beta.length} rows; it must be a number, ${T} numbers, or ${T} rows of ${L}, one per label`);
+    }
+    const each = beta.map((row) => vector("beta", row, this.#type));
+    return (i) => each.map((row) => row[i]);
+  }
+
+  /** Return to the state before any data. */
+  reset() {
+    this.#states = this.#start;
+  }
+
+  /** An independent filter with the same settings, in the same state. */
+  copy() {
+    const copy = new MultiLabelFilter(this.#labels, new Map(this.#labels.map((label, i) => [label, this.#filters[i]])));
+    copy._setNumbers(this.#states);
+    return copy;
+  }
+
+  /** The numbers of the state of each label. */
+  _numbers() {
+    return this.#states;
+  }
+
+  /** Set the state to what `_numbers` returned. */
+  _setNumbers(states) {
+    this.#states = states;
+  }
+}
+
+/** A fresh filter for each label; those that share one go on sharing it. */
+function filtersOf(labels, given) {
+  const isOne = typeof given?.update === "function" || typeof given !== "object" || given === null;
+  const named = isOne ? null : new Map((given instanceof Map ? [...given] : Object.entries(given)).map(([k, f]) => [String(k), f]));
+  if (named !== null && (named.size !== labels.length || labels.some((label) => !named.has(String(label))))) {
+    throw new RangeError(`filter names ${repr([...named.keys()])}, but the labels are ${repr(labels)}; name each label once`);
+  }
+  const fresh = new Map();
+  return labels.map((label) => {
+    const filter = named === null ? given : named.get(String(label));
+    const K = typeof filter?.update === "function" ? filter.classes?.length : undefined;
+    if (K !== 2) {
+      const what = K === undefined ? `is ${repr(filter)}` : `of ${repr(label)} has ${K} classes`;
+      const remedy = "give one, such as new StickyFilter(2, { halfLife: 10 })";
+      throw new RangeError(`filter ${what}; each label needs a filter of two classes, off and on: ${remedy}`);
+    }
+    if (!fresh.has(filter)) {
+      fresh.set(filter, filter.copy());
+      fresh.get(filter).reset();
+    }
+    return fresh.get(filter);
+  });
+}
+
+return { MultiLabelFilter };
+})();
+
+const module12 = await (async () => {
 // Policies: which classifier to call next.
 const { Block, borrow, message, numbers, place } = module2;
 const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module5;
@@ -1199,7 +1512,7 @@ function policyError(status, probs, observation, name, time) {
 return { Periodic, Adaptive };
 })();
 
-const module11 = await (async () => {
+const module13 = await (async () => {
 // The sticky filter: a hidden Markov model whose class tends to stay.
 const { Block, borrow, numbers } = module2;
 const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module5;
@@ -1313,7 +1626,7 @@ function modeRows({ modes, pairs }, K, dtype) {
 return { StickyFilter };
 })();
 
-const module12 = await (async () => {
+const module14 = await (async () => {
 // Settings as TOML: what files of settings use of it, and no more. Anything else is refused, with its line.
 const { float, repr } = module3;
 
@@ -1452,15 +1765,36 @@ class Reader {
 
 /** A filter, with the weights and channels of its sources, as the TOML that Python's `load` reads. */
 function toToml(filter, { beta = {}, channel = {} } = {}) {
-  const sections = [["options", entriesOf(filter.options)]];
-  if (Object.keys(beta).length > 0) sections.push(["beta", Object.entries(beta)]);
-  for (const [source, used] of Object.entries(channel)) {
-    if (used) sections.push([`channel.${key(source)}`, [["matrix", used.matrix], ["prior", used.prior]]]);
-  }
   const names = filter.classes.map((name) => (typeof name === "number" ? String(name) : quoted(name)));
-  const head = `classes = [${names.join(", ")}]\nfilter = ${quoted(filter.kind)}\n`;
-  const lines = sections.map(([title, entries]) => [`\n[${title}]`, ...entries.map(line)].join("\n") + "\n");
-  return head + lines.join("");
+  const classes = `classes = [${names.join(", ")}]\n`;
+  if (filter.kind !== "multi_label") return classes + settings(filter, beta, channel, "");
+  const lanes = filter.classes.map((label, i) => {
+    const of = (given) => (isByLabel(given) ? given[String(label)] : given);
+    const each = (section) => Object.entries(section).map(([source, given]) => [source, of(given)]);
+    const weights = typeof beta === "number" ? beta : Object.fromEntries(each(beta));
+    return (title) => settings(filter.filters[i], weights, Object.fromEntries(each(channel)), title);
+  });
+  const head = `${classes}scores = "independent"\n`;
+  const texts = new Set(lanes.map((lane) => lane("")));
+  if (texts.size === 1) return head + [...texts][0];
+  return head + lanes.map((lane, i) => lane(`labels.${key(String(filter.classes[i]))}`)).join("");
+}
+
+/** Whether a weight or a channel is given for each label. */
+const isByLabel = (given) => typeof given === "object" && given !== null && typeof given.apply !== "function";
+
+/** The kind of a filter, its options, weights and channels; within a section, where it has a title. */
+function settings(filter, beta, channel, title) {
+  const within = (name) => (title === "" ? name : `${title}.${name}`);
+  const sections = [[within("options"), entriesOf(filter.options)]];
+  const head = [["filter", filter.kind]];
+  if (typeof beta === "number") head.push(["beta", beta]);
+  else if (Object.keys(beta).length > 0) sections.push([within("beta"), Object.entries(beta)]);
+  for (const [source, used] of Object.entries(channel)) {
+    if (used) sections.push([within(`channel.${key(source)}`), [["matrix", used.matrix], ["prior", used.prior]]]);
+  }
+  const lines = sections.map(([name, entries]) => [`\n[${name}]`, ...entries.map(line)].join("\n") + "\n");
+  return `${title === "" ? "" : `\n[${title}]\n`}${head.map(line).join("\n")}\n${lines.join("")}`;
 }
 
 /** Options by the names of Python; what it computes by itself is left out. */
@@ -1487,21 +1821,24 @@ function quoted(text) {
 return { parseToml, toToml };
 })();
 
-const module13 = await (async () => {
+const module15 = await (async () => {
 // Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
 const { Channel } = module6;
 const { checkWeight } = module5;
 const { DirichletFilter } = module9;
-const { Adaptive, Periodic } = module10;
-const { StickyFilter } = module11;
+const { MultiLabelFilter } = module11;
+const { Adaptive, Periodic } = module12;
+const { StickyFilter } = module13;
 const { repr } = module3;
-const { parseToml } = module12;
+const { parseToml } = module14;
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
 // "expected" says what each source did when tuned, "events" how events are decided: neither changes a result of the
 // filter, and neither is used here.
-const KEYS = ["classes", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events"];
+const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "labels"];
+const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
+const TWO = [0, 1];
 
 /** A fresh filter, the weights and channels of the sources, and a policy or null. */
 function load(config) {
@@ -1509,28 +1846,90 @@ function load(config) {
   if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw new RangeError(`unknown key ${unknown}; there are ${KEYS.join(", ")}`);
-  const { classes, filter: kind, prepared } = content;
+  const { classes, scores = "probabilities" } = content;
   if (classes === undefined) throw new RangeError('classes is missing; give their names: "classes": ["walk", "sit"]');
   if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
     throw new RangeError(`classes is ${repr(classes)}; it must be a list of text or whole numbers`);
   }
-  if (!Object.hasOwn(KINDS, kind)) {
-    throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
-  }
-  for (const title of ["options", "beta", "channel", "policy"]) {
+  for (const title of ["options", "beta", "channel", "policy", "labels"]) {
     const forAll = title === "beta" && typeof content.beta === "number";
     if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
     }
   }
-  const options = camelCased(content.options ?? {});
-  const filter = new KINDS[kind](classes, prepared === undefined ? options : { ...options, prepared });
-  const beta =
-    typeof content.beta === "number"
-      ? checkWeight("beta", content.beta)
-      : mapped(content.beta, (weight, source) => checkWeight(`beta.${source}`, weight));
-  const channel = mapped(content.channel, (section, source) => makeChannel(source, section, classes.length));
-  return { filter, beta, channel, policy: content.policy === undefined ? null : makePolicy(content.policy, beta) };
+  if (scores !== "probabilities" && scores !== "independent") {
+    throw new RangeError(`scores is ${repr(scores)}; it must be "probabilities" or "independent"`);
+  }
+  if (scores === "probabilities" && content.labels !== undefined) {
+    throw new RangeError('labels needs "scores": "independent": several labels at once');
+  }
+  const chain = scores === "independent" ? chainOfLabels(content, classes) : chainOf(content, classes);
+  return { ...chain, policy: content.policy === undefined ? null : makePolicy(content.policy, chain.beta) };
+}
+
+/** The filter, the weights and the channels of settings. */
+function chainOf({ filter: kind, options = {}, prepared, beta, channel }, classes) {
+  if (!Object.hasOwn(KINDS, kind)) {
+    throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
+  }
+  const named = camelCased(options);
+  return {
+    filter: new KINDS[kind](classes, prepared === undefined ? named : { ...named, prepared }),
+    beta:
+      typeof beta === "number"
+        ? checkWeight("beta", beta)
+        : mapped(beta, (weight, source) => checkWeight(`beta.${source}`, weight)),
+    channel: mapped(channel, (section, source) => makeChannel(source, section, classes.length)),
+  };
+}
+
+/** The same of several labels at once: settings that all share, or a section for each label. */
+function chainOfLabels(content, labels) {
+  const { labels: sections } = content;
+  if (sections === undefined || Object.keys(sections).length === 0) {
+    const { filter, ...sources } = chainOf(content, TWO);
+    return { filter: new MultiLabelFilter(labels, filter), ...sources };
+  }
+  const names = labels.map(String);
+  const given = Object.keys(sections);
+  if (given.length !== names.length || names.some((name) => !given.includes(name))) {
+    throw new RangeError(`labels has sections for ${repr(given)}, but classes is ${repr(labels)}; give one each`);
+  }
+  const lanes = names.map((name) => laneOf(name, sections[name]));
+  const filters = new Map(); // equal ones are one
+  const ofLabel = lanes.map(({ filter }, i) => {
+    const { filter: kind, options } = sections[names[i]];
+    const key = JSON.stringify([kind, options]);
+    if (!filters.has(key)) filters.set(key, filter);
+    return [labels[i], filters.get(key)];
+  });
+  const all = (title) => [...new Set(lanes.flatMap((lane) => Object.keys(lane[title])))];
+  const byLabel = (of) => fromKeys(names, (name) => of(lanes[names.indexOf(name)]));
+  const channel = fromKeys(all("channel"), (source) => byLabel((lane) => lane.channel[source] ?? null));
+  const filter = new MultiLabelFilter(labels, new Map(ofLabel));
+  return { filter, beta: weightsOf(lanes, names, all("beta"), byLabel), channel };
+}
+
+function weightsOf(lanes, names, sources, byLabel) {
+  if (sources.length === 0) {
+    const each = lanes.map(({ beta }) => (typeof beta === "number" ? beta : 1));
+    if (new Set(each).size > 1) throw new RangeError("beta is one number for all sources, but not the same for all labels");
+    return lanes[0].beta;
+  }
+  lanes.forEach(({ beta }, i) => {
+    const missing = sources.find((source) => !Object.hasOwn(Object(beta), source));
+    if (missing !== undefined) {
+      throw new RangeError(`labels.${names[i]}.beta has no weight for ${repr(missing)}; add it`);
+    }
+  });
+  return fromKeys(sources, (source) => byLabel((lane) => lane.beta[source]));
+}
+
+function laneOf(name, section) {
+  if (!isSection(section) || Object.keys(section).some((key) => !OF_A_LABEL.includes(key))) {
+    throw new RangeError(`labels.${name} may have ${OF_A_LABEL.join(", ")}`);
+  }
+  return within(`labels.${name}`, () => chainOf(section, TWO));
 }
 
 const parse = (text) => (text.trimStart().startsWith("{") ? JSON.parse(text) : parseToml(text));
@@ -1574,9 +1973,12 @@ function within(title, make) {
 const isSection = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An object with the same keys; one without a prototype, so that a source may have any name. */
-function mapped(section, change) {
-  const entries = Object.entries(section ?? {}).map(([key, value]) => [key, change(value, key)]);
-  return Object.assign(Object.create(null), Object.fromEntries(entries));
+const mapped = (section, change) => fromKeys(Object.keys(section ?? {}), (key) => change(section[key], key));
+
+function fromKeys(keys, make) {
+  const made = Object.create(null);
+  for (const key of keys) made[key] = make(key);
+  return made;
 }
 
 /** The names of options in JavaScript: half_life is halfLife. */
@@ -1591,7 +1993,7 @@ function camelCased(options) {
 return { load };
 })();
 
-const module14 = await (async () => {
+const module16 = await (async () => {
 // Logits as class probabilities.
 const { vector } = module5;
 const { float, repr } = module3;
@@ -1617,7 +2019,7 @@ function softmax(scores, temperature = 1) {
 return { softmax };
 })();
 
-const module15 = await (async () => {
+const module17 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
 const { float, general, repr } = module3;
 const { positiveDuration } = module4;
@@ -1805,11 +2207,12 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module16 = await (async () => {
+const module18 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 const { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } = module5;
+const { channelsOfLabels, corrected, scoreRow, weightOfLabels } = module10;
 const { prediction } = module7;
-const { StreamTable } = module15;
+const { StreamTable } = module17;
 const { repr } = module3;
 const { TimeReader } = module4;
 
@@ -1819,6 +2222,7 @@ const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJ
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 class Tracker {
   #filter;
+  #labels; // null where the classes exclude each other
   #beta;
   #channel;
   #policy;
@@ -1837,14 +2241,20 @@ class Tracker {
     this.#filter = chain.filter.copy();
     this.#filter.reset();
     this.#start = this.#filter._numbers();
-    const { gamma, stay = gamma } = this.#filter.options;
-    this.#times = new TimeReader(options.unit, stay);
-    this.#channel = new Map(Object.entries(channel).filter(([, one]) => one != null));
+    this.#labels = this.#filter.kind === "multi_label" ? this.#filter.classes : null;
+    this.#times = new TimeReader(options.unit, fastest(this.#filter));
+    const known = Object.entries(channel).filter(([, one]) => one != null);
+    const of = (source, one) => (this.#labels === null ? one : channelsOfLabels(source, one, this.#labels));
+    this.#channel = new Map(known.map(([source, one]) => [source, of(source, one)]));
+    if (this.#labels !== null && policy?.budget !== undefined) {
+      throw new RangeError("policy is Adaptive, which is for classes that exclude each other; give Periodic, or a tracker for each label");
+    }
     this.#policy = policy?.copy() ?? null;
     this.#policy?.reset();
+    const weight = (name, value) => (this.#labels === null ? checkWeight(name, value) : weightOfLabels(name, value, this.#labels));
     this.#beta =
       typeof beta === "object" && beta !== null
-        ? new Map(Object.entries(beta).map(([name, value]) => [name, checkWeight(`beta[${repr(name)}]`, value)]))
+        ? new Map(Object.entries(beta).map(([name, value]) => [name, weight(`beta[${repr(name)}]`, value)]))
         : checkWeight("beta", beta);
   }
 
@@ -1890,17 +2300,17 @@ class Tracker {
     const at = this.#times.read("time", time);
     const name = String(source ?? DEFAULT_SOURCE);
     const beta = this.#weight(name);
-    const row = options === undefined && isRow(probs) ? probs : this.#prediction(name, probs, options);
+    const row = options === undefined && this.#labels === null && isRow(probs) ? probs : this.#prediction(name, probs, options);
     const entry = this.#table.step(stream, at, () => this.#checked(row));
     const known = entry?.value;
     const dt = entry === undefined ? 0 : at - entry.time;
-    const observed = this.#channel.has(name) ? this.#channel.get(name).apply(this.#checked(row)) : row;
+    const observed = this.#observed(name, row);
     this.#filter._setNumbers(known?.state ?? this.#start);
     const before = this.#policy === null ? null : (known?.estimate.slice() ?? this.#filter.probs);
-    const estimate = this.#filter.update(observed, { beta, dt });
+    const estimate = this.#labels === null ? this.#filter.update(observed, { beta, dt }) : this.#filter._observe(observed, beta, dt);
     const state = this.#filter._numbers();
     const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
-    policy?.called(name, observed, before, dt);
+    policy?.called(name, this.#labels === null ? observed : row, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
     this.#table.put(stream, at, { state, estimate, policy, last });
     this.#times.see(dt);
@@ -1924,7 +2334,7 @@ class Tracker {
     return this.#table.get(stream).value.estimate.slice();
   }
 
-  /** The most probable class of a stream. */
+  /** The most probable class of a stream; of several labels at once, those that are on. */
   label(stream) {
     this.#filter._setNumbers(this.#table.get(stream).value.state);
     return this.#filter.label;
@@ -1960,17 +2370,31 @@ class Tracker {
     throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
   }
 
+  /** A prediction as the filter gets it, corrected by the channel of its source. */
+  #observed(source, row) {
+    const channel = this.#channel.get(source);
+    if (this.#labels !== null) return corrected(row, channel);
+    return channel === undefined ? row : channel.apply(this.#checked(row));
+  }
+
   /** A prediction in the order of the classes. */
   #prediction(source, probs, options = {}) {
     if (typeof options !== "object" || options === null) {
       throw new TypeError(`options is ${repr(options)}; give it as { confidence: 0.9 }`);
     }
     checkOptions("update", options, ["confidence"]);
+    if (this.#labels !== null) {
+      if (options.confidence !== undefined) {
+        throw new RangeError("confidence is given, but probs holds no classes; leave it out: scores need none");
+      }
+      return scoreRow(probs, this.#labels, arrayType(this.#filter.dtype));
+    }
     return prediction(probs, this.classes, { ...options, certain: this.#channel.has(source) });
   }
 
   /** A prediction as a row of numbers, or its error. */
   #checked(probs) {
+    if (this.#labels !== null) return probs; // they were checked when they were read
     const row = new (arrayType(this.#filter.dtype))(this.classes.length);
     takeRow("probs", probs, row);
     checkRow(row);
@@ -1978,20 +2402,27 @@ class Tracker {
   }
 }
 
+/** What a time unit leaves of the past; of several labels at once, the least. */
+function fastest(filter) {
+  const rates = (filter.filters ?? [filter]).map(({ options: { gamma, stay = gamma } }) => stay);
+  return rates.reduce((least, rate) => (rate < least ? rate : least));
+}
+
 return { Tracker };
 })();
 
-const module17 = await (async () => {
+const module19 = await (async () => {
 const { Channel } = module6;
-const { load } = module13;
+const { load } = module15;
 const { DirichletFilter } = module9;
-const { Adaptive, Periodic } = module10;
-const { softmax } = module14;
-const { StickyFilter } = module11;
-const { toToml } = module12;
-const { Tracker } = module16;
+const { MultiLabelFilter } = module11;
+const { Adaptive, Periodic } = module12;
+const { softmax } = module16;
+const { StickyFilter } = module13;
+const { toToml } = module14;
+const { Tracker } = module18;
 
-return { Channel, load, DirichletFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
+return { Channel, load, DirichletFilter, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module17;
+const classfilter = module19;

@@ -1,0 +1,211 @@
+"""Several labels at once in JavaScript: the bits of Python, and its words for what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+import node_cases as node
+from classfilter.chain._settings import to_toml
+from classfilter.config import parse
+from classfilter.embedded._json import to_json
+from classfilter.policy import Periodic
+from javascript_messages import python_message, sent
+
+LABELS = ["robin", "__proto__", "a b"]
+ROWS = 300
+
+
+def scores_of(L: int, seed: int) -> Any:
+    """Return scores with all that a row may have: silence, all at once, and labels not observed."""
+    rng = np.random.default_rng(seed)
+    scores = rng.beta(0.4, 0.4, (ROWS, L))
+    scores[rng.random((ROWS, L)) < 0.1] = np.nan
+    scores[:4] = [[0.0] * L, [1.0] * L, [np.nan] * L, [1e-12] * L]
+    return scores
+
+
+def filters_of(dtype: str) -> dict[str, Any]:
+    turning = [[0.9, 0.1], [0.3, 0.7]]
+    return {
+        "one": cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=5.0, dtype=dtype)),
+        "shared": cf.MultiLabelFilter(LABELS, cf.DirichletFilter(2, 0.8, dtype=dtype)),
+        "numbers": cf.MultiLabelFilter(4, cf.StickyFilter(2, transitions=turning, dtype=dtype)),
+        "each": cf.MultiLabelFilter(
+            LABELS,
+            {
+                "robin": cf.StickyFilter(2, prior=[0.9, 0.1], dtype=dtype),
+                "__proto__": cf.DirichletFilter(2, estimate="mean", anchor=0.1, dtype=dtype),
+                "a b": cf.StickyFilter(2, transitions=turning, dtype=dtype),
+            },
+        ),
+    }
+
+
+def chain_of(f: Any) -> cf.Chain:
+    """Return a chain whose sources have weights and channels for each label."""
+    names = [str(label) for label in f.classes]
+    beta = {"mic": {name: 0.2 + 0.1 * i for i, name in enumerate(names)}, "eye": 1.0}
+    channel = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
+    each: Any = {name: None if i == 1 else channel for i, name in enumerate(names)}
+    return cf.Chain(
+        f, beta=beta, channel={"mic": each}, policy=Periodic(3, strong="eye", weak="mic")
+    )
+
+
+def test_a_filter_has_the_bits_of_the_filter_of_each_label() -> None:
+    cases, expected = [], []
+    for dtype in ("float64", "float32"):
+        for seed, f in enumerate(filters_of(dtype).values()):
+            scores = scores_of(len(f.classes), seed)
+            rng = np.random.default_rng(seed)
+            for beta, dt in ((0.3, 2.0), (rng.random(ROWS), rng.choice([0.0, 1.0, 9.0], ROWS))):
+                ways = [
+                    x if isinstance(x, float) else node.encode(x.astype(dtype).astype(float))
+                    for x in (beta, dt)
+                ]
+                case = {"config": to_json(cf.Chain(f)), "scores": node.encode(scores)}
+                cases.append({"kind": "labels", **case, "beta": ways[0], "dt": ways[1]})
+                out = []
+                for i, label in enumerate(f.classes):
+                    lane = cf.Chain(f).lane(label).filter()
+                    s = scores[:, i].astype(dtype)
+                    out.append(lane.run(np.stack([1 - s, s], 1), beta, dt)[:, 1])
+                after = f.copy()
+                after.run(scores, beta, dt)
+                expected.append((np.stack(out, 1), after))
+    for (out, f), result in zip(expected, node.run(cases), strict=True):
+        for way in ("out", "updates", "byName"):
+            assert node.same_bits(result[way], out), way
+        assert node.same_bits(result["probs"], f.probs)
+        assert result["label"] == list(f.label)
+        assert result["same"]
+        for text, numbers in zip(result["state"], f.state, strict=True):
+            assert node.same_bits(text, numbers)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_tracker_has_weights_and_channels_of_labels(dtype: str) -> None:
+    for seed, f in enumerate(filters_of(dtype).values()):
+        chain = chain_of(f)
+        rng = np.random.default_rng(seed)
+        times = np.cumsum(rng.choice([0.0, 1.0, 40.0], ROWS))
+        scores = [[None if np.isnan(s) else s for s in row] for row in scores_of(len(f.classes), 7)]
+        rows = [
+            [f"s{rng.integers(5)}", float(t), str(rng.choice(["mic", "eye"])), row]
+            for t, row in zip(times, scores, strict=True)
+        ]
+        config = to_json(chain)
+        (result,) = node.run([{"kind": "tracker", "config": config, "rows": rows, "maxStreams": 4}])
+        tracker = cf.Tracker(chain, max_streams=4)
+        for row, (source, text) in zip(rows, result["results"], strict=True):
+            assert source == tracker.next_source(*row[:2])
+            assert node.same_bits(text, tracker.update(*row))
+        assert result["streams"] == tracker.streams
+        assert result["labels"] == [list(tracker.label(name)) for name in tracker.streams]
+
+
+def test_python_and_javascript_read_each_other() -> None:
+    chains = [
+        cf.Chain(f, beta=beta, channel=chain.channel if isinstance(beta, dict) else None)
+        for f in filters_of("float64").values()
+        for chain in [chain_of(f)]
+        for beta in (chain.beta, 0.5)
+        if "transitions" not in str(chain.settings)  # of these, Python has to prepare the rates
+    ]
+    results = node.run([{"kind": "toml", "config": to_toml(c.settings)} for c in chains])
+    for chain, result in zip(chains, results, strict=True):
+        assert result["classes"] == list(chain.classes)
+        assert parse(result["text"]).settings == chain.settings
+
+
+TWO, THREE = {"classes": 2}, {"classes": 3}
+SETTINGS: list[tuple[Any, Any]] = [
+    ("ab", TWO),
+    ([], TWO),
+    (["a", "a"], TWO),
+    (["a", "b"], THREE),
+    (["a", "b"], 3),
+    (["a", "b"], {"each": {"a": TWO}}),
+    (["a"], {"each": {"b": TWO, "a": TWO}}),
+    (["a", "b"], {"each": {"a": TWO, "b": {**TWO, "options": {"dtype": "float32"}}}}),
+]
+NAN = float("nan")
+REMEDY = "StickyFilter(2, halfLife=10.0)", "new StickyFilter(2, { halfLife: 10 })"
+CALLS: list[tuple[str, Any, dict[str, Any]]] = [
+    ("update", [0.5, 1.5], {}),
+    ("update", [-0.5, NAN], {}),
+    ("update", {"a": 0.5, "b": 50}, {}),
+    ("update", [0.5], {}),
+    ("update", 0.5, {}),
+    ("update", "a", {}),
+    ("update", [0.5, "b"], {}),
+    ("update", {"a": 0.5}, {}),
+    ("update", {"a": 0.5, "c": 0.5}, {}),
+    ("update", [0.5, 0.5], {"beta": 2.5}),
+    ("update", [0.5, 0.5], {"beta": [0.5, 1.5]}),
+    ("update", [0.5, 0.5], {"dt": -1}),
+    ("run", [0.5, 0.5], {}),
+    ("run", [[0.5, 0.5], [0.5, 3.5]], {}),
+    ("run", [[0.5, 0.5], [0.5, 0.3]], {"beta": [0.5, 5]}),
+    ("run", [[0.5, 0.5], [0.5, 0.3]], {"dt": [0.5, -1]}),
+    ("run", [{"a": 0.5, "b": 0.5}, {"a": 1}], {}),
+]
+
+
+def python_filter(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    if "each" in given:
+        return {name: python_filter(one) for name, one in given["each"].items()}
+    return cf.StickyFilter(given["classes"], **given.get("options", {}))
+
+
+def test_refused_as_in_python() -> None:
+    cases, expected = [], []
+    for labels, given in SETTINGS:
+        cases.append({"kind": "error", "name": "MultiLabelFilter", "args": [labels, given]})
+        make = cf.MultiLabelFilter
+        text = python_message(lambda: make(labels, python_filter(given)))  # noqa: B023
+        expected.append(text.replace(*REMEDY))
+    for method, scores, options in CALLS:
+        made = {"kind": "error", "name": "MultiLabelFilter", "args": [["a", "b"], TWO]}
+        cases.append({**made, "method": method, "call": [sent(scores), options]})
+        f = cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2))
+        expected.append(python_message(lambda: getattr(f, method)(scores, **options)))  # noqa: B023
+    results = node.run(cases)
+    assert [result["message"] for result in results] == expected
+    assert all(result["unchanged"] for result in results)
+
+
+def test_settings_that_do_not_fit_are_refused() -> None:
+    two = {"filter": "sticky"}
+    base = {"classes": ["a", "b"], "scores": "independent"}
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({**base, "scores": "many"}, "scores is 'many'"),
+        ({"classes": ["a", "b"], "labels": {"a": two, "b": two}}, "labels needs"),
+        (
+            {**base, "labels": {"a": two}},
+            "labels has sections for ['a'], but classes is ['a', 'b']",
+        ),
+        ({**base, "labels": {"a": two, "b": {**two, "policy": {}}}}, "labels.b may have filter"),
+        ({**base, "labels": {"a": two, "b": {"filter": "x"}}}, "labels.b: filter is 'x'"),
+        (
+            {**base, "labels": {"a": {**two, "beta": {"mic": 1}}, "b": two}},
+            "labels.b.beta has no weight for 'mic'; add it",
+        ),
+        (
+            {**base, "labels": {"a": {**two, "beta": 0.5}, "b": two}},
+            "beta is one number for all sources, but not the same for all labels",
+        ),
+        (
+            {**base, **two, "channel": {"mic": {"matrix": np.eye(3).tolist()}}},
+            "channel.mic has 3 classes, but the filter has 2",
+        ),
+    ]
+    cases = [{"kind": "error", "name": "load", "args": [config]} for config, _ in wrong]
+    for (_, text), result in zip(wrong, node.run(cases), strict=True):
+        assert text in result["message"]
