@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
 from .._class_columns import results_like
 from .._errors import ArgumentError, RowError
 from .._label_scores import label_scores, one_row, pairs
-from .._support.types import Array, Classes, Ints
+from .._support.types import Array, Classes, Floats, Ints
 from .._validation import class_names
 from ._base import BaseFilter, Filter
 from ._stream_runner import StreamRows, StreamRunner, pack_state, unpack_state
@@ -140,17 +142,55 @@ class MultiLabelFilter(BaseFilter):
         on already, shape (L, 2), as a channel returns them. `beta` is the weight of all, or of each
         label, shape (L,). Return the probability of each label, shape (L,).
         """
-        weights = np.asarray(beta, self._dtype)
-        row = scores if _are_pairs(scores, 2) else one_row(scores, self._classes, "scores")
-        out, after = np.empty((1, len(self._classes)), self._dtype), np.empty_like(self._numbers)
-        steps = np.asarray(dt, self._dtype)
-        rows = np.asarray(row, self._dtype)[None], weights[None] if weights.ndim else weights, steps
-        try:
-            self._run_streams(self._numbers[None], None, None, None, *rows, out, after[None])
-        except RowError as error:
-            raise error.replaced(row=None) from None
-        self._numbers = after
-        estimate: Array = out[0]
+        estimate, self._numbers = self._observe(self._numbers, scores, beta, dt)
+        return estimate
+
+    def _observe(self, numbers: Array, scores: Any, beta: Any, dt: Any) -> tuple[Array, Array]:
+        """Return the probability of each label, (L,), and the numbers that follow these."""
+        L = len(self._classes)
+        row = scores if _are_pairs(scores, 2) else self._checked(scores)
+        observed = row.astype(self._dtype, copy=False) if row.ndim == 2 else _pairs_of(row)
+        weights, step = np.asarray(beta, self._dtype), np.asarray(dt, self._dtype)
+        for name, given, shapes in (("beta", weights, ((), (L,))), ("dt", step, ((),))):
+            if given.shape not in shapes:
+                rule = f"it must be {' or '.join(map(str, shapes))}"
+                raise ArgumentError(name, given.shape, "has shape {}", rule)
+        out, after = np.empty(L, self._dtype), np.empty_like(numbers)
+        for runner, who, columns in self._groups:
+            c = len(who)
+            if c == L:  # all labels share a filter, so that their numbers follow each other
+                start, rows, beta_of = numbers.reshape(L, -1), observed, weights
+            else:
+                start, rows = numbers[columns], observed[who]
+                beta_of = weights[who] if weights.ndim else weights
+            found = np.empty((c, 2), self._dtype)
+            try:
+                end = runner.run(start, StreamRows(rows, beta_of, step), found, threads=1)
+            except RowError as error:
+                raise error.replaced(row=None, entry=None) from None
+            out[who], after[columns] = found[:, 1], end
+        return out, after
+
+    def _checked(self, scores: Any) -> Array:
+        """Return the scores of one row, (L,), checked, in the filter's precision."""
+        if type(scores) is np.ndarray and scores.dtype == np.float64:
+            usual = scores.shape == (len(self._classes),)
+            if usual and scores.min() >= 0 and scores.max() <= 1:  # none is NaN
+                return scores.astype(self._dtype, copy=False)
+        return one_row(scores, self._classes, "scores").astype(self._dtype, copy=False)
+
+    def _update_stream(
+        self, states: Array, times: Floats, slot: int, scores: Any, beta: Any, at: float,
+        channels: Any, _numbers: Any = None, _number: int = -1,
+    ) -> Array | None:  # fmt: skip
+        """Take a row of one of many streams, as the filters of the core do; None: too early."""
+        before = times.item(slot)
+        dt = 0.0 if math.isnan(before) else at - before
+        if not 0 <= dt < math.inf:
+            return None
+        observed = scores if channels is None else channels.corrected(scores)
+        estimate, after = self._observe(states[slot], observed, beta, dt)
+        _core.commit(states, times, np.array([slot]), after[None], np.array([at]))
         return estimate
 
     def run(self, scores: Any, beta: ArrayLike = 1.0, dt: ArrayLike = 1.0) -> Any:
@@ -292,6 +332,14 @@ def _shared(filters: tuple[Any, ...]) -> list[tuple[Any, Ints]]:
 def _are_pairs(scores: Any, dimensions: int) -> bool:
     """Return whether scores are rows of two classes already, off and on, as a channel has them."""
     return isinstance(scores, np.ndarray) and scores.ndim == dimensions and scores.shape[-1] == 2
+
+
+def _pairs_of(row: Array) -> Array:
+    """Return `pairs` of one row; quicker."""
+    both = np.empty((len(row), 2), row.dtype)
+    np.subtract(1, row, out=both[:, 0])
+    both[:, 1] = row
+    return both
 
 
 def _for_each(numbers: Array, labels: int) -> Array:
