@@ -16,7 +16,7 @@ PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/classfilter/_version.py)
 
-.PHONY: demo report screenshot test test-all lint bench embedded js docs fuzz hostile toolchain dist version lock licences clean
+.PHONY: demo report screenshot test test-rest test-all lint bench embedded js docs fuzz hostile toolchain dist version lock licences clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -35,13 +35,16 @@ screenshot: report js/node_modules
 test: .venv/test
 	$(PYTEST) --maxprocesses 4
 
-# All of it: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
-test-all: .venv/all toolchain js js/node_modules
-	$(PYTEST) --all --numprocesses $$($(BIN)/python -c 'import os; print(2 * os.cpu_count())') # many of them wait for others
+# What that leaves out: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
+test-rest: .venv/all toolchain js js/node_modules
+	$(PYTEST) --rest --numprocesses $$($(BIN)/python -c 'import os; print(2 * os.cpu_count())') # many of them wait for others
 	$(MAKE) embedded CLASSES=6
 	$(MAKE) fuzz FUZZ_SECONDS=4
 	$(MAKE) hostile UPDATES=2e5
 	$(MAKE) dist DIST_TESTS='tests/filters tests/cli tests/web tests/test_public.py README.md'
+
+# The environment of the second serves the first, too.
+test-all: .venv/all test test-rest
 
 lint: .venv/dev
 	$(BIN)/ruff check

@@ -1,8 +1,9 @@
-"""Two suites: a quick one for everybody; with --all the slow, emulated and trained tests too."""
+"""Two suites: a quick one for everybody; --rest is what it leaves out, --all is both."""
 
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -36,36 +37,73 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run the slow and heavy tests too")
     parser.addoption(
+        "--rest",
+        action="store_true",
+        help="run what the quick suite leaves out, and property tests with more examples",
+    )
+    parser.addoption(
         "--installed", action="store_true", help="the package must be an installed one"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    hypothesis.settings.load_profile("thorough" if config.getoption("--all") else "quick")
+    hypothesis.settings.load_profile("thorough" if _thorough(config) else "quick")
     if config.getoption("--installed"):
         import classfilter
 
         if Path(classfilter.__file__).is_relative_to(ROOT):
             raise pytest.UsageError(f"{classfilter.__file__} is not an installed package")
-    config.addinivalue_line("markers", "slow: seconds for one more proof; run with --all")
+    config.addinivalue_line("markers", "slow: seconds for one more proof; run with --all or --rest")
     config.addinivalue_line(
         "markers",
-        "covering(strength): a grid of cases; without --all only so many that each value of each "
-        "parameter is there (1), or each pair of values (2)",
+        "covering(strength): a grid of cases; the quick suite runs only so many that each value "
+        "of each parameter is there (1), or each pair of values (2)",
     )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     if collection_path == ROOT / "src/classfilter/__init__.py":
         return True  # its classes' examples are in tests/test_docstrings.py
-    heavy = any(collection_path.is_relative_to(ROOT / folder) for folder in HEAVY)
-    return True if heavy and not config.getoption("--all") else None
+    return True if _heavy(collection_path) and not _thorough(config) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--all"):
         return
-    quick = [item for item in items if not item.get_closest_marker("slow")]
+    quick = _quick(items)
+    chosen = quick
+    if config.getoption("--rest"):
+        chosen = {item for item in items if item not in quick or _has_more_examples(item)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.getoption("--all"):
+        return "all tests"
+    if config.getoption("--rest"):
+        return "left out: what make test runs"
+    return (
+        "left out: slow tests, most cases of grids, experiments, examples, Spark: "
+        "see make test-rest"
+    )
+
+
+def _thorough(config: pytest.Config) -> bool:
+    return bool(config.getoption("--all") or config.getoption("--rest"))
+
+
+@cache
+def _heavy(path: Path) -> bool:
+    return any(path.is_relative_to(ROOT / folder) for folder in HEAVY)
+
+
+def _has_more_examples(item: pytest.Item) -> bool:
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+
+
+def _quick(items: list[pytest.Item]) -> set[pytest.Item]:
+    quick = [i for i in items if not (i.get_closest_marker("slow") or _heavy(i.path))]
     grids: dict[tuple[object, str], list[pytest.Function]] = {}
     for item in quick:
         if isinstance(item, pytest.Function) and item.get_closest_marker("covering"):
@@ -76,12 +114,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         values = [{name: id(v) for name, v in case.callspec.params.items()} for case in cases]
         kept = covering(values, *marker.args)
         left_out.update(case for i, case in enumerate(cases) if i not in kept)
-    items[:] = [item for item in quick if item not in left_out]
-
-
-def pytest_report_header(config: pytest.Config) -> str:
-    if config.getoption("--all"):
-        return "all tests"
-    return (
-        "left out: slow tests, most cases of grids, experiments, examples, Spark: see make test-all"
-    )
+    return set(quick) - left_out

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Barrier, Thread
 from typing import Any
 
@@ -17,23 +20,42 @@ Run = Callable[..., tuple[int, str, str]]
 def run(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Iterator[Run]:
-    """Call the command in this process, in a folder of its own: exit code, output, errors."""
+    """Call the command in this process, in a folder of its own: exit code, output, errors.
+
+    With `stdin`, that is its standard input.
+    """
     from classfilter.cli import main
 
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str) -> tuple[int, str, str]:
+    def call(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["classfilter", *arguments])
         code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
+        with standard_input(stdin):
+            try:
+                main()
+            except SystemExit as stop:
+                code = int(stop.code or 0)
         out, err = capfd.readouterr()
         return code, out, err
 
     yield call
     assert not list(tmp_path.glob(".*.tmp")), "a half-written file was left behind"
+
+
+@contextmanager
+def standard_input(data: bytes) -> Iterator[None]:
+    """Let the standard input of this process be these bytes."""
+    before = os.dup(0)
+    with TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+        try:
+            yield
+        finally:
+            os.dup2(before, 0)
+            os.close(before)
 
 
 @pytest.fixture

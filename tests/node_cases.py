@@ -1,10 +1,15 @@
-"""Runs cases in Node, by tests/js/run_cases.mjs: numbers go there and come back as their bits."""
+"""Runs cases in Node, by tests/js/run_cases.mjs: numbers go there and come back as their bits.
+
+One Node serves all tests of a process, since starting it takes longer than most cases.
+"""
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +21,30 @@ ROOT = Path(__file__).parents[1]
 
 def run(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the result of each case of run_cases.mjs."""
-    text = json.dumps(cases, allow_nan=False)
-    process = subprocess.run(
-        ["node", "tests/js/run_cases.mjs"], input=text, capture_output=True, text=True, cwd=ROOT
-    )
-    assert process.returncode == 0, process.stderr
-    results: list[dict[str, Any]] = json.loads(process.stdout)
+    process = _node()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(cases, allow_nan=False) + "\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    assert line, f"Node ended with {process.wait()}"
+    answer = json.loads(line)
+    assert "error" not in answer, answer["error"]
+    results: list[dict[str, Any]] = answer["results"]
     return results
+
+
+@cache
+def _node() -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        ["node", "tests/js/run_cases.mjs"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        cwd=ROOT,
+    )
+    atexit.register(process.communicate)  # the end of its input ends it
+    return process
 
 
 def encode(numbers: ArrayLike) -> str:

@@ -64,5 +64,5 @@ def options() -> SearchStrategy[dict[str, Any]]:
 
 
 def at_most(examples: int) -> settings:
-    """So many examples of a costly test with --all; in the quick suite no more than of others."""
+    """So many examples of a costly test with --rest; in the quick suite no more than of others."""
     return settings(max_examples=min(examples, settings().max_examples))

@@ -61,14 +61,14 @@ def test_broken_links_are_detected(tmp_path: Path) -> None:
     assert broken_links(page) == ["other.md", "#no-heading", "page.md#none"]
 
 
-# These run the commands of README.md on more data; tests/cli has tests of each of them.
-MORE_OF_THE_SAME = ("embedded.md", "events.md", "guide.md", "inputs.md", "report.md", "tuning.md")
+# These run on more data what tests/cli has tests of, one process for each command.
+LONG = ("README.md", "embedded.md", "events.md", "guide.md", "inputs.md", "report.md", "tuning.md")
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.slow) if page.name in MORE_OF_THE_SAME else page
+        pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page
         for page in PAGES
         if blocks(page)
     ],

@@ -21,6 +21,7 @@ from website.reference import pages
 from website.sessions import with_copies
 
 import classfilter as cf
+from conftest import Run
 
 ROOT = Path(__file__).parents[1]
 PAGES = dict(pages())
@@ -53,9 +54,8 @@ def test_every_public_name_has_its_place_in_the_reference(name: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["filter", "stream", "tune", "verify"])
-def test_the_page_of_the_command_line_has_what_help_prints(command: str) -> None:
-    ask = [sys.executable, "-m", "classfilter", command, "--help"]
-    printed = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+def test_the_page_of_the_command_line_has_what_help_prints(command: str, run: Run) -> None:
+    _, printed, _ = run(command, "--help")
     section = PAGES["commands.md"].partition(f"\n## {command}\n")[2].partition("\n## ")[0]
     start, _, example = printed.partition("Example: ")
     options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", start.partition("Options:")[2], re.MULTILINE)

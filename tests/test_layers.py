@@ -26,7 +26,7 @@ LAYERS = (
     {"_events"},
     {"simulation", "tuning"},
     {"evaluation", "live"},
-    {"_result_plots"},
+    {"_classifier_streams", "_result_plots"},
     {"embedded", "plot", "reference", "_filtered_classifier"},
     {"web"},
     {"demo", "sklearn", "spark"},

@@ -51,7 +51,7 @@ def random_step(seed: int) -> Step:
     return Step(eta, -eta * expected_log(alpha), alpha, s, beta, rng.uniform(0.5, 1))
 
 
-# --all tries more of the same.
+# --rest tries more of the same.
 steps = pytest.mark.parametrize(
     "step",
     [random_step(0), *(pytest.param(random_step(n), marks=pytest.mark.slow) for n in range(1, 5))],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,22 +22,15 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from ._errors import RowError
-from ._predictions import predictions
+from ._classifier_streams import SOURCE, RowsByStream, recordings, streams_of
 from ._support.imports import public
 from ._support.types import Array, Duration, Floats, Ints
-from ._timestamps import seconds
-from ._validation import factorize, text_names
+from ._validation import text_names
 from .chain._chain import Chain
-from .data._frames import group_starts
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
-from .streams._rows import group_and_sort
 from .tuning._tune import tune
-
-SOURCE = "estimator"
-"""The name of the only source."""
 
 
 class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -146,7 +139,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         fitted = clone(self.estimator).fit(X, y, **params)
         if len(fitted.classes_) < 2:
             raise ValueError(f"y has one class, {fitted.classes_[0]!r}; at least two are needed")
-        streams = _streams(len(column_or_1d(y)), groups, times)
+        streams = streams_of(len(column_or_1d(y)), groups, times)
         chosen = self._filter(fitted, X, column_or_1d(y), streams, params)
         empty = Recording([], [], [], text_names(fitted.classes_.tolist()))
         _run(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
@@ -178,10 +171,10 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         probs = self.estimator_.predict_proba(X, **params)
         if len(probs) > 1:
             self._warn_without(groups=groups, times=times)
-        streams = _streams(len(probs), groups, times)
+        streams = streams_of(len(probs), groups, times)
         filtered = np.empty(np.shape(probs))
         source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
-        for rows, rec in _recordings(probs, self.classes_, streams, source):
+        for rows, rec in recordings(probs, self.classes_, streams, source):
             filtered[rows] = _run(self.filter_, rec, self.lag)
         return filtered
 
@@ -278,7 +271,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         probs = self._out_of_fold(fitted, X, y, streams, params)
         recs = [
             Recording._from_checked(rec.time, rec.source, rec.probs, rec.classes, label, rec.hard)
-            for rows, rec in _recordings(probs, fitted.classes_, streams)
+            for rows, rec in recordings(probs, fitted.classes_, streams)
             for label in [_positions(y[rows], fitted.classes_)]
         ]
         if not any(rec.observed().any() for rec in recs):
@@ -329,62 +322,6 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
         for train, test in splits:
             yield order[train], order[test]
-
-
-class RowsByStream(NamedTuple):
-    """The rows of each stream in order of time, and the times of all rows (T,)."""
-
-    rows: list[Ints]
-    times: Floats
-
-
-def _streams(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> RowsByStream:
-    """Return the streams of n rows."""
-    codes: Ints = np.zeros(n, np.intp)
-    if groups is not None:
-        cells = _column("groups", groups, n).tolist()
-        for row, cell in enumerate(cells):
-            if cell is None or cell != cell:
-                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
-        codes = factorize(cells).codes
-    time: Floats = np.arange(n, dtype=np.float64)
-    if times is not None:
-        try:
-            time = seconds(_column("times", times, n))
-        except RowError as error:
-            raise error.replaced(argument="times") from None
-    order, _ = group_and_sort(time, codes, sort=True)
-    rows = np.split(order, group_starts(codes[order]))
-    if times is None:
-        for part in rows:
-            time[part] = np.arange(len(part))
-    return RowsByStream(rows, time)
-
-
-def _column(name: str, column: ArrayLike, n: int) -> Array:
-    array = np.asarray(column)
-    if array.shape != (n,):
-        raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")
-    return array
-
-
-def _recordings(
-    probs: ArrayLike, classes: Array, streams: RowsByStream, source: str = SOURCE
-) -> Iterator[tuple[Ints, Recording]]:
-    """Yield the rows of each stream with their recording."""
-    names = text_names(classes.tolist())
-    try:
-        checked, hard = predictions(probs, names)
-    except RowError as error:
-        raise error.replaced(argument="predict_proba of estimator") from None
-    for rows in streams.rows:
-        sources = np.full(len(rows), source)
-        yield (
-            rows,
-            Recording._from_checked(
-                streams.times[rows], sources, checked[rows], names, None, hard[rows]
-            ),
-        )
 
 
 def _positions(values: Array, classes: Array) -> Ints:

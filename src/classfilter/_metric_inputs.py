@@ -164,3 +164,13 @@ def increasing(time: ArrayLike, rows: int) -> Floats:
     if not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0):
         raise ValueError("time must be finite and increase from row to row")
     return t
+
+
+def joined_rows(time: Floats, keep: NDArray[np.bool_], max_gap: float | None) -> NDArray[np.bool_]:
+    """Return for each pair of neighbours (T - 1,) whether the stream continues between them."""
+    dt = np.diff(time)
+    if dt.size == 0:
+        return np.zeros(0, dtype=bool)
+    limit = 10 * float(np.median(dt)) if max_gap is None else max_gap
+    joined: NDArray[np.bool_] = keep[1:] & keep[:-1] & (dt <= limit)
+    return joined

@@ -12,7 +12,8 @@ import numpy as np
 
 from ._support.types import Array, Floats
 
-_OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)?")
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
+_OFFSET_OF_ANY = re.compile(r"(?:UTC)?([+-]\d\d):?(\d\d)?")
 _ZONE_OF_TEXT = re.compile(r"\d\d:\d\d.*?([Zz]|[+-]\d\d(?::?\d\d)?)\s*")
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d")
 
@@ -98,12 +99,18 @@ class TimeKind(NamedTuple):
 
 def named_zone(name: str) -> tzinfo:
     """Return the zone of a name, or of an offset such as ``+02:00``; UTC if it is not known."""
+    match = _OFFSET_OF_ANY.fullmatch(name)
+    found = find_zone(name if match is None else f"{match[1]}:{match[2] or '00'}")
+    return found or timezone.utc
+
+
+def find_zone(name: str) -> tzinfo | None:
+    """Return the zone ``"Europe/Berlin"`` or ``"+02:00"``; None if it is not known."""
     match = _OFFSET.fullmatch(name)
-    if match:
-        sign, hours, minutes = match.groups()
-        offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return timezone(-offset if sign == "-" else offset)
     try:
-        return timezone.utc if name in ("UTC", "Z", "z") else ZoneInfo(name)
+        if match is None:
+            return timezone.utc if name == "UTC" else ZoneInfo(name)
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
+        return timezone(-offset if match[1] == "-" else offset)
     except (KeyError, ValueError, OSError):
-        return timezone.utc
+        return None

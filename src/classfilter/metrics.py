@@ -20,6 +20,7 @@ from ._event_scores import event_scores as event_scores
 from ._metric_inputs import (
     Names,
     increasing,
+    joined_rows,
     labelled_pair,
     labelled_probs,
     predicted_classes,
@@ -266,7 +267,7 @@ def count_switches(
     keep = k >= 0
     if y is not None:
         keep &= true_classes(y, k.size) >= 0
-    joined = _joined(t, keep, max_gap)
+    joined = joined_rows(t, keep, max_gap)
     hours = float(np.diff(t)[joined].sum()) / 3600
     return float((np.diff(k)[joined] != 0).sum()), hours
 
@@ -321,7 +322,7 @@ def detection_delay(
     k = predicted_classes(p)
     y = true_classes(true, k.size)
     t = increasing(time, y.size)
-    joined = _joined(t, y >= 0, max_gap)
+    joined = joined_rows(t, y >= 0, max_gap)
     cut = ~joined | (np.diff(y) != 0)  # a segment ends between these two rows
     first = np.concatenate([[0], np.flatnonzero(cut) + 1])
     last = np.concatenate([first[1:] - 1, [y.size - 1]])
@@ -387,16 +388,6 @@ def summary(
         result["delay_mean"] = delay.mean
         result["missed"] = delay.missed
     return result
-
-
-def _joined(time: Floats, keep: NDArray[np.bool_], max_gap: float | None) -> NDArray[np.bool_]:
-    """Return for each pair of neighbours (T - 1,) whether the stream continues between them."""
-    dt = np.diff(time)
-    if dt.size == 0:
-        return np.zeros(0, dtype=bool)
-    limit = 10 * float(np.median(dt)) if max_gap is None else max_gap
-    joined: NDArray[np.bool_] = keep[1:] & keep[:-1] & (dt <= limit)
-    return joined
 
 
 def _ratio(a: NDArray[Any], b: NDArray[Any]) -> Floats:

@@ -265,16 +265,16 @@ def test_stream(tmp_path: Path) -> None:
     assert rejected.stderr.count("\n") == 1
 
 
-def test_stream_drops_streams(tmp_path: Path) -> None:
+def test_stream_drops_streams(run: Run) -> None:
     """A stream that was dropped begins anew: its result is that of its first line."""
     probs = '"p_walk": 0.75, "p_sit": 0.25}'
     rows = ((0, "a"), (1, "b"), (200, "b"), (201, "c"), (202, "a"))
     lines = "".join(f'{{"time": {t}, "stream": "{name}", {probs}\n' for t, name in rows).encode()
 
     def last(*options: str) -> str:
-        command = [*COMMAND, "stream", *options]
-        done = subprocess.run(command, input=lines, capture_output=True, cwd=tmp_path, check=True)
-        first, *_, end = done.stdout.decode().splitlines()
+        code, out, err = run("stream", *options, stdin=lines)
+        assert code == 0, err
+        first, *_, end = out.splitlines()
         return "anew" if first.partition('"f_')[2] == end.partition('"f_')[2] else "on"
 
     assert last() == "on"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -72,13 +69,12 @@ def test_other_commands_read_the_same_files(command: str, run: Run) -> None:
     assert (code, got) == (0, expected), err
 
 
-def test_stream_labels(tmp_path: Path) -> None:
+def test_stream_labels(run: Run) -> None:
     lines = b'{"time": 0, "prediction": "walk"}\n{"time": 5, "prediction": "fly"}\n'
-    command = [sys.executable, "-m", "classfilter", "stream", "--classes", "walk,sit"]
-    done = subprocess.run(command, input=lines, capture_output=True, timeout=60, cwd=tmp_path)
-    assert done.returncode == 3
-    assert done.stdout.endswith(b'"class":"walk"}\n')
-    assert done.stderr.startswith(b"line 2: prediction is 'fly'; the classes are ['walk', 'sit']")
+    code, out, err = run("stream", "--classes", "walk,sit", stdin=lines)
+    assert code == 3
+    assert out.endswith('"class":"walk"}\n')
+    assert err.startswith("line 2: prediction is 'fly'; the classes are ['walk', 'sit']")
 
 
 def test_without_settings_it_says_what_it_uses(run: Run) -> None:
@@ -146,19 +142,16 @@ def test_every_remedy_has_words_of_the_command_line() -> None:
         assert not any(code in words for code in ("classfilter.", "=[", "={", '="', "=True"))
 
 
-def test_a_weight_of_a_stream_is_named_as_it_was_typed() -> None:
-    command = [sys.executable, "-m", "classfilter", "stream", "--beta", "weak=2"]
-    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr.startswith("classfilter: --beta weak is 2.0; it must be a number in [0, 1]")
+def test_a_weight_of_a_stream_is_named_as_it_was_typed(run: Run) -> None:
+    message = rejected(run, "stream", "--beta", "weak=2")
+    assert message.startswith("classfilter: --beta weak is 2.0; it must be a number in [0, 1]")
 
 
-def test_classes_that_a_line_does_not_have() -> None:
-    command = [sys.executable, "-m", "classfilter", "stream", "--classes", "a,c"]
-    line = '{"time": 0, "p_a": 0.4, "p_b": 0.6}\n'
-    done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give" in done.stderr
+def test_classes_that_a_line_does_not_have(run: Run) -> None:
+    line = b'{"time": 0, "p_a": 0.4, "p_b": 0.6}\n'
+    code, out, err = run("stream", "--classes", "a,c", stdin=line)
+    assert (code, out) == (1, "")
+    assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give" in err
 
 
 def test_a_row_with_a_gap_has_no_hint_about_classes(run: Run) -> None:
@@ -191,13 +184,13 @@ def test_usage(options: list[str], message: str, run: Run) -> None:
     assert message in " ".join(err.replace(os.linesep, " ").split())
 
 
-def test_stream_with_columns_and_scores() -> None:
-    lines = '{"ts": 0, "walk": 90, "sit %": 10, "p_value": "?"}\n'
+def test_stream_with_columns_and_scores(run: Run) -> None:
+    lines = b'{"ts": 0, "walk": 90, "sit %": 10, "p_value": "?"}\n'
     options = [*RENAMED, "--scores", "percent", "--classes", "walk,sit", "--half-life", "60s"]
-    command = [sys.executable, "-m", "classfilter", "stream", *options]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    code, out, err = run("stream", *options, stdin=lines)
+    assert code == 0, err
     f = cf.DirichletFilter(["walk", "sit"], half_life=60.0)
-    assert f'"f_walk":{float(f.update([0.9, 0.1], dt=0.0)[0])!r},' in done.stdout
+    assert f'"f_walk":{float(f.update([0.9, 0.1], dt=0.0)[0])!r},' in out
 
 
 def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

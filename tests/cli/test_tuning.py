@@ -65,10 +65,9 @@ def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> Non
 
     rows = cf.read_table("week.parquet").drop("label").head(30).to_dicts()
     lines = "".join(json.dumps(row) + "\n" for row in rows)
-    command = [*COMMAND, "stream", *settings]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    filtered = [[json.loads(line)[name] for name in names] for line in done.stdout.splitlines()]
+    code, out, err = run("stream", *settings, stdin=lines.encode())
+    assert (code, err) == (0, "")
+    filtered = [[json.loads(line)[name] for name in names] for line in out.splitlines()]
     np.testing.assert_array_equal(filtered, expected[:30])
 
     picture = ["-o", "raw.png", "--stream", "s1", "--to", "600"]

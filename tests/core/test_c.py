@@ -88,19 +88,17 @@ def test_needs_no_library(way: list[str], tmp_path: Path) -> None:
     assert not [name for kind, name in symbols if kind in "dDbBC"], "global variables"
 
 
+def sanitized(program: str, out: Path, precision: str, *flags: str, parts: str = "*") -> Path:
+    """Compile a program such that any error of memory or arithmetic ends it."""
+    sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    flags = (*flags, "-DCF_ONE_TARGET", *sanitize, *PRECISIONS[precision])
+    return compile_c(COMPILERS[0], HERE / program, out, *flags, parts=parts)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
-    sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    program = compile_c(
-        COMPILERS[0],
-        HERE / "fuzz.c",
-        tmp_path / "fuzz",
-        "-DSTANDALONE",
-        "-DCF_ONE_TARGET",
-        *sanitize,
-        *PRECISIONS[precision],
-    )
+    program = sanitized("fuzz.c", tmp_path / "fuzz", precision, "-DSTANDALONE")
     assert run(program, "9000") == "9000 inputs held\n"
 
 
@@ -108,16 +106,7 @@ def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 def test_event_states_under_sanitizers(precision: str, tmp_path: Path) -> None:
     """Little memory, where the oldest is decided early; and states with changed bytes."""
-    sanitize = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    program = compile_c(
-        COMPILERS[0],
-        HERE / "events.c",
-        tmp_path / "events",
-        "-DCF_ONE_TARGET",
-        *sanitize,
-        *PRECISIONS[precision],
-        parts="events",
-    )
+    program = sanitized("events.c", tmp_path / "events", precision, parts="events")
     words = run(program, "100").split()
     assert words[:3] == ["100", "streams", "held,"]
     assert 1000 < int(words[3]) < 4500  # of 5000; the others were refused

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
 import slow_events
 from example_tables import KINDS, NAN, column, names_of
+from streams import at_most
 
 CLASSES = ("walk", "sit", "run")
 RULE = cf.EventRule(1.5)
@@ -242,7 +243,7 @@ def test_no_time_has_no_events(kind: str, rows: int, rule: Any) -> None:
         assert rows_of(found) == []
 
 
-@settings(max_examples=25, deadline=None)
+@at_most(25)
 @given(st.integers(0, 10**6), st.permutations(CLASSES), st.sampled_from([0.3, 0.7, 3.1]))
 def test_the_order_of_columns_does_not_matter(seed: int, classes: Any, cost: float) -> None:
     rule = cf.EventRule({"walk": cost, "sit": cost + 0.25, "run": cost + 1}, ignore="sit")
@@ -252,7 +253,7 @@ def test_the_order_of_columns_does_not_matter(seed: int, classes: Any, cost: flo
     assert found[0].equals(found[1])
 
 
-@settings(max_examples=25, deadline=None)
+@at_most(25)
 @given(st.integers(0, 10**6), st.sampled_from([-3, 1, 10]))
 def test_events_scale_with_time_and_costs(seed: int, power: int) -> None:
     scale = 2.0**power
@@ -269,7 +270,7 @@ def test_events_scale_with_time_and_costs(seed: int, power: int) -> None:
     assert found == [(k, scale * a, scale * b, p) for k, a, b, p in expected]
 
 
-@settings(max_examples=25, deadline=None)
+@at_most(25)
 @given(st.integers(0, 10**6), st.integers(0, 22))  # the last row lasts as the step before it
 def test_a_row_in_two_halves_changes_nothing(seed: int, row: int) -> None:
     df = pl.DataFrame(cells_of(25, seed))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
@@ -61,7 +61,6 @@ def by_loop(time: list[float], p: list[float], rule: cf.ThresholdRule) -> list[S
     return spans
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 1.0, 1.0, 1.0, 2.0, 6.0]), st.integers(-1, 16)), max_size=25

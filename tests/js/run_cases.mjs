@@ -1,5 +1,6 @@
-// Runs cases that Python wrote to standard input, and prints what the package computes, as the bits of its numbers.
-import { readFileSync } from "node:fs";
+// Runs the cases of each line that Python writes to standard input, and prints a line of what the package computes, as the bits of
+// its numbers.
+import { createInterface } from "node:readline";
 import { readTable } from "../../js/example/table.js";
 import { Adaptive, Channel, DirichletFilter, Periodic, StickyFilter, Tracker, load, softmax, toToml } from "../../js/src/index.js";
 
@@ -143,14 +144,17 @@ const run = {
   }),
   /** The times of a table as the example page reads them, null where it refuses one. */
   times({ zone, cells }) {
+    const before = Intl.DateTimeFormat().resolvedOptions().timeZone;
     process.env.TZ = zone;
-    return cells.map((cell) => {
+    const times = cells.map((cell) => {
       try {
         return readTable(`time,p_a,p_b\n"${cell}",0.5,0.5\n`).rows[0].time;
       } catch {
         return null;
       }
     });
+    process.env.TZ = before;
+    return times;
   },
   softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
   /** A row that a tracker refuses: the message, and whether the stream is as before. */
@@ -188,5 +192,12 @@ const run = {
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-const cases = JSON.parse(readFileSync(0, "utf8"), revive);
-console.log(JSON.stringify(cases.map(({ kind, ...rest }) => run[kind](rest))));
+function answer(line) {
+  try {
+    return { results: JSON.parse(line, revive).map(({ kind, ...rest }) => run[kind](rest)) };
+  } catch (error) {
+    return { error: error.stack };
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(answer(line)));

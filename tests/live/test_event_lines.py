@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
@@ -33,16 +32,8 @@ ROWS = [{"source": "default"} | row for row in many_rows(300, 1, ("1", "ann"))]
 
 def stream(run: Run, rows: Iterable[dict[str, Any] | bytes], *options: str) -> tuple[int, str, str]:
     """Run the command with these lines."""
-    lines = Path("lines")
-    lines.write_bytes(b"".join(x if isinstance(x, bytes) else as_line(x) for x in rows))
-    with lines.open() as file:
-        stdin = os.dup(0)
-        os.dup2(file.fileno(), 0)
-        try:
-            return run("stream", *options)
-        finally:
-            os.dup2(stdin, 0)
-            os.close(stdin)
+    lines = (x if isinstance(x, bytes) else as_line(x) for x in rows)
+    return run("stream", *options, stdin=b"".join(lines))
 
 
 def offline(run: Run, rows: Iterable[dict[str, Any]], *options: str) -> list[dict[str, Any]]:

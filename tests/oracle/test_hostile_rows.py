@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,16 +61,8 @@ def test_the_command(case: Case, run: Run, tmp_path: Path) -> None:
 def _results(
     case: Case, sent: list[dict[str, Any]], run: Run, options: list[str]
 ) -> list[Taken | None]:
-    lines = Path("lines")
-    lines.write_text("".join(json.dumps(line) + "\n" for line in sent))
-    with lines.open() as file:
-        stdin = os.dup(0)
-        os.dup2(file.fileno(), 0)
-        try:
-            _, out, _ = run("stream", "--config=chain.toml", "--state=state", *options)
-        finally:
-            os.dup2(stdin, 0)
-            os.close(stdin)
+    lines = "".join(json.dumps(line) + "\n" for line in sent).encode()
+    _, out, _ = run("stream", "--config=chain.toml", "--state=state", *options, stdin=lines)
     results = [json.loads(line) for line in out.splitlines()]
     taken = dict(zip([row["n"] for row in results], table_results(case, results), strict=True))
     return [taken.get(line["n"]) for line in sent]

@@ -7,15 +7,14 @@ import re
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from .._errors import ArgumentError
+from .._time_kind import find_zone
 from .._timestamps import REMEDY, parse_timestamp
 
 _EXACT = Context(prec=2000)
 """Enough digits for the sum of any two floats."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 _ISO_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*?([Zz]|[+-]\d\d(?::?\d\d)?)?")
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -46,19 +45,13 @@ def plain(x: Decimal) -> str:
     return f"{x:f}"
 
 
-def find_zone(zone: str | None) -> tzinfo:
+def check_zone(zone: str | None) -> tzinfo:
     """Return a zone by its name, ``"Europe/Berlin"`` or ``"+02:00"``; UTC for None."""
-    if zone is None or zone == "UTC":
-        return timezone.utc
-    match = _OFFSET.fullmatch(zone)
-    try:
-        if match is None:
-            return ZoneInfo(zone)
-        east = timedelta(hours=int(match[2]), minutes=int(match[3]))
-        return timezone(-east if match[1] == "-" else east)
-    except (KeyError, ValueError, OSError):
+    found = timezone.utc if zone is None else find_zone(zone)
+    if found is None:
         rule = 'it must be a time zone such as "Europe/Berlin" or "+02:00"'
-        raise ArgumentError("zone", zone, rule=rule) from None
+        raise ArgumentError("zone", zone, rule=rule)
+    return found
 
 
 def date_text(x: float, zone: str | None) -> str:
@@ -72,7 +65,7 @@ def date_text(x: float, zone: str | None) -> str:
     number = exact(x)
     whole = number.to_integral_value(ROUND_FLOOR)
     try:
-        moment = (_EPOCH + timedelta(seconds=int(whole))).astimezone(find_zone(zone))
+        moment = (_EPOCH + timedelta(seconds=int(whole))).astimezone(check_zone(zone))
     except OverflowError:
         raise ArgumentError("time", x, rule="a date must lie in the years 1 to 9999") from None
     if len(moment.isoformat()) > 25:  # local mean time, before there were zones: +05:21:10

@@ -14,7 +14,7 @@ from .._timestamps import REMEDY, parse_timestamp
 from .._validation import is_missing
 from ..chain._event import Event
 from ..data._frames import KINDS, as_frame
-from ._dates import common_zone, exact, find_zone, is_date, time_text, zone_of
+from ._dates import check_zone, common_zone, exact, is_date, time_text, zone_of
 
 COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
 SHOWN = 10
@@ -47,7 +47,7 @@ class Events(list[Event]):
     def __init__(
         self, events: Iterable[Any] = (), *, dates: bool = False, zone: str | None = None
     ) -> None:
-        find_zone(zone)
+        check_zone(zone)
         super().__init__(event if isinstance(event, Event) else Event(*event) for event in events)
         self.dates = bool(dates)
         self.zone = zone
@@ -274,7 +274,7 @@ def _pandas(pd: Any, text: Any, dates: Any, numbers: Any, zone: str | None) -> A
     columns = {name: pd.Series(cells, dtype=object) for name, cells in text.items()}
     for name, cells in dates.items():
         moments = pd.to_datetime(pd.Series(cells, dtype="Int64"), unit="us", utc=True)
-        columns[name] = moments.dt.tz_convert(find_zone(zone) if zone else None)
+        columns[name] = moments.dt.tz_convert(check_zone(zone) if zone else None)
     columns |= {name: pd.Series(cells, dtype="float64") for name, cells in numbers.items()}
     return pd.DataFrame({name: columns[name] for name in COLUMNS})
 

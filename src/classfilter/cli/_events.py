@@ -21,6 +21,7 @@ from ._options import (
     about,
     check_classes,
     check_folder,
+    check_names,
     filter_options,
     table_options,
     warnings_as_lines,
@@ -47,14 +48,8 @@ def _by_class(
     _ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str] | str | None:
     """Parse one value for all classes, or CLASS=VALUE for each."""
-    values: dict[str, str] = {}
-    for text in texts:
-        name, _, value = text.rpartition("=")
-        if name in values:
-            raise click.BadParameter(f"{text!r} is the second value of {name or 'all'}; give one")
-        values[name] = value
-    if "" in values and len(values) > 1:
-        raise click.BadParameter("a value for all and others are given; name every class")
+    check_names(texts, "value", "class")
+    values = dict(text.rpartition("=")[::2] for text in texts)
     return values.get("", values or None)
 
 

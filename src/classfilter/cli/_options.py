@@ -65,19 +65,26 @@ def _weights(
         source, _, weight = text.rpartition("=")
         if re.search(r"=[0-9.]+,", source):
             raise click.BadParameter(f"{text!r} has several weights; repeat --beta, one for each")
-        if source in weights:
-            raise click.BadParameter(
-                f"{text!r} is the second weight of {source or 'all'}; give one"
-            )
         try:
             weights[source] = float(weight)
         except ValueError:
             raise click.BadParameter(
                 f"{text!r} is not a weight; give SOURCE=WEIGHT, such as weak=0.1"
             ) from None
-    if "" in weights and len(texts) > 1:
-        raise click.BadParameter("a weight for all and others are given; name every source")
+    check_names(texts, "weight", "source")
     return weights.get("", weights or None)
+
+
+def check_names(texts: tuple[str, ...], value: str, name: str) -> None:
+    """Refuse texts NAME=VALUE of which two have one name, or one is for all beside others."""
+    names: set[str] = set()
+    for text in texts:
+        one = text.rpartition("=")[0]
+        if one in names:
+            raise click.BadParameter(f"{text!r} is the second {value} of {one or 'all'}; give one")
+        names.add(one)
+    if "" in names and len(names) > 1:
+        raise click.BadParameter(f"a {value} for all and others are given; name every {name}")
 
 
 def filter_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._support.types import Floats, Ints
+from .._time_scale import LARGEST_SECONDS
 from .._validation import Factorized
 from ..chain._chain import Chain
 from ..data._recording import Recording
@@ -25,8 +26,6 @@ LENGTHS = (64, 256, 1024)
 """Rows of the old class, and of the new one: the first in whose half most changes are followed."""
 GAP = 10
 """Median steps, beyond which two rows are not neighbours; as in `metrics`."""
-LATEST_SECOND = 1e11
-"""Times beyond this are no seconds: it is the year 5138."""
 SECONDS_STEP = (1e-5, 1e6)
 """The median step lies between these, where times are seconds."""
 
@@ -76,7 +75,7 @@ class SimulatedChanges(NamedTuple):
 def looks_like_seconds(recordings: Sequence[Recording], step: float) -> bool:
     """Whether the times may be seconds; milliseconds since 1970 are not."""
     latest = max(float(np.abs(rec.time).max()) for rec in recordings if len(rec))
-    return latest < LATEST_SECOND and SECONDS_STEP[0] <= step <= SECONDS_STEP[1]
+    return latest < LARGEST_SECONDS and SECONDS_STEP[0] <= step <= SECONDS_STEP[1]
 
 
 def last_predictions(rec: Recording) -> Ints:

@@ -1,0 +1,77 @@
+"""The rows of a scikit-learn classifier as streams, and their predictions as recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._errors import RowError
+from ._predictions import predictions
+from ._support.types import Array, Floats, Ints
+from ._timestamps import seconds
+from ._validation import factorize, text_names
+from .data._frames import group_starts
+from .data._recording import Recording
+from .streams._rows import group_and_sort
+
+SOURCE = "estimator"
+"""The name of the only source."""
+
+
+class RowsByStream(NamedTuple):
+    """The rows of each stream in order of time, and the times of all rows (T,)."""
+
+    rows: list[Ints]
+    times: Floats
+
+
+def streams_of(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> RowsByStream:
+    """Return the streams of n rows."""
+    codes: Ints = np.zeros(n, np.intp)
+    if groups is not None:
+        cells = _column("groups", groups, n).tolist()
+        for row, cell in enumerate(cells):
+            if cell is None or cell != cell:
+                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
+        codes = factorize(cells).codes
+    time: Floats = np.arange(n, dtype=np.float64)
+    if times is not None:
+        try:
+            time = seconds(_column("times", times, n))
+        except RowError as error:
+            raise error.replaced(argument="times") from None
+    order, _ = group_and_sort(time, codes, sort=True)
+    rows = np.split(order, group_starts(codes[order]))
+    if times is None:
+        for part in rows:
+            time[part] = np.arange(len(part))
+    return RowsByStream(rows, time)
+
+
+def _column(name: str, column: ArrayLike, n: int) -> Array:
+    array = np.asarray(column)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")
+    return array
+
+
+def recordings(
+    probs: ArrayLike, classes: Array, streams: RowsByStream, source: str = SOURCE
+) -> Iterator[tuple[Ints, Recording]]:
+    """Yield the rows of each stream with their recording."""
+    names = text_names(classes.tolist())
+    try:
+        checked, hard = predictions(probs, names)
+    except RowError as error:
+        raise error.replaced(argument="predict_proba of estimator") from None
+    for rows in streams.rows:
+        sources = np.full(len(rows), source)
+        yield (
+            rows,
+            Recording._from_checked(
+                streams.times[rows], sources, checked[rows], names, None, hard[rows]
+            ),
+        )
