@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -277,21 +276,10 @@ def test_from_and_to_of_a_plot_have_the_unit(run: Run) -> None:
     assert "no row has a time from 90.0 to 55.0" in err
 
 
-def lines(time: Any) -> str:
+def lines(time: Any) -> bytes:
     rows = zip(time, PROBS.tolist(), strict=True)
-    return "".join(json.dumps({"time": at, "p_walk": p, "p_sit": q}) + "\n" for at, (p, q) in rows)
-
-
-def piped(run: Run, path: str, *arguments: str) -> tuple[int, str, str]:
-    """Run a command with a file as its standard input."""
-    before, file = os.dup(0), os.open(path, os.O_RDONLY)
-    try:
-        os.dup2(file, 0)
-        return run(*arguments)
-    finally:
-        os.dup2(before, 0)
-        os.close(before)
-        os.close(file)
+    cells = ({"time": at, "p_walk": p, "p_sit": q} for at, (p, q) in rows)
+    return "".join(json.dumps(row) + "\n" for row in cells).encode()
 
 
 @pytest.mark.parametrize(
@@ -312,20 +300,19 @@ def piped(run: Run, path: str, *arguments: str) -> tuple[int, str, str]:
     ],
 )
 def test_a_stream_of_lines(run: Run, time: Any, err: str) -> None:
-    Path("lines").write_text(lines(time.tolist()))
-    code, _, errors = piped(run, "lines", "stream", "--half-life", "60s")
+    code, _, errors = run("stream", "--half-life", "60s", stdin=lines(time.tolist()))
     assert (code, errors) == (0, err)
 
 
 def test_lines_of_another_unit(run: Run) -> None:
-    Path("s").write_text(lines(STEP.tolist()))
-    Path("ms").write_text(lines([*map(int, 1000 * STEP[:6]), *(1000 * STEP[6:]).tolist()]))
+    s = lines(STEP.tolist())
+    ms = lines([*map(int, 1000 * STEP[:6]), *(1000 * STEP[6:]).tolist()])
     options = ["stream", "--half-life", "60s"]
-    _, expected, _ = piped(run, "s", *options)
-    code, out, err = piped(run, "ms", *options, "--unit", "ms", "--state", "state")
+    _, expected, _ = run(*options, stdin=s)
+    code, out, err = run(*options, "--unit", "ms", "--state", "state", stdin=ms)
     assert (code, err) == (0, "")
     estimates = [[json.loads(line)["f_walk"] for line in x.splitlines()] for x in (out, expected)]
     assert estimates[0] == estimates[1]
-    code, _, err = piped(run, "s", *options, "--state", "state")
+    code, _, err = run(*options, "--state", "state", stdin=s)
     assert code == 1
     assert "state was written with unit 'ms', but here it is 's'; give the same, or move" in err
