@@ -210,6 +210,30 @@ def test_states_are_checked(seed: int) -> None:
         rules.update(state, 1e6, [0.5, 0.5])
 
 
+def test_each_label_of_a_state_is_checked() -> None:
+    """Bytes that only the check of one label's state refuses."""
+    rule, rec = cf.EventRule(1.0), random_recording(np.random.default_rng(0))
+    rules = rule.compiled(LABELS, np.float64, independent=True)
+    state = rules.run(rules.start(), rec.time, rec.probs)[0]
+    core = lane_rule(rule, "tit").compiled(("not tit", "tit"), np.float64)
+    s = rec.probs[:, 2]
+    part = core.run(core.start(), rec.time, np.stack([1 - s, s], axis=1))[0]
+    assert state.endswith(part)  # the last label
+    refused = 0
+    for place in range(len(part)):
+        damaged = bytearray(part)
+        damaged[place] ^= 0x40
+        try:
+            core.check(bytes(damaged))
+        except ValueError:
+            refused += 1
+            with pytest.raises(ValueError, match="state"):
+                rules.check(state[: -len(part)] + bytes(damaged))
+    assert refused > 10
+    with pytest.raises(ValueError, match="no state of these event rules"):
+        rules.check(rule.compiled(LABELS[:2], np.float64, independent=True).start())
+
+
 def test_a_bad_time_or_score_changes_nothing() -> None:
     rules = cf.EventRule(1.0).compiled(LABELS, np.float64, independent=True)
     state, _ = rules.update(rules.start(), 5.0, [0.9, 0.1, math.nan])
