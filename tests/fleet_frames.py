@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,25 @@ def assert_same_bits(df: pl.DataFrame, other: pl.DataFrame) -> None:
             assert df[name].to_numpy().tobytes() == other[name].to_numpy().tobytes(), name
         else:
             assert df[name].equals(other[name]), name
+
+
+def batches(df: pl.DataFrame, cuts: list[int], order: list[str] = ORDER) -> list[Any]:
+    """The rows in Spark's order, as Arrow batches that end at the cuts."""
+    table = df.sort(order).to_arrow()
+    ends = sorted({*(cut % len(df) for cut in cuts), 0, len(df)})
+    parts = [table.slice(i, j - i).combine_chunks() for i, j in pairwise(ends)]
+    return [batch for part in parts for batch in part.to_batches()]
+
+
+def run(spark: Any, folder: Path, df: Any) -> tuple[pl.DataFrame, Any]:
+    """Run a query over all files that are there; return all its output so far, and the query."""
+    query = (
+        df.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(folder / "out"), format="parquet")
+    )
+    query.awaitTermination()
+    return by_row(spark.read.parquet(str(folder / "out"))), query
 
 
 def split(df: pl.DataFrame, parts: int) -> list[pl.DataFrame]:

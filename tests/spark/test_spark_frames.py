@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,17 @@ import classfilter as cf
 from classfilter.data._batch import BatchFilter
 from classfilter.spark import _batch
 from classfilter.spark._schema import FrameFormat
-from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, assert_same_bits, by_row, expected, fleet
+from fleet_frames import (
+    BETA,
+    CHANNEL,
+    CLASSES,
+    ORDER,
+    assert_same_bits,
+    batches,
+    by_row,
+    expected,
+    fleet,
+)
 
 FILTERS: list[Any] = [
     cf.DirichletFilter(CLASSES, half_life=60.0),
@@ -63,14 +72,6 @@ def test_any_partitioning(
         for name, value in before.items():
             spark.conf.set(name, value)
     assert_same_bits(filtered, expected(df, filter))
-
-
-def batches(df: pl.DataFrame, cuts: list[int]) -> list[pa.RecordBatch]:
-    """The rows in Spark's order, as Arrow batches that end at the cuts."""
-    table = df.sort(ORDER).to_arrow()
-    ends = sorted({*(cut % len(df) for cut in cuts), 0, len(df)})
-    parts = [table.slice(i, j - i).combine_chunks() for i, j in pairwise(ends)]
-    return [batch for part in parts for batch in part.to_batches()]
 
 
 def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002

@@ -16,27 +16,16 @@ from fleet_frames import (
     RESULTS,
     SETTINGS,
     assert_same_bits,
-    by_row,
     expected,
     fleet,
     live_frame,
+    run,
     split,
     write_parts,
 )
 
 F = cf.DirichletFilter(CLASSES, half_life=60.0)
 STATUSES = ("ok", "late", "duplicate", "ahead", "invalid")
-
-
-def run(spark: Any, folder: Path, df: Any) -> tuple[pl.DataFrame, Any]:
-    """Run a query over all files that are there; return all its output so far, and the query."""
-    query = (
-        df.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start(str(folder / "out"), format="parquet")
-    )
-    query.awaitTermination()
-    return by_row(spark.read.parquet(str(folder / "out"))), query
 
 
 def counted(query: Any) -> dict[str, int]:

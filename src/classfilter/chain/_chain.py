@@ -303,8 +303,8 @@ class Chain:
             if not np.array_equal(columns, np.arange(columns.size)):
                 probs = probs[:, columns]
         if self.independent:
-            each = [self._weight_in(source, i) for i in range(len(source.categories))]
-            return observe_label_rows(source, probs, each, self._logarithms)
+            weights_of = self.weights_in(source)
+            return observe_label_rows(source, probs, weights_of, self._logarithms)
         weights = row_weights(source, self.beta)
         if self._logarithms.keys() & set(source.categories):
             probs = probs.copy()
@@ -316,12 +316,15 @@ class Chain:
                 probs[rows] = _core.apply_channel(log_matrix, log_prior, observed)
         return probs, weights
 
-    def _weight_in(self, source: Factorized, i: int) -> Any:
-        """Return the weight of one of the sources of rows."""
-        try:
-            return self.weight(source.categories[i])[1]
-        except RowError as error:
-            raise error.replaced(row=int((source.codes == i).argmax())) from None
+    def weights_in(self, source: Factorized) -> list[Any]:
+        """Return the weight of each source of some rows, or raise for a row of one without."""
+        weights = []
+        for i, name in enumerate(source.categories):
+            try:
+                weights.append(self.weight(name)[1])
+            except RowError as error:
+                raise error.replaced(row=int((source.codes == i).argmax())) from None
+        return weights
 
     def at_reliability(self, source: Factorized, probs: Floats, hard: Bools) -> Floats:
         """Return predictions whose classes without confidence count by the default reliability.

@@ -53,7 +53,8 @@ def filter_frame(
     Returns
     -------
     pyspark.sql.DataFrame
-        The same rows and columns, with ``f_<class>`` and ``class``, null in invalid rows.
+        The same rows and columns, with ``f_<class>`` and ``class``, null in invalid rows; of a
+        `MultiLabelFilter`, with ``f_<label>`` and ``labels``: ``"robin,wren"``.
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)

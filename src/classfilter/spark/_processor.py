@@ -10,6 +10,7 @@ import numpy as np
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+from .._label_scores import names_on
 from .._validation import class_order
 from ..filters._stream_runner import pack_state
 from ..streams._row import StreamRow, pack, unpack
@@ -64,7 +65,9 @@ class StreamProcessor(StatefulProcessor):
         )
         self._compared = [self._at[name] for name in [*form.key[2:], *form.prediction]]
         # Where each cell of a result comes from: the row, and behind it the results.
-        results = [*(f"f_{name}" for name in form.classes), "class", *STATUS]
+        self._independent = form.chain.independent
+        which = "labels" if self._independent else "class"
+        results = [*(f"f_{name}" for name in form.classes), which, *STATUS]
         at = self._at | {name: len(self._at) + i for i, name in enumerate(results)}
         self._picked = [at[name] for name in self._names]
         self._nothing: list[Any] = [None] * (len(form.classes) + 1)
@@ -109,6 +112,8 @@ class StreamProcessor(StatefulProcessor):
         states, times, extra = columns.states, columns.times, columns.extra
         known = extra[slot] if times[slot] == at else ()
         observation = np.frombuffer(row[self._observation], self._dtype)
+        if observation.size > len(self._labels):  # of several labels, off and on
+            observation = observation.reshape(-1, 2)
         estimate = self._update(states, times, slot, observation, row[self._weight], at, None)
         extra[slot] = (*known, row[self._tie])
         table.note(stream, slot, at)
@@ -141,7 +146,10 @@ class StreamProcessor(StatefulProcessor):
     def _result(self, row: Row, estimate: Any, status: str, error: str | None) -> Row:
         results = self._nothing
         if estimate is not None:
-            results = [*estimate[self._order].tolist(), self._labels[int(estimate.argmax())]]
+            label = self._labels[int(estimate.argmax())]
+            if self._independent:
+                (label,) = names_on(estimate[None], self._labels)
+            results = [*estimate[self._order].tolist(), label]
         cells = [*row, *results, status, error]
         return self._new_row(*[cells[i] for i in self._picked])
 

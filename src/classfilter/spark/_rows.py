@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._errors import RowError
+from .._label_scores import names_on
 from .._support.imports import import_optional
 from .._support.types import Array, Bools
 from .._time_scale import TimeScale
-from .._validation import class_order, row_weights
+from .._validation import class_order
 from ..data._frames import TableRows, most_probable, read_rows, result_columns
 from ._schema import STATUS, FrameFormat
 
@@ -45,7 +46,7 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
 
 def _read(table: pa.Table, form: FrameFormat) -> TableRows:
     rows = read_rows(table, form.table)
-    row_weights(rows.source, form.chain.beta)
+    form.chain.weights_in(rows.source)
     _look_at_times(rows, form)
     return rows
 
@@ -91,12 +92,16 @@ def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool)
     place = class_order(form.chain, classes)
     estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
     estimates[:, valid] = P.T
-    labels = pa.array(most_probable(estimates).astype(np.int32), mask=~valid)
-    named = pa.array([classes[k] for k in place])
-    label = pa.DictionaryArray.from_arrays(labels, named).cast(pa.string())
+    names = [classes[k] for k in place]
+    if form.chain.independent:
+        label = pa.array(names_on(estimates.T, names), pa.string(), mask=~valid)
+    else:
+        labels = pa.array(most_probable(estimates).astype(np.int32), mask=~valid)
+        label = pa.DictionaryArray.from_arrays(labels, pa.array(names)).cast(pa.string())
     in_table = estimates[np.argsort(place)]
     cells = [*(pa.array(row, mask=~valid) for row in in_table), label]
-    columns = dict(zip(result_columns(table.column_names, classes), cells, strict=True))
+    new = result_columns(table.column_names, classes, form.chain.independent)
+    columns = dict(zip(new, cells, strict=True))
     if status:
         named = pa.array(["invalid", "ok"]).take(pa.array(valid.astype(np.int8)))
         columns |= dict(zip(STATUS, (named, pa.array(checked.errors, pa.string())), strict=True))

@@ -111,7 +111,7 @@ def result_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
     single = form.chain.filter().probs.dtype == np.float32
     number = types.FloatType() if single else types.DoubleType()
     text = types.StringType()
-    *estimates, label = result_columns(df.columns, form.classes)
+    *estimates, label = result_columns(df.columns, form.classes, form.chain.independent)
     new = dict.fromkeys(estimates, number) | {label: text}
     if status:
         taken = [name for name in STATUS if name in df.columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def filter_stream(
     -------
     pyspark.sql.DataFrame
         Streaming, in output mode append: the same columns, with ``f_<class>``, ``class``,
-        ``status`` and ``error``.
+        ``status`` and ``error``; of a `MultiLabelFilter`, ``labels`` in place of ``class``.
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)
@@ -173,7 +173,7 @@ def _checked(
     fields += [
         types.StructField(TIME, types.DoubleType()),
         types.StructField(OBSERVATION, types.BinaryType()),
-        types.StructField(WEIGHT, types.DoubleType()),
+        types.StructField(WEIGHT, _weight_type(form)),
         types.StructField(REFUSED, types.StringType()),
         types.StructField(ERROR, types.StringType()),
     ]
@@ -183,6 +183,13 @@ def _checked(
     # Without its column, since Spark would drop the rows before its watermark without a trace.
     timed = checked.withColumn(EVENT, functions.timestamp_seconds(column(TIME)))
     return timed.withWatermark(EVENT, f"{round(delay * 1000)} milliseconds").drop(EVENT)
+
+
+def _weight_type(form: FrameFormat) -> Any:
+    """Return the type of a row's weight: of several labels at once, one for each."""
+    types = import_optional("pyspark.sql.types", extra="spark")
+    number = types.DoubleType()
+    return types.ArrayType(number) if form.chain.independent else number
 
 
 class _Check:
@@ -201,8 +208,8 @@ class _Check:
                 continue
             table, rows, valid, errors = check_rows(pa.Table.from_batches([batch]), form)
             probs, beta = form.chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
-            time, weight = np.zeros((2, len(table)))
-            time[valid], weight[valid] = rows.time, beta
+            time = np.zeros(len(table))
+            time[valid] = rows.time
             packed = iter(np.ascontiguousarray(probs, dtype))
             cells = [next(packed).tobytes() if ok else None for ok in valid.tolist()]
             refused = [None if ok else "invalid" for ok in valid.tolist()]
@@ -213,11 +220,23 @@ class _Check:
             columns = {
                 TIME: pa.array(time, mask=~used),
                 OBSERVATION: pa.array(cells, pa.binary()),
-                WEIGHT: pa.array(weight, mask=~used),
+                WEIGHT: self._weights(beta, valid, used),
                 REFUSED: pa.array(refused, pa.string()),
                 ERROR: pa.array(errors, pa.string()),
             }
             yield from with_columns(table, columns).to_batches()
+
+    def _weights(self, beta: Floats, valid: Bools, used: Bools) -> Any:
+        """Return the weights of valid rows as a column of all; null where a row is not used."""
+        pa = import_optional("pyarrow", extra="spark")
+        if not self._form.chain.independent:
+            weight = np.zeros(len(valid))
+            weight[valid] = beta
+            return pa.array(weight, mask=~used)
+        each = np.zeros((len(valid), len(self._form.classes)))
+        each[valid] = beta if beta.ndim == 2 else beta[:, None]
+        cells = [row if ok else None for row, ok in zip(each.tolist(), used, strict=True)]
+        return pa.array(cells, pa.list_(pa.float64()))
 
     def _ahead(self, time: Floats, valid: Bools) -> list[int]:
         """Return the rows whose time is too far ahead."""

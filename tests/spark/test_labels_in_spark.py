@@ -1,0 +1,127 @@
+"""Several labels at once in Spark: each label is filtered by itself, to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.data._format import TableFormat
+from classfilter.spark import _batch
+from classfilter.spark._schema import FrameFormat
+from fleet_frames import batches, by_row, run, split, write_parts
+
+LABELS = ("robin", "wren")
+ORDER = ["stream", "time", "source", "p_robin", "p_wren"]
+CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
+CHAINS = {
+    "plain": cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))),
+    "by label": cf.Chain(
+        cf.MultiLabelFilter(LABELS[::-1], cf.DirichletFilter(2, half_life=5.0, dtype=np.float32)),
+        beta={"near": 1.0, "far": {"robin": 0.25, "wren": 0.75}},
+        channel={"far": {"robin": CHANNEL, "wren": None}},
+    ),
+}
+
+
+def birds(streams: int, rows: int, seed: int = 0) -> pl.DataFrame:
+    """Return independent scores of several streams, in order of time, some of them missing."""
+    rng = np.random.default_rng(seed)
+    # float32 has all of them, so that 1 - score is the same number in either precision
+    scores = rng.integers(0, 257, (rows, 2)) / 256
+    cells = {
+        f"p_{name}": pl.Series(
+            [None if missing else p for missing, p in
+             zip(rng.random(rows) < 0.2, scores[:, k].tolist(), strict=True)], dtype=pl.Float64
+        )
+        for k, name in enumerate(LABELS)
+    }  # fmt: skip
+    return pl.DataFrame(
+        {
+            "row": np.arange(rows),
+            "time": rng.choice([0.0, 1.0, 2.5], rows).cumsum(),
+            "stream": [f"s{k}" for k in rng.integers(0, streams, rows)],
+            "source": rng.choice(["near", "far"], rows),
+            **cells,
+        }
+    )
+
+
+def by_lanes(df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> dict[str, list[float]]:
+    """Return the results of each label by its own chain of two classes."""
+    found = {}
+    for label in LABELS:
+        p = pl.col(f"p_{label}")
+        kept = df.sort(ORDER).select("row", "time", "stream", "source")
+        lane = kept.with_columns(
+            **{f"p_not {label}": df.sort(ORDER).select(1 - p).to_series()},
+            **{f"p_{label}": df.sort(ORDER).select(p).to_series()},
+        )
+        results = cf.smooth_table(lane, chain.lane(label), lag=lag)
+        assert isinstance(results, pl.DataFrame)
+        found[label] = results.sort("row")[f"f_{label}"].to_list()
+    return found
+
+
+def check(out: pl.DataFrame, df: pl.DataFrame, chain: cf.Chain, lag: int | None = 0) -> None:
+    lanes = by_lanes(df, chain, lag)
+    assert {name: out[f"f_{name}"].to_list() for name in LABELS} == lanes
+    names = [str(name) for name in chain.classes]
+    on = [",".join(n for n in names if lanes[n][row] > 0.5) for row in range(len(df))]
+    assert out["labels"].to_list() == on
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize("lag", [0, 2, None])
+@given(seed=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(0, 1000), max_size=5))
+def test_any_arrow_batches(kind: str, lag: int | None, seed: int, cuts: list[int]) -> None:
+    """As in a worker, without Spark."""
+    df, chain = birds(3, 30, seed), CHAINS[kind]
+    table = TableFormat.for_filter(chain)
+    form = FrameFormat(table, table.layout(df.columns), chain, "fail")
+    work = _batch._Filter(form) if lag == 0 else _batch._Smoother(form, lag)
+    out = pl.from_arrow(pa.Table.from_batches(list(work(iter(batches(df, cuts, ORDER))))))
+    assert isinstance(out, pl.DataFrame)
+    check(out.sort("row"), df, chain, lag)
+
+
+def test_frames(spark: Any) -> None:
+    df, chain = birds(20, 400), CHAINS["by label"]
+    frame = spark.createDataFrame(df.sample(fraction=1.0, shuffle=True, seed=0).to_arrow())
+    filtered = cf.spark.filter_frame(frame, chain, scores="independent")
+    assert filtered.columns == [*df.columns, "f_robin", "f_wren", "labels"]
+    assert dict(filtered.dtypes)["labels"] == "string"
+    check(by_row(filtered), df, chain)
+
+
+@pytest.mark.slow
+def test_a_query_that_is_started_again(spark: Any, tmp_path: Path) -> None:
+    df, chain = birds(20, 400), CHAINS["by label"]
+    schema = spark.createDataFrame(df.to_arrow()).schema
+    parts = split(df.unique(["stream", "time", "source"], keep="first").sort("row"), 4)
+    write_parts(parts[:2], tmp_path / "in")
+    live = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    source = live.parquet(str(tmp_path / "in"))
+    run(spark, tmp_path, cf.spark.filter_stream(source, chain))
+    write_parts(parts[2:], tmp_path / "in")
+    out, _ = run(spark, tmp_path, cf.spark.filter_stream(source, chain))
+    assert out["status"].unique().to_list() == ["ok"]
+    check(out, pl.concat(parts), chain)
+
+
+@pytest.mark.slow
+def test_invalid_scores_are_set_apart(spark: Any) -> None:
+    df = birds(2, 20).with_columns(p_wren=pl.Series([1.5] + [0.25] * 19))
+    frame = spark.createDataFrame(df.to_arrow())
+    out = by_row(cf.spark.filter_frame(frame, CHAINS["plain"], invalid="quarantine"))
+    assert out["status"].to_list() == ["invalid"] + ["ok"] * 19
+    assert "class 'wren', is 1.5; it must lie in [0, 1]" in out["error"][0]
+    assert out[0, "labels"] is None
+    check(out[1:], df[1:].with_columns(row=pl.col("row") - 1), CHAINS["plain"])
