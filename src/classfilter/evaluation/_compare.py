@@ -8,35 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import metrics
 from .._errors import ArgumentError
-from .._support.types import Array, Floats, Ints, Weights
+from .._support.types import Array, Weights
 from ..chain._event_rule import EventRule
 from ..data._recording import Recording
 from ..filters._base import Filter
 from ..filters._baselines import EmaFilter, HoldFilter, MeanFilter, RawFilter, VoteFilter
 from ..filters._dirichlet import DirichletFilter
-from ..tuning._criterion import Criterion
 from ..tuning._folds import as_list, find_reference, median_step, two_folds
 from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._search import MAX_DIRICHLET_ROWS, best_half_life
 from ..tuning._tune import Prepared, choose, prepare, tune
-from ._comparison import Comparison, Measure, Row
+from ._compare_labels import judge_labels, label_methods, label_row
+from ._comparison import Comparison, Row
 from ._event_measures import METHODS, decide_all, event_rules, event_values
+from ._row_measures import Counts, judge, last_of_each_time, measures, values
 
 Method = Callable[[Recording], Array]
 """Returns class probabilities, (T, K)."""
 WINDOW = 5
 RESAMPLES = 1000
-PERCENT = (2.5, 97.5)
-MIN_STREAMS = 5
-"""Below it, there are no intervals."""
 SMOOTHED = ", smoothed"
 """How the name of a smoother ends."""
 
@@ -58,7 +55,8 @@ def compare(
         One per stream, all of the same classes, times in seconds. With labels, the measures are
         those of `metrics`; without, how much more likely later predictions of the reference are in
         the filter's class than on average, as in `tune`. They are taken as they are; where the
-        reference will be called less often, thin them first.
+        reference will be called less often, thin them first. Of several labels at once, with
+        independent scores, the measures are averages over labels, and each row has `by_label`.
     reference : str, optional
         The best source. By default, the one with by far the fewest predictions.
     events : bool or EventRule, default False
@@ -94,6 +92,13 @@ def compare(
         raise ArgumentError("events", events, rule="it must be True, False or an EventRule")
     several = as_list(recordings)
     best = find_reference(several, reference)
+    independent = several[0].independent
+    if events and independent:
+        rule = "events of several labels at once are not compared"
+        remedy = (
+            "compare those of one label: compare([rec.lane(label) for rec in ...], events=True)"
+        )
+        raise ArgumentError("events", events, rule=rule, remedy=remedy)
     folds = two_folds(several, best)
     if folds is None:
         raise ValueError(
@@ -103,10 +108,18 @@ def compare(
     streams = [rec for fold, _ in folds for rec in fold]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for rec in streams)
     probs: dict[str, list[Array]] = {}
-    scores = [None] * len(streams) if labelled else _scores(streams, best)
+    scores: Any = [None] * len(streams)
+    if not labelled:
+        scores = (judge_labels if independent else judge)(streams, best)
+    if scores is None:
+        raise ValueError(
+            f"the predictions of {best!r} are too few to judge without labels; record for longer"
+        )
     for number, (fold, rest) in enumerate(folds):
-        prepared = prepare(rest, best, every=1)
-        methods = _methods(rest, best, prepared)
+        if independent:
+            methods = label_methods(rest, best, SMOOTHED)
+        else:
+            methods = _methods(rest, best, prepare(rest, best, every=1))
         for done, (name, tune_method) in enumerate(methods.items()):
             method = tune_method()
             probs.setdefault(name, []).extend(method(rec) for rec in fold)
@@ -124,16 +137,22 @@ def compare(
         rules = event_rules(_call(streams, best), median_step(streams), rule)
         for title, counts in decide_all(streams, kept, scores, rules).items():
             smoothed = title.partition(": ")[0].endswith(SMOOTHED)
-            rows.append(Row(title, smoothed, _measures(counts, sets, event_values)))
+            rows.append(Row(title, smoothed, measures(counts, sets, event_values)))
     for name, arrays in probs.items() if not events else ():
+        smoothed = name.endswith(SMOOTHED)
+        if independent:
+            rows.append(label_row(name, smoothed, streams, arrays, scores, sets))
+            continue
         parts = [
-            _Counts.of(rec, P, score) for rec, P, score in zip(streams, arrays, scores, strict=True)
+            Counts.of(rec, P, score) for rec, P, score in zip(streams, arrays, scores, strict=True)
         ]
-        rows.append(Row(name, name.endswith(SMOOTHED), _measures(parts, sets, _values)))
+        rows.append(Row(name, smoothed, measures(parts, sets, values)))
     rows.sort(key=lambda row: row.smoothed)
     steps = sum(map(len, streams))
     measured = sum(bool(rec.observed(best).any()) for rec in several)
-    return Comparison(rows, measured, steps, best, _true_switches(streams))
+    labels = several[0].classes if independent else ()
+    lanes = [rec.lane(label) for rec in streams for label in labels] or streams
+    return Comparison(rows, measured, steps, best, _true_switches(lanes), labels)
 
 
 def _methods(
@@ -185,116 +204,10 @@ def _methods(
     return methods
 
 
-class _Scores(NamedTuple):
-    """The rows of a stream that later predictions judge, (N,), and each class's score there."""
-
-    rows: Ints
-    of_class: Floats
-
-
-def _scores(streams: Sequence[Recording], reference: str) -> list[_Scores | None]:
-    """Return the scores of each stream, by the criterion of `tune`."""
-    prepared = prepare(streams, reference, every=1, min_predictions=2)
-    if prepared is None:
-        raise ValueError(
-            f"the predictions of {reference!r} are too few to judge without labels; record for "
-            "longer"
-        )
-    criterion: Criterion = prepared.objective.criteria[0]
-    observed = [np.flatnonzero(rec.observed()) for rec in streams]
-    ends = np.cumsum([rows.size for rows in observed])[:-1]
-    parts = zip(
-        observed, np.split(criterion.scores, ends), np.split(criterion.judged, ends), strict=True
-    )
-    return [_Scores(rows[judged], scores[judged]) for rows, scores, judged in parts]
-
-
-class _Counts(NamedTuple):
-    """The sums behind the measures of one stream; those of several streams add up."""
-
-    confusion: Floats
-    log_loss: float
-    brier: float
-    rows: float
-    agreement: float
-    judged: float
-    switches: float
-    hours: float
-    delay: float
-    changes: float
-
-    @classmethod
-    def of(cls, rec: Recording, P: Array, scores: _Scores | None) -> _Counts:
-        """Count by the labels, or where there are none in any stream, by later predictions."""
-        K, agreement, judged = len(rec.classes), 0.0, 0
-        if scores is not None:
-            judged = scores.rows.size
-            agreement = float(scores.of_class[np.arange(judged), P[scores.rows].argmax(1)].sum())
-        last = _last(rec)
-        time, P = rec.time[last], np.asarray(P, np.float64)[last]
-        y = np.full(len(rec), -1)[last] if rec.label is None else rec.label[last]
-        labelled = int((y >= 0).sum())
-        switches, hours = metrics.count_switches(P, time, y if scores is None else None)
-        counts = (np.zeros((K, K)), 0.0, 0.0, 0.0)
-        delay = metrics.Delay(0.0, 0.0, 0.0, 0)
-        if labelled:
-            counts = (
-                metrics.confusion(y, P, K).astype(float),
-                metrics.log_loss(y, P) * labelled,
-                metrics.brier(y, P) * labelled,
-                float(labelled),
-            )
-            delay = metrics.detection_delay(y, P, time)
-        seconds = delay.mean * delay.changes if delay.changes else 0.0
-        return cls(*counts, agreement, float(judged), switches, hours, seconds, delay.changes)
-
-
-def _measures(parts: Sequence[Any], sets: NDArray[np.intp], values_of: Any) -> dict[str, Measure]:
-    """Return the measures of all streams, with intervals over resampled sets of streams."""
-    columns = {key: np.array([getattr(p, key) for p in parts]) for key in parts[0]._fields}
-    every = np.arange(len(parts))[None]
-    whole, resampled = values_of(columns, every), values_of(columns, sets)
-    measured = int((columns["rows"] > 0).sum()) if columns["rows"].any() else len(parts)
-    measures = {}
-    for key, values in whole.items():
-        known = resampled[key][~np.isnan(resampled[key])]
-        enough = measured >= MIN_STREAMS and known.size
-        low, high = np.percentile(known, PERCENT) if enough else (np.nan, np.nan)
-        measures[key] = Measure(float(values[0]), float(low), float(high))
-    return measures
-
-
-def _values(columns: Mapping[str, Floats], sets: NDArray[np.intp]) -> dict[str, Floats]:
-    """Return each measure of each set of streams, (sets,)."""
-    total = {key: column[sets].sum(axis=1) for key, column in columns.items()}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        switches = total["switches"] / total["hours"]
-        if not columns["rows"].any():
-            agreement = np.exp(total["agreement"] / total["judged"])
-            return {"agreement": agreement, "switches": switches}
-        c = total["confusion"]
-        correct = np.diagonal(c, axis1=1, axis2=2)
-        occurs = c.sum(axis=1) + c.sum(axis=2)
-        return {
-            "accuracy": correct.sum(axis=1) / total["rows"],
-            "macro_f1": np.nansum(2 * correct / occurs, axis=1) / (occurs > 0).sum(axis=1),
-            "log_loss": total["log_loss"] / total["rows"],
-            "brier": total["brier"] / total["rows"],
-            "switches": switches,
-            "delay": total["delay"] / total["changes"],
-        }
-
-
 def _call(streams: Sequence[Recording], reference: str) -> float:
     """Return the median time from one call of the reference to the next."""
     gaps = [np.diff(rec.time[rec.observed(reference)]) for rec in streams]
     return float(np.median(np.concatenate(gaps)))
-
-
-def _last(rec: Recording) -> NDArray[np.bool_]:
-    """Say for each row whether it is the last of its time."""
-    last: NDArray[np.bool_] = np.append(np.diff(rec.time) > 0, True)
-    return last
 
 
 def _true_switches(streams: Sequence[Recording]) -> float:
@@ -302,7 +215,7 @@ def _true_switches(streams: Sequence[Recording]) -> float:
         metrics.count_switches(rec.label[last], rec.time[last])
         for rec in streams
         if rec.label is not None
-        for last in [_last(rec)]
+        for last in [last_of_each_time(rec)]
     ]
     switches, hours = np.sum(counts, axis=0) if counts else (0.0, 0.0)
     return float(switches / hours) if hours else float("nan")

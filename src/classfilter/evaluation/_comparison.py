@@ -8,14 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._errors import ArgumentError
 from .._support.html import Markup, block, bold, interval, table
 from ..data._frames import new_table
 
 LOW_IS_GOOD = ("log_loss", "brier")
-HIGH_IS_GOOD = ("accuracy", "macro_f1", "agreement", "event_f1")
+HIGH_IS_GOOD = (
+    "accuracy", "macro_f1", "micro_f1", "average_precision", "agreement", "event_f1"
+)  # fmt: skip
 TITLES = {
     "accuracy": "accuracy, %",
     "macro_f1": "macro-F1, %",
+    "micro_f1": "micro-F1, %",
+    "average_precision": "average precision, %",
     "agreement": "fits the future, times",
     "log_loss": "log-loss",
     "brier": "Brier",
@@ -52,12 +57,17 @@ class Row:
     smoothed : bool
         Whether it uses later rows too: a smoother. It is compared with smoothers only.
     measures : dict of str to Measure
-        By the keys of `TITLES`.
+        By the keys of `TITLES`. Of several labels at once they are averages: macro-F1, average
+        precision and how well the future fits are means over labels, the others are of all labels
+        together. Average precision has no interval.
+    by_label : dict of str to dict of str to float
+        Of several labels at once, the measures of each: the same, with F1 in place of its averages.
     """
 
     name: str
     smoothed: bool
     measures: dict[str, Measure]
+    by_label: dict[str, dict[str, float]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,9 @@ class Comparison:
     reference : str
         The source taken as the best.
     true_switches : float
-        Changes per hour of the labels; NaN without labels.
+        Changes per hour of the labels; NaN without labels. Of several labels at once, of one.
+    labels : tuple of str
+        Of several labels at once, their names.
     """
 
     rows: list[Row] = field(repr=False)
@@ -81,6 +93,7 @@ class Comparison:
     steps: int
     reference: str
     true_switches: float
+    labels: tuple[str, ...] = ()
 
     def best(self, measure: str, smoothed: bool = False) -> str | None:
         """Return the method that is best by a measure, among its kind; None if there is none."""
@@ -102,8 +115,13 @@ class Comparison:
         texts = [_text(measure, row.measures[measure]) for row in self.rows]
         return [(text, value in best) for text, value in zip(texts, values, strict=True)]
 
-    def to_table(self, kind: str = "polars") -> Any:
-        """Return the comparison as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``."""
+    def to_table(self, kind: str = "polars", *, by_label: bool = False) -> Any:
+        """Return the comparison as a dataframe of ``"polars"``, ``"pandas"`` or ``"pyarrow"``.
+
+        `by_label` gives the measures of each label, where there are several at once.
+        """
+        if by_label:
+            return self._label_table(kind)
         columns: dict[str, list[Any]] = {
             "method": [row.name for row in self.rows],
             "smoothed": [float(row.smoothed) for row in self.rows],
@@ -113,6 +131,20 @@ class Comparison:
                 name = key if part == "value" else f"{key}_{part}"
                 columns[name] = [getattr(row.measures[key], part) for row in self.rows]
         return new_table(columns, kind, text=("method",))
+
+    def _label_table(self, kind: str) -> Any:
+        if not self.labels:
+            rule = "the classes exclude each other"
+            raise ArgumentError("by_label", True, rule=rule, remedy="leave it out")
+        cells = [(row, label) for row in self.rows for label in self.labels]
+        columns: dict[str, list[Any]] = {
+            "method": [row.name for row, _ in cells],
+            "smoothed": [float(row.smoothed) for row, _ in cells],
+            "label": [label for _, label in cells],
+        }
+        for key in self.rows[0].by_label[self.labels[0]]:
+            columns[key] = [row.by_label[label][key] for row, label in cells]
+        return new_table(columns, kind, text=("method", "label"))
 
     def __str__(self) -> str:
         return self.text(lambda cell: f"[{cell[1:-1]}]")
@@ -143,12 +175,22 @@ class Comparison:
             lines[-1] += " ± is half of a 95 % interval."
         if any(row.smoothed for row in self.rows):
             lines[-1] += " * smoothed: uses later rows too."
+        if self.labels:
+            lines[-1] = f"{len(self.labels)} labels, {lines[-1]}"
+            if "micro_f1" in self.rows[0].measures:
+                lines.append(
+                    "A label is on above 0.5. Micro: all labels together; macro, and average "
+                    "precision: the mean over labels."
+                )
+            lines.append("Switches are those of one label, on average.")
         if not np.isnan(self.true_switches):
-            lines.append(f"The true class switches {self.true_switches:.1f} times per hour.")
+            what = "A label truly" if self.labels else "The true class"
+            lines.append(f"{what} switches {self.true_switches:.1f} times per hour.")
         elif "agreement" in self.rows[0].measures:
+            mean = ", the mean over labels" * bool(self.labels)
             lines.append(
                 f"Times: how much more likely later predictions of {self.reference} are in its "
-                "class than on average."
+                f"class than on average{mean}."
             )
         return lines
 

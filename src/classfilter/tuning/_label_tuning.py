@@ -114,6 +114,12 @@ class LabelTuning:
         known = {"reference": self.reference, "criterion": criterion, "by_label": of_labels}
         return Tuned(**self._parts(of_labels), smoother=smoother, **known, **more)
 
+    def chain(self) -> Tuned:
+        """Return the chain of all labels; what it does is not measured."""
+        chain = self.join({label: self.choose(label) for label in self.labels})
+        self._warn(4)
+        return chain
+
     def result(self, max_changes: float | None = None, progress: Progress | None = None) -> Tuned:
         """Return the chain of all labels with its explanation, and pass on all warnings."""
         choices, effects = {}, {}
@@ -122,8 +128,7 @@ class LabelTuning:
             effects[label] = self._effect(label, choices[label])
             if progress is not None:
                 progress((done + 1) / len(self.labels))
-        for text, names in self._warned.items():
-            warnings.warn(f"{', '.join(names)}: {text}", stacklevel=3)
+        self._warn(4)
         often = [
             repr(label)
             for label, effect in effects.items()
@@ -152,6 +157,10 @@ class LabelTuning:
     def _note(self, texts: Sequence[str], name: str) -> None:
         for text in dict.fromkeys(texts):
             self._warned.setdefault(text, []).append(name)
+
+    def _warn(self, stacklevel: int) -> None:
+        for text, names in self._warned.items():
+            warnings.warn(f"{', '.join(names)}: {text}", stacklevel=stacklevel)
 
     def _too_little(self, lanes: Sequence[Recording]) -> str:
         """Say what a label has too little of; nothing where it has enough."""
