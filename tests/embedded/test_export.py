@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter.config import save
 from classfilter.embedded import export
-from classfilter.embedded._export import _names, _number, config_header, in_float32
+from classfilter.embedded._c_text import constants, number
+from classfilter.embedded._export import in_float32
 from classfilter.embedded._golden import golden
+from classfilter.embedded._header import config_header
 from conftest import Run
 from firmware_configs import NAMES, configs
 
@@ -168,8 +170,8 @@ def test_golden_vectors_follow_the_policy(kind: str) -> None:
 
 @pytest.mark.parametrize("bits", [0x3F800000, 0x3DCCCCCD, 0x00800000, 0x7F7FFFFF, 0xC61C3C00])
 def test_numbers_come_back_to_the_bit(bits: int) -> None:
-    number = np.uint32(bits).view(np.float32)
-    text = _number(float(number))
+    single = np.uint32(bits).view(np.float32)
+    text = number(float(single))
     assert re.fullmatch(r"-?[0-9.e+-]+f", text)
     assert np.float32(text[:-1]).view(np.uint32) == bits
 
@@ -190,7 +192,7 @@ def test_firmware_has_the_licence_and_the_version(tmp_path: Path) -> None:
 @example(["A_2", "a", "A"])
 @example(["NAMES", "names", "NAMES_0"])
 def test_no_two_names_are_alike_in_c(names: list[str]) -> None:
-    words = _names("CF_CLASS", names)
+    words = constants("CF_CLASS", names)
     assert len(set(words)) == len(words) == len(names)
     assert "CF_CLASS_NAMES" not in words
     for name, word in zip(names, words, strict=True):

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._support.atomic import atomic_write
 from .._version import __version__
 from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..chain._settings import options
 from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
+from ..filters._multi_label import MultiLabelFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic
 from ._golden import golden_header
+from ._header import channels_of, config_header
 
 MANIFEST = "classfilter.sha256"
 """The checksums of the files, which sha256sum reads too: it says which of them were exported."""
@@ -41,17 +39,36 @@ HEADERS = (
 
 def in_float32(chain: Chain) -> Chain:
     """Return the same settings, in float32, the firmware's precision."""
-    f = chain.filter()
+    policy = chain.policy
+    if isinstance(policy, Adaptive):
+        policy = Adaptive(**policy._options | {"dtype": np.float32})
+    single = _labels_in_float32(chain) if chain.independent else _single(chain.filter())
+    return Chain(single, beta=chain.beta, channel=chain.channel, policy=policy)
+
+
+def _single(f: Filter) -> Filter:
     kind = type(f)
     if kind not in (DirichletFilter, StickyFilter):
         raise ValueError(
             f"filter is {kind.__name__}; only a DirichletFilter and a StickyFilter have a C core"
         )
-    policy = chain.policy
-    if isinstance(policy, Adaptive):
-        policy = Adaptive(**policy._options | {"dtype": np.float32})
-    single = kind(f.classes, **options(f) | {"dtype": "float32"})
-    return Chain(single, beta=chain.beta, channel=chain.channel, policy=policy)
+    single: Filter = kind(f.classes, **options(f) | {"dtype": "float32"})
+    return single
+
+
+def _labels_in_float32(chain: Chain) -> Filter:
+    """Return the filter of several labels at once, in float32."""
+    lane = "export each label by itself, chain.lane(label)"
+    if isinstance(chain.policy, Adaptive):
+        raise ValueError(
+            "policy is Adaptive, which is for classes that exclude each other; give Periodic, or "
+            + lane
+        )
+    filters = {label: _single(chain.lane(label).filter()) for label in chain.classes}
+    kinds = sorted({type(f).__name__ for f in filters.values()})
+    if len(kinds) > 1:
+        raise ValueError(f"the labels have filters of {kinds}; give all the same kind, or {lane}")
+    return MultiLabelFilter(chain.classes, filters)
 
 
 def export(
@@ -63,7 +80,7 @@ def export(
 
     Parameters
     ----------
-    filter : DirichletFilter, StickyFilter or Chain
+    filter : DirichletFilter, StickyFilter, MultiLabelFilter of one of them, or Chain
         The filter; a chain brings the weights of its sources, their channels and a policy. Without
         named weights there is one source, ``default``.
     folder : str or Path
@@ -108,8 +125,9 @@ def export(
             "out"
         )
     texts = {f"core/{file}": (CORE / file).read_text() for file in core_files(config)}
-    for path in FIRMWARE.iterdir():
-        texts[path.name] = path.read_text()
+    texts |= {path.name: path.read_text() for path in FIRMWARE.iterdir() if path.is_file()}
+    if config.independent:
+        texts |= {path.name: path.read_text() for path in (FIRMWARE / "labels").iterdir()}
     texts["library.json"] = texts["library.json"].replace("VERSION", __version__)
     texts["cf_config.h"] = config_header(config, name)
     texts["golden.h"] = golden_header(config)
@@ -148,174 +166,13 @@ def _sha256(text: str | bytes) -> str:
     return sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
-def channels_of(chain: Chain) -> list[str]:
-    """Return the sources that have a channel."""
-    return [name for name, channel in chain.channel.items() if channel is not None]
-
-
 def core_files(config: Chain) -> list[str]:
     """Return the files of the core that the settings need."""
-    dirichlet = isinstance(config.filter(), DirichletFilter)
+    f = config.filter()
+    dirichlet = isinstance(f.filters[0] if config.independent else f, DirichletFilter)
     parts = ["dirichlet" if dirichlet else "sticky"]
     parts += ["channel"] if channels_of(config) else []
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
     own = ("dirichlet_bound.h", "dirichlet_mode.h", "dirichlet_rows.h")
     return [*files, *(own if dirichlet else ("sticky_time.h",))]
-
-
-def config_header(config: Chain, name: str) -> str:
-    """Return the header with all settings as constants."""
-    f = config.filter()
-    assert isinstance(config.beta, dict)
-    K, sources = len(f.classes), list(config.beta)
-    lines = [
-        f"/* Written by classfilter {__version__} from {_comment(name)}; do not edit. */",
-        "#ifndef CF_CONFIG_H",
-        "#define CF_CONFIG_H",
-        "",
-        "#undef CF_SMALL",
-        "#define CF_SMALL",
-        f"#define CF_CLASSES {K}",
-        f"#define CF_CLASS_NAMES {{{', '.join(_text(str(c)) for c in f.classes)}}}",
-        f"enum {{ {', '.join(_names('CF_CLASS', f.classes))} }};",
-        f"#define CF_SOURCES {len(sources)}",
-        f"enum {{ {', '.join(_names('CF_SOURCE', sources))} }};",
-    ]
-    if set(config.beta.values()) <= {0.0, 1.0}:
-        lines += ["#define CF_UNIT_WEIGHTS"]
-    lines += _dirichlet(f) if isinstance(f, DirichletFilter) else _sticky(f)
-    lines += [_table("beta", list(config.beta.values()))]
-    macros = []
-    if channels_of(config):
-        lines += _channels(config, sources)
-        macros += ["#define CF_CHANNELS"]
-    if config.policy is not None:
-        macros += _policy_macros(config.policy, sources)
-        lines += _policy_table(config.policy)
-    lines += ["#endif", ""]
-    # The macros come before the core's header, which the tables need.
-    at = lines.index("TABLES")
-    lines[at : at + 1] = [*macros, "", "#ifdef CF_TABLES", '#include "core/cf.h"', ""]
-    return "\n".join([*lines, "#endif", ""])
-
-
-def _dirichlet(f: DirichletFilter) -> list[str]:
-    settings = options(f)
-    anchored = settings["anchor"] > 0
-    state = [settings["prior_weight"], *settings["prior"]]
-    lines = ["#define CF_DIRICHLET", "#define CF_NO_RATES", "TABLES"]
-    if anchored:
-        of_weight_one = DirichletFilter(f.classes, **settings | {"prior_weight": 1.0})
-        lines += [_table("prior_nu", of_weight_one.nu)]
-    log_gamma = _core.log(np.array([f.gamma], np.float32))[0] if np.float32(f.gamma) > 0 else 0.0
-    numbers = [f.gamma, settings["floor"], settings["anchor"], settings["max_concentration"]]
-    fields = [
-        "CF_CLASSES",
-        *map(_number, numbers),
-        str(int(settings["estimate"] == "mean")),
-        _number(settings["tolerance"]),
-        str(int(settings["bounded"])),
-        _number(log_gamma),
-        _number(f._bound),
-        "cf_config_prior_nu" if anchored else "NULL",
-    ]
-    return [
-        *lines,
-        _table("start", state),
-        f"static const cf_dirichlet_f32 cf_config_filter = {{{', '.join(fields)}}};",
-    ]
-
-
-def _sticky(f: StickyFilter) -> list[str]:
-    log_stay, fastest, table, rates = f._prepared
-    lines = ["#define CF_RATES" if rates is not None else "#define CF_NO_RATES", "TABLES"]
-    if rates is not None:
-        lines += [_table("rates", rates)]
-    fields = [
-        "CF_CLASSES",
-        _number(1.0 if f.stay is None else f.stay),
-        _number(f.floor),
-        "NULL" if rates is None else "cf_config_rates",
-        _number(log_stay),
-        _number(fastest),
-        "cf_config_table",
-    ]
-    return [
-        *lines,
-        _table("table", table),
-        "#define cf_config_start cf_config_table",
-        f"static const cf_sticky_f32 cf_config_filter = {{{', '.join(fields)}}};",
-    ]
-
-
-def _channels(config: Chain, sources: Sequence[str]) -> list[str]:
-    lines, fields = [], []
-    for i, source in enumerate(sources):
-        channel = config.channel[source]
-        if channel is None:
-            fields.append("{0, NULL, NULL}")
-            continue
-        matrix, prior = channel.logarithms
-        lines += [_table(f"log_matrix_{i}", matrix), _table(f"log_prior_{i}", prior)]
-        fields.append(f"{{CF_CLASSES, cf_config_log_prior_{i}, cf_config_log_matrix_{i}}}")
-    listed = ",\n    ".join(fields)
-    return [*lines, f"static const cf_channel_f32 cf_config_channel[] = {{\n    {listed}}};"]
-
-
-def _policy_macros(policy: Any, sources: Sequence[str]) -> list[str]:
-    names = dict(zip(sources, _names("CF_SOURCE", sources), strict=True))
-    lines = ["#define CF_POLICY"]
-    for role in ("strong", "weak"):
-        lines += [f"#define CF_{role.upper()} {names[getattr(policy, role)]}"]
-    if isinstance(policy, Adaptive):
-        return [*lines, "#define CF_ADAPTIVE"]
-    if policy.every is not None:
-        return [*lines, f"#define CF_EVERY {policy.every}u"]
-    return [*lines, f"#define CF_SECONDS {_number(policy.seconds)}"]
-
-
-def _policy_table(policy: Any) -> list[str]:
-    if not isinstance(policy, Adaptive):
-        return []
-    fields = [str(x) if isinstance(x, int) else _number(x) for x in policy._prepared]
-    return [f"static const cf_adaptive_f32 cf_config_policy = {{{', '.join(fields)}}};"]
-
-
-def _table(name: str, numbers: Any) -> str:
-    listed = ", ".join(_number(x) for x in np.asarray(numbers).ravel().tolist())
-    return f"static const float cf_config_{name}[] = {{{listed}}};"
-
-
-def _number(x: float) -> str:
-    """Write a number so that a C compiler reads the same float, to the bit."""
-    text = f"{np.float32(x):.9g}"
-    return f"{text if re.search('[.e]', text) else text + '.0'}f"
-
-
-def _text(text: str) -> str:
-    r"""Write text as a C string: bytes beyond ASCII by number, quotes and backslashes escaped."""
-    plain = range(32, 127)
-    return (
-        '"'
-        + "".join(
-            chr(b) if b in plain and chr(b) not in '"\\?' else f"\\{b:03o}" for b in text.encode()
-        )
-        + '"'
-    )
-
-
-def _names(prefix: str, names: Sequence[Any]) -> list[str]:
-    """Return the names of an enumeration, no two alike; some get a number."""
-    words = [f"{prefix}_{re.sub('[^A-Za-z0-9]', '_', str(name)).upper()}" for name in names]
-    unique = ["CF_CLASS_NAMES"]  # a macro of the same header
-    for i, word in enumerate(words):
-        new, number = word, i
-        while new in unique or (new != word and new in words):
-            new, number = f"{word}_{number}", number + 1
-        unique.append(new)
-    return unique[1:]
-
-
-def _comment(text: str) -> str:
-    return re.sub(r"[^\x20-\x7e]|\*/", "?", text)

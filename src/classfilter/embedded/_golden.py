@@ -50,13 +50,13 @@ def golden(config: Chain, rows: int = ROWS) -> Golden:
     """Return synthetic predictions and the results of the filter, which is in float32."""
     f, K, names = config.filter(), len(config.classes), config.sources
     rule: Any = None if config.policy is None else config.policy.copy()
-    random = _random_numbers()
+    random, draw = _random_numbers(), _random_scores if config.independent else _random_row
     sources, dt = [], np.zeros(rows, np.float32)
     probs = np.zeros((rows, K), np.float32)
     filtered, state, chosen, policy = np.zeros_like(probs), [], [], []
     since, any_strong = np.float32(0), False
     for i in range(rows):
-        index, dt[i], probs[i] = _random_row(random, K, len(names))
+        index, dt[i], probs[i] = draw(random, K, len(names))
         before = f.probs
         if rule is not None:
             elapsed = {rule.strong: float(since + dt[i])} if any_strong else {}
@@ -97,6 +97,19 @@ def _random_row(random: Iterator[int], K: int, sources: int) -> tuple[int, float
     return source, dt, np.full(K, np.nan, np.float32) if kind == 0 else row
 
 
+def _random_scores(random: Iterator[int], labels: int, sources: int) -> tuple[int, float, Singles]:
+    """Return the same with scores of several labels: `make_row` of labels/selftest.c."""
+    kind, unseen, step = next(random) % 16, next(random) % labels, next(random) % 8
+    source = next(random) % sources
+    dt = next(random) % 1000 / 16 if step == 6 else _STEPS[step]
+    row = np.zeros(labels, np.float32)
+    for i in range(labels):
+        part = next(random) % 256
+        part = part // 128 * 255 if kind == 1 else part
+        row[i] = np.nan if kind == 0 or (kind == 2 and i == unseen) else np.float32(part) / 255
+    return source, dt, row
+
+
 def golden_header(config: Chain) -> str:
     """Return the header with the results that the self-test compares with."""
     vectors = golden(config)
@@ -104,6 +117,7 @@ def golden_header(config: Chain) -> str:
     inputs = zlib.crc32(np.stack([vectors.dt, first], axis=1).astype("<f4").tobytes())
     results = np.hstack([vectors.chosen, vectors.filtered, vectors.state, vectors.policy])
     outputs = zlib.crc32(results.astype("<f4").tobytes())
+    columns = "CF_LABELS" if config.independent else "CF_CLASSES"
     full = vectors.filtered[:FULL].view(np.uint32).tolist()
     rows = ",\n".join(f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full)
     return f"""\
@@ -120,7 +134,7 @@ def golden_header(config: Chain) -> str:
 #define CF_GOLDEN_OUTPUTS 0x{outputs:08x}u
 
 /* The bits of the first filtered probabilities. */
-static const uint32_t cf_golden[CF_GOLDEN_FULL][CF_CLASSES] = {{
+static const uint32_t cf_golden[CF_GOLDEN_FULL][{columns}] = {{
 {rows}}};
 
 #endif

@@ -53,9 +53,9 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     df : dataframe
         One stream: ``time``, ``source``, one ``p_<class>`` per class, and the device's results: one
         ``f_<class>`` per class with 9 digits, or ``bits``, a text of ``0x`` and 8 hexadecimal
-        digits per class in the filter's order. A column ``dt`` is the time since the row before, as
-        the device had it.
-    filter : DirichletFilter, StickyFilter or Chain
+        digits per class in the filter's order. Of several labels at once, they are by label. A
+        column ``dt`` is the time since the row before, as the device had it.
+    filter : DirichletFilter, StickyFilter, MultiLabelFilter of one of them, or Chain
         What the firmware was exported from.
 
     Examples
@@ -68,7 +68,8 @@ def verify(df: Any, filter: Filter | Chain) -> Verdict:  # noqa: A002
     1
     """
     config = in_float32(Chain.of(filter))
-    rec = Recording.from_table(df)
+    scores = "independent" if config.independent else "probabilities"
+    rec = Recording.from_table(df, scores=scores)
     device = _results(df, rec, config)
     probs, beta, dt = rec._observed(config)
     if "dt" in df.columns:

@@ -1,0 +1,224 @@
+"""The settings of a filter as a header of C, cf_config.h."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._version import __version__
+from ..chain._chain import Chain
+from ..chain._settings import options
+from ..filters._dirichlet import DirichletFilter
+from ..filters._sticky import StickyFilter
+from ..policy import Adaptive
+from ._c_text import comment, constants, number, quoted, table
+
+
+def channels_of(chain: Chain) -> list[str]:
+    """Return the sources that have a channel."""
+    return [name for name, channel in chain.channel.items() if channel is not None]
+
+
+def config_header(config: Chain, name: str) -> str:
+    """Return the header with all settings as constants."""
+    sources = list(config.beta)  # type: ignore[arg-type]
+    macros, tables = (_of_labels if config.independent else _of_classes)(config, sources)
+    if channels_of(config):
+        macros += ["#define CF_CHANNELS"]
+    if config.policy is not None:
+        macros += _policy_macros(config.policy, sources)
+        tables += _policy_table(config.policy)
+    lines = [
+        f"/* Written by classfilter {__version__} from {comment(name)}; do not edit. */",
+        "#ifndef CF_CONFIG_H",
+        "#define CF_CONFIG_H",
+        "",
+        "#undef CF_SMALL",
+        "#define CF_SMALL",
+        *macros,
+        "",
+        "#ifdef CF_TABLES",
+        '#include "core/cf.h"',
+        "",
+        *tables,
+        "#endif",
+        "",
+        "#endif",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _of_classes(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]:
+    """Return macros and tables of classes that exclude each other."""
+    f, beta = config.filter(), config.beta
+    assert isinstance(beta, dict)
+    of_filter = filter_tables(f)
+    macros = [
+        f"#define CF_CLASSES {len(f.classes)}",
+        *_names("CF_CLASS", f.classes),
+        *_sources(sources, list(beta.values())),
+        *of_filter.macros,
+    ]
+    tables = [*of_filter.tables]
+    if of_filter.start != "cf_config_start":
+        tables += [f"#define cf_config_start {of_filter.start}"]
+    tables += [
+        f"static const {of_filter.kind} cf_config_filter = {of_filter.fields};",
+        table("beta", list(beta.values())),
+    ]
+    channels = [config.channel[source] for source in sources] if channels_of(config) else []
+    return macros, tables + _channels(channels)
+
+
+def _of_labels(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]:
+    """Return macros and tables of several labels at once; labels of equal settings share a filter.
+
+    Weights and channels stand by source, then by label.
+    """
+    lanes: list[Any] = [config.lane(label) for label in config.classes]
+    settings = [repr(options(lane.filter())) for lane in lanes]
+    unlike = list(dict.fromkeys(settings))
+    filters = [
+        filter_tables(lanes[settings.index(one)].filter(), f"_{i}") for i, one in enumerate(unlike)
+    ]
+    weights = [lane.beta[source] for source in sources for lane in lanes]
+    kinds = list(dict.fromkeys(macro for f in filters for macro in f.macros))
+    if "#define CF_RATES" in kinds:
+        kinds = ["#define CF_RATES"]
+    macros = [
+        f"#define CF_LABELS {len(lanes)}",
+        *_names("CF_LABEL", config.classes),
+        "#define CF_CLASSES 2",
+        *_sources(sources, weights),
+        *kinds,
+    ]
+    tables = [line for f in filters for line in f.tables]
+    fields, starts = ",\n    ".join(f.fields for f in filters), ", ".join(f.start for f in filters)
+    tables += [
+        f"static const {filters[0].kind} cf_config_filter[] = {{\n    {fields}}};",
+        f"static const float *const cf_config_start[] = {{{starts}}};",
+        f"static const unsigned short cf_config_filter_of[] = "
+        f"{{{', '.join(str(unlike.index(one)) for one in settings)}}};",
+        table("beta", weights),
+    ]
+    channels = [lane.channel[source] for source in sources for lane in lanes]
+    return macros, tables + _channels(channels if channels_of(config) else [])
+
+
+def _names(prefix: str, names: Sequence[Any]) -> list[str]:
+    return [
+        f"#define {prefix}_NAMES {{{', '.join(quoted(str(name)) for name in names)}}}",
+        f"enum {{ {', '.join(constants(prefix, names))} }};",
+    ]
+
+
+def _sources(sources: list[str], weights: list[float]) -> list[str]:
+    macros = [
+        f"#define CF_SOURCES {len(sources)}",
+        f"enum {{ {', '.join(constants('CF_SOURCE', sources))} }};",
+    ]
+    return [*macros, "#define CF_UNIT_WEIGHTS"] if set(weights) <= {0.0, 1.0} else macros
+
+
+class FilterTables(NamedTuple):
+    """A filter in C: its structure, macros, tables, fields, and the name of its start."""
+
+    kind: str
+    macros: list[str]
+    tables: list[str]
+    fields: str
+    start: str
+
+
+def filter_tables(f: Any, suffix: str = "") -> FilterTables:
+    """Return a filter in C; `suffix` ends the names of its tables."""
+    return (_dirichlet if isinstance(f, DirichletFilter) else _sticky)(f, suffix)
+
+
+def _dirichlet(f: DirichletFilter, suffix: str) -> FilterTables:
+    settings = options(f)
+    anchored = settings["anchor"] > 0
+    state = [settings["prior_weight"], *settings["prior"]]
+    tables = []
+    if anchored:
+        of_weight_one = DirichletFilter(f.classes, **settings | {"prior_weight": 1.0})
+        tables += [table(f"prior_nu{suffix}", of_weight_one.nu)]
+    log_gamma = _core.log(np.array([f.gamma], np.float32))[0] if np.float32(f.gamma) > 0 else 0.0
+    numbers = [f.gamma, settings["floor"], settings["anchor"], settings["max_concentration"]]
+    fields = [
+        "CF_CLASSES",
+        *map(number, numbers),
+        str(int(settings["estimate"] == "mean")),
+        number(settings["tolerance"]),
+        str(int(settings["bounded"])),
+        number(log_gamma),
+        number(f._bound),
+        f"cf_config_prior_nu{suffix}" if anchored else "NULL",
+    ]
+    macros = ["#define CF_DIRICHLET", "#define CF_NO_RATES"]
+    tables += [table(f"start{suffix}", state)]
+    start, listed = f"cf_config_start{suffix}", f"{{{', '.join(fields)}}}"
+    return FilterTables("cf_dirichlet_f32", macros, tables, listed, start)
+
+
+def _sticky(f: StickyFilter, suffix: str) -> FilterTables:
+    log_stay, fastest, numbers, rates = f._prepared
+    macros = ["#define CF_RATES" if rates is not None else "#define CF_NO_RATES"]
+    tables = [] if rates is None else [table(f"rates{suffix}", rates)]
+    fields = [
+        "CF_CLASSES",
+        number(1.0 if f.stay is None else f.stay),
+        number(f.floor),
+        "NULL" if rates is None else f"cf_config_rates{suffix}",
+        number(log_stay),
+        number(fastest),
+        f"cf_config_table{suffix}",
+    ]
+    tables += [table(f"table{suffix}", numbers)]
+    start, listed = f"cf_config_table{suffix}", f"{{{', '.join(fields)}}}"
+    return FilterTables("cf_sticky_f32", macros, tables, listed, start)
+
+
+def _channels(channels: Sequence[Any]) -> list[str]:
+    """Return the tables of channels, some of them None; equal ones share theirs."""
+    lines: list[str] = []
+    fields: list[str] = []
+    known: dict[str, int] = {}
+    for channel in channels:
+        if channel is None:
+            fields.append("{0, NULL, NULL}")
+            continue
+        matrix, prior = channel.logarithms
+        key = repr((matrix.tolist(), prior.tolist()))
+        if key not in known:
+            i = known[key] = len(known)
+            lines += [table(f"log_matrix_{i}", matrix), table(f"log_prior_{i}", prior)]
+        i = known[key]
+        fields.append(f"{{CF_CLASSES, cf_config_log_prior_{i}, cf_config_log_matrix_{i}}}")
+    if not fields:
+        return []
+    listed = ",\n    ".join(fields)
+    return [*lines, f"static const cf_channel_f32 cf_config_channel[] = {{\n    {listed}}};"]
+
+
+def _policy_macros(policy: Any, sources: Sequence[str]) -> list[str]:
+    names = dict(zip(sources, constants("CF_SOURCE", sources), strict=True))
+    lines = ["#define CF_POLICY"]
+    for role in ("strong", "weak"):
+        lines += [f"#define CF_{role.upper()} {names[getattr(policy, role)]}"]
+    if isinstance(policy, Adaptive):
+        return [*lines, "#define CF_ADAPTIVE"]
+    if policy.every is not None:
+        return [*lines, f"#define CF_EVERY {policy.every}u"]
+    return [*lines, f"#define CF_SECONDS {number(policy.seconds)}"]
+
+
+def _policy_table(policy: Any) -> list[str]:
+    if not isinstance(policy, Adaptive):
+        return []
+    fields = [str(x) if isinstance(x, int) else number(x) for x in policy._prepared]
+    return [f"static const cf_adaptive_f32 cf_config_policy = {{{', '.join(fields)}}};"]
