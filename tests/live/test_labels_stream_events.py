@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
@@ -10,19 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
 
 import classfilter as cf
-from classfilter.live._ndjson import serve
 from label_event_cases import LABELS, random_scores
 
 OPTIONS = ["--scores", "independent", "--half-life", "20s", "--change-cost", "5s"]
 OPTIONS += ["--merge-gap", "robin=20s"]
-
-pytestmark = pytest.mark.skipif(
-    "independent" not in inspect.signature(serve).parameters,
-    reason="lines have no independent scores yet",
-)
 
 
 def command(folder: Path, *arguments: str, lines: bytes = b"") -> None:
