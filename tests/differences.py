@@ -171,6 +171,12 @@ DEFAULT_JUMP = Difference(
     "It reads clocks that nobody looked at, and one wrong time would make all later ones late.",
     lambda case: replace(case, limits={"max_jump": 366 * DAY, **case.limits}),
 )
+LISTS = Difference(
+    "`classfilter stream`",
+    "Of several labels at once, those that are on are a list. In tables, files and Spark they are "
+    "text, with commas between them.",
+    "JSON has lists; a cell of a CSV file has not.",
+)
 ONE_STREAM = Difference(
     "`Cascade`, `AsyncCascade`",
     "There is one stream. It does not expire, and no time is too far ahead.",
@@ -244,7 +250,7 @@ SINGLE = Difference(
 )
 DIFFERENCES = [
     CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
-    ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
+    LISTS, ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
     NO_EVENTS, DEVICE, SINGLE,
 ]  # fmt: skip
 OF: dict[str, tuple[Difference, ...]] = {
@@ -255,7 +261,7 @@ OF: dict[str, tuple[Difference, ...]] = {
     "stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK),
     "stream --state": (TEXT, KEYS, LINES_ARE_THE_CLOCK, REPLAYED),
     "stream --line-number": (TEXT, KEYS, LINES_ARE_THE_CLOCK),
-    "classfilter stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP),
+    "classfilter stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, LISTS),
     "Cascade": (ONE_STREAM, NEVER_STOPS, NO_EVENTS),
     "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS, NO_EVENTS),
     "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS, NO_EVENTS),
