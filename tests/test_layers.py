@@ -17,7 +17,7 @@ LAYERS = (
     {"_label_scores"},
     {"_predictions"},
     {"_timestamps", "_metric_inputs", "_event_matching", "_event_result"},
-    {"_time_scale", "_event_scores", "_label_metrics"},
+    {"_time_scale", "_event_scores", "_label_metrics", "_label_estimators"},
     {"filters", "metrics"},
     {"policy"},
     {"chain"},

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ._errors import RowError
 from ._predictions import predictions
 from ._support.types import Array, Floats, Ints
+from ._time_kind import TimeKind
 from ._timestamps import seconds
 from ._validation import factorize, text_names
 from .data._frames import group_starts
@@ -59,19 +60,25 @@ def _column(name: str, column: ArrayLike, n: int) -> Array:
 
 
 def recordings(
-    probs: ArrayLike, classes: Array, streams: RowsByStream, source: str = SOURCE
+    probs: ArrayLike,
+    classes: Array,
+    streams: RowsByStream,
+    source: str = SOURCE,
+    independent: bool = False,
 ) -> Iterator[tuple[Ints, Recording]]:
     """Yield the rows of each stream with their recording."""
-    names = text_names(classes.tolist())
+    names = text_names(classes.tolist(), 1 if independent else 2)
     try:
-        checked, hard = predictions(probs, names)
+        checked, hard = predictions(probs, names, independent=independent)
     except RowError as error:
         raise error.replaced(argument="predict_proba of estimator") from None
     for rows in streams.rows:
-        sources = np.full(len(rows), source)
-        yield (
-            rows,
-            Recording._from_checked(
-                streams.times[rows], sources, checked[rows], names, None, hard[rows]
-            ),
-        )
+        sources, known = np.full(len(rows), source), (hard[rows], TimeKind(), independent)
+        columns = streams.times[rows], sources, checked[rows], names, None
+        yield rows, Recording._from_checked(*columns, *known)
+
+
+def labelled(rec: Recording, label: Ints) -> Recording:
+    """Return a recording with its true classes."""
+    columns = rec.time, rec.source, rec.probs, rec.classes, label, rec.hard
+    return Recording._from_checked(*columns, rec._time_kind, rec.independent)

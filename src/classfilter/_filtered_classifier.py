@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
 from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -22,7 +28,9 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from ._classifier_streams import SOURCE, RowsByStream, recordings, streams_of
+from ._classifier_streams import SOURCE, RowsByStream, labelled, recordings, streams_of
+from ._errors import ArgumentError
+from ._label_estimators import indicator, label_probabilities
 from ._support.imports import public
 from ._support.types import Array, Duration, Floats, Ints
 from ._validation import text_names
@@ -30,6 +38,7 @@ from .chain._chain import Chain
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
+from .filters._multi_label import MultiLabelFilter
 from .tuning._tune import tune
 
 
@@ -43,7 +52,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     filter : filter, Chain, callable or str, optional
         A filter or a chain of the same classes; or what makes a filter of the classes, such as
         the class `DirichletFilter`. By default, `tune` chooses one, on predictions for rows that
-        their model was not fitted on; "sticky" or "dirichlet" is the family to choose from.
+        their model was not fitted on; "sticky" or "dirichlet" is the family to choose from. Of
+        several labels at once, it is a `MultiLabelFilter`, or what makes the filter of one label.
     half_life : float, str or timedelta, optional
         Of the filter that is made: passed on to `filter`, or to a `DirichletFilter`. Nothing is
         tuned then.
@@ -62,7 +72,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     filter_ : filter or Chain
         What the predictions are filtered with.
     classes_ : ndarray (K,)
-        The classes, in the order of the probabilities.
+        The classes, in the order of the probabilities. Of several labels at once, the names of the
+        columns of `y`, or numbers.
     n_features_in_ : int
         The number of features, where `estimator_` has it.
     feature_names_in_ : ndarray of str
@@ -123,8 +134,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         ----------
         X : array_like (T, features)
             One row per observation.
-        y : array_like (T,)
-            The classes.
+        y : array_like (T,) or (T, L)
+            The classes. Or several labels at once, as an indicator matrix of 1 and 0.
         groups, times : array_like (T,), optional
             The stream and the time of each row; see the notes of the class.
         **params
@@ -136,14 +147,22 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 "sklearn.calibration.CalibratedClassifierCV"
             )
         params = self._routed("fit", groups, times, params)
+        several = indicator(y)
         fitted = clone(self.estimator).fit(X, y, **params)
-        if len(fitted.classes_) < 2:
-            raise ValueError(f"y has one class, {fitted.classes_[0]!r}; at least two are needed")
-        streams = streams_of(len(column_or_1d(y)), groups, times)
-        chosen = self._filter(fitted, X, column_or_1d(y), streams, params)
-        empty = Recording([], [], [], text_names(fitted.classes_.tolist()))
+        classes = fitted.classes_ if several is None else several.labels
+        if len(classes) < 2:
+            raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
+        truth = column_or_1d(y) if several is None else several.matrix
+        streams = streams_of(len(truth), groups, times)
+        chosen = self._filter(classes, X, truth, streams, params)
+        kind = "probabilities" if several is None else "independent"
+        empty = Recording([], [], [], text_names(classes.tolist()), scores=kind)
+        if Chain.of(chosen).independent != empty.independent:
+            what = "classes that exclude each other" if several is None else "several labels"
+            remedy = "several labels at once need MultiLabelFilter(labels, filter)"
+            raise ArgumentError("filter", chosen, rule=f"y has {what}", remedy=remedy)
         _run(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
-        self.estimator_, self.classes_, self.filter_ = fitted, fitted.classes_, chosen
+        self.estimator_, self.classes_, self.filter_ = fitted, classes, chosen
         self._needed = {"groups": len(streams.rows) > 1, "times": times is not None}
         return self
 
@@ -157,6 +176,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ) -> Array:
         """Return the filtered class probabilities (T, K), in the order of the rows of X.
 
+        Of several labels at once, they are the probabilities of each label, (T, L).
+
         Parameters
         ----------
         X : array_like (T, features)
@@ -169,12 +190,15 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         check_is_fitted(self)
         params = self._routed("predict_proba", groups, times, params)
         probs = self.estimator_.predict_proba(X, **params)
+        independent = Chain.of(self.filter_).independent
+        if independent:
+            probs = label_probabilities(self.estimator_, probs, len(self.classes_))
         if len(probs) > 1:
             self._warn_without(groups=groups, times=times)
         streams = streams_of(len(probs), groups, times)
         filtered = np.empty(np.shape(probs))
         source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
-        for rows, rec in recordings(probs, self.classes_, streams, source):
+        for rows, rec in recordings(probs, self.classes_, streams, source, independent):
             filtered[rows] = _run(self.filter_, rec, self.lag)
         return filtered
 
@@ -186,9 +210,15 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         times: ArrayLike | None = None,
         **params: Any,
     ) -> Array:
-        """Return the most probable class of each row (T,); see `predict_proba`."""
+        """Return the most probable class of each row (T,); see `predict_proba`.
+
+        Of several labels at once, return an indicator matrix (T, L): 1 where a label is more
+        probable than not.
+        """
         check_is_fitted(self)
         probs = self.predict_proba(X, groups=groups, times=times, **params)
+        if Chain.of(self.filter_).independent:
+            return np.asarray(probs > 0.5, np.intp)
         classes: Array = self.classes_[probs.argmax(axis=1)]
         return classes
 
@@ -202,7 +232,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         times: ArrayLike | None = None,
         **params: Any,
     ) -> float:
-        """Return the accuracy of `predict`."""
+        """Return the accuracy of `predict`; of several labels at once, all must be right."""
         predicted = self.predict(X, groups=groups, times=times, **params)
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
@@ -253,13 +283,15 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
 
     def _filter(
-        self, fitted: Any, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
+        self, classes_: Array, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
     ) -> Filter | Chain:
         """Return the filter that is given, or made, or tuned."""
-        classes = fitted.classes_.tolist()
+        classes, independent = classes_.tolist(), y.ndim == 2
         if callable(self.filter) or (self.filter is None and self.half_life is not None):
             options = {} if self.half_life is None else {"half_life": self.half_life}
             make: Any = DirichletFilter if self.filter is None else self.filter
+            if independent:
+                return MultiLabelFilter(classes, make(2, **options))
             return make(classes, **options)  # type: ignore[no-any-return]
         if self.half_life is not None:
             raise ValueError(
@@ -268,11 +300,10 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         if self.filter is not None and not isinstance(self.filter, str):
             return self.filter
-        probs = self._out_of_fold(fitted, X, y, streams, params)
+        probs = self._out_of_fold(classes_, X, y, streams, params)
         recs = [
-            Recording._from_checked(rec.time, rec.source, rec.probs, rec.classes, label, rec.hard)
-            for rows, rec in recordings(probs, fitted.classes_, streams)
-            for label in [_positions(y[rows], fitted.classes_)]
+            labelled(rec, y[rows] if independent else _positions(y[rows], classes_))
+            for rows, rec in recordings(probs, classes_, streams, independent=independent)
         ]
         if not any(rec.observed().any() for rec in recs):
             warnings.warn(
@@ -280,15 +311,16 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 "default settings. Fit on more rows, or give half_life.",
                 stacklevel=3,
             )
-            return DirichletFilter(classes)
+            safe = DirichletFilter(2 if independent else classes)
+            return MultiLabelFilter(classes, safe) if independent else safe
         return tune(recs, self.filter or "auto", labels=self.labels)  # type: ignore[arg-type]
 
     def _out_of_fold(
-        self, fitted: Any, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
+        self, classes: Array, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
     ) -> Floats:
         """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
         (X,) = indexable(X)
-        probs: Floats = np.full((len(y), len(fitted.classes_)), np.nan)
+        probs: Floats = np.full((len(y), len(classes)), np.nan)
         for train, test in self._folds(y, streams):
             if len(np.unique(y[train])) < 2:
                 continue
@@ -296,10 +328,19 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 name: _safe_indexing(value, train) if _is_column(value, len(y)) else value
                 for name, value in params.items()
             }
-            model = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **per_row)
-            columns = _positions(model.classes_, fitted.classes_)
+            try:
+                model = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **per_row)
+            except ValueError:
+                # Many estimators refuse a label that is the same in all rows.
+                if y.ndim == 2 and (y[train] == y[train[0]]).all(axis=0).any():
+                    continue
+                raise
+            outputs = model.predict_proba(_safe_indexing(X, test))
+            if y.ndim == 2:
+                probs[test] = label_probabilities(model, outputs, len(classes))
+                continue
             probs[test] = 0.0
-            probs[np.ix_(test, columns)] = model.predict_proba(_safe_indexing(X, test))
+            probs[np.ix_(test, _positions(model.classes_, classes))] = outputs
         return probs
 
     def _folds(self, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Ints]]:
@@ -310,11 +351,13 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         if isinstance(cv, Integral):
             if cv < 2:
                 raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
-            most = min(int(cv), int(np.unique(y, return_counts=True)[1].max()))
+            alike = len(y) if y.ndim == 2 else int(np.unique(y, return_counts=True)[1].max())
+            most = min(int(cv), alike)
             if most < 2:
                 return
             few = min(most, len(streams.rows))
-            cv = StratifiedGroupKFold(few) if several else StratifiedKFold(most)
+            kinds = (GroupKFold, KFold) if y.ndim == 2 else (StratifiedGroupKFold, StratifiedKFold)
+            cv = kinds[0](few) if several else kinds[1](most)
         with warnings.catch_warnings():
             # A class with fewer rows than folds is no harm here.
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
