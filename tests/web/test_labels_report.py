@@ -62,8 +62,7 @@ def test_settings_without_named_weights(tmp_path: Path) -> None:
     rec = label_recordings()["wood"]
     chain = cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta=0.5)
     chain.report(rec, tmp_path / "labels.html")
-    chain.lane("great tit").report(rec.lane("great tit"), tmp_path / "one.html")
-    assert (tmp_path / "labels.html").stat().st_size > (tmp_path / "one.html").stat().st_size > 0
+    assert "<td>mic</td>" in re.sub(" class=.[a-z]*.", "", (tmp_path / "labels.html").read_text())
 
 
 def test_settings_that_do_not_fit_are_refused(tmp_path: Path) -> None:
