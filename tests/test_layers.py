@@ -27,7 +27,7 @@ LAYERS = (
     {"_events"},
     {"simulation", "tuning"},
     {"evaluation", "live"},
-    {"_classifier_streams", "_result_plots"},
+    {"_classifier_streams", "_label_plots", "_result_plots"},
     {"embedded", "plot", "reference", "_filtered_classifier"},
     {"web"},
     {"demo", "sklearn", "spark"},

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._errors import ArgumentError
 from ._events._list import Events
+from ._label_plots import draw_lanes, lanes_height
 from ._result_plots import comparison as comparison
 from ._result_plots import policy_curve as policy_curve
 from ._support.html import COLOURS as COLOURS
@@ -22,9 +24,12 @@ from ._support.plot_style import (
     TimeAxis,
     Zone,
     band,
+    event_bars,
     find_zone,
     legend_above,
+    row_bars,
     time_axis,
+    typical_step,
 )
 from ._support.plot_style import LINES as LINES
 from ._support.types import Floats, Ints
@@ -102,7 +107,7 @@ def probabilities(
         full = axes.get_xaxis_transform()  # from the bottom to the top, whatever the limits
         axes.vlines(x[called], 0, 1, transform=full, color="0.82", linewidth=0.8, zorder=0)
         axes.plot(x[called], p[called], label="Raw, strong call (grid)", markersize=5.0, **dots)
-    cut = np.flatnonzero(np.diff(t) > 10 * _step(t)) + 1  # a NaN here interrupts the line
+    cut = np.flatnonzero(np.diff(t) > 10 * typical_step(t)) + 1  # a NaN here interrupts the line
     for i, (name, probs) in enumerate(methods.items()):
         p = np.insert(_true_class_probs(name, probs, y), cut, np.nan)
         axes.plot(np.insert(x, cut, x[cut]), p, label=name, zorder=4, **LINES[i % len(LINES)])
@@ -118,10 +123,14 @@ def timeline(
     methods: Mapping[str, ArrayLike | Events],
     classes: Sequence[str],
     *,
+    scores: str = "probabilities",
     zone: Zone = None,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw the class over time as coloured bands: the truth, then one row per method.
+
+    Several labels at once have lanes of their own, since they overlap: a band where a label is on,
+    more probable than not, and its probability as an area in it.
 
     Parameters
     ----------
@@ -129,11 +138,14 @@ def timeline(
         Seconds or dates, increasing. A row lasts until the next; over a gap of more than ten median
         steps the bands are interrupted.
     truth : array_like of int (T,) or None
-        True classes, drawn on top; negative is left empty.
+        True classes, drawn on top; negative is left empty. Of several labels at once, (T, L): 1, 0,
+        or -1 where that is not known.
     methods : mapping of str to array_like (T, K) or (T,), or to Events
         Probabilities, class indices or events by name, drawn downwards in this order.
     classes : sequence of str
-        Names of the K classes. The legend shows those that occur.
+        Names of the K classes, or of the labels. The legend shows the classes that occur.
+    scores : {"probabilities", "independent"}
+        ``"independent"`` for several labels at once; that is so, too, where `truth` is (T, L).
     zone : str or tzinfo, optional
         Draw dates in this time zone, such as "Europe/Berlin"; times are UNIX seconds then. By
         default, dates where `time` has them, and else minutes or hours.
@@ -157,16 +169,22 @@ def timeline(
     rows.update(methods)
     if not rows:
         raise ValueError("there is nothing to draw: give truth or methods")
+    if scores not in ("probabilities", "independent"):
+        raise ArgumentError("scores", scores, rule='it must be "probabilities" or "independent"')
     t, bars = _times(time), {}
+    if scores == "independent" or np.ndim(truth) == 2:
+        axes, axis = _axes(ax, lanes_height(rows, classes)), time_axis(t, find_zone(time, zone))
+        draw_lanes(axes, axis, t, rows, classes)
+        return _finish(axes, axis, t, [], [], ax is None)
     for name, given in rows.items():
         if isinstance(given, Events):
-            bars[name] = _event_bars(t, given, classes)
+            bars[name] = event_bars(t, given, classes)
             continue
         a = np.asarray(given)
         _, k = _stream(time, a.argmax(axis=1) if a.ndim == 2 else a, name)
         if k.max() >= len(classes):
             raise ValueError(f"{name} has class {k.max()}, but classes has {len(classes)} names")
-        bars[name] = _row_bars(t, k)
+        bars[name] = row_bars(t, k)
     axes, axis = _axes(ax, height=0.9 + 0.4 * len(rows)), time_axis(t, find_zone(time, zone))
     for row, (start, end, k) in enumerate(bars.values()):
         spans = np.column_stack([axis.x(start), axis.x(end) - axis.x(start)])
@@ -234,6 +252,10 @@ def overview(
     axis = time_axis(t, find_zone(t, zone))
     called = np.isin(rec.time[last], rec.time[rec.source == strong])
     truth = None if rec.label is None else rec.label[last]
+    if rec.independent:
+        lanes = {} if truth is None else {"truth": truth}
+        lanes |= {"raw": raw, "filtered": P}
+        return _overview_of_labels(rec, axis, t, lanes, called, strong)
     figure = Figure(figsize=(9.0, 6.0), dpi=200, layout="constrained")
     top, middle, bottom = figure.subplots(3, 1, height_ratios=(2, 3, 3), sharex=True)
     predicted = np.where(np.isnan(raw[:, 0]), -1, np.nan_to_num(raw).argmax(axis=1))
@@ -254,9 +276,26 @@ def overview(
     return figure
 
 
+def _overview_of_labels(
+    rec: Recording, axis: TimeAxis, t: Floats, rows: Mapping[str, Any], called: Any, strong: Any
+) -> Figure:
+    """Draw a recording of several labels at once: the truth, the scores, and the probabilities."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, lanes_height(rows, rec.classes)), dpi=200, layout="constrained")
+    axes = figure.subplots()
+    draw_lanes(axes, axis, t, rows, rec.classes)
+    _finish(axes, axis, t, [], [], own=False)
+    if called.any():
+        x = axis.x(t[called])
+        axes.plot(x, np.full(x.size, -0.75), "kv", markersize=3.5, clip_on=False)
+        axes.set_title(f"A mark is a call of {strong}", fontsize=9, loc="left", pad=10)
+    return figure
+
+
 def _stacked(axes: Axes, axis: TimeAxis, t: Floats, p: Floats) -> None:
     """Draw the probabilities of the classes stacked; a row lasts until the next."""
-    step = _step(t)
+    step = typical_step(t)
     gap = np.flatnonzero(np.diff(t) > 10 * step)
     x = axis.x(np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step))
     filled = np.insert(p, gap + 1, np.nan, axis=0)
@@ -269,31 +308,6 @@ def _stacked(axes: Axes, axis: TimeAxis, t: Floats, p: Floats) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _row_bars(t: Floats, k: Ints) -> tuple[Floats, Floats, Ints]:
-    """Return start, end and class of the stretches of equal class; a row lasts until the next."""
-    step = np.append(np.diff(t), _step(t))
-    step[step > 10 * _step(t)] = _step(t)  # the last row before a gap
-    joined = (np.diff(k) == 0) & (np.diff(t) <= 10 * _step(t))
-    first = np.concatenate([[0], np.flatnonzero(~joined) + 1])
-    last = np.append(first[1:] - 1, t.size - 1)
-    return t[first], t[last] + step[last], k[first]
-
-
-def _event_bars(t: Floats, events: Events, classes: Sequence[str]) -> tuple[Floats, Floats, Ints]:
-    """Return start, end and class of events, cut to the time that is drawn."""
-    low, high = t[0], t[-1] + _step(t)
-    streams = list(dict.fromkeys(e.stream for e in events))
-    if len(streams) > 1:
-        raise ValueError(f"the events are of the streams {streams}; give those of one")
-    shown = [e for e in events if e.start < high and (e.end is None or e.end > low)]
-    for event in shown:
-        if event.label not in classes:
-            raise ValueError(f"an event has the class {event.label!r}; classes is {list(classes)}")
-    start = np.array([max(e.start, low) for e in shown])
-    end = np.array([high if e.end is None else min(e.end, high) for e in shown])
-    return start, end, np.array([list(classes).index(e.label) for e in shown], np.intp)
-
-
 def _times(time: ArrayLike) -> Floats:
     t = seconds(time)
     if t.size < 1 or np.any(np.diff(t) <= 0):
@@ -304,7 +318,8 @@ def _times(time: ArrayLike) -> Floats:
 def _stream(time: ArrayLike, labels: ArrayLike, name: str) -> tuple[Floats, Ints]:
     t, k = _times(time), np.asarray(labels)
     if k.shape != t.shape:
-        raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time")
+        several = "; timeline draws several labels at once" if k.ndim == 2 else ""
+        raise ValueError(f"{name} has shape {k.shape}; it must be {t.shape} like time{several}")
     return t, k.astype(np.intp)
 
 
@@ -314,11 +329,6 @@ def _true_class_probs(name: str, probs: ArrayLike, y: Ints) -> Floats:
     if p.ndim != 2 or len(p) != y.size or p.shape[1] <= y.max():
         raise ValueError(f"{name} has shape {p.shape}; it must be ({y.size}, K), K > {y.max()}")
     return np.where(y >= 0, p[np.arange(y.size), y], np.nan)
-
-
-def _step(t: Floats) -> float:
-    """Return the median step; a step ten times as long is a gap."""
-    return float(np.median(np.diff(t))) if t.size > 1 else 1.0
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:
@@ -341,10 +351,10 @@ def _finish(
     """
     from matplotlib.figure import Figure
 
-    axes.set_xlim(*axis.x(np.array([t[0], t[-1] + _step(t)])))
+    axes.set_xlim(*axis.x(np.array([t[0], t[-1] + typical_step(t)])))
     axis.draw(axes)
     axes.spines[["top", "right"]].set_visible(False)
-    lines = legend_above(axes, handles, names)
+    lines = legend_above(axes, handles, names) if handles else 1
     figure = axes.figure
     while not isinstance(figure, Figure):  # a part of a figure
         figure = figure.figure

@@ -147,7 +147,7 @@ def test_rows_are_embedded_to_the_bit() -> None:
         assert rec.label is not None
         labels = np.array(["c", "a", "b", "d"])[unpacked(stream["label"], "<i2")]
         assert labels.tolist() == np.array(ABCD)[rec.label].tolist()
-    config = json.loads(data["config"])
+    config = json.loads(data["configs"][0])
     assert (config["options"]["gamma"], config["beta"]) == (0.97, {"weak": 0.25, "strong": 1.0})
 
 
@@ -299,7 +299,7 @@ def test_tuned_settings_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     settings(0.97).report(recs, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "As it is." in text
-    assert json.loads(Page(text).data["config"])["options"]["gamma"] == 0.97
+    assert json.loads(Page(text).data["configs"][0])["options"]["gamma"] == 0.97
 
 
 def test_the_command(run: Run) -> None:

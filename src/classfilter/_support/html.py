@@ -84,16 +84,25 @@ def recording(
     classes: Sequence[str],
     as_text: Callable[[float], str] = "{:.10g}".format,
 ) -> str:
-    """Return how often each class is in each lane, and the lanes as a timeline."""
-    counts = [np.bincount(labels[labels >= 0], minlength=len(classes)) for _, labels in lanes]
+    """Return how often each class is in each lane, and the lanes as a timeline.
+
+    Of several labels at once, a lane is (T, L): 1 where a label is on, 0 where it is off.
+    """
+    of = "label" if any(labels.ndim == 2 for _, labels in lanes) else "class"
+    counts = [
+        (labels == 1).sum(axis=0)
+        if labels.ndim == 2
+        else np.bincount(labels[labels >= 0], minlength=len(classes))
+        for _, labels in lanes
+    ]
     rows = [[name, *(count[k] for count in counts)] for k, name in enumerate(classes)]
     names = [name for name, _ in lanes]
     span = f", times {as_text(time[0])} to {as_text(time[-1])}" if time.size else ""
     return block(
         f"{time.size} rows{span}",
-        table(["class", *names], rows),
+        table([of, *names], rows),
         timeline(time, [labels for _, labels in lanes], classes, as_text),
-        f"Lanes in each class, from the top: {', '.join(names)}." if time.size else "",
+        f"Lanes in each {of}, from the top: {', '.join(names)}." if time.size else "",
     )
 
 
@@ -109,8 +118,9 @@ def timeline(
     ----------
     time : ndarray (T,)
         Not going back.
-    lanes : sequence of ndarray of int (T,)
-        The class at each time, -1 where there is none.
+    lanes : sequence of ndarray of int (T,) or (T, K)
+        The class at each time, -1 where there is none; or which labels are on, 1, off, 0, or not
+        known, -1.
     classes : sequence of str
         Names of the K classes, from the top.
     as_text : callable
@@ -122,7 +132,8 @@ def timeline(
     step = float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
     bins = int(np.clip(np.rint((time[-1] - time[0]) / step) + 1, 1, MAX_BINS))
     place = (time - time[0]) / (time[-1] - time[0] + step) * bins
-    bin_of = np.minimum(place.astype(np.intp), bins - 1)
+    # A row on an edge belongs after it, also where rounding has it just before.
+    bin_of = np.minimum((place + 1e-6).astype(np.intp), bins - 1)
     scale, height = WIDTH / bins, LANE * len(lanes) + 8
     parts = []
     for k, name in enumerate(classes):
@@ -132,9 +143,15 @@ def timeline(
             f'<path d="M{MARGIN} {(k + 1) * height}h{WIDTH}" stroke="currentColor" opacity=".2"/>'
         )
     for lane, labels in enumerate(lanes):
-        shown = most_frequent(bin_of, labels, bins, len(classes))
-        for k in np.unique(shown[shown >= 0]).tolist():
-            edges = np.diff((shown == k).astype(np.int8), prepend=0, append=0)
+        if labels.ndim == 2:
+            is_there = [most_frequent(bin_of, of, bins, 2) == 1 for of in labels.T]
+        else:
+            shown = most_frequent(bin_of, labels, bins, len(classes))
+            is_there = [shown == k for k in range(len(classes))]
+        for k, where in enumerate(is_there):
+            if not where.any():
+                continue
+            edges = np.diff(where.astype(np.int8), prepend=0, append=0)
             y = k * height + 4 + LANE * (lane + 0.5)
             path = "".join(
                 f"M{MARGIN + scale * a:.1f} {y:.1f}h{scale * (b - a):.1f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._errors import ArgumentError
 from .html import COLOURS
-from .types import Floats
+from .types import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,3 +150,35 @@ def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
         return None
     first = column.reshape(-1)[0]
     return (isinstance(first, datetime) and first.tzinfo) or timezone.utc
+
+
+def typical_step(t: Floats) -> float:
+    """Return the median step; a step ten times as long is a gap."""
+    return float(np.median(np.diff(t))) if t.size > 1 else 1.0
+
+
+def row_bars(t: Floats, k: Ints) -> tuple[Floats, Floats, Ints]:
+    """Return start, end and class of the stretches of equal class; a row lasts until the next."""
+    step = np.append(np.diff(t), typical_step(t))
+    step[step > 10 * typical_step(t)] = typical_step(t)  # the last row before a gap
+    joined = (np.diff(k) == 0) & (np.diff(t) <= 10 * typical_step(t))
+    first = np.concatenate([[0], np.flatnonzero(~joined) + 1])
+    last = np.append(first[1:] - 1, t.size - 1)
+    return t[first], t[last] + step[last], k[first]
+
+
+def event_bars(
+    t: Floats, events: Iterable[Any], classes: Sequence[str]
+) -> tuple[Floats, Floats, Ints]:
+    """Return start, end and class of events, cut to the time that is drawn."""
+    low, high = t[0], t[-1] + typical_step(t)
+    streams = list(dict.fromkeys(e.stream for e in events))
+    if len(streams) > 1:
+        raise ValueError(f"the events are of the streams {streams}; give those of one")
+    shown = [e for e in events if e.start < high and (e.end is None or e.end > low)]
+    for event in shown:
+        if event.label not in classes:
+            raise ValueError(f"an event has the class {event.label!r}; classes is {list(classes)}")
+    start = np.array([max(e.start, low) for e in shown])
+    end = np.array([high if e.end is None else min(e.end, high) for e in shown])
+    return start, end, np.array([list(classes).index(e.label) for e in shown], np.intp)

@@ -218,16 +218,11 @@ class Recording:
         return recording(self.time, lanes, self.classes, self._time_kind.text)
 
     def _lanes_as_html(self) -> str:
-        """Return a lane for each label: where it is on, by each source."""
-        lanes = []
-        for k, name in enumerate(self.classes):
-            if self.label is not None:
-                lanes.append((f"{name}, truth", self.label[:, k]))
-            for source in self.sources:
-                s = np.where(self.source == source, self.probs[:, k], np.nan)
-                on = np.where(np.isnan(s), -1, s > 0.5)
-                lanes.append((f"{name}, {source}", on))
-        return recording(self.time, lanes, ("off", "on"), self._time_kind.text)
+        """Return a row for each label: where it is on, in truth and by each source."""
+        lanes = [] if self.label is None else [("truth", self.label)]
+        on = np.where(np.isnan(self.probs), -1, self.probs > 0.5).astype(np.intp)
+        lanes += [(n, np.where((self.source == n)[:, None], on, -1)) for n in self.sources]
+        return recording(self.time, lanes, self.classes, self._time_kind.text)
 
     @property
     def dt(self) -> Floats:

@@ -70,10 +70,11 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
         "reliability": DEFAULT_RELIABILITY,
         "zone": _zone(first),
         "step": median_step([rec for _, rec in streams]),
-        "config": to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel)),
+        "configs": [to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel))],
         "streams": [
             {
                 "name": name,
+                "config": 0,
                 "time": packed(rec.time, np.float64),
                 "source": packed([sources.index(source) for source in rec.source], np.uint16),
                 "probs": packed(rec.probs[:, columns], np.float64),
@@ -82,6 +83,23 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
             }
             for name, rec in streams
         ],
+    }
+
+
+def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
+    """Return the same of several labels at once: each is a stream of two classes, off and on."""
+    lanes = [
+        page_data([(f"{name}: {label}", rec.lane(label))], playable(tuned.lane(label)))
+        | {"label": i}
+        for name, rec in streams
+        for i, label in enumerate(rec.classes)
+    ]
+    configs = {lane["label"]: lane["configs"][0] for lane in lanes}
+    return lanes[0] | {
+        "classes": ["off", "on"],
+        "step": median_step([rec for _, rec in streams]),
+        "configs": [configs[i] for i in sorted(configs)],
+        "streams": [lane["streams"][0] | {"config": lane["label"]} for lane in lanes],
     }
 
 

@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from .._errors import ArgumentError
 from .._support.atomic import atomic_write
 from .._support.html import lines_of
 from ..chain._chain import Chain
@@ -21,7 +22,21 @@ from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ..tuning._tune import tune
-from ._page_data import NamedRecordings, as_script, first_rows, page_data, playable
+from ._label_sections import (
+    each_label_section,
+    label_settings_section,
+    label_streams_section,
+    labels_section,
+    lanes_section,
+)
+from ._page_data import (
+    NamedRecordings,
+    as_script,
+    first_rows,
+    label_page_data,
+    page_data,
+    playable,
+)
 from ._sections import (
     calibration_section,
     calls_section,
@@ -81,8 +96,9 @@ def report(
     """
     streams = _named(recordings)
     everything = [rec for _, rec in streams]
+    independent = _are_independent(everything, tuned)
     wanted = None if tuned is None else tuned.reference
-    best = find_reference(everything, reference or wanted)
+    best = find_reference(everything, reference or wanted or None)
     report_progress = progress or (lambda share: None)
     if tuned is None:
         tuned = tune(everything, reference=best, progress=lambda x: report_progress(TUNED * x))
@@ -95,24 +111,54 @@ def report(
     recs = thin(everything, best, every).recordings
     both = [(name, rec) for name, rec in streams if len(rec)]
     streams = [(name, rec) for (name, _), rec in zip(streams, recs, strict=True) if len(rec)]
-    measured, shown = first_rows(streams, MAX_MEASURED), first_rows(streams, MAX_EMBEDDED)
+    lanes = max(1, len(tuned.classes)) if independent else 1
+    measured, shown = first_rows(streams, MAX_MEASURED), first_rows(streams, MAX_EMBEDDED // lanes)
     some = [rec for _, rec in measured]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for _, rec in streams)
     comparison = _comparison(some, best, lambda x: report_progress(TUNED + (1 - TUNED) * x))
-    sections = [
-        streams_section(streams, tuned, labelled),
-        sources_section(measured, tuned),
-        confusions_section(some, tuned, labelled),
-        calibration_section(some, tuned, best, labelled),
-        comparison_section(comparison),
-        calls_section(some, [rec for _, rec in first_rows(both, MAX_MEASURED)], tuned, labelled),
-        choice_section(tuned),
-    ]
-    data = page_data(shown, playable(tuned))
+    if independent:
+        sections = [
+            label_streams_section(streams),
+            labels_section(some, tuned, labelled),
+            lanes_section(shown, tuned),
+            each_label_section(some, tuned, best, labelled),
+            comparison_section(comparison),
+            label_settings_section(tuned),
+        ]
+        data = label_page_data(shown, tuned)
+    else:
+        sections = [
+            streams_section(streams, tuned, labelled),
+            sources_section(measured, tuned),
+            confusions_section(some, tuned, labelled),
+            calibration_section(some, tuned, best, labelled),
+            comparison_section(comparison),
+            calls_section(some, [r for _, r in first_rows(both, MAX_MEASURED)], tuned, labelled),
+            choice_section(tuned),
+        ]
+        data = page_data(shown, playable(tuned))
     page = fill_page(_summary(streams, measured, shown, tuned), sections, data)
     with atomic_write(fspath(path), private=True) as file:
         file.write(page.encode())
     report_progress(1.0)
+
+
+def _are_independent(recs: Sequence[Recording], tuned: Chain | None) -> bool:
+    """Return whether the report is on several labels at once; raise where parts do not fit."""
+    independent = {rec.independent for rec in recs}
+    if len(independent) > 1:
+        problem = "has streams of classes, and streams of several labels at once"
+        remedy = "write a report on each kind"
+        raise ArgumentError("recordings", len(recs), problem, remedy=remedy)
+    several = True in independent
+    if tuned is not None and recs and tuned.independent != several:
+        rule = "the recordings have several labels at once, which need a MultiLabelFilter"
+        remedy = "read them without it, or give settings of a MultiLabelFilter"
+        if not several:
+            rule = "the recordings have one class at a time, but the filter several labels at once"
+            remedy = 'read them with scores="independent"'
+        raise ArgumentError("tuned", type(tuned.filter()).__name__, rule=rule, remedy=remedy)
+    return several
 
 
 def _named(recordings: Any) -> NamedRecordings:
@@ -142,7 +188,11 @@ def _summary(
         rows = sum(len(rec) for _, rec in some)
         return f"{rows:,} rows of {len(some):,} stream" + "s" * (len(some) != 1)
 
-    lines = [f"{count(streams)}, with {len(streams[0][1].classes)} classes."]
+    independent = tuned.independent
+    what = "labels, of which several may be true at once" if independent else "classes"
+    lines = [f"{count(streams)}, with {len(streams[0][1].classes)} {what}."]
+    if independent:
+        lines.append("Below, each label of a stream can be played with by itself.")
     assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
     if assumptions is not None and assumptions.thinned:
         every = f"one step in {assumptions.every:.3g}"
@@ -151,9 +201,12 @@ def _summary(
         lines.append(f"In this file, for the pictures and the sliders: the first {count(shown)}.")
     if count(measured) != count(streams):
         rest = "Confusions, calibration, comparison and calls"
+        rest = "The tables of labels" if independent else rest
         lines.append(f"{rest}: from the first {count(measured)}.")
-    if type(tuned.filter()) is not type(playable(tuned).filter()):
-        name = type(tuned.filter()).__name__
+    chains = [tuned.lane(label) for label in tuned.classes] if independent else [tuned]
+    others = [c for c in chains if type(c.filter()) is not type(playable(c).filter())]
+    if others:
+        name = type(others[0].filter()).__name__
         lines.append(
             f"The sliders have no {name}, which was chosen; they start from another filter."
         )

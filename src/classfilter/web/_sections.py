@@ -55,9 +55,8 @@ def hours(rec: Recording) -> float:
     return float(dt[dt <= 10 * np.median(dt)].sum()) / 3600 if dt.size else 0.0
 
 
-def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> str:
-    """Describe the sources and the streams: rows, rates, switches per hour, accuracy."""
-    recs = [rec for _, rec in streams]
+def rates_of_sources(recs: Sequence[Recording]) -> list[list[str]]:
+    """Return of each source how many predictions there are, per hour, and how many are missing."""
     total = sum(map(hours, recs))
     sources = dict.fromkeys(name for rec in recs for name in rec.sources)
     rates = []
@@ -65,6 +64,13 @@ def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> s
         seen = sum(int(rec.observed(name).sum()) for rec in recs)
         missing = sum(int((rec.source == name).sum()) for rec in recs) - seen
         rates.append([name, f"{seen:,}", f"{seen / total:,.0f}" if total else "", f"{missing:,}"])
+    return rates
+
+
+def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> str:
+    """Describe the sources and the streams: rows, rates, switches per hour, accuracy."""
+    recs = [rec for _, rec in streams]
+    rates = rates_of_sources(recs)
     header = ["stream", "rows", "hours", "switches per hour, as predicted", "filtered"]
     header += ["accuracy, as predicted", "filtered"] * labelled
     lines = []

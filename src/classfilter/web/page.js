@@ -1,9 +1,10 @@
 // The page: settings, the filter, and the pictures of one stream.
-const hasTransitions = tuned.filter.options.transitions !== undefined;
-const tunedKind = hasTransitions ? "transitions" : tuned.filter.kind;
-const KINDS = [
-  ...(hasTransitions ? [["transitions", "sticky, estimated transitions"]] : []), ["sticky", "sticky"], ["dirichlet", "Dirichlet"],
+const hasTransitions = () => tuned.filter.options.transitions !== undefined;
+const tunedKind = () => (hasTransitions() ? "transitions" : tuned.filter.kind);
+const kinds = () => [
+  ...(hasTransitions() ? [["transitions", "sticky, estimated transitions"]] : []), ["sticky", "sticky"], ["dirichlet", "Dirichlet"],
 ];
+let usedConfig = null;
 let settings = null;
 let stream = null;
 let view = null;
@@ -38,10 +39,10 @@ function makeFilter() {
 
 function tunedSettings() {
   const { options } = tuned.filter;
-  const decay = options.gamma ?? (hasTransitions ? undefined : options.stay) ?? null;
+  const decay = options.gamma ?? (hasTransitions() ? undefined : options.stay) ?? null;
   const halfLife = decay === null ? 10 * data.step : Math.log(0.5) / Math.log(decay);
   return {
-    kind: tunedKind, decay, halfLife, floor: options.floor,
+    kind: tunedKind(), decay, halfLife, floor: options.floor,
     beta: data.sources.map((name) => tuned.beta[name]),
     channelled: data.sources.map((name) => tuned.channel[name] !== undefined),
   };
@@ -144,7 +145,7 @@ function showRow(row) {
   const [times, ...columns] = charts?.probs.data ?? [[]];
   if (row === null || row === undefined || !(row < times.length)) return;
   const order = columns.map((_, k) => k).sort((a, b) => columns[b][row] - columns[a][row]);
-  const parts = order.slice(0, 3).map((k) => `${data.classes[k]} ${(100 * columns[k][row]).toFixed(0)} %`);
+  const parts = order.slice(0, 3).map((k) => `${tuned.filter.classes[k]} ${(100 * columns[k][row]).toFixed(0)} %`);
   element("row").textContent = `${timeText(times[row])}: ${parts.join(", ")}`;
 }
 
@@ -159,7 +160,19 @@ function moveView(move) {
   setView(moved[move]);
 }
 
+/** Take the tuned settings of a stream, and show them: those of the label that it has, of several labels at once. */
+function useConfig(index) {
+  if (index === usedConfig) return;
+  usedConfig = index;
+  tuned = classfilter.load(data.configs[index]);
+  element("kind").replaceChildren(...kinds().map(([value, text]) => new Option(text, value)));
+  element("weights").replaceChildren(element("weightsTitle"), ...data.sources.map(sourceControls));
+  settings = tunedSettings();
+  showSettings();
+}
+
 async function showStream(index) {
+  useConfig(data.streams[index].config);
   stream = await openStream(data.streams[index]);
   for (const chart of charts === null ? [] : [charts.lanes, charts.probs]) chart.destroy();
   const lanes = lanesOf(stream.raw);
@@ -206,7 +219,7 @@ function takeControl({ id, value, checked, dataset }) {
   const s = Number(dataset.source);
   if (id === "kind") {
     settings.kind = value;
-    settings.decay = value === tunedKind && settings.halfLife === tunedSettings().halfLife ? tunedSettings().decay : null;
+    settings.decay = value === tunedKind() && settings.halfLife === tunedSettings().halfLife ? tunedSettings().decay : null;
   } else if (id === "halfLife") {
     settings.halfLife = Number((10 ** Number(value)).toPrecision(3));
     settings.decay = null;
@@ -243,9 +256,9 @@ function save(name, text) {
 function asCsv() {
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const lines = Array.from(stream.time, (time, i) => [
-    time, data.sources[stream.source[i]], ...result.probs.subarray(i * K, (i + 1) * K), data.classes[result.labels[i]],
+    time, data.sources[stream.source[i]], ...result.probs.subarray(i * K, (i + 1) * K), tuned.filter.classes[result.labels[i]],
   ]);
-  const header = ["time", "source", ...data.classes.map((name) => `f_${name}`), "class"];
+  const header = ["time", "source", ...tuned.filter.classes.map((name) => `f_${name}`), "class"];
   return [header, ...lines].map((line) => line.map(String).map(cell).join(",")).join("\n") + "\n";
 }
 
@@ -292,9 +305,7 @@ function listen() {
 await guarded(async () => {
   element("play").hidden = false;
   element("stream").append(...data.streams.map(({ name }, i) => new Option(name, i)));
-  element("kind").append(...KINDS.map(([value, text]) => new Option(text, value)));
   element("shown").append(new Option("filtered", "="), ...data.sources.map((name) => new Option(`as predicted by ${name}`, `:${name}`)));
-  element("weights").append(...data.sources.map(sourceControls));
   element("legend").append(...data.classes.map((name, k) => {
     const item = document.createElement("span");
     item.append(swatch(k), ` ${name}`);
@@ -302,8 +313,6 @@ await guarded(async () => {
   }));
   const hundredths = (value) => Math.round(100 * logarithm(value)) / 100;
   Object.assign(element("halfLife"), { min: hundredths(data.step / 4), max: hundredths(data.step * 20000) });
-  settings = tunedSettings();
-  showSettings();
   listen();
   await showStream(0);
 });

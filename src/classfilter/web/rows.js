@@ -1,7 +1,7 @@
 // The rows that the page has in it, and what is computed of them.
 const element = (id) => document.getElementById(id);
 const data = JSON.parse(element("data").textContent);
-const tuned = classfilter.load(data.config);
+let tuned = classfilter.load(data.configs[0]); // that of the stream that is shown
 const K = data.classes.length;
 
 /** Numbers as Python packed them: little-endian, deflated, in base 64. */

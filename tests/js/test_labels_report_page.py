@@ -1,0 +1,44 @@
+"""The report on several labels at once in Chromium: each label with the bits of Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import node_cases as node
+from classfilter.config import parse
+from label_report import LABELS, label_recordings, label_settings
+
+ROOT = Path(__file__).parents[2]
+STEPS = [["slide", "#weight0", 0.4], ["stream", "1"], ["stream", "5"], ["open", "details >> nth=1"]]
+
+
+def test_each_label_can_be_played_with(tmp_path: Path) -> None:
+    if not (ROOT / "js/node_modules").exists():
+        pytest.skip("there is no Playwright; make js/node_modules installs it")
+    tuned, recs = label_settings(), label_recordings()
+    tuned.report(recs, tmp_path / "labels.html")
+    script = str(ROOT / "tests/js/use_report.mjs")
+    command = ["node", script, str(tmp_path / "labels.html"), str(tmp_path)]
+    process = subprocess.run(command, input=json.dumps(STEPS), capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout)
+    assert result["messages"] == []
+    assert result["markup"] == 0
+    states = result["states"]
+    garden, wood = recs.values()
+    for state, rec, k in ((0, garden, 0), (2, garden, 1), (3, wood, 2)):
+        shown = states[state]
+        assert shown["message"] is None
+        chain = parse(shown["toml"])
+        assert chain.classes == (f"not {LABELS[k]}", LABELS[k])
+        assert chain.settings["options"] == tuned.lane(LABELS[k]).settings["options"]
+        expected = tuned.run(rec)[:, k]
+        assert node.same_bits(shown["data"][2], expected)
+        np.testing.assert_array_equal(node.decode(shown["data"][0], np.float64), rec.time)
+    assert states[1]["data"] != states[0]["data"]
+    assert parse(states[1]["toml"]).beta["mic"] == 0.4
