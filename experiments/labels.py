@@ -63,32 +63,44 @@ def fixed_methods(labels: Sequence[str]) -> dict[str, Method]:
     }
 
 
-def tuned_chain(recs: Sequence[cf.Recording], reference: str) -> cf.Chain:
+class Settings(NamedTuple):
+    """Chains of several labels, tuned: to filter live, and to smooth afterwards."""
+
+    live: cf.Chain
+    smoother: cf.Chain
+
+
+def tuned_settings(recs: Sequence[cf.Recording], reference: str) -> Settings:
     """Return the settings of each label, tuned without labels."""
-    labels = recs[0].classes
     lanes = {
         name: cf.tune([_without_truth(rec.lane(name)) for rec in recs], reference=reference)
-        for name in labels
+        for name in recs[0].classes
     }
-    sources = sorted({source for rec in recs for source in rec.source.tolist()})
-    beta: Any = {s: {name: lanes[name].weight(s)[1] for name in labels} for s in sources}
-    channel: Any = {s: {n: lanes[n].channel.get(s) for n in labels} for s in sources}
-    f = cf.MultiLabelFilter(labels, {name: lanes[name].filter() for name in labels})
+    smoothers = {name: tuned.smoother for name, tuned in lanes.items()}
+    return Settings(together(lanes), together(smoothers))
+
+
+def together(lanes: Mapping[str, cf.Chain]) -> cf.Chain:
+    """Return the chains of single labels as one."""
+    sources = dict.fromkeys(s for lane in lanes.values() for s in lane.sources)
+    beta: Any = {s: {n: lane.weight(s)[1] for n, lane in lanes.items()} for s in sources}
+    channel: Any = {s: {n: lane.channel.get(s) for n, lane in lanes.items()} for s in sources}
+    f = cf.MultiLabelFilter(list(lanes), {name: lane.filter() for name, lane in lanes.items()})
     return cf.Chain(f, beta=beta, channel=channel)
 
 
-def tuned_methods(chain: cf.Chain) -> dict[str, Method]:
+def tuned_methods(settings: Settings) -> dict[str, Method]:
     """Return what is done with tuned settings: live, with a rule for events, and afterwards."""
     rule = cf.EventRule(COST)
 
     def with_rule(rec: cf.Recording) -> Estimates:
-        P = chain.run(rec)
+        P = settings.live.run(rec)
         return Estimates(P, _decided(rec, P, rule))
 
     return {
-        "tuned": lambda rec: _at_half(chain.run(rec)),
+        "tuned": lambda rec: _at_half(settings.live.run(rec)),
         "tuned, cost 5 min": with_rule,
-        "tuned, smoothed": lambda rec: _at_half(chain.smooth(rec)),
+        "tuned, smoothed": lambda rec: _at_half(settings.smoother.smooth(rec)),
     }
 
 
@@ -98,8 +110,8 @@ def all_estimates(people: Sequence[LabelledPerson], every: int) -> dict[str, dic
     found: dict[str, dict[str, Estimates]] = {}
     folds = [list(recs)[::2], list(recs)[1::2]]
     for fold, other in zip(folds, folds[::-1], strict=True):
-        chain = tuned_chain([recs[name] for name in other], "strong")
-        for name, method in (fixed_methods(people[0].labels) | tuned_methods(chain)).items():
+        tuned = tuned_methods(tuned_settings([recs[name] for name in other], "strong"))
+        for name, method in (fixed_methods(people[0].labels) | tuned).items():
             found.setdefault(name, {}).update({person: method(recs[person]) for person in fold})
     return found
 

@@ -147,24 +147,18 @@ def recording(talk: Talk, scores: Floats) -> cf.Recording:
 
 
 def lane_events(
-    rec: cf.Recording, chain: cf.Chain, rule: cf.EventRule, smooth: bool = False
+    rec: cf.Recording, lane: cf.Chain, rule: cf.EventRule, smooth: bool = False
 ) -> list[cf.Event]:
-    """Return the events of the only label."""
-    return list(cf.events(rec.lane("speech"), chain.lane("speech"), rule, smooth=smooth))
-
-
-def tuned_chain(recs: Sequence[cf.Recording]) -> cf.Chain:
-    """Return settings without labels."""
-    tuned = cf.tune([rec.lane("speech") for rec in recs])
-    f = cf.MultiLabelFilter(["speech"], tuned.filter())
-    return cf.Chain(f, beta=tuned.beta, channel=tuned.channel)
+    """Return the events of the only label, by the chain of its lane."""
+    return list(cf.events(rec.lane("speech"), lane, rule, smooth=smooth))
 
 
 def methods(recs: Sequence[cf.Recording]) -> dict[str, Callable[[cf.Recording], list[cf.Event]]]:
     """Return what finds events in the scores of silero-vad."""
     f = cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life="1s"))
-    fixed, tuned = cf.Chain(f), tuned_chain(recs)
-    raw = cf.Chain(cf.MultiLabelFilter(["speech"], cf.RawFilter(2)))
+    fixed = cf.Chain(f).lane("speech")
+    raw = cf.Chain(cf.MultiLabelFilter(["speech"], cf.RawFilter(2))).lane("speech")
+    tuned = cf.tune([rec.lane("speech") for rec in recs])
     on = cf.EventRule(ignore="not speech")
     return {
         "scores above 0.5": lambda rec: lane_events(rec, raw, on),
