@@ -81,7 +81,7 @@ def test_filtered_and_smoothed_labels_are_those_of_their_lanes(smooth: bool, see
         chain = cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), beta=BETA, rule=rule)
     events = chain.events(rec, smooth=smooth)
     P = chain.smooth(rec) if smooth else chain.run(rec)
-    both = np.stack([1 - np.clip(P, 0, 1), np.clip(P, 0, 1)], axis=-1)
+    both = np.stack([1 - P, P], axis=-1)
     for label, found in of_each(rule, events):
         core = lane_rule(rule, label).compiled((f"not {label}", label), P.dtype)
         state, *first = core.run(core.start(), rec.time, both[:, LABELS.index(label)].copy())
@@ -282,9 +282,12 @@ def test_events_of_one_call_are_in_order_of_their_end(seed: int) -> None:
     assert np.array_equal(np.lexsort((ends[0], ends[2])), np.arange(len(ends[0])))
 
 
-def test_a_sum_that_rounds_to_more_than_1_is_1() -> None:
+def test_a_sum_may_round_to_more_than_1() -> None:
     rules = cf.EventRule().compiled(LABELS, np.float64, independent=True)
     above = np.nextafter(1.0, 2.0)
     state, _ = rules.update(rules.start(), 0.0, [above, 0.0, 1.0])
     state, *_ = rules.run(state, [1.0, 2.0], [[above, 0.0, 1.0]] * 2)
     assert rules.current(state) == [(0, 0.0, 1.0, True), (2, 0.0, 1.0, True)]
+    for wrong in (1.5, -0.5):
+        with pytest.raises(cf.RowError, match=r"sums to 1\.5"):
+            rules.update(state, 3.0, [0.5, wrong, 0.5])

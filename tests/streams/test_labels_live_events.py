@@ -29,7 +29,7 @@ seeds = st.integers(0, 2**32 - 1)
 limits = st.sampled_from([{}, {"expire_after": 4.0}, {"max_streams": 1}])
 
 
-def random_live(seed: int, rows: int = 45, **limits: Any) -> Live:
+def random_live(seed: int, rows: int = 35, **limits: Any) -> Live:
     """Return a tracker of several labels, and rows of two streams and sources."""
     rng = np.random.default_rng(seed)
     chain = random_chain(rng, random_rule(rng))
@@ -95,11 +95,11 @@ def test_any_chunking_gives_the_same_events(seed: int, limits: dict[str, Any]) -
 def test_saved_and_loaded_it_goes_on(
     seed: int, limits: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    live, rng = random_live(seed, 40, **limits), np.random.default_rng(seed)
+    live, rng = random_live(seed, 30, **limits), np.random.default_rng(seed)
     path = tmp_path_factory.getbasetemp() / "birds"
     tracker = live.tracker()
     found: dict[Any, Any] = {}
-    saves = set(rng.integers(0, len(live.rows), 3).tolist())
+    saves = set(rng.integers(0, len(live.rows), 2).tolist())
     for i, row in enumerate(live.rows):
         tracker.update(*row)
         if rng.random() < 0.05:
@@ -117,7 +117,7 @@ def test_saved_and_loaded_it_goes_on(
 @given(seed=seeds)
 def test_what_each_row_confirms_and_leaves_open_is_what_each_label_has(seed: int) -> None:
     """As trackers of the lanes have it; the probability of off may round in another way there."""
-    live = random_live(seed, 30)
+    live = random_live(seed, 25)
     rule = live.chain.rule
     assert rule is not None
     labels = [name for name in LABELS if name not in rule.ignore]

@@ -116,7 +116,9 @@ class LabelRules:
         if on.ndim != dimensions or on.shape[-1] != self._count:
             rule = f"it must have one probability for each of {self._count} labels"
             raise ArgumentError("probs", on.shape, "has shape {}", rule)
-        return pairs(np.clip(on, 0, 1))  # a sum may round to a little more than 1
+        # A sum may round to a little more than 1; what is not near it, the core refuses.
+        both: Array = np.maximum(pairs(on), 0)
+        return both
 
     def _joined(self, parts: list[bytes]) -> bytes:
         return self._head.pack(*map(len, parts)) + b"".join(parts)
