@@ -85,7 +85,8 @@ def as_label_scores(numbers: Floats, kind: str, labels: Sequence[Any]) -> Floats
             value, rule = float(numbers[row, k]), "it must be finite"
             raise RowError("probs", value, rule=rule, row=row, entry=str(labels[k]))
         small = np.exp(-np.abs(numbers))
-        return np.where(numbers < 0, small, 1.0) / (1 + small)
+        sigmoid: Floats = np.where(numbers < 0, small, 1.0) / (1 + small)
+        return sigmoid
     scores = numbers / 100 if kind == "percent" else numbers
     check_label_scores(scores, labels)
     return scores

@@ -155,7 +155,8 @@ def test_a_tensor() -> None:
     outputs = [torch.tensor(row, dtype=torch.float64) for row in ([0.9, 0.2], [[0.9, 0.2]])]
     outputs.append(outputs[0].clone().requires_grad_())
     for output in outputs:
-        step = cf.Cascade(f, {"weak": lambda _, output=output: output}).step(SAMPLE)
+        source: Any = lambda _, output=output: output  # noqa: E731
+        step = cf.Cascade(f, {"weak": source}).step(SAMPLE)
         np.testing.assert_array_equal(step.probs, f.copy().update([0.9, 0.2]))
 
 

@@ -129,7 +129,7 @@ def test_earlier_results_are_replaced() -> None:
 
 
 GOOD = {"time": 0, "p_robin": 0.7, "p_wren": 0.6}
-INVALID = [
+INVALID: list[tuple[dict[str, Any], str]] = [
     (GOOD | {"p_wren": 1.2}, "'p_wren' is 1.2; it must lie in [0, 1]"),
     (GOOD | {"p_wren": -0.1}, "'p_wren' is -0.1; it must lie in [0, 1]"),
     (GOOD | {"p_wren": True}, "'p_wren' is True; it must be a number, or null"),

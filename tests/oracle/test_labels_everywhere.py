@@ -22,7 +22,7 @@ from entry_points import Scripted
 LABELS = ("robin", "wren", "tit")
 CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
 OTHER = cf.Channel([[0.9, 0.1], [0.4, 0.6]])
-BETA = {"far": {"robin": 0.25, "wren": 0.75, "tit": 0.0}, "near": 1.0}
+BETA: Any = {"far": {"robin": 0.25, "wren": 0.75, "tit": 0.0}, "near": 1.0}
 PLAIN = cf.StickyFilter(2, half_life=8.0)
 CHAINS = {
     "all of it, in single precision": cf.Chain(
@@ -112,7 +112,7 @@ def recording_run(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estim
 
 def bank(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
     names = [name for name, _ in by_stream(rows)]
-    states = cf.Bank(chain, streams=len(names))
+    states: Any = cf.Bank(chain, streams=len(names))
     last: dict[str, float] = {}
     found = []
     for row in rows:
