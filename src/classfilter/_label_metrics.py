@@ -187,7 +187,7 @@ def label_scores(
 
 def _scores(true: Bools, scores: Floats, threshold: float, convention: str) -> LabelScores:
     on = scores > threshold
-    counts = (true.size, *(int(x.sum()) for x in (true, on, true & on)))
+    counts = true.size, int(true.sum()), int(on.sum()), int((true & on).sum())
     return LabelScores(*counts, average_precision(true, scores), convention)
 
 

@@ -56,7 +56,7 @@ def row_of(comparison: Comparison, name: str) -> Row:
 def by_loop(name: str, rec: Recording) -> Any:
     """Return what a simple rule makes of each label, (T, L), row by row."""
     P = np.empty(rec.probs.shape)
-    for k in range(P.shape[1]):
+    for k in range(len(rec.classes)):
         last: list[float] = []
         held, by_strong, on, ema = 0.5, False, False, [0.0, 0.0]
         before = rec.time[0]
@@ -100,7 +100,7 @@ def test_tuned_filters_are_tuned_on_the_other_fold(name: str) -> None:
     kind: Any = {"Tuned": "auto"}.get(name, name.split(",")[0].lower())
     folds = two_folds(some(), "strong")
     assert folds is not None
-    of_stream = {}
+    of_stream: dict[int, Any] = {}
     for fold, rest in folds:
         tuned = cf.tune(rest, kind, "strong", every=1)
         of_stream |= {id(rec): tuned.run(rec) for rec in fold}
@@ -110,7 +110,9 @@ def test_tuned_filters_are_tuned_on_the_other_fold(name: str) -> None:
 def _check(row: Row, probs: Any) -> None:
     """Compare with `label_scores`, which is tested against scikit-learn, and with plain loops."""
     last = [np.append(np.diff(rec.time) > 0, True) for rec in some()]
-    true = np.concatenate([rec.label[end] for rec, end in zip(some(), last, strict=True)])
+    true = np.concatenate(
+        [np.asarray(rec.label)[end] for rec, end in zip(some(), last, strict=True)]
+    )
     P = np.concatenate([p[end] for p, end in zip(probs, last, strict=True)])
     scores = label_scores(true, P, labels=some()[0].classes)
     measures = {key: measure.value for key, measure in row.measures.items()}

@@ -94,11 +94,11 @@ def compare(
     best = find_reference(several, reference)
     independent = several[0].independent
     if events and independent:
-        rule = "events of several labels at once are not compared"
+        why = "events of several labels at once are not compared"
         remedy = (
             "compare those of one label: compare([rec.lane(label) for rec in ...], events=True)"
         )
-        raise ArgumentError("events", events, rule=rule, remedy=remedy)
+        raise ArgumentError("events", events, rule=why, remedy=remedy)
     folds = two_folds(several, best)
     if folds is None:
         raise ValueError(

@@ -111,7 +111,7 @@ class LabelTuning:
             smoother = Chain(**self._parts(slow))
         criteria = [tuned.criterion for tuned in of_labels.values()]
         criterion = next((name for name in criteria if name != "nothing"), "nothing")
-        known = {"reference": self.reference, "criterion": criterion, "by_label": of_labels}
+        known: Any = {"reference": self.reference, "criterion": criterion, "by_label": of_labels}
         return Tuned(**self._parts(of_labels), smoother=smoother, **known, **more)
 
     def chain(self) -> Tuned:
@@ -220,8 +220,8 @@ class LabelTuning:
         known = choice.tuned.effect
         if known is None:
             return changes.effect
-        late = {"delay": known.delay, "delay_rows": known.delay_rows}
-        return changes.effect._replace(**late, in_seconds=known.in_seconds)
+        late, rows = known.delay, known.delay_rows
+        return changes.effect._replace(delay=late, delay_rows=rows, in_seconds=known.in_seconds)
 
     def _explain(
         self, choices: Mapping[str, LabelChoice], effects: Mapping[str, Effect], whole: Effect
