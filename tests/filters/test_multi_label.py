@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,16 @@ def off_and_on(scores: Any, dtype: Any) -> list[Any]:
     return [np.stack([1 - s[:, k], s[:, k]], axis=1) for k in range(s.shape[1])]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [
+        *product(["sticky", "dirichlet"], [np.float64, np.float32]),
+        *product(["ema", "vote"], [float]),
+    ],
+)
 @given(seed=st.integers(0, 1000))
 def test_each_label_is_its_own_filter(kind: str, dtype: Any, seed: int) -> None:
-    if kind in ("ema", "vote"):
-        dtype = np.float64
-    scores, beta, dt = some_rows(seed)
+    scores, beta, dt = some_rows(seed, 15)
     f = cf.MultiLabelFilter(LABELS, MAKE[kind](dtype=dtype))
     one_by_one = f.copy()
     each = np.array([one_by_one.update(*row) for row in zip(scores, beta, dt, strict=True)])
@@ -197,3 +201,103 @@ def test_impossible_labels_and_filters_are_refused() -> None:
         cf.Chain(cf.MultiLabelFilter(LABELS, cf.StickyFilter(2)), beta={"weak": {"robin": 0.5}})
     with pytest.raises(ValueError, match="exclude each other"):
         cf.filter_table(pd.DataFrame({"time": [0]}), cf.StickyFilter(2), scores="independent")
+
+
+def own_filters() -> Any:
+    """Return a filter in which two labels share a filter and one has its own."""
+    shared, other = MAKE["sticky"](), MAKE["dirichlet"]()
+    return cf.MultiLabelFilter(LABELS, {"robin": shared, "wren": other, "tit": shared})
+
+
+@given(seed=st.integers(0, 1000), order=st.permutations(range(3)))
+def test_the_order_of_labels_does_not_matter(seed: int, order: list[int]) -> None:
+    scores, _, dt = some_rows(seed, 20)
+    beta = np.random.default_rng(seed).random(scores.shape)
+    f = own_filters()
+    names = [LABELS[i] for i in order]
+    filters = dict(zip(LABELS, f.filters, strict=True))
+    other = cf.MultiLabelFilter(names, {name: filters[name] for name in names})
+    expected = f.run(scores, beta, dt)[:, order]
+    np.testing.assert_array_equal(other.copy().run(scores[:, order], beta[:, order], dt), expected)
+    for row, weights, step, estimate in zip(scores, beta, dt, expected, strict=True):
+        found = other.update(dict(zip(LABELS, row, strict=True)), weights[order], step)
+        np.testing.assert_array_equal(found, estimate)
+
+
+@given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 40), max_size=4))
+def test_parts_of_a_stream_and_restored_states_go_on_as_the_whole(
+    seed: int, cuts: list[int]
+) -> None:
+    scores, beta, dt = some_rows(seed, 40)
+    expected = own_filters().run(scores, beta, dt)
+    f, parts = own_filters(), []
+    for first, last in pairwise([0, *sorted(cuts), 40]):
+        restored = own_filters()
+        restored.state = f.state  # what went on before is in the state alone
+        f = restored
+        parts.append(f.run(scores[first:last], beta[first:last], dt[first:last]))
+    np.testing.assert_array_equal(np.concatenate(parts), expected)
+
+
+@given(
+    before=st.lists(st.floats(0, 1), min_size=3, max_size=3),
+    steps=st.lists(st.floats(0, 30), min_size=1, max_size=4),
+)
+def test_missing_rows_let_the_time_between_them_pass(
+    before: list[float], steps: list[float]
+) -> None:
+    f = own_filters()
+    f.update(before)
+    split = f.copy()
+    for dt in steps:
+        split.update([None, np.nan, None], dt=dt)
+    f.update(None, dt=sum(steps))
+    np.testing.assert_allclose(split.probs, f.probs, rtol=1e-9)
+    row = [0.7, 0.2, np.nan]
+    np.testing.assert_allclose(split.update(row), f.update(row), rtol=1e-9)
+
+
+BAD: dict[str, Callable[[Any, Any, Any, int], None]] = {
+    "score": lambda s, beta, dt, at: s.__setitem__((at, at % 3), 1.5),
+    "infinite": lambda s, beta, dt, at: s.__setitem__((at, at % 3), -np.inf),
+    "weight": lambda s, beta, dt, at: beta.__setitem__(at, 1.5),
+    "step": lambda s, beta, dt, at: dt.__setitem__(at, -1.0),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@given(seed=st.integers(0, 1000), at=st.integers(0, 19))
+def test_an_invalid_row_anywhere_changes_nothing(what: str, seed: int, at: int) -> None:
+    scores, beta, dt = some_rows(seed, 20)
+    f = own_filters()
+    f.run(scores, beta, dt)
+    before = [part.tolist() for part in f.state]
+    BAD[what](scores, beta, dt, at)
+    with pytest.raises(cf.RowError) as error:
+        f.run(scores, beta, dt)
+    assert error.value.row == at
+    with pytest.raises(cf.RowError):
+        f.update(scores[at], beta[at], dt[at])
+    assert [part.tolist() for part in f.state] == before
+    if what in ("score", "infinite"):
+        tracker = cf.Tracker(own_filters())
+        tracker.update("ann", 0.0, None, np.full(3, 0.9))
+        saved = tracker.probs("ann")
+        with pytest.raises(cf.RowError):
+            tracker.update("ann", 5.0, None, scores[at])
+        with pytest.raises(cf.RowError):
+            tracker.update_many(["ann"] * 20, np.arange(20.0), None, scores)
+        np.testing.assert_array_equal(tracker.probs("ann"), saved)
+        tracker.update("ann", 1.0, None, np.full(3, 0.9))  # its time is as it was, too
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"beta": np.ones(4)}, r"beta has shape \(4,\); it must be \(\) or \(3,\)"),
+        ({"dt": np.ones(3)}, r"dt has shape \(3,\)"),
+    ],
+)
+def test_weights_and_steps_of_a_wrong_shape_are_refused(how: Any, words: str) -> None:
+    with pytest.raises(cf.ArgumentError, match=words):
+        own_filters().update([0.1, 0.2, 0.3], **how)
