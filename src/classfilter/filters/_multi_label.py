@@ -52,7 +52,7 @@ class MultiLabelFilter(BaseFilter):
     >>> f.update([0.9, 0.8]).round(2)
     array([0.9, 0.8])
     >>> f.update({"wren": 0.3, "robin": 0.6}).round(2)
-    array([0.92, 0.61])
+    array([0.91, 0.6 ])
     >>> f.label
     ('robin', 'wren')
     """
