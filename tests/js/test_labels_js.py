@@ -48,7 +48,7 @@ def filters_of(dtype: str) -> dict[str, Any]:
 def chain_of(f: Any) -> cf.Chain:
     """Return a chain whose sources have weights and channels for each label."""
     names = [str(label) for label in f.classes]
-    beta = {"mic": {name: 0.2 + 0.1 * i for i, name in enumerate(names)}, "eye": 1.0}
+    beta: Any = {"mic": {name: 0.2 + 0.1 * i for i, name in enumerate(names)}, "eye": 1.0}
     channel = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
     each: Any = {name: None if i == 1 else channel for i, name in enumerate(names)}
     return cf.Chain(
@@ -57,7 +57,8 @@ def chain_of(f: Any) -> cf.Chain:
 
 
 def test_a_filter_has_the_bits_of_the_filter_of_each_label() -> None:
-    cases, expected = [], []
+    cases: list[Any] = []
+    expected: list[Any] = []
     for dtype in ("float64", "float32"):
         for seed, f in enumerate(filters_of(dtype).values()):
             scores = scores_of(len(f.classes), seed)
@@ -94,7 +95,7 @@ def test_a_tracker_has_weights_and_channels_of_labels(dtype: str) -> None:
         rng = np.random.default_rng(seed)
         times = np.cumsum(rng.choice([0.0, 1.0, 40.0], ROWS))
         scores = [[None if np.isnan(s) else s for s in row] for row in scores_of(len(f.classes), 7)]
-        rows = [
+        rows: list[Any] = [
             [f"s{rng.integers(5)}", float(t), str(rng.choice(["mic", "eye"])), row]
             for t, row in zip(times, scores, strict=True)
         ]
