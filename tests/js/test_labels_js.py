@@ -182,6 +182,18 @@ def test_refused_as_in_python() -> None:
     assert all(result["unchanged"] for result in results)
 
 
+def test_a_state_that_does_not_fit_changes_nothing() -> None:
+    half: Any = {"probs": [0.5, 0.5]}
+    states = [[half], [{"probs": [0.9, 0.1]}, {"probs": [0.5, 0.9]}]]
+    made = {"kind": "error", "name": "MultiLabelFilter", "args": [["a", "b"], TWO]}
+    cases = [{**made, "method": "state", "call": [state]} for state in states]
+    short, invalid = node.run(cases)
+    assert short["message"] == "state has 1 parts; it must have 2, one per label"
+    assert "their sum must be within 1e-4 of 1" in invalid["message"]
+    assert short["unchanged"]
+    assert invalid["unchanged"]
+
+
 def test_settings_that_do_not_fit_are_refused() -> None:
     two = {"filter": "sticky"}
     base = {"classes": ["a", "b"], "scores": "independent"}
