@@ -172,7 +172,7 @@ def timeline(
     if scores not in ("probabilities", "independent"):
         raise ArgumentError("scores", scores, rule='it must be "probabilities" or "independent"')
     t, bars = _times(time), {}
-    if scores == "independent" or np.ndim(truth) == 2:
+    if scores == "independent" or (truth is not None and np.ndim(truth) == 2):
         axes, axis = _axes(ax, lanes_height(rows, classes)), time_axis(t, find_zone(time, zone))
         draw_lanes(axes, axis, t, rows, classes)
         return _finish(axes, axis, t, [], [], ax is None)
@@ -253,7 +253,7 @@ def overview(
     called = np.isin(rec.time[last], rec.time[rec.source == strong])
     truth = None if rec.label is None else rec.label[last]
     if rec.independent:
-        lanes = {} if truth is None else {"truth": truth}
+        lanes: dict[str, Any] = {} if truth is None else {"truth": truth}
         lanes |= {"raw": raw, "filtered": P}
         return _overview_of_labels(rec, axis, t, lanes, called, strong)
     figure = Figure(figsize=(9.0, 6.0), dpi=200, layout="constrained")

@@ -48,7 +48,7 @@ def filters_of(dtype: str) -> dict[str, Any]:
 def chain_of(f: Any) -> cf.Chain:
     """Return a chain whose sources have weights and channels for each label."""
     names = [str(label) for label in f.classes]
-    beta = {"mic": {name: 0.2 + 0.1 * i for i, name in enumerate(names)}, "eye": 1.0}
+    beta: Any = {"mic": {name: 0.2 + 0.1 * i for i, name in enumerate(names)}, "eye": 1.0}
     channel = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
     each: Any = {name: None if i == 1 else channel for i, name in enumerate(names)}
     return cf.Chain(
@@ -57,7 +57,8 @@ def chain_of(f: Any) -> cf.Chain:
 
 
 def test_a_filter_has_the_bits_of_the_filter_of_each_label() -> None:
-    cases, expected = [], []
+    cases: list[Any] = []
+    expected: list[Any] = []
     for dtype in ("float64", "float32"):
         for seed, f in enumerate(filters_of(dtype).values()):
             scores = scores_of(len(f.classes), seed)
@@ -94,7 +95,7 @@ def test_a_tracker_has_weights_and_channels_of_labels(dtype: str) -> None:
         rng = np.random.default_rng(seed)
         times = np.cumsum(rng.choice([0.0, 1.0, 40.0], ROWS))
         scores = [[None if np.isnan(s) else s for s in row] for row in scores_of(len(f.classes), 7)]
-        rows = [
+        rows: list[Any] = [
             [f"s{rng.integers(5)}", float(t), str(rng.choice(["mic", "eye"])), row]
             for t, row in zip(times, scores, strict=True)
         ]
@@ -179,6 +180,18 @@ def test_refused_as_in_python() -> None:
     results = node.run(cases)
     assert [result["message"] for result in results] == expected
     assert all(result["unchanged"] for result in results)
+
+
+def test_a_state_that_does_not_fit_changes_nothing() -> None:
+    half: Any = {"probs": [0.5, 0.5]}
+    states = [[half], [{"probs": [0.9, 0.1]}, {"probs": [0.5, 0.9]}]]
+    made = {"kind": "error", "name": "MultiLabelFilter", "args": [["a", "b"], TWO]}
+    cases = [{**made, "method": "state", "call": [state]} for state in states]
+    short, invalid = node.run(cases)
+    assert short["message"] == "state has 1 parts; it must have 2, one per label"
+    assert "their sum must be within 1e-4 of 1" in invalid["message"]
+    assert short["unchanged"]
+    assert invalid["unchanged"]
 
 
 def test_settings_that_do_not_fit_are_refused() -> None:

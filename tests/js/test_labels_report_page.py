@@ -41,4 +41,4 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
         assert node.same_bits(shown["data"][2], expected)
         np.testing.assert_array_equal(node.decode(shown["data"][0], np.float64), rec.time)
     assert states[1]["data"] != states[0]["data"]
-    assert parse(states[1]["toml"]).beta["mic"] == 0.4
+    assert parse(states[1]["toml"]).weight("mic") == ("mic", 0.4)

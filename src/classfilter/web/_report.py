@@ -120,7 +120,7 @@ def report(
         sections = [
             label_streams_section(streams),
             labels_section(some, tuned, labelled),
-            lanes_section(shown, tuned),
+            lanes_section(measured, tuned),
             each_label_section(some, tuned, best, labelled),
             comparison_section(comparison),
             label_settings_section(tuned),
