@@ -125,6 +125,7 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
 ELSEWHERE = {"smooth", "policy_curve", "export", "verify", "to_json", "FilteredClassifier"}
 ELSEWHERE |= {"report", "events"}  # tests/web, tests/events
 NOT_A_FILTER = {"tune", "CascadeState", "Chain", "Tuned"}  # a family, a state, and chains
+NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of chains
 
 
 @pytest.mark.parametrize("name", FILTERED)

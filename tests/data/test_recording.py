@@ -189,7 +189,10 @@ def test_part() -> None:
             {"probs": [VALID, [NAN, 0.5, 0.5], VALID]},
             "row 1, class 'walk', is nan while other entries .* are not; .* row of NaN only",
         ),
-        ({"probs": [VALID, [0.5] * 3, [-1] * 3]}, r"row 1 sums to 1\.5; .* 0\.05 of 1: normalise"),
+        (
+            {"probs": [VALID, [0.5] * 3, [-1] * 3]},
+            r"row 1 sums to 1\.5; .* 0\.05 of 1: .* normalise",
+        ),
         ({"probs": [VALID, VALID, [0.2, 0.2, 0.54]]}, r"row 2 sums to 0\.94"),
         ({"label": ["sit", "run", "sit"]}, r"label in row 1 is 'run'; the classes are \['walk'"),
         ({"label": [0, 1, 3]}, "label in row 2 is 3; .* index from 0 to 2, or -1"),

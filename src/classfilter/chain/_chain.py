@@ -24,7 +24,7 @@ from .._support.imports import public_name
 from .._support.types import Array, Bools, Floats, Weights
 from .._validation import Factorized, class_order, row_weights
 from ..filters._base import Filter
-from ..filters._multi_label import are_independent, on_and_off
+from ..filters._multi_label import on_and_off
 from ..policy import Adaptive, Periodic, Policy
 from ._channel import Channel, Channels, corrected
 from ._event_rule import EventRule
@@ -115,7 +115,7 @@ class Chain:
     ) -> None:
         fresh = _require_filter(filter).copy()
         fresh.reset()
-        names, independent = tuple(map(str, fresh.classes)), are_independent(fresh)
+        names, independent = tuple(map(str, fresh.classes)), getattr(fresh, "_independent", False)
         weights, channels = checked_sources(beta, channel, names, independent)
         K = len(names)
         if policy is not None:
@@ -178,7 +178,7 @@ class Chain:
     @property
     def independent(self) -> bool:
         """Whether several classes may be true at once: those of a `MultiLabelFilter`."""
-        return are_independent(self._fresh)
+        return getattr(self._fresh, "_independent", False)
 
     def lane(self, label: Any) -> Chain:
         """Return the chain of one of several labels: two classes, not robin and robin."""
@@ -421,7 +421,7 @@ def _check_rule(rule: Any, filter: Any) -> None:  # noqa: A002
         return
     if not isinstance(rule, EventRule):
         raise TypeError(f"rule is {rule!r}; give an EventRule")
-    rule.check(filter.classes, are_independent(filter))
+    rule.check(filter.classes, getattr(filter, "_independent", False))
 
 
 def _require_filter(filter: Any) -> Any:  # noqa: A002

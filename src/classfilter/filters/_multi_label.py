@@ -58,6 +58,7 @@ class MultiLabelFilter(BaseFilter):
     """
 
     _kind = "multi_label"
+    _independent = True
 
     def __init__(self, labels: Classes, filter: Any) -> None:  # noqa: A002
         names = class_names(labels, 1, "labels")
@@ -283,11 +284,6 @@ class MultiLabelFilter(BaseFilter):
     def __repr__(self) -> str:
         of = repr(self._filters[0]) if len(self._groups) == 1 else f"{len(self._groups)} filters"
         return f"MultiLabelFilter({list(self._classes)}, {of})"
-
-
-def are_independent(filter: Any) -> bool:  # noqa: A002
-    """Return whether the classes of a filter are labels that may be true at once."""
-    return isinstance(filter, MultiLabelFilter)
 
 
 def on_and_off(f: Any, label: Any) -> Any:

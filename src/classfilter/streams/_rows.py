@@ -18,7 +18,6 @@ from .._timestamps import read_times
 from .._validation import Factorized, factorize
 from ..chain._chain import DEFAULT_SOURCE
 from ..chain._channel import corrected
-from ..chain._labels import LabelChannels
 from ..filters._stream_runner import (
     StreamRows,
     StreamRunner,
@@ -54,9 +53,7 @@ def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateS
         dt = 0.0 if math.isnan(times[slot]) else at - float(times[slot])
         if not 0 <= dt < math.inf:
             return None
-        if isinstance(logarithms, LabelChannels):
-            probs = logarithms.corrected(probs)
-        elif logarithms is not None:
+        if logarithms is not None:
             probs = corrected(logarithms, probs)
         filter.state = unpack_state(filter, states[slot])
         before = -1 if begins or number < 0 else filter.probs.argmax()
