@@ -131,3 +131,12 @@ def test_lines_as_they_come(tmp_path: Path) -> None:
         for label in LABELS:
             assert [row[f"f_{label}"] for row in rows] == expected[f"f_{label}"].to_list()
         assert [",".join(row["labels"]) for row in rows] == expected["labels"].to_list()
+    cf.MultiLabelFilter(["robin"], cf.DirichletFilter(2, half_life=10.0)).save(
+        tmp_path / "one.toml"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "classfilter", "stream", "--config", "one.toml"],
+        input=b'{"time": 0, "p_robin": 0.75}\n', capture_output=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    on = cf.DirichletFilter(2, half_life=10.0).update([0.25, 0.75], dt=0.0)[1]
+    assert json.loads(done.stdout)["f_robin"] == on

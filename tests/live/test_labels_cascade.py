@@ -118,17 +118,28 @@ def test_adaptive_sees_the_least_certain_label(seed: int) -> None:
     assert _calls(["a", "b"], np.concatenate([scores, 1 - scores], axis=-1)) == expected
 
 
-def test_adaptive_calls_when_any_label_becomes_uncertain() -> None:
-    """Robin is calm throughout; wren flickers from step 60 on: the calls move there."""
-    scores = np.zeros((120, 2, 2))
-    scores[60:, :, 1] = 0.5
-    chain = cf.Chain(
-        cf.MultiLabelFilter(LABELS, TWO["sticky"]),
-        beta={"weak": 0.5, "strong": 1.0},
-        policy=Adaptive(budget=1 / 6),
-    )
-    calls = [s.called[0] for s in _steps(loop(chain, scores), np.ones(120))]
-    assert calls[60:90].count("strong") > 1.5 * calls[30:60].count("strong")
+@pytest.mark.parametrize("seed", range(3))
+def test_adaptive_has_the_largest_uncertainty_and_disagreement(seed: int) -> None:
+    """The same policy, by itself, with what the labels come to, label by label."""
+    scores = some_scores(seed, 80)
+    f, policy = cf.MultiLabelFilter(LABELS, TWO["sticky"]), Adaptive(budget=1 / 5, disagreement=2.0)
+    weights = {"weak": 0.3, "strong": 1.0}
+    cascade = loop(f, scores, beta=weights, policy=policy)
+    calls = [s.called[0] for s in _steps(cascade, np.ones(80))]
+    alone, last, expected = f.copy(), -np.inf, []
+    for now, of_sources in enumerate(scores):
+        p = alone.probs.tolist()
+        unsure = max(min(x, 1 - x) for x in p)
+        source = policy.choose([1 - unsure, unsure], {"strong": now - last, "weak": 1.0})
+        seen = of_sources[SOURCES.index(source)].tolist()
+        against = [1 - s if x > 0.5 else s for s, x in zip(seen, p, strict=True) if s == s]
+        d = max(against, default=np.nan)
+        alone.update(seen, weights[source], 1.0)
+        policy.called(source, [1 - d, d], [1 - unsure, unsure], 1.0)
+        last = now if source == "strong" else last
+        expected.append(source)
+    assert calls == expected
+    assert 8 <= calls.count("strong") <= 30
 
 
 @pytest.mark.parametrize(
