@@ -188,6 +188,11 @@ class Channel:
         recs: list[Observations] = [recordings] if single else list(recordings)  # type: ignore[list-item, arg-type]
         pairs = []
         for rec in recs:
+            if getattr(rec, "independent", False):
+                rule = "a channel is of classes that exclude each other"
+                remedy = "estimate that of each label: between(rec.lane(label), ...)"
+                problem = "has {} labels at once"
+                raise ArgumentError("recordings", rec.probs.shape[1], problem, rule, remedy)
             rows = np.flatnonzero(rec.observed(source))
             reference_rows = np.flatnonzero(rec.observed(reference))
             if rows.size and reference_rows.size:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._errors import ArgumentError
 from .._support.html import block, curves, table
 from ..chain._chain import Chain
 from ..data._frames import new_table
@@ -189,6 +190,11 @@ def policy_curve(
     """
     several = [rec for rec in as_list(recordings) if len(rec)]
     strong = find_reference(several, reference)
+    if several[0].independent:
+        rule = "a policy is judged by classes that exclude each other"
+        remedy = "give the recordings of one label: [rec.lane(label) for rec in ...]"
+        count = len(several[0].classes)
+        raise ArgumentError("recordings", count, "has {} labels at once", rule, remedy)
     for gap in gaps:
         if isinstance(gap, bool) or not isinstance(gap, (int, np.integer)) or gap < 2:
             raise ValueError(f"gaps has {gap!r}; it counts steps and must be 2 or more")

@@ -30,8 +30,8 @@ from ._result import Tuned
 from ._thinning import thin
 
 MIN_STRETCHES = 15
-"""A label that is on, or off, in fewer stretches takes the pooled settings. On simulated labels its
-own were worse below about 15, and better above."""
+"""A label that is on, or off, in fewer stretches takes the pooled settings: on simulated labels its
+own were worse below about 7, and better above (``experiments/pooled_labels.py``)."""
 OFF_AND_ON = ("off", "on")
 
 TuneLanes = Callable[[list[Recording]], Tuned]
@@ -128,6 +128,9 @@ class LabelTuning:
             effects[label] = self._effect(label, choices[label])
             if progress is not None:
                 progress((done + 1) / len(self.labels))
+        effect = _together(list(effects.values()))
+        text = self._explain(choices, effects, effect)
+        tuned = self.join(choices, explanation=text, effect=effect)
         self._warn(4)
         often = [
             repr(label)
@@ -138,14 +141,11 @@ class LabelTuning:
         ]
         if often:
             warnings.warn(
-                f"{', '.join(often)}: with the pooled settings, which meet the wish on the whole, "
-                f"there are more than {max_changes:g} changes an hour. Allow more changes, or "
-                "record for longer.",
+                f"{', '.join(often)}: with the pooled settings there are more than {max_changes:g} "
+                "changes an hour. Allow more changes, or record for longer.",
                 stacklevel=3,
             )
-        effect = _together(list(effects.values()))
-        text = self._explain(choices, effects, effect)
-        return self.join(choices, explanation=text, effect=effect)
+        return tuned
 
     def _tune(self, lanes: list[Recording]) -> tuple[Tuned, list[str]]:
         """Return what is tuned on some lanes, and the warnings that there were."""
@@ -167,7 +167,8 @@ class LabelTuning:
         reference = self.reference
         count = count_predictions(lanes, reference)
         if count < MIN_PREDICTIONS:
-            return f"{reference!r} has {count} predictions of it" if count else "it is not observed"
+            seen = any(lane.observed().any() for lane in lanes)
+            return f"{reference!r} has {count} predictions of it" if seen else "it is not observed"
         known = [lane for lane in lanes if lane.observed(reference).any()]
         states = [self._states(lane) for lane in known]
         if not any(state.size for state in states):
