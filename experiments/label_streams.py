@@ -9,8 +9,6 @@ http://extrasensory.ucsd.edu ("per-user features and labels").
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,6 +37,8 @@ LABELS = {
     "phone on table": "PHONE_ON_TABLE",
 }
 """Those that at least 18 of the 30 people of `docs/results.md` report for half an hour or more."""
+THINNED = 10
+"""The classifiers are trained on every so many minutes, since neighbours are alike."""
 SUFFIX = ".features_labels.csv.gz"
 
 
@@ -89,14 +89,15 @@ Read = tuple[Floats, Floats, Ints, Sequence[str]]
 
 def read_person(path: Path) -> Read:
     """Return times, features (T, F), truth (T, L) and the names of the features, by time."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        head, *rows = csv.reader(file)
-    numbers = np.array([[float(cell or "nan") for cell in row] for row in rows])
-    numbers = numbers[np.unique(numbers[:, 0], return_index=True)[1]]
-    first = next(i for i, name in enumerate(head) if name.startswith("label:"))
-    truth = numbers[:, [head.index(f"label:{name}") for name in LABELS.values()]]
+    import polars as pl
+
+    table = pl.read_csv(path, infer_schema=False).cast(pl.Float64)
+    table = table.unique("timestamp", keep="first").sort("timestamp")
+    features = [name for name in table.columns if not name.startswith(("timestamp", "label"))]
+    truth = table.select(f"label:{name}" for name in LABELS.values()).fill_null(-1).to_numpy()
+    X = table.select(features).fill_null(np.nan).to_numpy()
     known = np.where(np.isnan(truth), -1, truth).astype(np.intp)
-    return numbers[:, 0], numbers[:, 1:first], known, head[1:first]
+    return table["timestamp"].to_numpy(), X, known, features
 
 
 def predicted(people: dict[str, Read], split: int) -> list[LabelledPerson]:
@@ -104,8 +105,8 @@ def predicted(people: dict[str, Read], split: int) -> list[LabelledPerson]:
     train, test = split_in_half(list(people), split)
     columns = people[train[0]][3]
     accelerometer = np.array([name.startswith("raw_acc:") for name in columns])
-    X = np.concatenate([people[n][1] for n in train])
-    y = np.concatenate([people[n][2] for n in train])
+    X = np.concatenate([people[n][1][::THINNED] for n in train])
+    y = np.concatenate([people[n][2][::THINNED] for n in train])
     varied = np.array([np.unique(column[np.isfinite(column)]).size > 1 for column in X.T])
     rows = np.concatenate([people[n][1] for n in test])
     weak, strong = (np.empty((len(rows), len(LABELS))) for _ in range(2))

@@ -63,44 +63,18 @@ def fixed_methods(labels: Sequence[str]) -> dict[str, Method]:
     }
 
 
-class Settings(NamedTuple):
-    """Chains of several labels, tuned: to filter live, and to smooth afterwards."""
-
-    live: cf.Chain
-    smoother: cf.Chain
-
-
-def tuned_settings(recs: Sequence[cf.Recording], reference: str) -> Settings:
-    """Return the settings of each label, tuned without labels."""
-    lanes = {
-        name: cf.tune([_without_truth(rec.lane(name)) for rec in recs], reference=reference)
-        for name in recs[0].classes
-    }
-    smoothers = {name: tuned.smoother for name, tuned in lanes.items()}
-    return Settings(together(lanes), together(smoothers))
-
-
-def together(lanes: Mapping[str, cf.Chain]) -> cf.Chain:
-    """Return the chains of single labels as one."""
-    sources = dict.fromkeys(s for lane in lanes.values() for s in lane.sources)
-    beta: Any = {s: {n: lane.weight(s)[1] for n, lane in lanes.items()} for s in sources}
-    channel: Any = {s: {n: lane.channel.get(s) for n, lane in lanes.items()} for s in sources}
-    f = cf.MultiLabelFilter(list(lanes), {name: lane.filter() for name, lane in lanes.items()})
-    return cf.Chain(f, beta=beta, channel=channel)
-
-
-def tuned_methods(settings: Settings) -> dict[str, Method]:
+def tuned_methods(tuned: cf.Chain) -> dict[str, Method]:
     """Return what is done with tuned settings: live, with a rule for events, and afterwards."""
     rule = cf.EventRule(COST)
 
     def with_rule(rec: cf.Recording) -> Estimates:
-        P = settings.live.run(rec)
+        P = tuned.run(rec)
         return Estimates(P, _decided(rec, P, rule))
 
     return {
-        "tuned": lambda rec: _at_half(settings.live.run(rec)),
+        "tuned": lambda rec: _at_half(tuned.run(rec)),
         "tuned, cost 5 min": with_rule,
-        "tuned, smoothed": lambda rec: _at_half(settings.smoother.smooth(rec)),
+        "tuned, smoothed": lambda rec: _at_half(tuned.smooth(rec)),
     }
 
 
@@ -110,8 +84,9 @@ def all_estimates(people: Sequence[LabelledPerson], every: int) -> dict[str, dic
     found: dict[str, dict[str, Estimates]] = {}
     folds = [list(recs)[::2], list(recs)[1::2]]
     for fold, other in zip(folds, folds[::-1], strict=True):
-        tuned = tuned_methods(tuned_settings([recs[name] for name in other], "strong"))
-        for name, method in (fixed_methods(people[0].labels) | tuned).items():
+        tuned = cf.tune([recs[name] for name in other], reference="strong")  # reads no labels
+        methods = fixed_methods(people[0].labels) | tuned_methods(tuned)
+        for name, method in methods.items():
             found.setdefault(name, {}).update({person: method(recs[person]) for person in fold})
     return found
 
@@ -206,26 +181,18 @@ def _at_half(scores: Floats) -> Estimates:
 def _decided(rec: cf.Recording, scores: Floats, rule: Any) -> Bools:
     """Return whether each label is on at each row, by a rule for events."""
     on = np.zeros(scores.shape, bool)
-    for i, name in enumerate(rec.classes):
-        both = np.stack([1 - scores[:, i], scores[:, i]], axis=1)
-        lane = cf.Recording(rec.time, "filtered", both, ("off", name))
-        for event in cf.events(lane, rule):
-            if event.label == name:
-                first, last = np.searchsorted(rec.time, [event.start, event.end])
-                on[first:last, i] = True
+    estimates = cf.Recording(rec.time, "decided", scores, rec.classes, scores="independent")
+    for event in cf.events(estimates, rule):
+        first, last = np.searchsorted(rec.time, [event.start, event.end])
+        on[first:last, rec.classes.index(event.label)] = True
     return on
 
 
 def _runs(person: LabelledPerson, time: Floats, on: Bools, label: str) -> list[cf.Event]:
     """Return the stretches of rows that are on, as events."""
-    rule = cf.EventRule(ignore="off", max_gap=MAX_GAP)
-    rows = np.stack([~on, on], axis=1).astype(float)
-    rec = cf.Recording(time, "decided", rows, ("off", label))
+    rule = cf.EventRule(max_gap=MAX_GAP)
+    rec = cf.Recording(time, "decided", on.astype(float), [label], scores="independent")
     return [event._replace(stream=person.name) for event in cf.events(rec, rule)]
-
-
-def _without_truth(rec: cf.Recording) -> cf.Recording:
-    return cf.Recording(rec.time, rec.source, rec.probs, rec.classes)
 
 
 def main() -> None:
@@ -233,8 +200,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with the files of people")
     parser.add_argument("--every", type=int, default=12, help="rows from strong score to strong")
+    parser.add_argument("--split", type=int, choices=(0, 1), help="only this half of the people")
     given = parser.parse_args()
-    print_tables([p for split in (0, 1) for p in load_people(given.data, split)], given.every)
+    chosen = (0, 1) if given.split is None else (given.split,)
+    print_tables([p for split in chosen for p in load_people(given.data, split)], given.every)
 
 
 if __name__ == "__main__":

@@ -34,13 +34,11 @@ RATIOS = (20, 5, 0)
 STREAMS, SECONDS = 4, 120.0
 MERGED = 0.3
 """Seconds of silence within a prompt that count as speech."""
-RULE = cf.EventRule(
-    "100ms",
-    min_duration={"speech": "250ms", "not speech": "100ms"},
-    pad=("30ms", "30ms"),
-    ignore="not speech",
-)
+RULE = cf.EventRule("100ms", min_duration="250ms", merge_gap="100ms", pad=("30ms", "30ms"))
 """The minimum durations and the padding are the defaults of silero-vad."""
+
+
+Method = Callable[[cf.Recording], list[cf.Event]]
 
 
 class Talk(NamedTuple):
@@ -76,10 +74,9 @@ def loud(sound: Floats) -> Bools:
 
 def stretches(on: Bools, merged: float = 0.0) -> list[cf.Event]:
     """Return the stretches of windows that are on, as events."""
-    rows = np.stack([~on, on], axis=1).astype(float)
-    rec = cf.Recording(STEP * np.arange(len(on)), "loud", rows, ("not speech", "speech"))
-    rule = cf.ThresholdRule(0.5, merge_gap=merged, ignore="not speech")
-    return list(cf.events(rec, rule))
+    time = STEP * np.arange(len(on))
+    rec = cf.Recording(time, "loud", on.astype(float), ["speech"], scores="independent")
+    return list(cf.events(rec, cf.ThresholdRule(0.5, merge_gap=merged)))
 
 
 def mixed(prompts: Sequence[Path], noises: Sequence[Path], ratio: float, seed: int) -> Talk:
@@ -146,28 +143,23 @@ def recording(talk: Talk, scores: Floats) -> cf.Recording:
     return cf.Recording(talk.time, "silero", scores, ["speech"], scores="independent")
 
 
-def lane_events(
-    rec: cf.Recording, lane: cf.Chain, rule: cf.EventRule, smooth: bool = False
-) -> list[cf.Event]:
-    """Return the events of the only label, by the chain of its lane."""
-    return list(cf.events(rec.lane("speech"), lane, rule, smooth=smooth))
-
-
-def methods(recs: Sequence[cf.Recording]) -> dict[str, Callable[[cf.Recording], list[cf.Event]]]:
+def methods(recs: Sequence[cf.Recording]) -> dict[str, Method]:
     """Return what finds events in the scores of silero-vad."""
     f = cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life="1s"))
-    fixed = cf.Chain(f).lane("speech")
-    raw = cf.Chain(cf.MultiLabelFilter(["speech"], cf.RawFilter(2))).lane("speech")
-    tuned = cf.tune([rec.lane("speech") for rec in recs])
-    on = cf.EventRule(ignore="not speech")
+    raw = cf.MultiLabelFilter(["speech"], cf.RawFilter(2))
+    tuned, on = cf.tune(recs), cf.EventRule()
+
+    def found(by: Any, rule: cf.EventRule, smooth: bool = False) -> Method:
+        return lambda rec: list(cf.events(rec, by, rule, smooth=smooth))
+
     return {
-        "scores above 0.5": lambda rec: lane_events(rec, raw, on),
-        "scores, rule": lambda rec: lane_events(rec, raw, RULE),
-        "filter above 0.5": lambda rec: lane_events(rec, fixed, on),
-        "filter, rule": lambda rec: lane_events(rec, fixed, RULE),
-        "smoothed, rule": lambda rec: lane_events(rec, fixed, RULE, smooth=True),
-        "tuned, rule": lambda rec: lane_events(rec, tuned, RULE),
-        "tuned, smoothed, rule": lambda rec: lane_events(rec, tuned, RULE, smooth=True),
+        "scores above 0.5": found(raw, on),
+        "scores, rule": found(raw, RULE),
+        "filter above 0.5": found(f, on),
+        "filter, rule": found(f, RULE),
+        "smoothed, rule": found(f, RULE, smooth=True),
+        "tuned, rule": found(tuned, RULE),
+        "tuned, smoothed, rule": found(tuned, RULE, smooth=True),
     }
 
 

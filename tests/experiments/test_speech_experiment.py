@@ -83,6 +83,6 @@ def test_silero_on_noise_alone_and_through_a_filter() -> None:
     assert silero.segments(talk) == []
     rec = speech.recording(talk, scores)
     f = cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life="1s"))
-    assert speech.lane_events(rec, cf.Chain(f).lane("speech"), speech.RULE) == []
+    assert list(cf.events(rec, f, speech.RULE)) == []
     alone = cf.StickyFilter(2, half_life=1.0).run(np.stack([1 - scores, scores], 1), dt=rec.dt)
     np.testing.assert_array_equal(rec.run(f)[:, 0], alone[:, 1])
