@@ -25,13 +25,13 @@ from .._support.types import Array, Bools, Floats, Weights
 from .._validation import Factorized, class_order, row_weights
 from ..filters._base import Filter
 from ..filters._multi_label import on_and_off
-from ..policy import Adaptive, Periodic, Policy
+from ..policy import Policy
 from ._channel import Channel, Channels, corrected
 from ._event_rule import EventRule
 from ._expected import Expected, check_expected
 from ._labels import label_channels, observe_label_rows, of_label, weight_array, weight_text
+from ._parts import check_rule, checked_policy, checked_sources, require_filter
 from ._settings import kind_of, options, settings_of_rows, to_builtin, to_toml
-from ._sources import checked_sources
 
 ChainType = TypeVar("ChainType", bound="Chain")
 
@@ -113,22 +113,13 @@ class Chain:
         rule: EventRule | None = None,
         expected: Mapping[str, Expected] | None = None,
     ) -> None:
-        fresh = _require_filter(filter).copy()
+        fresh = require_filter(filter).copy()
         fresh.reset()
         names, independent = tuple(map(str, fresh.classes)), getattr(fresh, "_independent", False)
         weights, channels = checked_sources(beta, channel, names, independent)
         K = len(names)
-        if policy is not None:
-            policy = policy.copy()
-            policy.reset()
-            own = isinstance(policy, (Adaptive, Periodic)) and "_kind" in vars(type(policy))
-            for role in ("strong", "weak") if own else ():  # a subclass may call others
-                source = getattr(policy, role)
-                if isinstance(weights, dict) and source not in weights:
-                    raise ValueError(
-                        f"policy calls {source!r}, but beta names {list(weights)}: add it there"
-                    )
-        _check_rule(rule, fresh)
+        policy = checked_policy(policy, weights)
+        check_rule(rule, fresh)
         known_of = {
             str(name): check_expected(str(name), x._asdict() if isinstance(x, Expected) else x, K)
             for name, x in (expected or {}).items()
@@ -232,7 +223,7 @@ class Chain:
 
     def with_rule(self: ChainType, rule: EventRule | None) -> ChainType:
         """Return the same chain with another rule for events, or with none."""
-        _check_rule(rule, self._fresh)
+        check_rule(rule, self._fresh)
         new = copy.copy(self)
         for name in ("settings", "digest"):
             vars(new).pop(name, None)
@@ -413,23 +404,3 @@ class Chain:
             for name, weight in weights.items()
         ]
         return block(str(self), table(["source", "weight", "channel"], rows))
-
-
-def _check_rule(rule: Any, filter: Any) -> None:  # noqa: A002
-    """Raise unless a rule fits the classes of a filter."""
-    if rule is None:
-        return
-    if not isinstance(rule, EventRule):
-        raise TypeError(f"rule is {rule!r}; give an EventRule")
-    rule.check(filter.classes, getattr(filter, "_independent", False))
-
-
-def _require_filter(filter: Any) -> Any:  # noqa: A002
-    """Return a filter, or say what else was given."""
-    if isinstance(filter, (str, PathLike)):
-        raise TypeError(f"filter is {str(filter)!r}; read the file first: classfilter.load(...)")
-    if isinstance(filter, Chain):
-        raise TypeError("filter is a Chain; give its filter: chain.filter()")
-    if not hasattr(filter, "update"):
-        raise TypeError(f"filter is {filter!r}; give a filter, or a chain as of load or tune")
-    return filter

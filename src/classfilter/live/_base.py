@@ -18,10 +18,10 @@ from ..chain._channel import Channels
 from ..chain._settings import from_builtin, to_builtin
 from ..filters._base import Filter
 from ..filters._stream_runner import pack_state, unpack_state
-from ..policy import Adaptive, Policy
+from ..policy import Policy
 from ..streams import _file as file
+from ..streams._label_policy import least_certain, most_contradicted, sees_one_label
 from ..streams._table import StreamTable
-from ._label_policy import least_certain, most_contradicted
 from ._source import OnlySource, Source, describe_error, parse_output, parse_scores
 
 LOG = logging.getLogger("classfilter")
@@ -119,8 +119,7 @@ class BaseCascade:
         self._missing.flags.writeable = False
         self.filter, self.policy = chain.filter(), policy.copy()
         """Copies that belong to the loop."""
-        # Adaptive has one uncertainty; other policies get the labels as they are.
-        self._by_label = chain.independent and isinstance(policy, Adaptive)
+        self._by_label = sees_one_label(chain, policy)
         self.reset()
 
     @property

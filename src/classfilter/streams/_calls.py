@@ -12,6 +12,7 @@ from .._support.types import Array
 from .._validation import Factorized
 from ..chain._settings import from_builtin, to_builtin
 from ..policy import Policy
+from ._label_policy import least_certain, most_contradicted
 from ._rows import Taken
 
 
@@ -24,12 +25,14 @@ class Calls:
         Copied; its state counts.
     estimate : ndarray (K,)
         That of the filter before any call.
+    by_label : bool
+        Whether the policy sees the label that is least certain, of several labels at once.
     """
 
-    __slots__ = ("estimate", "last", "policy")
+    __slots__ = ("by_label", "estimate", "last", "policy")
 
-    def __init__(self, policy: Policy, estimate: Array) -> None:
-        self.policy, self.estimate = policy.copy(), estimate
+    def __init__(self, policy: Policy, estimate: Array, by_label: bool = False) -> None:
+        self.policy, self.estimate, self.by_label = policy.copy(), estimate, by_label
         self.last: dict[str, float] = {}
 
     def copy(self) -> Calls:
@@ -40,14 +43,18 @@ class Calls:
 
     def note(self, source: str, at: float, observation: Any, estimate: Array, dt: float) -> None:
         """Take note of a call, and of the estimate after it."""
-        self.policy.called(source, np.asarray(observation), self.estimate, dt)
+        row, before = np.asarray(observation), self.estimate
+        if self.by_label:
+            row, before = most_contradicted(row, before), least_certain(before)
+        self.policy.called(source, row, before, dt)
         self.estimate = estimate.copy()  # the caller may change its own, or have it in a batch
         self.last[source] = at
 
     def next_source(self, at: float) -> str:
         """Return the source that the policy chooses."""
         since = {name: at - last for name, last in self.last.items()}
-        return self.policy.choose(self.estimate, since)
+        seen = least_certain(self.estimate) if self.by_label else self.estimate
+        return self.policy.choose(seen, since)
 
     def saved(self) -> tuple[Any, list[float], dict[str, float]]:
         """Return all of it, for a file."""

@@ -21,6 +21,7 @@ from . import _file, _live_events
 from ._calls import Calls
 from ._counts import SourceCounts
 from ._health import Health, health
+from ._label_policy import sees_one_label
 from ._live_events import Confirmed, Known, LiveEvents
 from ._rows import update_stream_of
 from ._table import StreamTable
@@ -97,7 +98,8 @@ class HeldStreams:
     def _new_calls(self) -> Calls:
         """Return what the policy knows of a new stream."""
         assert self._policy is not None
-        return Calls(self._policy, self._chain.filter().probs)
+        by_label = sees_one_label(self._chain, self._policy)
+        return Calls(self._policy, self._chain.filter().probs, by_label)
 
     def filter(self, stream: Hashable) -> Filter:
         """Return a new filter in the state of a stream."""

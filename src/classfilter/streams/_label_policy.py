@@ -6,6 +6,13 @@ import numpy as np
 
 from .._label_scores import pairs
 from .._support.types import Array, Floats
+from ..chain._chain import Chain
+from ..policy import Adaptive, Policy
+
+
+def sees_one_label(chain: Chain, policy: Policy | None) -> bool:
+    """Return whether a policy has one uncertainty; others get the labels as they are."""
+    return chain.independent and isinstance(policy, Adaptive)
 
 
 def least_certain(probs: Array) -> Floats:
