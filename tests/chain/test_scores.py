@@ -120,8 +120,13 @@ PERCENT = ABC | {"p_a": [50, 50], "p_b": [20, 20], "p_c": [30, 30]}
             "probs in row 0 sums to 100.0; it must be within 0.05 of 1",
             '; these look like percentages: give scores="percent"',
         ),
-        (ABC, {"scores": "percent"}, "probs in row 0 sums to 0.01", "by 100)"),
-        (ABC, {"scores": "log"}, "scores is 'log'; it must be one of", "logits, percent"),
+        (ABC, {"scores": "percent"}, "probs in row 0 sums to 0.01", "where it is an argument"),
+        (
+            ABC,
+            {"scores": "log"},
+            "scores is 'log'; it must be one of",
+            "logits, percent, independent",
+        ),
         (
             ABC | {"p_a": [NAN, 1.0]},
             {"scores": "logits"},

@@ -95,7 +95,7 @@ class Recording:
     classes: tuple[str, ...]
     label: Ints | None
     hard: Bools
-    independent: bool
+    scores: str
     _time_kind: ClassVar[TimeKind] = TimeKind()  # and of each recording, where it differs
 
     def __init__(
@@ -146,7 +146,7 @@ class Recording:
         **columns: NDArray[Any] | None,
     ) -> None:
         object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "independent", independent)
+        object.__setattr__(self, "scores", "independent" if independent else "probabilities")
         if kind != self._time_kind:
             object.__setattr__(self, "_time_kind", kind)
         for name, column in columns.items():
@@ -176,6 +176,11 @@ class Recording:
         columns = {"time": time, "source": source, "probs": probs, "label": label, "hard": hard}
         rec._store(classes, independent, kind, **columns)
         return rec
+
+    @property
+    def independent(self) -> bool:
+        """Whether the classes are labels that may be true at once."""
+        return self.scores == "independent"
 
     def lane(self, label: Any) -> Recording:
         """Return the recording of one of several labels: two classes, not robin and robin."""
