@@ -172,7 +172,8 @@ def test_a_row_with_a_gap_has_no_hint_about_classes(run: Run) -> None:
         (["--beta", "weak=0.1,strong=1"], "has several weights; repeat --beta, one for each"),
         (["--gamma", "0.9", "--half-life", "5m"], "--gamma and --half-life are both given"),
         (["--scores", "odds"], "'odds' is not one of 'probabilities', 'logits', 'percent'"),
-        (["--classes", "walk"], "--classes names only 'walk'; give two or more"),
+        (["--classes", "walk"], "--classes names only 'walk'; give two or more, or --scores indep"),
+        (["--classes", "walk,walk"], "'walk,walk' is not a list of names, such as walk,sit"),
         (["--classes", "a,b", "--config", "walk.toml"], "--classes and --config name different"),
     ],
 )

@@ -56,6 +56,15 @@ def test_a_copy_from_its_own_columns_is_equal() -> None:
         np.testing.assert_array_equal(getattr(again, field.name), getattr(rec, field.name))
 
 
+def test_a_copy_of_several_labels_has_independent_scores() -> None:
+    truth = [[1, 0], [0, -1]]
+    rec = Recording([0, 1], "a", [[0.9, 0.8], [0.1, np.nan]], 2, truth, scores="independent")
+    again = dataclasses.replace(rec)
+    assert again.independent
+    np.testing.assert_array_equal(again.probs, rec.probs)
+    np.testing.assert_array_equal(again.label, rec.label)
+
+
 def test_no_rows() -> None:
     rec = Recording([], [], [], CLASSES, [])
     assert (len(rec), rec.probs.shape, rec.sources, rec.dt.tolist()) == (0, (0, 3), (), [])
@@ -189,10 +198,7 @@ def test_part() -> None:
             {"probs": [VALID, [NAN, 0.5, 0.5], VALID]},
             "row 1, class 'walk', is nan while other entries .* are not; .* row of NaN only",
         ),
-        (
-            {"probs": [VALID, [0.5] * 3, [-1] * 3]},
-            r"row 1 sums to 1\.5; .* 0\.05 of 1: .* normalise",
-        ),
+        ({"probs": [VALID, [0.5] * 3, [-1] * 3]}, r"row 1 sums to 1\.5; .* 0\.05 of 1: if one"),
         ({"probs": [VALID, VALID, [0.2, 0.2, 0.54]]}, r"row 2 sums to 0\.94"),
         ({"label": ["sit", "run", "sit"]}, r"label in row 1 is 'run'; the classes are \['walk'"),
         ({"label": [0, 1, 3]}, "label in row 2 is 3; .* index from 0 to 2, or -1"),

@@ -146,8 +146,7 @@ class Recording:
         **columns: NDArray[Any] | None,
     ) -> None:
         object.__setattr__(self, "classes", classes)
-        scores = "independent" if independent else "probabilities"
-        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "scores", "independent" if independent else "probabilities")
         if kind != self._time_kind:
             object.__setattr__(self, "_time_kind", kind)
         for name, column in columns.items():
@@ -180,7 +179,7 @@ class Recording:
 
     @property
     def independent(self) -> bool:
-        """Whether several classes may be true at once, each with a score of its own."""
+        """Whether the classes are labels that may be true at once."""
         return self.scores == "independent"
 
     def lane(self, label: Any) -> Recording:
