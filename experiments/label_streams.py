@@ -80,8 +80,10 @@ def load_people(data: Path, split: int) -> list[LabelledPerson]:
     with np.load(cached) as file:
         labels = tuple(file["labels"].tolist())
         names = dict.fromkeys(key.partition("/")[0] for key in file.files if "/" in key)
-        parts = {n: [file[f"{n}/{c}"] for c in ("time", "truth", "weak", "strong")] for n in names}
-    return [LabelledPerson(name, *of, labels, split) for name, of in parts.items()]
+        columns = ("time", "truth", "weak", "strong")
+        parts = {name: {c: file[f"{name}/{c}"] for c in columns} for name in names}
+    of_all: Any = {"labels": labels, "split": split}
+    return [LabelledPerson(name, **of, **of_all) for name, of in parts.items()]
 
 
 Read = tuple[Floats, Floats, Ints, Sequence[str]]

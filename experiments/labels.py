@@ -101,7 +101,7 @@ class Scores(NamedTuple):
     changes_per_hour: float
 
 
-TITLES = Scores("F1", "AP", "F1@50", "false/h", "changes/h")  # type: ignore[arg-type]
+TITLES = ("F1", "AP", "F1@50", "false/h", "changes/h")
 
 
 def judged(

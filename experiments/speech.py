@@ -50,7 +50,7 @@ class Talk(NamedTuple):
     @property
     def time(self) -> Floats:
         """The time of each window."""
-        return STEP * np.arange(-(-len(self.sound) // WINDOW))
+        return STEP * np.arange(-(-len(self.sound) // WINDOW), dtype=np.float64)
 
 
 def read_sound(path: Path) -> Floats:
@@ -60,16 +60,18 @@ def read_sound(path: Path) -> Floats:
 
     rate, sound = wavfile.read(path)
     full = np.iinfo(sound.dtype).max if sound.dtype.kind == "i" else 1
-    mono = sound.reshape(len(sound), -1).mean(axis=1) / full
-    common = gcd(rate, RATE)
-    return mono if rate == RATE else resample_poly(mono, RATE // common, rate // common)
+    mono: Floats = sound.reshape(len(sound), -1).mean(axis=1) / full
+    if rate != RATE:
+        common = gcd(rate, RATE)
+        mono = resample_poly(mono, RATE // common, rate // common)
+    return mono
 
 
 def loud(sound: Floats) -> Bools:
     """Return in which windows a clean prompt is less than 35 decibels below its loudest one."""
     windows = sound[: len(sound) // WINDOW * WINDOW].reshape(-1, WINDOW)
     power = np.square(windows).mean(axis=1)
-    return power > power.max(initial=0.0) * 10**-3.5
+    return np.asarray(power > power.max(initial=0.0) * 10**-3.5)
 
 
 def stretches(on: Bools, merged: float = 0.0) -> list[cf.Event]:
@@ -87,12 +89,12 @@ def mixed(prompts: Sequence[Path], noises: Sequence[Path], ratio: float, seed: i
     while sum(map(len, pieces)) < size:
         pieces += [
             np.zeros(int(rng.exponential(1.0) * RATE)),
-            read_sound(prompts[rng.integers(len(prompts))]),
+            read_sound(prompts[int(rng.integers(len(prompts)))]),
         ]
     clean = np.concatenate(pieces)[:size]
     noise: list[Floats] = []
     while sum(map(len, noise)) < size:
-        noise.append(read_sound(noises[rng.integers(len(noises))]))
+        noise.append(read_sound(noises[int(rng.integers(len(noises)))]))
     background = np.concatenate(noise)[:size]
     spoken = np.repeat(loud(clean), WINDOW)
     power = np.square(clean[: len(spoken)][spoken]).mean() / np.square(background).mean()

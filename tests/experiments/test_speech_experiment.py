@@ -33,6 +33,7 @@ def test_the_truth_of_a_talk_is_the_union_of_who_speaks(tmp_path: Path) -> None:
     assert len(talk.sound) == 4 * speech.RATE
     assert abs(np.sqrt(2 * np.square(talk.sound).mean()) - 0.5) < 0.01
     ((start, end),) = [(e.start, e.end) for e in talk.speech]
+    assert end is not None
     assert 1.0 <= start < 1.0 + speech.STEP
     assert 3.0 <= end < 3.0 + speech.STEP
 
