@@ -37,10 +37,6 @@ def of_each(rule: EventRule, events: Any) -> list[tuple[str, Any]]:
     return [(n, [e for e in events if e.label == n]) for n in LABELS if n not in rule.ignore]
 
 
-def spans(events: Any) -> list[Any]:
-    return [(e.label, e.start, e.end) for e in events]
-
-
 def by_start(events: Any) -> bool:
     keys = [(e.start, LABELS.index(e.label)) for e in events]
     return all(a <= b for a, b in pairwise(keys))
@@ -77,7 +73,7 @@ def test_events_are_those_of_the_definition(seed: int) -> None:
 @pytest.mark.parametrize("smooth", [False, True])
 @given(seed=seeds)
 def test_filtered_and_smoothed_labels_are_those_of_their_lanes(smooth: bool, seed: int) -> None:
-    """The probability of off is 1 less that of on, to a rounding error of the lane's."""
+    """The probability of off is 1 less that of on: the lane's may differ in the last bit."""
     rng = np.random.default_rng(seed)
     rule, rec = random_rule(rng), random_recording(rng)
     chain = random_chain(rng, rule)
@@ -93,10 +89,9 @@ def test_filtered_and_smoothed_labels_are_those_of_their_lanes(smooth: bool, see
         wanted = zip(*(x.tolist() for x in columns[1:4]), strict=True)
         assert [(e.start, e.end, e.probability) for e in found] == list(wanted)
         if P.dtype == np.float64:
-            alone = chain.lane(label).events(rec.lane(label), smooth=smooth)
-            assert spans(found) == spans(alone)
-            p = [e.probability for e in alone]
-            np.testing.assert_allclose([e.probability for e in found], p, rtol=1e-9)
+            lane, of_lane = chain.lane(label), rec.lane(label)
+            alone = lane.smooth(of_lane) if smooth else lane.run(of_lane)
+            np.testing.assert_array_equal(P[:, LABELS.index(label)], alone[:, 1])
 
 
 @given(seed=seeds)
