@@ -115,6 +115,7 @@ def test_files_that_do_not_fit(run: Run) -> None:
     assert not Path("out.csv").exists()
 
 
+@pytest.mark.slow
 def test_lines_as_they_come(tmp_path: Path) -> None:
     """The command reads lines with a file of several labels, or with the option alone."""
     cf.write_table(table().drop("stream"), tmp_path / "in.ndjson")

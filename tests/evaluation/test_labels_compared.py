@@ -83,6 +83,7 @@ def by_loop(name: str, rec: Recording) -> Any:
     return P
 
 
+@pytest.mark.slow
 def test_the_methods_that_are_compared() -> None:
     smoothed = tuple(f"{name}, smoothed" for name in TUNED)
     assert tuple(row.name for row in result().rows) == SIMPLE + TUNED + smoothed
@@ -163,6 +164,7 @@ def test_changes_an_hour_are_those_of_one_label() -> None:
     assert row_of(result(), "Raw").measures["switches"].value == pytest.approx(per_hour)
 
 
+@pytest.mark.slow
 def test_without_truth_each_label_is_judged_as_its_lanes_are() -> None:
     days = [label_day(seed, 120, [(6, 9), (10, 8)], labelled=False) for seed in range(4)]
     comparison = cf.compare(days, "strong")
@@ -181,6 +183,7 @@ def test_without_truth_each_label_is_judged_as_its_lanes_are() -> None:
     assert "of strong are in its class than on average, the mean over labels." in str(comparison)
 
 
+@pytest.mark.slow
 def test_rare_labels_do_not_break_it() -> None:
     days = []
     for seed in range(3):
@@ -206,6 +209,7 @@ def test_the_table_has_a_row_for_each_label() -> None:
     assert isinstance(result().rows[0].measures["average_precision"], Measure)
 
 
+@pytest.mark.slow
 def test_other_methods_and_what_is_refused() -> None:
     days = [label_day(seed, 200, [(6, 9)]) for seed in range(2)]
     perfect = [np.asarray(rec.label) for rec in days]
