@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import RowError
+from ._label_scores import fewest
 from ._predictions import predictions
 from ._support.types import Array, Floats, Ints
 from ._time_kind import TimeKind
@@ -67,7 +68,7 @@ def recordings(
     independent: bool = False,
 ) -> Iterator[tuple[Ints, Recording]]:
     """Yield the rows of each stream with their recording."""
-    names = text_names(classes.tolist(), 1 if independent else 2)
+    names = text_names(classes.tolist(), fewest(independent))
     try:
         checked, hard = predictions(probs, names, independent=independent)
     except RowError as error:

@@ -79,11 +79,7 @@ def as_label_scores(numbers: Floats, kind: str, labels: Sequence[Any]) -> Floats
     [[0.5, 0.0, nan]]
     """
     if kind == "logits":
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            row, k = map(int, np.unravel_index(infinite.argmax(), numbers.shape))
-            value, rule = float(numbers[row, k]), "it must be finite"
-            raise RowError("probs", value, rule=rule, row=row, entry=str(labels[k]))
+        _refuse(np.isinf(numbers), numbers, labels, "probs", "it must be finite")
         small = np.exp(-np.abs(numbers))
         sigmoid: Floats = np.where(numbers < 0, small, 1.0) / (1 + small)
         return sigmoid
@@ -113,14 +109,8 @@ def names_on(probabilities: Array, labels: Sequence[str]) -> list[str]:
 def check_label_scores(scores: Floats, labels: Sequence[Any], what: str = "probs") -> None:
     """Raise for the first score of (T, L) outside [0, 1]; NaN is a label that was not observed."""
     invalid = ~((scores >= 0) & (scores <= 1) | np.isnan(scores))
-    if invalid.any():
-        row, k = map(int, np.unravel_index(invalid.argmax(), scores.shape))
-        value = float(scores[row, k])
-        rule, remedy = (
-            "it must lie in [0, 1]",
-            "percentages need a division by 100, logits a sigmoid",
-        )
-        raise RowError(what, value, rule=rule, remedy=remedy, row=row, entry=str(labels[k]))
+    remedy = "percentages need a division by 100, logits a sigmoid"
+    _refuse(invalid, scores, labels, what, "it must lie in [0, 1]", remedy)
 
 
 def truth_of_labels(values: Any, labels: Sequence[Any], what: str = "label") -> Ints:
@@ -130,12 +120,38 @@ def truth_of_labels(values: Any, labels: Sequence[Any], what: str = "label") -> 
         rule = f"it must be (T, {len(labels)}): of each label whether it is true"
         raise ArgumentError(what, given.shape, "has shape {}", rule, "give 1, 0, or -1 if unknown")
     known = np.where(np.isnan(given), -1, given) if given.dtype.kind == "f" else given.astype(int)
-    invalid = ~np.isin(known, (-1, 0, 1))
-    if invalid.any():
-        row, k = map(int, np.unravel_index(invalid.argmax(), known.shape))
-        rule, value = "it must be 1, 0, or -1 where it is not known", known[row, k].item()
-        raise RowError(what, value, rule=rule, row=row, entry=str(labels[k]))
+    rule = "it must be 1, 0, or -1 where it is not known"
+    _refuse(~np.isin(known, (-1, 0, 1)), known, labels, what, rule)
     return known.astype(np.intp)
+
+
+def _refuse(
+    invalid: Array, numbers: Array, labels: Sequence[Any], what: str, rule: str, remedy: str = ""
+) -> None:
+    """Raise for the first number of (T, L) that is invalid, if any is."""
+    if invalid.any():
+        row, k = map(int, np.unravel_index(invalid.argmax(), invalid.shape))
+        value = numbers[row, k].item()
+        raise RowError(what, value, rule=rule, remedy=remedy, row=row, entry=str(labels[k]))
+
+
+def fewest(independent: bool) -> int:
+    """Return how many classes there must be: one label is enough, but not one class."""
+    return 1 if independent else 2
+
+
+def lane_names(label: Any) -> tuple[str, str]:
+    """Return the two classes of one of several labels."""
+    return f"not {label}", str(label)
+
+
+def lane_index(label: Any, labels: Sequence[str], independent: bool) -> int:
+    """Return the place of one of several labels, or raise."""
+    if not independent:
+        raise ArgumentError("label", label, rule="the classes exclude each other")
+    if str(label) not in labels:
+        raise ArgumentError("label", label, rule=f"the labels are {list(labels)}")
+    return list(labels).index(str(label))
 
 
 def pairs(scores: Floats) -> Floats:

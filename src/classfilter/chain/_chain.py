@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from .. import _core
-from .._errors import ArgumentError, RowError
-from .._label_scores import one_row
+from .._errors import RowError
+from .._label_scores import lane_index, one_row
 from .._predictions import at_reliability
 from .._predictions import prediction as in_order
 from .._support.atomic import atomic_write
@@ -81,6 +81,8 @@ class Chain:
         As given.
     expected : dict of str to Expected
         As given; empty where nothing was tuned.
+    independent : bool
+        Whether several classes may be true at once: those of a `MultiLabelFilter`.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class Chain:
     policy: Policy | None
     rule: EventRule | None
     expected: dict[str, Expected]
+    independent: bool
     _fresh: Any
     _names: tuple[str, ...]
     _dtype: np.dtype[Any]
@@ -115,17 +118,18 @@ class Chain:
     ) -> None:
         fresh = require_filter(filter).copy()
         fresh.reset()
-        names, independent = tuple(map(str, fresh.classes)), getattr(fresh, "_independent", False)
+        names = tuple(map(str, fresh.classes))
+        independent: bool = getattr(fresh, "_independent", False)
         weights, channels = checked_sources(beta, channel, names, independent)
         K = len(names)
         policy = checked_policy(policy, weights)
-        check_rule(rule, fresh)
+        check_rule(rule, names, independent)
         known_of = {
             str(name): check_expected(str(name), x._asdict() if isinstance(x, Expected) else x, K)
             for name, x in (expected or {}).items()
         }
         self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
-        self._set(rule=rule, expected=known_of)
+        self._set(rule=rule, expected=known_of, independent=independent)
         dtype = fresh.probs.dtype
         of_sources = {n: c for n, c in channels.items() if c is not None}
         logs: dict[str, Any] = {
@@ -166,28 +170,18 @@ class Chain:
         classes: tuple[Any, ...] = self._fresh.classes
         return classes
 
-    @property
-    def independent(self) -> bool:
-        """Whether several classes may be true at once: those of a `MultiLabelFilter`."""
-        return getattr(self._fresh, "_independent", False)
-
     def lane(self, label: Any) -> Chain:
         """Return the chain of one of several labels: two classes, not robin and robin."""
-        names = list(self._names)
-        if not self.independent or str(label) not in names:
-            why = (
-                f"the labels are {names}" if self.independent else "the classes exclude each other"
-            )
-            raise ArgumentError("label", label, rule=why)
+        f = self._fresh._filters[lane_index(label, self._names, self.independent)]
         label = str(label)
         beta: Any = self.beta
         if isinstance(beta, dict):
             beta = {name: of_label(weight, label) for name, weight in beta.items()}
         channel: Any = {name: of_label(one, label) for name, one in self.channel.items()}
-        f = on_and_off(self._fresh._filters[names.index(label)], label)
         rule = self.rule
         of_lane = None if rule is None or label in rule.ignore else rule.lane(label)
-        return Chain(f, beta=beta, channel=channel, policy=self.policy, rule=of_lane)
+        parts: Any = {"beta": beta, "channel": channel, "policy": self.policy, "rule": of_lane}
+        return Chain(on_and_off(f, label), **parts)
 
     @property
     def sources(self) -> list[str]:
@@ -223,7 +217,7 @@ class Chain:
 
     def with_rule(self: ChainType, rule: EventRule | None) -> ChainType:
         """Return the same chain with another rule for events, or with none."""
-        check_rule(rule, self._fresh)
+        check_rule(rule, self.classes, self.independent)
         new = copy.copy(self)
         for name in ("settings", "digest"):
             vars(new).pop(name, None)

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 
 from .. import _core
 from .._errors import ArgumentError
+from .._label_scores import lane_names
 from .._support.types import NUMBER, Floats
 from .._timestamps import duration
 from ._label_events import LabelRules
@@ -190,7 +191,7 @@ class EventRule:
         }
         for name in ("leave_cost", "min_duration", "bias"):
             mine[name] = {label: mine[name] or 0.0}
-        return replace(self, **mine, ignore=(f"not {label}",))
+        return replace(self, **mine, ignore=lane_names(label)[:1])
 
     def compiled(
         self, classes: tuple[Any, ...], dtype: DTypeLike, independent: bool = False
@@ -203,15 +204,13 @@ class EventRule:
         names = tuple(map(str, classes))
         if independent:
             of_labels = [
-                None if n in self.ignore else self.lane(n).compiled((f"not {n}", n), dtype)
+                None if n in self.ignore else self.lane(n).compiled(lane_names(n), dtype)
                 for n in names
             ]
             return LabelRules(of_labels, dtype)
         enter = [self._costs(names)[name] for name in names]
         leave = _array(self.leave_cost, names)
-        if (
-            self.min_probability is not None
-        ):  # entering what is uncertain costs as the dearest class
+        if self.min_probability is not None:  # it costs as the dearest class to enter
             enter, leave = [*enter, max(enter)], np.append(leave, 0.0)
         return _core.EventRule(
             len(names),

@@ -41,13 +41,13 @@ def checked_policy(policy: Policy | None, weights: Any) -> Policy | None:
     return policy
 
 
-def check_rule(rule: Any, filter: Any) -> None:  # noqa: A002
+def check_rule(rule: Any, classes: tuple[Any, ...], independent: bool) -> None:
     """Raise unless a rule fits the classes of a filter."""
     if rule is None:
         return
     if not isinstance(rule, EventRule):
         raise TypeError(f"rule is {rule!r}; give an EventRule")
-    rule.check(filter.classes, getattr(filter, "_independent", False))
+    rule.check(classes, independent)
 
 
 def checked_sources(

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .._support.atomic import atomic_write
-from ..chain import load
+from ..chain import Chain, load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording
@@ -204,8 +204,7 @@ def policy(
 
     if out is not None:
         _check_out(table, out, (*PICTURES, *SUFFIXES))
-    tuned = None if config is None else load(config)
-    form = replace(form, independent=form.independent or bool(tuned and tuned.independent))
+    tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         curve = policy_curve(
             streams, tuned, reference=reference, gaps=gaps or GAPS, progress=progress
@@ -242,8 +241,7 @@ def report(
     from ..web import report as run
 
     _check_out(table, out, (".html",))
-    tuned = None if config is None else load(config)
-    form = replace(form, independent=form.independent or bool(tuned and tuned.independent))
+    tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         run(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
@@ -274,6 +272,14 @@ def read_streams(
         df = read_table(source, columns=form.columns)
     check_classes(form, form.layout(df.columns).classes or ())
     return df, recordings_of(df, form, sort)
+
+
+def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, TableFormat]:
+    """Return the settings of a file, if there is one, and the format of a table for them."""
+    if config is None:
+        return None, form
+    tuned = load(config)
+    return tuned, replace(form, independent=form.independent or tuned.independent)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._errors import ArgumentError, Remedy
+from .._label_scores import fewest
 from .._support.types import Classes
 from .._timestamps import per_second
 from .._validation import is_missing, text_names
@@ -85,10 +86,10 @@ class TableFormat:
     ) -> TableFormat:
         """Return a format, its arguments checked."""
         per_second(unit)
-        independent = independent or check_scores(scores) == "independent"
-        names = None if classes is None else text_names(classes, 1 if independent else 2)
-        columns = columns_by_name_here(columns)
-        return cls(names, columns, check_scores(scores), unit, independent)
+        scores = check_scores(scores)
+        independent = independent or scores == "independent"
+        names = None if classes is None else text_names(classes, fewest(independent))
+        return cls(names, columns_by_name_here(columns), scores, unit, independent)
 
     @classmethod
     def for_filter(
@@ -129,12 +130,12 @@ class TableFormat:
         labels = (labels or "prediction" in self.columns) and not self.independent
         if labels:
             return Layout(columns, self.classes, labels=True)
-        if len(probs) < (1 if self.independent else 2):
+        if len(probs) < fewest(self.independent):
             raise self._without_predictions(names)
         if matched:
             return Layout(columns, tuple(name for name in probs if name in wanted), False)
-        least = 1 if self.independent else 2
-        return Layout(columns, text_names(probs, least), labels=False, guessed=True)
+        found = text_names(probs, fewest(self.independent))
+        return Layout(columns, found, labels=False, guessed=True)
 
     def _by_name_here(self, names: list[str]) -> dict[str, str]:
         """Return the name in the table of each column, by its name here, in the table's order."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._errors import ArgumentError, RowError
-from .._label_scores import pairs, truth_of_labels
+from .._label_scores import fewest, lane_index, lane_names, pairs, truth_of_labels
 from .._predictions import predictions
 from .._support.html import recording
 from .._support.imports import public_name
@@ -117,7 +117,7 @@ class Recording:
             remedy = "convert logits by classfilter.softmax, or read a table"
             raise ArgumentError("scores", scores, rule=rule, remedy=remedy)
         independent = scores == "independent"
-        names = text_names(classes, 1 if independent else 2)
+        names = text_names(classes, fewest(independent))
         rows = predictions(probs, names, confidence, independent=independent)
         truth = truth_of_labels if independent else class_indices
         t, kind = read_times(time, unit)
@@ -184,15 +184,10 @@ class Recording:
 
     def lane(self, label: Any) -> Recording:
         """Return the recording of one of several labels: two classes, not robin and robin."""
-        if not self.independent or str(label) not in self.classes:
-            of = list(self.classes)
-            rule = f"the labels are {of}" if self.independent else "the classes exclude each other"
-            raise ArgumentError("label", label, rule=rule)
-        k = self.classes.index(str(label))
+        k = lane_index(label, self.classes, self.independent)
         truth = None if self.label is None else self.label[:, k].copy()
-        names, both = (f"not {label}", str(label)), pairs(self.probs[:, k])
-        kind = self._time_kind
-        return self._from_checked(self.time, self.source, both, names, truth, kind=kind)
+        columns = self.time, self.source, pairs(self.probs[:, k]), lane_names(label), truth
+        return self._from_checked(*columns, kind=self._time_kind)
 
     def _take(self, rows: Any) -> Recording:
         """Return some rows, by a slice, a mask or indices, as a recording."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from .._class_columns import results_like
 from .._errors import ArgumentError, RowError
-from .._label_scores import label_scores, one_row, pairs
+from .._label_scores import label_scores, lane_names, one_row, pairs
 from .._support.types import Array, Classes, Floats, Ints
 from .._validation import class_names
 from ._base import BaseFilter, Filter
@@ -288,7 +288,7 @@ class MultiLabelFilter(BaseFilter):
 
 def on_and_off(f: Any, label: Any) -> Any:
     """Return a filter of two classes with the names of a label's: not robin, robin."""
-    return type(f)((f"not {label}", str(label)), **f._options)
+    return type(f)(lane_names(label), **f._options)
 
 
 def _filters_of(labels: tuple[Any, ...], given: Any) -> tuple[Any, ...]:

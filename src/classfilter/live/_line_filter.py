@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import ArgumentError, Remedy
+from .._label_scores import fewest
 from .._time_scale import TimeScale
 from .._timestamps import per_second
 from .._validation import class_order, factorize
@@ -246,7 +247,7 @@ class LineFilter:
         labelled = self._label_keys[0] in row and not complete and not self._form.independent
         if labelled:
             columns = self._known_classes()
-        if len(columns) < (1 if self._form.independent else 2):
+        if len(columns) < fewest(self._form.independent):
             raise LineError(self._too_few(len(columns)))
         new = self._result_keys(columns)
         results = [key for key in new if key in row]

@@ -107,8 +107,6 @@ class SourceCounts:
         self, number: int, probs: ArrayLike, before: int, at: float, dt: float, dtype: Any
     ) -> None:
         """Count one row of a source; `before` is the class of the estimate before it, or -1."""
-        if number < 0:
-            return
         predicted = _core.classes_of(np.array([probs], dtype), len(self.chain.classes))
         zero = np.zeros(1, np.intp)
         _core.count_rows(

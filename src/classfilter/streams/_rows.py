@@ -56,11 +56,11 @@ def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateS
         if logarithms is not None:
             probs = corrected(logarithms, probs)
         filter.state = unpack_state(filter, states[slot])
-        before = -1 if begins or number < 0 else filter.probs.argmax()
+        before = -1 if begins else filter.probs.argmax()
         estimate: Array = filter.update(probs, beta, dt)
         after = pack_state(filter.state, states.dtype)[None]
         _core.commit(states, times, np.array([slot]), after, np.array([at]))
-        if counts is not None and number >= 0:
+        if counts is not None:
             counts.count_row(number, given, before, at, dt, estimate.dtype)
         return estimate
 
