@@ -20,10 +20,13 @@ HEAVY = (
     "tests/spark",
     "src/classfilter/spark/_processor.py",
     "docs/fleet.md",
+    "docs/tuning.md",
+    "docs/policies.md",
+    "docs/errata.md",
     "experiments",
     "examples",
 )
-"""What needs PyTorch, ONNX, cross compilers, Node, emulators or Spark."""
+"""What needs PyTorch, ONNX, cross compilers, Node, emulators or Spark, and pages that take long."""
 
 # Before NumPy is imported: on small matrices, more threads only wait for each other, at full load.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -234,6 +234,7 @@ def test_an_overview_draws_dates_in_a_zone() -> None:
     assert zoned[0].get_xlim() == zoned[2].get_xlim()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [8, 30])
 def test_long_legends_stay_on_the_figure(width: int) -> None:
     names = [f"{k:02d}{'m' * (width - 2)}" for k in range(12)]

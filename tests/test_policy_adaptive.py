@@ -296,6 +296,7 @@ STREAMS: dict[str, Callable[[], list[Simulation]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("every", [6, 12, 24])
 @pytest.mark.parametrize("kind", STREAMS)

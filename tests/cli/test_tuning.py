@@ -111,6 +111,7 @@ def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.M
     assert out.startswith("A sticky filter with a half-life of 40 s changes class")
 
 
+@pytest.mark.slow
 def test_tune_for_a_rate_of_calls(run: Run) -> None:
     """The file has both sources at every time."""
     recs = [cf.simulate(hours=4.0, seed=seed).recording(every=None) for seed in range(3)]
@@ -248,6 +249,7 @@ def test_compare_checks_the_suffix_before_it_starts(run: Run) -> None:
     assert message in rejected(run, "compare", "nowhere.csv", "-o", "out.gif")
 
 
+@pytest.mark.slow
 def test_policy_with_tuned_settings_is_no_worse_than_without(run: Run) -> None:
     """Tuned on dense recordings, for the rate at which the policy calls."""
     parts = [

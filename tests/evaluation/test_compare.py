@@ -221,6 +221,7 @@ def ar1(seed: int, T: int = 4000, r: float = 0.8) -> Recording:
     return Recording(np.arange(T) * 1.0, "video", probs, K, truth)
 
 
+@pytest.mark.slow
 def test_one_source_with_correlated_errors_has_the_order_of_the_labels() -> None:
     recs = [ar1(seed) for seed in range(4)]
     names = ("Raw", "Mean of 5", "Ema", "Tuned")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 import classfilter as cf
 from label_event_cases import LABELS, random_scores
@@ -22,6 +23,7 @@ def command(folder: Path, *arguments: str, lines: bytes = b"") -> None:
     subprocess.run(words, input=lines, capture_output=True, check=True, cwd=folder)
 
 
+@pytest.mark.slow
 def test_events_of_lines_are_those_of_the_file(tmp_path: Path) -> None:
     """Also where the command ends in the middle, and goes on from its state."""
     scores = random_scores(np.random.default_rng(8), 200)

@@ -254,6 +254,7 @@ def test_gaps_are_missing_rows() -> None:
     assert len(sim.truth) == len(sim.probs["weak"]) == len(sim.probs["strong"]) == sim.time.size
 
 
+@pytest.mark.slow
 def test_the_preset_is_near_the_tables_of_the_paper() -> None:
     """The Raw column of Tables I to III (the third is precision): 25 days for its 25 people."""
     days = [simulate("capture24", seed=s) for s in range(25)]

@@ -37,13 +37,14 @@ def correlation_by_labels(recs: list[cf.Recording], lag: int) -> float:
     return product / sum(float((rest[lag:] ** 2).sum()) for rest in rests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("r", "every"),
     [
         (0.0, 4),
         (0.97, 4),
-        pytest.param(0.5, 4, marks=pytest.mark.slow),
-        pytest.param(0.9, 12, marks=pytest.mark.slow),
+        (0.5, 4),
+        (0.9, 12),
     ],
 )
 def test_how_far_errors_last_from_call_to_call(r: float, every: int) -> None:
@@ -59,6 +60,7 @@ def test_how_far_errors_last_from_call_to_call(r: float, every: int) -> None:
     assert ("Errors of 'strong' last" in str(tuned)) == bool(warned)
 
 
+@pytest.mark.slow
 def test_the_order_of_the_streams_is_of_no_account() -> None:
     days = [cf.simulate("capture24", hours=1.5, seed=seed).recording() for seed in range(5)]
     one, other = cf.tune(days, reference="strong"), cf.tune(days[::-1], reference="strong")
@@ -78,6 +80,7 @@ def test_permuted_classes_permute_the_choice() -> None:
     )
 
 
+@pytest.mark.slow
 def test_hold_where_only_hold_can_win() -> None:
     """A reference that is always right and says so with 0.28, and classes that change soon."""
     recs = []

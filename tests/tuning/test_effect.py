@@ -110,6 +110,7 @@ def joined(recs: list[Recording]) -> JoinedRows:
     return concatenate(recs, "strong")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
 def test_the_delay_is_that_of_a_loop(kind: str) -> None:
     """Every source predicts its mean in the old class, and then in the new one."""

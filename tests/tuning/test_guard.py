@@ -133,6 +133,7 @@ def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> No
     assert tuned.channel == {"strong": None, "weak": None}
 
 
+@pytest.mark.slow
 def test_a_reference_that_is_biased_to_a_class() -> None:
     """It takes a third of class 0 for class 1, and so does the weak one, at every row."""
     recs = []

@@ -56,6 +56,7 @@ def mean_accuracy(results: list[Floats]) -> float:
     return float(np.mean(scores))
 
 
+@pytest.mark.slow
 def test_tuning_comes_near_the_true_confusions() -> None:
     tuned = cf.tune(nights(), reference="band")
     f = cf.StickyFilter(CLASSES, half_life=300.0)
@@ -76,6 +77,7 @@ def test_tuning_comes_near_the_true_confusions() -> None:
     assert "band 1 through its channel" in tuned.explanation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
 def test_every_family_has_the_channel_of_the_reference(kind: str) -> None:
     assert cf.tune(nights()[:3], kind, "band").channel["band"] is not None  # type: ignore[arg-type]

@@ -169,6 +169,7 @@ def test_labels_choose_by_their_truth() -> None:
     assert "never: pooled settings, because its truth is not known." in str(by_truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

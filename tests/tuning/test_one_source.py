@@ -38,16 +38,16 @@ def raw(rec: cf.Recording) -> Floats:
     return rec.probs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("r", "dwell", "K"),
     [
         (0.0, 150, 5),
         (0.8, 150, 5),
         (0.6, 60, 3),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in ((0.5, 150, 5), (0.9, 300, 10), (0.3, 30, 4))
-        ),
+        (0.5, 150, 5),
+        (0.9, 300, 10),
+        (0.3, 30, 4),
     ],
 )
 def test_near_the_best_by_labels_and_well_above_raw(r: float, dwell: float, K: int) -> None:
@@ -58,6 +58,7 @@ def test_near_the_best_by_labels_and_well_above_raw(r: float, dwell: float, K: i
     assert accuracy(tuned.run, fresh) > accuracy(raw, fresh) + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.covering(1)
 @pytest.mark.parametrize(("name", "hours"), [("capture24", 12.0), ("plain", 4.0)])
 @pytest.mark.parametrize("source", ["weak", "strong"])
@@ -110,6 +111,7 @@ def test_the_covariance_of_calibrated_predictions() -> None:
     assert class_covariance(probs, mean) == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.slow
 def test_certain_predictions_with_lasting_errors() -> None:
     """One-hot rows do not say how far they can be trusted; they are filtered all the same."""
     recs = [video(seed, 0.8, 150, 5) for seed in range(8)]

@@ -80,6 +80,7 @@ def test_a_policy_without_a_known_rate() -> None:
         cf.tune(dense(0), reference="strong", policy=own)
 
 
+@pytest.mark.slow
 def test_dense_recordings_are_tuned_for_the_rate() -> None:
     """As well as recordings of that rate, and better than if every step counted."""
     recs = [dense(seed) for seed in range(4)]

@@ -48,6 +48,7 @@ def test_messy_recordings() -> None:
     assert not any(np.isnan(tuned.run(rec)).any() for rec in fresh)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has", [[True, False, True, False], [False, True, False, False]])
 def test_a_source_that_some_streams_lack(has: list[bool]) -> None:
     """In two of four, or in one only; a stream without the reference may be there too."""

@@ -118,6 +118,7 @@ def test_rows_that_the_search_leaves_out_count_too() -> None:
     assert 3600 * tuned.effect.changes_after / tuned.effect.time <= 6
 
 
+@pytest.mark.slow
 def test_wishes_that_contradict_each_other() -> None:
     recs = days([0, 1], 2.0)
     with pytest.warns(UserWarning, match="The wishes contradict each other") as caught:
