@@ -71,6 +71,8 @@ export interface DirichletOptions {
   tolerance?: number;
   /** Bound the state; true by default. False is the paper's filter to the letter. */
   bounded?: boolean;
+  /** Results are p ** (1 / temperature), normalised: above 1 they are less certain; 1 by default. */
+  temperature?: number;
   /** Precision of the arithmetic; "float64" by default. */
   dtype?: Dtype;
 }
@@ -110,6 +112,8 @@ export interface StickyOptions {
   prepared?: PreparedTransitions;
   /** Smallest probability of an observation; 1e-3 by default. */
   floor?: number;
+  /** Results are p ** (1 / temperature), normalised: above 1 they are less certain; 1 by default. */
+  temperature?: number;
   /** Precision of the arithmetic; "float64" by default. */
   dtype?: Dtype;
 }

@@ -51,6 +51,12 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
                 0.3, cost={"small": 0.5, "big": 9.0}, horizon=3, strong="big", weak="small"
             ),
         ),
+        "sticky-tempered": cf.Chain(
+            cf.StickyFilter(names, stay=0.98, prior=prior, temperature=1.4),
+            beta=both,
+            policy=cf.policy.Adaptive(1 / 6, max_gap=20),
+        ),
+        "dirichlet-tempered": cf.Chain(cf.DirichletFilter(5, 0.95, temperature=0.6), beta=both),
         "sticky-periodic": cf.Chain(
             cf.StickyFilter(3, stay=0.98), beta=both, policy=cf.policy.Periodic(every=7)
         ),

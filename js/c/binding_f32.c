@@ -16,6 +16,7 @@
 #define sticky_update sticky_update_f32
 #define sticky_run sticky_run_f32
 #define channel_apply channel_apply_f32
+#define temper temper_f32
 #define adaptive_size adaptive_size_f32
 #define adaptive_prepare adaptive_prepare_f32
 #define adaptive_start adaptive_start_f32
@@ -29,6 +30,7 @@
 #define cf_sticky_start cf_sticky_start_f32
 #define cf_sticky_run cf_sticky_run_f32
 #define cf_channel_apply cf_channel_apply_f32
+#define cf_temper cf_temper_f32
 #define cf_adaptive_prepare cf_adaptive_prepare_f32
 #define cf_adaptive_start cf_adaptive_start_f32
 #define cf_adaptive_choose cf_adaptive_choose_f32

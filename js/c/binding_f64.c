@@ -16,6 +16,7 @@
 #define sticky_update sticky_update_f64
 #define sticky_run sticky_run_f64
 #define channel_apply channel_apply_f64
+#define temper temper_f64
 #define adaptive_size adaptive_size_f64
 #define adaptive_prepare adaptive_prepare_f64
 #define adaptive_start adaptive_start_f64
@@ -30,6 +31,7 @@
 #define cf_sticky_start cf_sticky_start_f64
 #define cf_sticky_run cf_sticky_run_f64
 #define cf_channel_apply cf_channel_apply_f64
+#define cf_temper cf_temper_f64
 #define cf_adaptive_prepare cf_adaptive_prepare_f64
 #define cf_adaptive_start cf_adaptive_start_f64
 #define cf_adaptive_choose cf_adaptive_choose_f64

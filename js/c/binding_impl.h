@@ -157,6 +157,17 @@ JS_EXPORT cf_status channel_apply(size_t classes, const cf_real *log_matrix, con
     return status;
 }
 
+/* ---- temperature ---- */
+
+/* Tempers rows in their place. */
+JS_EXPORT cf_status temper(size_t classes, cf_real temperature, size_t rows, cf_real *probs) {
+    cf_status status = CF_OK;
+    size_t i;
+    for (i = 0; i < rows && status == CF_OK; i++, probs += classes)
+        status = cf_temper(classes, temperature, probs, probs);
+    return status;
+}
+
 /* ---- the adaptive policy ---- */
 
 JS_EXPORT size_t adaptive_size(void) { return sizeof(cf_adaptive); }

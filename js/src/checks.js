@@ -21,6 +21,10 @@ const SETTINGS = {
     rule: "must be at least 1e-6, and their sum within 0.05 of 1",
   },
   19: { option: "tolerance", rule: "must lie in [0, 0.1]" },
+  30: {
+    option: "temperature",
+    rule: "must lie in [0.05, 20]: 1 leaves the probabilities as they are, and above 1 they are less certain",
+  },
 };
 const INVALID = {
   [STATUS.PROBS_NEGATIVE]: {

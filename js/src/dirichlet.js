@@ -7,7 +7,7 @@ import { float, repr } from "./text.js";
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
-  "bounded", "dtype",
+  "bounded", "temperature", "dtype",
 ];
 
 export class DirichletFilter extends Filter {
@@ -19,7 +19,7 @@ export class DirichletFilter extends Filter {
     const K = names.length;
     const gamma = decay("gamma", options.gamma, options.halfLife, 0.9);
     const { estimate = "mode", floor = 1e-3, anchor = 0, priorWeight = 1, tolerance = 0 } = options;
-    const { bounded = true, dtype = "float64" } = options;
+    const { bounded = true, temperature = 1, dtype = "float64" } = options;
     if (estimate !== "mode" && estimate !== "mean") {
       throw new RangeError(`estimate is ${repr(estimate)}; it must be "mode" or "mean"`);
     }
@@ -40,7 +40,9 @@ export class DirichletFilter extends Filter {
         `priorWeight is ${repr(priorWeight)}; it must be positive: without it the first observation has no mode`,
       );
     }
-    for (const [name, value] of Object.entries({ anchor, maxConcentration, tolerance })) checkNumber(name, value);
+    for (const [name, value] of Object.entries({ anchor, maxConcentration, tolerance, temperature })) {
+      checkNumber(name, value);
+    }
     const suffix = type === Float64Array ? "f64" : "f32";
     const size = core[`dirichlet_size_${suffix}`](K);
     const [block, priorAt] = borrow(size, prior.byteLength);
@@ -51,9 +53,10 @@ export class DirichletFilter extends Filter {
     if (status !== 0) throw settingsError(status, { gamma, floor, anchor, maxConcentration, tolerance, prior });
     if (priorWeight > 1e9) throw new RangeError(`priorWeight is ${float(priorWeight)}; it must lie in [0, 1e9]`);
     const scratch = core[`dirichlet_scratch_${suffix}`](K);
-    super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior]);
+    super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior], temperature);
     this.#options = {
-      gamma, estimate, floor, anchor, prior: Array.from(prior), priorWeight, maxConcentration, tolerance, bounded, dtype,
+      gamma, estimate, floor, anchor, prior: Array.from(prior), priorWeight, maxConcentration, tolerance, bounded, temperature,
+      dtype,
     };
   }
 

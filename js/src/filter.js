@@ -16,6 +16,7 @@ export class Filter {
   #start;
   #state;
   #sizes;
+  #temperature;
   #views = null;
 
   /**
@@ -25,8 +26,9 @@ export class Filter {
    * @param block    The settings, as the core prepared them.
    * @param scratch  The bytes of memory that a call needs.
    * @param start    The numbers of the state before any data.
+   * @param temperature  Of what is returned; 1 changes nothing.
    */
-  constructor(classes, kind, type, block, scratch, start) {
+  constructor(classes, kind, type, block, scratch, start, temperature) {
     const suffix = type === Float64Array ? "f64" : "f32";
     this.#kind = kind;
     this.#names = classes;
@@ -35,6 +37,7 @@ export class Filter {
     this.#call = Object.fromEntries(
       ["start", "read", "update", "run"].map((name) => [name, core[`${kind}_${name}_${suffix}`]]),
     );
+    this.#call.temper = core[`temper_${suffix}`];
     const size = type.BYTES_PER_ELEMENT;
     const row = classes.length * size;
     this.#sizes = [block.size, start.length * size, scratch, 4, row, row];
@@ -42,6 +45,8 @@ export class Filter {
     this.#state = new type(start.length);
     this._restore(start);
     this.#start.set(this.#state);
+    this.#temperature = temperature;
+    void this.probs; // refuses a temperature out of range
   }
 
   /** "dirichlet" or "sticky". */
@@ -63,6 +68,7 @@ export class Filter {
     const memory = this.#memory();
     memory.state.set(this.#state);
     this.#call.read(memory.block, memory.stateAt, memory.outAt);
+    if (this.#temperature !== 1) this.#temper(1, memory.outAt);
     return memory.out.slice();
   }
 
@@ -84,6 +90,7 @@ export class Filter {
     const status = this.#call.update(block, stateAt, observedAt, beta, dt, outAt, scratchAt);
     if (status !== 0) throw rowError(status, undefined, memory.observed, beta, dt);
     this.#state.set(memory.state);
+    if (this.#temperature !== 1) this.#temper(1, outAt);
     return memory.out.slice();
   }
 
@@ -128,10 +135,17 @@ export class Filter {
         const at = ({ values, stride }) => values[row * stride];
         throw rowError(status, row, observed.subarray(row * K, (row + 1) * K), at(beta), at(dt));
       }
+      if (this.#temperature !== 1) this.#temper(count, outAt);
       out.set(view(outAt, count * K), first * K);
     }
     this.#state.set(state);
     return out;
+  }
+
+  /** Temper rows of estimates in the core's memory; the state has no temperature. */
+  #temper(rows, address) {
+    const status = this.#call.temper(this.#names.length, this.#temperature, rows, address);
+    if (status !== 0) throw settingsError(status, { temperature: this.#temperature });
   }
 
   /** Return to the state before any data. */

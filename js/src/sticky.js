@@ -5,7 +5,7 @@ import { Filter, argmax } from "./filter.js";
 import { core } from "./instance.js";
 import { positiveDuration } from "./times.js";
 
-const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "dtype", "prepared"];
+const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "temperature", "dtype", "prepared"];
 
 export class StickyFilter extends Filter {
   #options;
@@ -14,7 +14,7 @@ export class StickyFilter extends Filter {
     checkOptions("StickyFilter", options, OPTIONS);
     const names = classNames(classes);
     const K = names.length;
-    const { transitions, interval = 1, prepared, floor = 1e-3, dtype = "float64" } = options;
+    const { transitions, interval = 1, prepared, floor = 1e-3, temperature = 1, dtype = "float64" } = options;
     const type = arrayType(dtype);
     const suffix = type === Float64Array ? "f64" : "f32";
     const hasRates = transitions !== undefined;
@@ -25,6 +25,7 @@ export class StickyFilter extends Filter {
       throw new RangeError(`prior has shape (${prior.length},); it must have one entry per class, shape (${K},)`);
     }
     checkNumber("floor", floor);
+    checkNumber("temperature", temperature);
     const rates = hasRates ? square("prepared.rates", prepared.rates, K) : new Float64Array(0);
     const modes = hasRates && prepared.modes ? modeRows(prepared, K, dtype) : null;
     const size = core[`sticky_size_${suffix}`](K, hasRates);
@@ -42,9 +43,9 @@ export class StickyFilter extends Filter {
       numbers(type, modesAt, modes.length).set(modes);
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
     }
-    super(names, "sticky", type, new Block(size), scratch, start);
+    super(names, "sticky", type, new Block(size), scratch, start, temperature);
     const dynamics = hasRates ? { transitions, interval: positiveDuration("interval", interval), prepared } : { stay };
-    this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, dtype });
+    this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, temperature, dtype });
   }
 
   /** The options that make the same filter. */

@@ -29,7 +29,10 @@ ROOT = Path(__file__).parents[2]
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
 PLAIN = ("sleep", "sit", "walk", "ride", "run", "mixed")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
-LIKE_OTHERS = ("dirichlet-whole", "dirichlet-loose", "sticky", "sticky-whole", "sticky-periodic")
+LIKE_OTHERS = (
+    "dirichlet-whole", "dirichlet-loose", "dirichlet-tempered", "sticky", "sticky-whole",
+    "sticky-periodic",
+)  # fmt: skip
 """Kinds whose code others in the quick suite have, too."""
 needs_make = pytest.mark.skipif(
     not COMPILERS or shutil.which("make") is None, reason="no make, or no gcc and no clang"
@@ -262,6 +265,7 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
     assert core("sticky") == sticky | parts("channel")
     assert core("sticky-adaptive") == sticky | parts("channel", "policy_adaptive")
     assert core("sticky-periodic") == sticky
+    assert core("dirichlet-tempered") == core("dirichlet") | parts("temper")
 
 
 def device_log(config: cf.Chain) -> Any:

@@ -36,7 +36,7 @@ def configs() -> dict[str, cf.Chain]:
         "sticky": cf.Chain(
             each(
                 cf.StickyFilter(2, prior=[0.9, 0.1]),
-                cf.StickyFilter(2, stay=0.9, floor=0.01),
+                cf.StickyFilter(2, stay=0.9, floor=0.01, temperature=1.5),
                 cf.StickyFilter(2, prior=[0.9, 0.1]),
             ),
             beta={"mic": by_label(0.1, 0.5, 1.0), "eye": 1.0},
@@ -52,7 +52,7 @@ def configs() -> dict[str, cf.Chain]:
             each(
                 cf.DirichletFilter(2, 0.9),
                 cf.DirichletFilter(2, 0.95, anchor=0.3, estimate="mean", prior=[3.0, 1.0]),
-                cf.DirichletFilter(2, 0.9, prior_weight=2.0),
+                cf.DirichletFilter(2, 0.9, prior_weight=2.0, temperature=0.8),
             ),
             beta={"mic": by_label(0.2, 0.0, 1.0), "eye": 1.0},
             policy=Periodic(seconds=60.0, strong="eye", weak="mic"),

@@ -60,6 +60,8 @@ def cases(K: int) -> Iterator[Case]:
     yield Case(
         "Sticky, channel, weight 0.5", Chain(sticky, beta={"a": 0.5}, channel={"a": channel})
     )
+    tempered = StickyFilter(K, stay=0.98, temperature=1.4)
+    yield Case("Sticky, temperature 1.4, weight 0.5", Chain(tempered, beta={"a": 0.5}))
     both, rule = {"a": 0.5, "b": 1.0}, policy.Adaptive(1 / 12, strong="b", weak="a")
     yield Case(
         "Sticky, weights 0.5 and 1, adaptive policy",

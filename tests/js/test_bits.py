@@ -24,6 +24,7 @@ DIRICHLET: dict[str, dict[str, Any]] = {
     "tolerance": {"tolerance": 0.05, "max_concentration": 200.0},
     "forgets": {"gamma": 0.0, "anchor": 1.0},
     "remembers": {"gamma": 1.0},
+    "sharp": {"temperature": 0.6},
 }
 CHAIN = [[0.9, 0.08, 0.02], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
 TURNING = [[0.8, 0.19, 0.01], [0.01, 0.8, 0.19], [0.19, 0.01, 0.8]]  # complex eigenvalues
@@ -33,6 +34,7 @@ STICKY: dict[str, dict[str, Any]] = {
     "a prior off 1": {"stay": 0.97, "prior": [0.5, 0.3, 0.21]},
     "transitions": {"transitions": CHAIN, "interval": 2.0},
     "turning": {"transitions": TURNING},
+    "soft": {"stay": 0.9, "temperature": 1.4},
     "no basis": {"transitions": NO_BASIS, "prior": [0.3, 0.3, 0.4]},
 }
 

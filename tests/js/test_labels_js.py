@@ -37,7 +37,7 @@ def filters_of(dtype: str) -> dict[str, Any]:
         "each": cf.MultiLabelFilter(
             LABELS,
             {
-                "robin": cf.StickyFilter(2, prior=[0.9, 0.1], dtype=dtype),
+                "robin": cf.StickyFilter(2, prior=[0.9, 0.1], temperature=1.6, dtype=dtype),
                 "__proto__": cf.DirichletFilter(2, estimate="mean", anchor=0.1, dtype=dtype),
                 "a b": cf.StickyFilter(2, transitions=turning, dtype=dtype),
             },

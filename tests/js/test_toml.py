@@ -26,7 +26,9 @@ NAMES = [
     "#",
 ]
 FILTERS: list[Any] = [
-    cf.DirichletFilter(NAMES, half_life=7.3, floor=1e-5, prior=np.arange(1, 10) / 3),
+    cf.DirichletFilter(
+        NAMES, half_life=7.3, temperature=1.3, floor=1e-5, prior=np.arange(1, 10) / 3
+    ),
     cf.DirichletFilter(3, 0.1 + 0.2, estimate="mean", bounded=False, dtype="float32"),
     cf.DirichletFilter([7, "x", -2], max_concentration=12345678.0, anchor=1e-300, floor=1e-9),
     cf.StickyFilter(NAMES, half_life=1e5),

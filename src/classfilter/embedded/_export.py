@@ -19,7 +19,7 @@ from ..filters._multi_label import MultiLabelFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic
 from ._golden import golden_header
-from ._header import channels_of, config_header
+from ._header import channels_of, config_header, is_tempered
 
 MANIFEST = "classfilter.sha256"
 """The checksums of the files, which sha256sum reads too: it says which of them were exported."""
@@ -172,6 +172,7 @@ def core_files(config: Chain) -> list[str]:
     dirichlet = isinstance(f.filters[0] if config.independent else f, DirichletFilter)
     parts = ["dirichlet" if dirichlet else "sticky"]
     parts += ["channel"] if channels_of(config) else []
+    parts += ["temper"] if is_tempered(config) else []
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
     own = ("dirichlet_bound.h", "dirichlet_mode.h", "dirichlet_rows.h")

@@ -22,12 +22,22 @@ def channels_of(chain: Chain) -> list[str]:
     return [name for name, channel in chain.channel.items() if channel is not None]
 
 
+def is_tempered(config: Chain) -> bool:
+    """Return whether a filter has a temperature; where none has, there is no code for it."""
+    f = config.filter()
+    return any(
+        np.float32(one.temperature) != 1 for one in (f.filters if config.independent else [f])
+    )
+
+
 def config_header(config: Chain, name: str) -> str:
     """Return the header with all settings as constants."""
     sources = list(config.beta)  # type: ignore[arg-type]
     macros, tables = (_of_labels if config.independent else _of_classes)(config, sources)
     if channels_of(config):
         macros += ["#define CF_CHANNELS"]
+    if is_tempered(config):
+        macros += ["#define CF_TEMPERED"]
     if config.policy is not None:
         macros += _policy_macros(config.policy, sources)
         tables += _policy_table(config.policy)
@@ -70,6 +80,7 @@ def _of_classes(config: Chain, sources: list[str]) -> tuple[list[str], list[str]
         f"static const {of_filter.kind} cf_config_filter = {of_filter.fields};",
         table("beta", list(beta.values())),
     ]
+    tables += _temperatures(config, [f])
     channels = [config.channel[source] for source in sources] if channels_of(config) else []
     return macros, tables + _channels(channels)
 
@@ -82,9 +93,8 @@ def _of_labels(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]
     lanes: list[Any] = [config.lane(label) for label in config.classes]
     settings = [repr(options(lane.filter())) for lane in lanes]
     unlike = list(dict.fromkeys(settings))
-    filters = [
-        filter_tables(lanes[settings.index(one)].filter(), f"_{i}") for i, one in enumerate(unlike)
-    ]
+    of_filters = [lanes[settings.index(one)].filter() for one in unlike]
+    filters = [filter_tables(f, f"_{i}") for i, f in enumerate(of_filters)]
     weights = [lane.beta[source] for source in sources for lane in lanes]
     kinds = list(dict.fromkeys(macro for f in filters for macro in f.macros))
     if "#define CF_RATES" in kinds:
@@ -105,8 +115,15 @@ def _of_labels(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]
         f"{{{', '.join(str(unlike.index(one)) for one in settings)}}};",
         table("beta", weights),
     ]
+    tables += _temperatures(config, of_filters)
     channels = [lane.channel[source] for source in sources for lane in lanes]
     return macros, tables + _channels(channels if channels_of(config) else [])
+
+
+def _temperatures(config: Chain, filters: Sequence[Any]) -> list[str]:
+    """Return the table of what each filter's temperature is, where one has any."""
+    each = [f.temperature for f in filters]
+    return [table("temperature", each)] if is_tempered(config) else []
 
 
 def _names(prefix: str, names: Sequence[Any]) -> list[str]:

@@ -254,6 +254,10 @@ const SETTINGS = {
     rule: "must be at least 1e-6, and their sum within 0.05 of 1",
   },
   19: { option: "tolerance", rule: "must lie in [0, 0.1]" },
+  30: {
+    option: "temperature",
+    rule: "must lie in [0.05, 20]: 1 leaves the probabilities as they are, and above 1 they are less certain",
+  },
 };
 const INVALID = {
   [STATUS.PROBS_NEGATIVE]: {
@@ -683,6 +687,7 @@ class Filter {
   #start;
   #state;
   #sizes;
+  #temperature;
   #views = null;
 
   /**
@@ -692,8 +697,9 @@ class Filter {
    * @param block    The settings, as the core prepared them.
    * @param scratch  The bytes of memory that a call needs.
    * @param start    The numbers of the state before any data.
+   * @param temperature  Of what is returned; 1 changes nothing.
    */
-  constructor(classes, kind, type, block, scratch, start) {
+  constructor(classes, kind, type, block, scratch, start, temperature) {
     const suffix = type === Float64Array ? "f64" : "f32";
     this.#kind = kind;
     this.#names = classes;
@@ -702,6 +708,7 @@ class Filter {
     this.#call = Object.fromEntries(
       ["start", "read", "update", "run"].map((name) => [name, core[`${kind}_${name}_${suffix}`]]),
     );
+    this.#call.temper = core[`temper_${suffix}`];
     const size = type.BYTES_PER_ELEMENT;
     const row = classes.length * size;
     this.#sizes = [block.size, start.length * size, scratch, 4, row, row];
@@ -709,6 +716,8 @@ class Filter {
     this.#state = new type(start.length);
     this._restore(start);
     this.#start.set(this.#state);
+    this.#temperature = temperature;
+    void this.probs; // refuses a temperature out of range
   }
 
   /** "dirichlet" or "sticky". */
@@ -730,6 +739,7 @@ class Filter {
     const memory = this.#memory();
     memory.state.set(this.#state);
     this.#call.read(memory.block, memory.stateAt, memory.outAt);
+    if (this.#temperature !== 1) this.#temper(1, memory.outAt);
     return memory.out.slice();
   }
 
@@ -751,6 +761,7 @@ class Filter {
     const status = this.#call.update(block, stateAt, observedAt, beta, dt, outAt, scratchAt);
     if (status !== 0) throw rowError(status, undefined, memory.observed, beta, dt);
     this.#state.set(memory.state);
+    if (this.#temperature !== 1) this.#temper(1, outAt);
     return memory.out.slice();
   }
 
@@ -795,10 +806,17 @@ class Filter {
         const at = ({ values, stride }) => values[row * stride];
         throw rowError(status, row, observed.subarray(row * K, (row + 1) * K), at(beta), at(dt));
       }
+      if (this.#temperature !== 1) this.#temper(count, outAt);
       out.set(view(outAt, count * K), first * K);
     }
     this.#state.set(state);
     return out;
+  }
+
+  /** Temper rows of estimates in the core's memory; the state has no temperature. */
+  #temper(rows, address) {
+    const status = this.#call.temper(this.#names.length, this.#temperature, rows, address);
+    if (status !== 0) throw settingsError(status, { temperature: this.#temperature });
   }
 
   /** Return to the state before any data. */
@@ -866,7 +884,7 @@ const { float, repr } = module3;
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
-  "bounded", "dtype",
+  "bounded", "temperature", "dtype",
 ];
 
 class DirichletFilter extends Filter {
@@ -878,7 +896,7 @@ class DirichletFilter extends Filter {
     const K = names.length;
     const gamma = decay("gamma", options.gamma, options.halfLife, 0.9);
     const { estimate = "mode", floor = 1e-3, anchor = 0, priorWeight = 1, tolerance = 0 } = options;
-    const { bounded = true, dtype = "float64" } = options;
+    const { bounded = true, temperature = 1, dtype = "float64" } = options;
     if (estimate !== "mode" && estimate !== "mean") {
       throw new RangeError(`estimate is ${repr(estimate)}; it must be "mode" or "mean"`);
     }
@@ -899,7 +917,9 @@ class DirichletFilter extends Filter {
         `priorWeight is ${repr(priorWeight)}; it must be positive: without it the first observation has no mode`,
       );
     }
-    for (const [name, value] of Object.entries({ anchor, maxConcentration, tolerance })) checkNumber(name, value);
+    for (const [name, value] of Object.entries({ anchor, maxConcentration, tolerance, temperature })) {
+      checkNumber(name, value);
+    }
     const suffix = type === Float64Array ? "f64" : "f32";
     const size = core[`dirichlet_size_${suffix}`](K);
     const [block, priorAt] = borrow(size, prior.byteLength);
@@ -910,9 +930,10 @@ class DirichletFilter extends Filter {
     if (status !== 0) throw settingsError(status, { gamma, floor, anchor, maxConcentration, tolerance, prior });
     if (priorWeight > 1e9) throw new RangeError(`priorWeight is ${float(priorWeight)}; it must lie in [0, 1e9]`);
     const scratch = core[`dirichlet_scratch_${suffix}`](K);
-    super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior]);
+    super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior], temperature);
     this.#options = {
-      gamma, estimate, floor, anchor, prior: Array.from(prior), priorWeight, maxConcentration, tolerance, bounded, dtype,
+      gamma, estimate, floor, anchor, prior: Array.from(prior), priorWeight, maxConcentration, tolerance, bounded, temperature,
+      dtype,
     };
   }
 
@@ -1520,7 +1541,7 @@ const { Filter, argmax } = module8;
 const { core } = module1;
 const { positiveDuration } = module4;
 
-const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "dtype", "prepared"];
+const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "temperature", "dtype", "prepared"];
 
 class StickyFilter extends Filter {
   #options;
@@ -1529,7 +1550,7 @@ class StickyFilter extends Filter {
     checkOptions("StickyFilter", options, OPTIONS);
     const names = classNames(classes);
     const K = names.length;
-    const { transitions, interval = 1, prepared, floor = 1e-3, dtype = "float64" } = options;
+    const { transitions, interval = 1, prepared, floor = 1e-3, temperature = 1, dtype = "float64" } = options;
     const type = arrayType(dtype);
     const suffix = type === Float64Array ? "f64" : "f32";
     const hasRates = transitions !== undefined;
@@ -1540,6 +1561,7 @@ class StickyFilter extends Filter {
       throw new RangeError(`prior has shape (${prior.length},); it must have one entry per class, shape (${K},)`);
     }
     checkNumber("floor", floor);
+    checkNumber("temperature", temperature);
     const rates = hasRates ? square("prepared.rates", prepared.rates, K) : new Float64Array(0);
     const modes = hasRates && prepared.modes ? modeRows(prepared, K, dtype) : null;
     const size = core[`sticky_size_${suffix}`](K, hasRates);
@@ -1557,9 +1579,9 @@ class StickyFilter extends Filter {
       numbers(type, modesAt, modes.length).set(modes);
       core.sticky_set_modes_f64(block, modesAt, prepared.pairs, matrixAt, scratchAt);
     }
-    super(names, "sticky", type, new Block(size), scratch, start);
+    super(names, "sticky", type, new Block(size), scratch, start, temperature);
     const dynamics = hasRates ? { transitions, interval: positiveDuration("interval", interval), prepared } : { stay };
-    this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, dtype });
+    this.#options = structuredClone({ ...dynamics, prior: Array.from(prior), floor, temperature, dtype });
   }
 
   /** The options that make the same filter. */

@@ -29,11 +29,11 @@ function makeFilter() {
   const left = decay ?? 0.5 ** (1 / halfLife);
   if (kind === "transitions") return new classfilter.StickyFilter(tuned.filter.classes, { ...options, floor });
   if (kind === "sticky") {
-    const { prior, dtype } = options;
+    const { prior, temperature, dtype } = options;
     const start = tuned.filter.kind === "sticky" ? { prior } : {};
-    return new classfilter.StickyFilter(tuned.filter.classes, { stay: left, ...start, floor, dtype });
+    return new classfilter.StickyFilter(tuned.filter.classes, { stay: left, ...start, floor, temperature, dtype });
   }
-  const others = tuned.filter.kind === "dirichlet" ? options : { estimate: "mean", dtype: options.dtype };
+  const others = tuned.filter.kind === "dirichlet" ? options : { estimate: "mean", temperature: options.temperature, dtype: options.dtype };
   return new classfilter.DirichletFilter(tuned.filter.classes, { ...others, gamma: left, floor });
 }
 

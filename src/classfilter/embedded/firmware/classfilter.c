@@ -19,6 +19,9 @@
 #ifdef CF_CHANNELS
 #include "core/channel_f32.c"
 #endif
+#ifdef CF_TEMPERED
+#include "core/temper_f32.c"
+#endif
 #ifdef CF_ADAPTIVE
 #include "core/policy_adaptive_f32.c"
 
@@ -28,6 +31,9 @@ static void read_estimate(const cf_stream_f32 *stream, float *probs) {
 #else
     size_t k;
     for (k = 0; k < CF_CLASSES; k++) probs[k] = stream->state[k];
+#endif
+#ifdef CF_TEMPERED
+    (void)cf_temper_f32(CF_CLASSES, cf_config_temperature[0], probs, probs);
 #endif
 }
 #endif
@@ -108,6 +114,9 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
         size_t k;
         for (k = 0; k < CF_CLASSES; k++) probs[k] = stream->state[k];
     }
+#endif
+#ifdef CF_TEMPERED
+    if (status == CF_OK && probs != NULL) (void)cf_temper_f32(CF_CLASSES, cf_config_temperature[0], probs, probs);
 #endif
 #ifdef CF_POLICY
     if (status == CF_OK) { /* what the filter takes, the policy takes */

@@ -19,13 +19,24 @@
 #ifdef CF_CHANNELS
 #include "core/channel_f32.c"
 #endif
+#ifdef CF_TEMPERED
+#include "core/temper_f32.c"
+#endif
 
 #define CF_FILTER(label) (&cf_config_filter[cf_config_filter_of[label]])
 
 static float probability(const cf_stream_f32 *stream, int label) {
-#ifdef CF_DIRICHLET
+#if defined(CF_DIRICHLET) || defined(CF_TEMPERED)
     float both[CF_CLASSES];
+#ifdef CF_DIRICHLET
     cf_dirichlet_read_f32(CF_FILTER(label), stream->state[label], both);
+#else
+    both[0] = stream->state[label][0];
+    both[1] = stream->state[label][1];
+#endif
+#ifdef CF_TEMPERED
+    (void)cf_temper_f32(CF_CLASSES, cf_config_temperature[cf_config_filter_of[label]], both, both);
+#endif
     return both[1];
 #else
     return stream->state[label][1];
