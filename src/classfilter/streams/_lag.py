@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,28 @@ class Block(NamedTuple):
     dt: Floats
 
 
+class HeldRows(NamedTuple):
+    """What a `LagSmoother` knows of one stream.
+
+    Attributes
+    ----------
+    state, held_from : ndarray (S,)
+        The filter's state after the last row, and before the first row held.
+    begun : bool
+        Whether the stream is longer than the lag.
+    probs, weight, dt, forward : ndarray (H, K), (H,), (H,), (H, K)
+        The rows held, and the filter's estimates of them.
+    """
+
+    state: Array
+    held_from: Floats
+    begun: bool
+    probs: Floats
+    weight: Floats
+    dt: Floats
+    forward: Array
+
+
 class LagSmoother:
     """Smooth many streams block by block: each as by ``smooth(..., lag=lag)``, to the bit.
 
@@ -67,6 +90,35 @@ class LagSmoother:
     def __len__(self) -> int:
         """Return for how many streams there is room."""
         return len(self._states)
+
+    @property
+    def lanes(self) -> list[LagSmoother]:
+        """What smooths each of several labels; itself, where the classes exclude each other."""
+        return [self]
+
+    def restore(self, streams: Sequence[HeldRows]) -> None:
+        """Go on with streams, numbered from 0, and their rows; there are none before."""
+        self._states, self._held_from = (
+            np.array([held[i] for held in streams], dtype)
+            for i, dtype in enumerate((self._filter.dtype, np.float64))
+        )
+        self._begun = np.array([held.begun for held in streams], bool)
+        stream = np.repeat(np.arange(len(streams)), [len(held.dt) for held in streams])
+        probs, weight, dt, forward = (
+            np.concatenate(column) for column in zip(*(held[3:] for held in streams), strict=True)
+        )
+        self._held = Block(stream, np.arange(len(stream)), probs, weight, dt)
+        self._forward = forward.astype(self._filter.dtype)
+
+    def held(self) -> tuple[list[HeldRows], list[Ints]]:
+        """Return what is known of each stream, and the numbers of its rows held."""
+        stream, number, *columns = self._held
+        order = stable_argsort(stream)
+        cuts = np.cumsum(np.bincount(stream, minlength=len(self)))[:-1]
+        parts = zip(*(np.split(x[order], cuts) for x in (*columns, self._forward)), strict=True)
+        known = zip(self._states, self._held_from, self._begun.tolist(), parts, strict=True)
+        held = [HeldRows(state, start, begun, *rows) for state, start, begun, rows in known]
+        return held, np.split(number[order], cuts)
 
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, grouped by stream; return the numbers of complete ones, and results.
@@ -158,12 +210,12 @@ class LabelLagSmoother:
     """Smooth several labels at once block by block, each label by a `LagSmoother` of its own."""
 
     def __init__(self, filter: MultiLabelFilter, lag: int) -> None:  # noqa: A002
-        self._lanes = [LagSmoother(one, lag) for one in filter.filters]
+        self.lanes = [LagSmoother(one, lag) for one in filter.filters]
         self._dtype = filter.dtype
 
     def __len__(self) -> int:
         """Return for how many streams there is room."""
-        return len(self._lanes[0])
+        return len(self.lanes[0])
 
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, (T, L) or (T, L, 2); see `LagSmoother.push`."""
@@ -171,7 +223,7 @@ class LabelLagSmoother:
         both = s if s.ndim == 3 else pairs(s)
         each = block.weight.ndim == 2
         found = []
-        for i, lane in enumerate(self._lanes):
+        for i, lane in enumerate(self.lanes):
             weight = np.ascontiguousarray(block.weight[:, i]) if each else block.weight
             probs = np.ascontiguousarray(both[:, i])
             number, results = lane.push(block._replace(probs=probs, weight=weight), ended)
