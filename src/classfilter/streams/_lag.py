@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -120,6 +120,35 @@ class LagSmoother:
         held = [HeldRows(state, start, begun, *rows) for state, start, begun, rows in known]
         return held, np.split(number[order], cuts)
 
+    def next_row(
+        self, held: Sequence[HeldRows], probs: Floats, weight: float, dt: float
+    ) -> tuple[list[HeldRows], Array]:
+        """Take one row of a stream by itself; return what is held then, and complete results.
+
+        It equals `push` of a block of one row, and is faster. What this smoother holds stays.
+        """
+        [known] = held
+        dtype, lag = self._filter.dtype, self._lag
+        s = np.concatenate([known.probs, probs[None]])
+        w, t = np.append(known.weight, weight), np.append(known.dt, dt)
+        estimate = np.empty((1, len(probs)), dtype)
+        row = StreamRows(*(x[-1:].astype(dtype) for x in (s, w, t)))
+        state = known.state.astype(dtype)[None]
+        [after] = StreamRunner(self._filter).run(state, row, estimate, threads=1)
+        forward = np.concatenate([known.forward, estimate])
+        begun = known.begun or len(t) > lag + 1
+        done = len(t) - lag if begun else 0
+        results, before = forward[:done], known.held_from[None].copy()
+        if done:
+            weights = np.where(np.isnan(s[:, 0]), 0.0, w)
+            if isinstance(self._filter, StickyFilter):
+                results = sticky_rows(self._double, results, s, weights, t, lag)
+            else:
+                counts = np.array([len(t)]), np.array([done])
+                results = dirichlet_rows(self._double, before, s, weights, t, lag, *counts)
+        later = HeldRows(after, before[0], begun, s[done:], w[done:], t[done:], forward[done:])
+        return [later], results.astype(dtype)
+
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, grouped by stream; return the numbers of complete ones, and results.
 
@@ -229,3 +258,17 @@ class LabelLagSmoother:
             number, results = lane.push(block._replace(probs=probs, weight=weight), ended)
             found.append(results[:, 1])
         return number, np.stack(found, axis=1)
+
+    def next_row(
+        self, held: Sequence[HeldRows], probs: Floats, weight: Any, dt: float
+    ) -> tuple[list[HeldRows], Array]:
+        """Take one row, (L,) or (L, 2), of a stream by itself; see `LagSmoother.next_row`."""
+        s = np.asarray(probs, self._dtype)
+        both = s if s.ndim == 2 else pairs(s)
+        later, found = [], []
+        each = zip(self.lanes, held, both, np.broadcast_to(weight, len(both)), strict=True)
+        for lane, known, row, w in each:
+            after, results = lane.next_row([known], row, w, dt)
+            later += after
+            found.append(results[:, 1])
+        return later, np.stack(found, axis=1)

@@ -44,12 +44,9 @@ class LaggedEvents(LiveEvents):
     def row_after(self, known: Any, at: float, _: Array, row: RowSeen) -> Known:
         """Return what is known of a stream after a row."""
         _, beta, probs = self._smoother.observe(*row.prediction)
-        seen = np.array(probs, np.float64)[None]
-        rows = Rows(
-            np.zeros(1, np.intp), np.array([at]), seen, np.array([beta]), np.array([row.dt])
-        )
-        [(state, events)] = self.core.push([known[0]], rows)
-        return Known(state, (*known[1], *event_rows(events)))
+        observed = np.array(probs, np.float64)
+        state, events = self.core.update(known[0], at, observed, beta, row.dt)
+        return Known(state, (*known[1], *event_rows(events)) if events else known[1])
 
     def after(
         self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken, rows: RowsSeen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,9 +44,9 @@ class LaggedRule:
     """A rule of the core on smoothed rows, with the methods of the core; states are bytes.
 
     A state has two whole numbers of 8 bytes: how many rows are held, and 1 where the stream is
-    longer than the lag. Then come numbers in double precision: the times of the rows and their
-    steps; and, of each label or once, the filter's state after the last row and before the first
-    one held, the observations, their weights and the filter's estimates. The state of the rule is
+    longer than the lag. Then come numbers in double precision: of each label, or once, the filter's
+    state after the last row and before the first one held; and of each row its time, its step and,
+    of each label or once, its weight, the observation and the estimate. The state of the rule is
     the rest.
 
     Parameters
@@ -60,10 +61,16 @@ class LaggedRule:
 
     def __init__(self, rule: Any, filter: Smoother, lag: int) -> None:  # noqa: A002
         self._rule, self._filter, self._lag = rule, filter, lag
+        self._one = lag_smoother(filter, lag)
         self._lanes: Any = getattr(filter, "filters", [filter])
-        self._starts = [pack_state(lane.state, lane.dtype) for lane in self._lanes]
+        starts = [pack_state(lane.state, lane.dtype) for lane in self._lanes]
+        sizes = [len(start) for start in starts for _ in range(2)]
+        self._states = _slices([0, *sizes])
+        columns = [n for lane in self._lanes for n in (1, len(lane.classes), len(lane.classes))]
+        self._columns = _slices([2, *columns])
+        self._width = 2 + sum(columns)
         fresh = []
-        for lane, state in zip(self._lanes, self._starts, strict=True):
+        for lane, state in zip(self._lanes, starts, strict=True):
             none, rows = np.empty(0), np.empty((0, len(lane.classes)))
             fresh.append(HeldRows(state, state.astype(np.float64), False, rows, none, none, rows))
         self._start = self._packed(StreamState(fresh, np.empty(0), rule.start()))
@@ -71,6 +78,18 @@ class LaggedRule:
     def start(self) -> bytes:
         """Return the state of a new stream."""
         return self._start
+
+    def update(
+        self, state: bytes, time: float, probs: Floats, weight: Any, dt: float
+    ) -> tuple[bytes, Columns]:
+        """Take one row of a stream, faster than by `push`."""
+        held, times, rule = self._unpacked(state)
+        later, smoothed = self._one.next_row(held, probs, weight, dt)
+        times, events = np.append(times, time), ()
+        done = len(smoothed)
+        if done:
+            rule, *events = self._rule.run(rule, times[:done], smoothed)
+        return self._packed(StreamState(later, times[done:], rule)), tuple(events)
 
     def push(
         self, states: Sequence[bytes], rows: Rows, over: Ints = _NONE
@@ -134,32 +153,37 @@ class LaggedRule:
 
     def _packed(self, state: StreamState) -> bytes:
         lanes, time, rule = state
-        numbers = [time, lanes[0].dt]
+        states = np.concatenate([x for held in lanes for x in held[:2]])
+        rows = np.empty((len(time), self._width))
+        rows[:, 0], rows[:, 1] = time, lanes[0].dt
+        columns = iter(self._columns)
         for held in lanes:
-            numbers += [held.state, held.held_from, held.probs.ravel(), held.weight]
-            numbers.append(held.forward.ravel())
-        return b"".join(
-            [_HEAD.pack(len(time), lanes[0].begun), np.concatenate(numbers).astype("<f8"), rule]
-        )
+            rows[:, next(columns)] = held.weight[:, None]
+            rows[:, next(columns)], rows[:, next(columns)] = held.probs, held.forward
+        head = _HEAD.pack(len(time), lanes[0].begun)
+        return b"".join([head, states.astype("<f8").tobytes(), rows.astype("<f8").tobytes(), rule])
 
     def _unpacked(self, state: bytes) -> StreamState:
         count, begun = _HEAD.unpack_from(state) if len(state) >= _HEAD.size else (len(state), 0)
-        sizes = [count, count]
-        for lane, start in zip(self._lanes, self._starts, strict=True):
-            of_rows = count * len(lane.classes)
-            sizes += [len(start), len(start), of_rows, count, of_rows]
-        end = _HEAD.size + 8 * sum(sizes)
+        of_states = self._states[-1].stop
+        size = of_states + count * self._width
+        end = _HEAD.size + 8 * size
         if end > len(state) or begun > 1:
             raise ValueError("the state of its events is cut off")
-        numbers = np.frombuffer(state, "<f8", sum(sizes), _HEAD.size)
-        time, dt, *columns = np.split(numbers, np.cumsum(sizes)[:-1])
-        lanes = []
-        for i in range(len(self._lanes)):
-            after, start, probs, weight, forward = columns[5 * i : 5 * i + 5]
-            K = len(self._lanes[i].classes)
-            rows = probs.reshape(-1, K), weight, dt, forward.reshape(-1, K)
-            lanes.append(HeldRows(after, start, bool(begun), *rows))
-        return StreamState(lanes, time, state[end:])
+        numbers = np.frombuffer(state, "<f8", size, _HEAD.size)
+        rows = numbers[of_states:].reshape(count, self._width)
+        columns, states, lanes = iter(self._columns), iter(self._states), []
+        for _ in self._lanes:
+            known = numbers[next(states)], numbers[next(states)], begun == 1
+            weight, probs, forward = (rows[:, next(columns)] for _ in range(3))
+            lanes.append(HeldRows(*known, probs, weight[:, 0], rows[:, 1], forward))
+        return StreamState(lanes, rows[:, 0], state[end:])
+
+
+def _slices(sizes: list[int]) -> list[slice]:
+    """Return where parts are that follow each other; the first is only where they begin."""
+    ends = np.cumsum(sizes).tolist()
+    return [slice(a, b) for a, b in pairwise(ends)]
 
 
 def _are_probabilities(rows: Floats) -> bool:
