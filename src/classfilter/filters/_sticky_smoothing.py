@@ -28,7 +28,7 @@ def sticky_rows(
     where the stream of each row ends in `s`; by default there is one stream. `rows` are those of
     `forward`; by default the first ones.
     """
-    likelihood = (np.maximum(np.nan_to_num(s), f.floor) / f.prior) ** beta[:, None]
+    likelihood = (np.fmax(s, f.floor) / f.prior) ** beta[:, None]  # of NaN, any: the weight is 0
     ends = np.full(len(s), len(s)) if ends is None else ends
     rows = np.arange(len(forward)) if rows is None else rows
     if ahead is None:

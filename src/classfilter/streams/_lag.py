@@ -51,17 +51,14 @@ class HeldRows(NamedTuple):
         The filter's state after the last row, and before the first row held.
     begun : bool
         Whether the stream is longer than the lag.
-    probs, weight, dt, forward : ndarray (H, K), (H,), (H,), (H, K)
-        The rows held, and the filter's estimates of them.
+    rows : ndarray (H, 2 + 2 K)
+        Of each row held the step, the weight, the observation and the filter's estimate.
     """
 
     state: Array
     held_from: Floats
     begun: bool
-    probs: Floats
-    weight: Floats
-    dt: Floats
-    forward: Array
+    rows: Floats
 
 
 class LagSmoother:
@@ -79,6 +76,7 @@ class LagSmoother:
 
     def __init__(self, filter: Smoother, lag: int) -> None:  # noqa: A002
         self._filter, self._double, self._lag = filter, in_double(filter), lag
+        self._runner = StreamRunner(self._filter)
         self._start = pack_state(filter.state, filter.dtype)
         self._states = np.tile(self._start, (0, 1))  # after the last row of each stream
         self._held_from = self._states.astype(np.float64)  # before the first row held
@@ -103,22 +101,21 @@ class LagSmoother:
             for i, dtype in enumerate((self._filter.dtype, np.float64))
         )
         self._begun = np.array([held.begun for held in streams], bool)
-        stream = np.repeat(np.arange(len(streams)), [len(held.dt) for held in streams])
-        probs, weight, dt, forward = (
-            np.concatenate(column) for column in zip(*(held[3:] for held in streams), strict=True)
-        )
-        self._held = Block(stream, np.arange(len(stream)), probs, weight, dt)
+        stream = np.repeat(np.arange(len(streams)), [len(held.rows) for held in streams])
+        rows, K = np.concatenate([held.rows for held in streams]), len(self._filter.classes)
+        probs, forward = rows[:, 2 : 2 + K], rows[:, 2 + K :]
+        self._held = Block(stream, np.arange(len(stream)), probs, rows[:, 1], rows[:, 0])
         self._forward = forward.astype(self._filter.dtype)
 
     def held(self) -> tuple[list[HeldRows], list[Ints]]:
         """Return what is known of each stream, and the numbers of its rows held."""
-        stream, number, *columns = self._held
+        stream, number, probs, weight, dt = self._held
         order = stable_argsort(stream)
         cuts = np.cumsum(np.bincount(stream, minlength=len(self)))[:-1]
-        parts = zip(*(np.split(x[order], cuts) for x in (*columns, self._forward)), strict=True)
-        known = zip(self._states, self._held_from, self._begun.tolist(), parts, strict=True)
-        held = [HeldRows(state, start, begun, *rows) for state, start, begun, rows in known]
-        return held, np.split(number[order], cuts)
+        rows = np.column_stack([dt, weight, probs, self._forward])[order]
+        known = zip(self._states, self._held_from, self._begun.tolist(), strict=True)
+        parts = zip(known, np.split(rows, cuts), strict=True)
+        return [HeldRows(*of, part) for of, part in parts], np.split(number[order], cuts)
 
     def next_row(
         self, held: Sequence[HeldRows], probs: Floats, weight: float, dt: float
@@ -127,27 +124,29 @@ class LagSmoother:
 
         It equals `push` of a block of one row, and is faster. What this smoother holds stays.
         """
-        [known] = held
-        dtype, lag = self._filter.dtype, self._lag
-        s = np.concatenate([known.probs, probs[None]])
-        w, t = np.append(known.weight, weight), np.append(known.dt, dt)
-        estimate = np.empty((1, len(probs)), dtype)
-        row = StreamRows(*(x[-1:].astype(dtype) for x in (s, w, t)))
-        state = known.state.astype(dtype)[None]
-        [after] = StreamRunner(self._filter).run(state, row, estimate, threads=1)
-        forward = np.concatenate([known.forward, estimate])
-        begun = known.begun or len(t) > lag + 1
-        done = len(t) - lag if begun else 0
-        results, before = forward[:done], known.held_from[None].copy()
+        [(state, before, begun, earlier)] = held
+        dtype, K, before = self._filter.dtype, len(probs), before[None].copy()
+        rows = np.empty((len(earlier) + 1, 2 + 2 * K))
+        rows[:-1], rows[-1, 0], rows[-1, 1], rows[-1, 2 : 2 + K] = earlier, dt, weight, probs
+        row = rows[-1:, : 2 + K].astype(dtype)
+        observed = StreamRows(row[:, 2:], row[:, 1], row[:, 0])
+        estimate = np.empty((1, K), dtype)
+        [after] = self._runner.run(state.astype(dtype)[None], observed, estimate, threads=1)
+        rows[-1:, 2 + K :] = estimate
+        begun = begun or len(rows) > self._lag + 1
+        done = len(rows) - self._lag if begun else 0
+        results = rows[:done, 2 + K :]
         if done:
-            weights = np.where(np.isnan(s[:, 0]), 0.0, w)
+            s, steps = rows[:, 2 : 2 + K], rows[:, 0]
+            weights = np.where(np.isnan(s[:, 0]), 0.0, rows[:, 1])
             if isinstance(self._filter, StickyFilter):
-                results = sticky_rows(self._double, results, s, weights, t, lag)
+                results = sticky_rows(self._double, results, s, weights, steps, self._lag)
             else:
-                counts = np.array([len(t)]), np.array([done])
-                results = dirichlet_rows(self._double, before, s, weights, t, lag, *counts)
-        later = HeldRows(after, before[0], begun, s[done:], w[done:], t[done:], forward[done:])
-        return [later], results.astype(dtype)
+                counts = np.array([len(rows)]), np.array([done])
+                results = dirichlet_rows(
+                    self._double, before, s, weights, steps, self._lag, *counts
+                )
+        return [HeldRows(after, before[0], begun, rows[done:])], results.astype(dtype)
 
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, grouped by stream; return the numbers of complete ones, and results.
@@ -190,7 +189,7 @@ class LagSmoother:
         s, w, t = (x.astype(dtype, copy=False) for x in (block.probs, block.weight, block.dt))
         out = np.empty(s.shape, dtype)
         rows = StreamRows(s, w, t, counts=counts, slots=streams)
-        after = StreamRunner(self._filter).run(self._states, rows, out, threads=1)
+        after = self._runner.run(self._states, rows, out, threads=1)
         self._states[streams] = after
         return out
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,10 +43,9 @@ class LaggedRule:
     """A rule of the core on smoothed rows, with the methods of the core; states are bytes.
 
     A state has two whole numbers of 8 bytes: how many rows are held, and 1 where the stream is
-    longer than the lag. Then come numbers in double precision: of each label, or once, the filter's
-    state after the last row and before the first one held; and of each row its time, its step and,
-    of each label or once, its weight, the observation and the estimate. The state of the rule is
-    the rest.
+    longer than the lag. Then come numbers in double precision: the times of the rows; and of each
+    label, or once, the filter's state after the last row and before the first one held, and of each
+    row the step, the weight, the observation and the estimate. The state of the rule is the rest.
 
     Parameters
     ----------
@@ -64,15 +62,16 @@ class LaggedRule:
         self._one = lag_smoother(filter, lag)
         self._lanes: Any = getattr(filter, "filters", [filter])
         starts = [pack_state(lane.state, lane.dtype) for lane in self._lanes]
-        sizes = [len(start) for start in starts for _ in range(2)]
-        self._states = _slices([0, *sizes])
-        columns = [n for lane in self._lanes for n in (1, len(lane.classes), len(lane.classes))]
-        self._columns = _slices([2, *columns])
-        self._width = 2 + sum(columns)
-        fresh = []
-        for lane, state in zip(self._lanes, starts, strict=True):
-            none, rows = np.empty(0), np.empty((0, len(lane.classes)))
-            fresh.append(HeldRows(state, state.astype(np.float64), False, rows, none, none, rows))
+        self._sizes = [
+            (len(start), 2 + 2 * len(lane.classes))
+            for start, lane in zip(starts, self._lanes, strict=True)
+        ]
+        self._of_states = 2 * sum(size for size, _ in self._sizes)
+        self._of_row = 1 + sum(width for _, width in self._sizes)
+        fresh = [
+            HeldRows(start, start.astype(np.float64), False, np.empty((0, width)))
+            for start, (_, width) in zip(starts, self._sizes, strict=True)
+        ]
         self._start = self._packed(StreamState(fresh, np.empty(0), rule.start()))
 
     def start(self) -> bytes:
@@ -85,8 +84,8 @@ class LaggedRule:
         """Take one row of a stream, faster than by `push`."""
         held, times, rule = self._unpacked(state)
         later, smoothed = self._one.next_row(held, probs, weight, dt)
-        times, events = np.append(times, time), ()
-        done = len(smoothed)
+        times, done = np.concatenate([times, [time]]), len(smoothed)
+        events: Columns = ()
         if done:
             rule, *events = self._rule.run(rule, times[:done], smoothed)
         return self._packed(StreamState(later, times[done:], rule)), tuple(events)
@@ -136,54 +135,45 @@ class LaggedRule:
         """Refuse bytes that are no state of this rule."""
         lanes, time, rule = self._unpacked(state)
         valid = (np.diff(time) >= 0).all() and np.isfinite(time).all()
-        for lane, held in zip(self._lanes, lanes, strict=True):
-            least = self._lag if held.begun else 0
-            valid &= least <= len(time) <= self._lag + (not held.begun)
-            valid &= np.isfinite(held.dt).all() and (held.dt >= 0).all()
-            valid &= ((held.weight >= 0) & (held.weight <= 1)).all()
-            missing = np.isnan(held.probs).all(axis=1)
-            valid &= _are_probabilities(held.probs[~missing]) and _are_probabilities(held.forward)
+        for lane, (after, before, begun, rows) in zip(self._lanes, lanes, strict=True):
+            valid &= (self._lag if begun else 0) <= len(time) <= self._lag + (not begun)
+            dt, weight, K = rows[:, 0], rows[:, 1], len(lane.classes)
+            valid &= np.isfinite(dt).all() and (dt >= 0).all()
+            valid &= ((weight >= 0) & (weight <= 1)).all()
+            missing = np.isnan(rows[:, 2 : 2 + K]).all(axis=1)
+            valid &= _are_probabilities(rows[~missing, 2 : 2 + K])
+            valid &= _are_probabilities(rows[:, 2 + K :])
             if valid:
-                runner = StreamRunner(lane)
-                runner.check_states(held.state.astype(lane.dtype)[None])
-                runner.check_states(held.held_from.astype(lane.dtype)[None])
+                for state in (after, before):
+                    StreamRunner(lane).check_states(state.astype(lane.dtype)[None])
         if not valid:
             raise ValueError("the rows held for a lag are no rows")
         self._rule.check(rule)
 
     def _packed(self, state: StreamState) -> bytes:
         lanes, time, rule = state
-        states = np.concatenate([x for held in lanes for x in held[:2]])
-        rows = np.empty((len(time), self._width))
-        rows[:, 0], rows[:, 1] = time, lanes[0].dt
-        columns = iter(self._columns)
-        for held in lanes:
-            rows[:, next(columns)] = held.weight[:, None]
-            rows[:, next(columns)], rows[:, next(columns)] = held.probs, held.forward
+        numbers = [
+            time,
+            *(x.ravel() for after, before, _, rows in lanes for x in (after, before, rows)),
+        ]
         head = _HEAD.pack(len(time), lanes[0].begun)
-        return b"".join([head, states.astype("<f8").tobytes(), rows.astype("<f8").tobytes(), rule])
+        return b"".join([head, np.concatenate(numbers).astype("<f8", copy=False).tobytes(), rule])
 
     def _unpacked(self, state: bytes) -> StreamState:
         count, begun = _HEAD.unpack_from(state) if len(state) >= _HEAD.size else (len(state), 0)
-        of_states = self._states[-1].stop
-        size = of_states + count * self._width
+        size = self._of_states + count * self._of_row
         end = _HEAD.size + 8 * size
         if end > len(state) or begun > 1:
             raise ValueError("the state of its events is cut off")
         numbers = np.frombuffer(state, "<f8", size, _HEAD.size)
-        rows = numbers[of_states:].reshape(count, self._width)
-        columns, states, lanes = iter(self._columns), iter(self._states), []
-        for _ in self._lanes:
-            known = numbers[next(states)], numbers[next(states)], begun == 1
-            weight, probs, forward = (rows[:, next(columns)] for _ in range(3))
-            lanes.append(HeldRows(*known, probs, weight[:, 0], rows[:, 1], forward))
-        return StreamState(lanes, rows[:, 0], state[end:])
-
-
-def _slices(sizes: list[int]) -> list[slice]:
-    """Return where parts are that follow each other; the first is only where they begin."""
-    ends = np.cumsum(sizes).tolist()
-    return [slice(a, b) for a, b in pairwise(ends)]
+        lanes, at = [], count
+        for states, width in self._sizes:
+            rows = at + 2 * states
+            after, before = numbers[at : at + states], numbers[at + states : rows]
+            at = rows + count * width
+            held = numbers[rows:at].reshape(count, width)
+            lanes.append(HeldRows(after, before, begun == 1, held))
+        return StreamState(lanes, numbers[:count], state[end:])
 
 
 def _are_probabilities(rows: Floats) -> bool:
