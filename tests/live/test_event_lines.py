@@ -82,6 +82,19 @@ def test_lines_are_the_events_of_the_file(run: Run, name: str) -> None:
     assert min(map(len, wanted.values())) > 3
 
 
+@pytest.mark.parametrize("lag", [1, 7])
+def test_with_a_lag_they_are_the_events_of_smoothed_rows(run: Run, lag: int) -> None:
+    options = [*PLAIN, f"--lag={lag}"]
+    code, out, err = stream(run, ROWS, "--events=found.ndjson", *options)
+    assert code == 0, err
+    assert out == stream(run, ROWS, *FILTER)[1]
+    found = by_stream(parsed(Path("found.ndjson").read_text()))
+    wanted = by_stream(offline(run, ROWS, *options))
+    assert found == wanted
+    assert wanted != by_stream(offline(run, ROWS, *PLAIN))
+    assert wanted != by_stream(offline(run, ROWS, "--smooth", *PLAIN))
+
+
 def test_dates_stay_dates(run: Run) -> None:
     """A table rounds them to microseconds; here they are quarters of a second."""
     start = datetime(2024, 5, 1, tzinfo=timezone.utc)
@@ -144,10 +157,11 @@ def test_with_a_state_the_last_events_wait(run: Run) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_stopped_and_resumed_with_any_replay(run: Run, seed: int) -> None:
-    wanted, rng = whole(run), random.Random(seed)
+    more = ["--lag=4"] if seed == 2 else []
+    wanted, rng = whole(run, *more), random.Random(seed)
     cuts = sorted(rng.sample(range(len(ROWS)), 4))
     for stop in [*cuts, len(ROWS)]:
-        code, _, err = stream(run, ROWS[:stop], "--events=found", "--state=state", *PLAIN)
+        code, _, err = stream(run, ROWS[:stop], "--events=found", "--state=state", *PLAIN, *more)
         assert code == 0, err
         assert "another event" not in err
     assert Path("found").read_bytes() == wanted
@@ -269,6 +283,29 @@ def test_another_rule_is_refused(run: Run) -> None:
     stream(run, ROWS[:150], "--state=plain", *FILTER)
     err = refused(run, ROWS, "--state=plain", "--events=found", *PLAIN)
     assert "plain was written with " in err
+
+
+def test_another_lag_is_refused(run: Run) -> None:
+    stream(run, ROWS[:9], "--events=found", "--state=state", *PLAIN, "--lag=4")
+    for other, here in (["--lag=5"], "5"), ([], "None"):
+        code, _, err = stream(run, ROWS[:9], "--events=found", "--state=state", *PLAIN, *other)
+        assert code == 1
+        assert f"was written with lag 4, but here it is {here}; give the same" in err
+
+
+def test_the_smoother_of_a_file_decides(run: Run) -> None:
+    """By its own settings and rule; an option of the command changes what it names."""
+    f = cf.StickyFilter(["walk", "sit", "sleep"], half_life=2.0)
+    slow = cf.Chain(cf.StickyFilter(f.classes, half_life=9.0), rule=cf.EventRule(3.0, shift=0.5))
+    cf.Chain(f, rule=cf.EventRule(1.0), smoother=slow).save("both.toml")
+    options = ["--config=both.toml", "--lag=3"]
+    for more in ([], ["--change-cost=1"]):
+        code, out, err = stream(run, ROWS, "--events", *options, *more)
+        assert code == 0, err
+        found = by_stream(parsed(out))
+        assert found == by_stream(offline(run, ROWS, *options, *more))
+    _, out, _ = stream(run, ROWS, "--events", "--config=both.toml")
+    assert by_stream(parsed(out)) != found
 
 
 def test_options_of_a_rule_need_events(run: Run) -> None:

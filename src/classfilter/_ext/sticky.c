@@ -137,6 +137,66 @@ static PyObject *sticky_backward(PyObject *object, PyObject *args) {
     return finish_work(self, &work, status, row);
 }
 
+/* Whether each window, rows first[i] to last[i] - 1, is there and not empty. */
+static int are_windows(PyObject *first, PyObject *last, size_t rows) {
+    const npy_intp *from, *to;
+    size_t count, i;
+    if (!PyArray_Check(first) || PyArray_NDIM((PyArrayObject *)first) != 1) return 0;
+    count = (size_t)PyArray_DIM((PyArrayObject *)first, 0);
+    if (last == Py_None || !are_indices(first, count, rows) || !are_indices(last, count, rows + 1)) return 0;
+    from = PyArray_DATA((PyArrayObject *)first);
+    to = PyArray_DATA((PyArrayObject *)last);
+    for (i = 0; i < count && from[i] < to[i]; i++) continue;
+    return i == count;
+}
+
+/* _backward_windows(likelihood, dt, first, last): the message at the first row of each window. */
+static PyObject *sticky_windows(PyObject *object, PyObject *args) {
+    Core *self = (Core *)object;
+    PyObject *likelihood, *dt, *first, *last;
+    PyArrayObject *result;
+    Work work;
+    const Rows *const rows = &work.rows;
+    const npy_intp *from, *to;
+    npy_intp shape[2], i;
+    size_t row = 0;
+    cf_status status = CF_OK;
+    if (!ready(self) || !PyArg_ParseTuple(args, "OOOO:_backward_windows", &likelihood, &dt, &first, &last)) return NULL;
+    if (begin_work(self, likelihood, NULL, dt, &work) < 0) return NULL;
+    if (!are_windows(first, last, rows->count)) {
+        end_work(&work);
+        PyErr_SetString(PyExc_ValueError, "_backward_windows() takes windows of rows that are there, and not empty");
+        return NULL;
+    }
+    shape[0] = PyArray_DIM((PyArrayObject *)first, 0);
+    shape[1] = (npy_intp)self->classes;
+    result = (PyArrayObject *)PyArray_SimpleNew(2, shape, type_of(self));
+    if (result == NULL) {
+        end_work(&work);
+        return NULL;
+    }
+    from = PyArray_DATA((PyArrayObject *)first);
+    to = PyArray_DATA((PyArrayObject *)last);
+    Py_BEGIN_ALLOW_THREADS
+    for (i = 0; i < shape[0] && status == CF_OK; i++) {
+        const size_t start = (size_t)from[i];
+        status =
+            CALL(self, cf_sticky_backward,
+                 (sticky_settings(self), (size_t)(to[i] - from[i]), probs_at(self, rows, start),
+                  dt_at(self, rows, start), rows->dt_stride, PyArray_DATA(work.out), work.cache, work.scratch, &row));
+        memcpy(element(self, PyArray_DATA(result), (size_t)i * self->classes), PyArray_DATA(work.out),
+               self->classes * size_of(self));
+        row += start;
+    }
+    Py_END_ALLOW_THREADS
+    if (status != CF_OK) {
+        Py_DECREF(result);
+        return finish_work(self, &work, status, row);
+    }
+    end_work(&work);
+    return (PyObject *)result;
+}
+
 /* _check_states(states): whether each row is a state. */
 static PyObject *sticky_check_states(PyObject *object, PyObject *args) {
     Core *self = (Core *)object;
@@ -379,6 +439,9 @@ static PyMethodDef sticky_methods[] = {
     {"run", (PyCFunction)(void (*)(void))sticky_run, METH_FASTCALL | METH_KEYWORDS, run_doc},
     {"_backward", sticky_backward, METH_VARARGS,
      "_backward($self, likelihood, dt, /)\n--\n\nWhat the later rows say of the class at each row, shape (T, K)."},
+    {"_backward_windows", sticky_windows, METH_VARARGS,
+     "_backward_windows($self, likelihood, dt, first, last, /)\n--\n\n"
+     "What the later rows of each window say of the class at its first row, shape (N, K)."},
     {"reset", reset, METH_NOARGS, "reset($self, /)\n--\n\nReturn to the state before any data."},
     {"_transitions", sticky_transitions, METH_O,
      "_transitions($self, dt, /)\n--\n\nProbability of each class (column) dt after each class (row)."},

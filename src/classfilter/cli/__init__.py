@@ -29,6 +29,7 @@ from ._options import (
     Settings,
     about,
     check_classes,
+    check_smoothing,
     end,
     filter_options,
     table_options,
@@ -94,10 +95,7 @@ def filter_command(
     too. With --scores independent, each p_<label> counts by itself; OUT has labels, those that are
     on, in place of class.
     """
-    if smooth and lag is not None:
-        raise click.UsageError(
-            "--smooth and --lag are both given; --smooth uses all later rows, --lag only so many"
-        )
+    check_smoothing(smooth, lag)
     result = Output.of(out, table.kind)
     console = Console(stderr=True, quiet=quiet)
     bar = Progress(

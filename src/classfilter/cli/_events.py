@@ -22,6 +22,7 @@ from ._options import (
     check_classes,
     check_folder,
     check_names,
+    check_smoothing,
     filter_options,
     table_options,
     warnings_as_lines,
@@ -131,6 +132,12 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
 @table_options
 @rule_options
 @click.option("--smooth", is_flag=True, help="Use later rows too: better events, after the fact.")
+@click.option(
+    "--lag",
+    type=click.IntRange(0),
+    metavar="ROWS",
+    help="Use only so many later rows of a stream: the events of stream --lag.",
+)
 @click.option("--sort", is_flag=True, help="Rows in any order of time.")
 @click.option("--start", help="The date of second 0, where dates go to a format of seconds.")
 @click.option("--quiet", is_flag=True, help="No summary.")
@@ -140,6 +147,7 @@ def events_command(
     out: Path,
     rule: RuleOptions,
     smooth: bool,
+    lag: int | None,
     sort: bool,
     start: str | None,
     quiet: bool,
@@ -155,21 +163,24 @@ def events_command(
     from .._events._decide import filtered_classes
 
     check_folder(out)
+    check_smoothing(smooth, lag)
+    smooth = smooth or lag is not None
     try:
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
             how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}
             if settings.default and filtered_classes(df.columns, form.scores)[0]:
                 if smooth:
-                    raise click.UsageError("the rows are filtered already; leave out --smooth")
+                    name = "--smooth" if lag is None else "--lag"
+                    raise click.UsageError(f"the rows are filtered already; leave out {name}")
                 found = events(df, rule.rule(None), sort=sort, **how)
             else:
                 known = settings.for_table(form)
                 classes = known.layout(df.columns).classes or known.classes or ()
                 check_classes(form, classes)
                 chain = settings.make_chain(classes)
-                decide = rule.rule(chain)
-                found = events(df, chain, decide, smooth=smooth, sort=sort, **how)
+                decide = rule.rule(chain.smoother if smooth else chain)
+                found = events(df, chain, decide, smooth=smooth, lag=lag, sort=sort, **how)
         if "stream" not in found.columns:
             found = Events.from_table(found)
         write_events(found, out, start=start)

@@ -271,6 +271,14 @@ def check_classes(form: TableFormat, classes: tuple[str, ...]) -> None:
         )
 
 
+def check_smoothing(smooth: bool, lag: int | None) -> None:
+    """Raise if both are given."""
+    if smooth and lag is not None:
+        raise click.UsageError(
+            "--smooth and --lag are both given; --smooth uses all later rows, --lag only so many"
+        )
+
+
 def check_folder(out: Path) -> None:
     """Raise, before the work, if there is no folder to write to."""
     if not out.resolve().parent.is_dir():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..chain import Chain
+from ..chain import Chain, EventRule
 from ..data._format import TableFormat
 from ._events import RuleOptions, rule_options
 from ._options import (
@@ -42,6 +42,12 @@ REJECTED = 3
     help="Append a line for each confirmed event to this file; without one, write them in place of "
     "the results.",
 )
+@click.option(
+    "--lag",
+    type=click.IntRange(1),
+    metavar="ROWS",
+    help="Decide events so many lines of a stream later, on rows smoothed with these: better ones.",
+)
 @click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
 @click.option(
     "--every", callback=duration, default="1s", show_default=True, help="How often to save them."
@@ -69,6 +75,7 @@ def stream(
     form: TableFormat,
     rule: RuleOptions,
     events: Path | None,
+    lag: int | None,
     state: Path | None,
     every: float,
     line_number: str | None,
@@ -89,21 +96,30 @@ def stream(
     lines after those, or replay from any earlier point; lines that it has are skipped and counted.
     Results may be ahead of the state: resume from the saved position, not from the last result.
     Events are not: a file of --events has each event once, whenever the process was killed.
+
+    With --lag, results still come at once, and events are those of classfilter events --lag.
     """
     from ..live._ndjson import serve
     from ..live._pipes import ReaderBlocked
 
-    if events is None and rule.given:
-        name = "--" + next(iter(rule.given)).replace("_", "-")
+    if events is None and (rule.given or lag is not None):
+        name = "--" + next(iter(rule.given), "lag").replace("_", "-")
         raise click.UsageError(f"{name} is given without --events; give both")
+
+    def rule_of(chain: Chain) -> EventRule:
+        return rule.rule(chain if lag is None else chain.smoother)
+
     if events is not None and not rule.given:  # there may be one in the file; else say so at once
-        rule.rule(settings.make_chain(settings.classes) if settings.classes else None)
+        if settings.classes:
+            rule_of(settings.make_chain(settings.classes))
+        else:
+            rule.rule(None)
     named, form = form, settings.for_table(form)
 
     def make_chain(classes: tuple[str, ...]) -> Chain:
         check_classes(named, classes)
         chain = settings.make_chain(classes)
-        return chain.with_rule(None if events is None else rule.rule(chain))
+        return chain.with_rule(None if events is None else rule_of(chain))
 
     try:
         served = serve(
@@ -121,6 +137,7 @@ def stream(
             words=_REMEDIES,
             line_number=line_number,
             events=events,
+            lag=lag,
         )
     except ValueError as error:
         raise ValueError(about(None, error)) from error

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TextIO
+from typing import Any, Literal, NamedTuple, TextIO
 
 from .._errors import ArgumentError, Remedy
 from .._support.signals import Signals
@@ -71,6 +71,7 @@ def serve(
     independent: bool = False,
     line_number: str | None = None,
     events: Path | None = None,
+    lag: int | None = None,
     words: Mapping[Remedy, str] = MappingProxyType({}),
 ) -> Served:
     """Filter lines until the input ends, or SIGTERM or SIGINT comes.
@@ -113,6 +114,8 @@ def serve(
         Append a line for each event that is confirmed to this file, each once, also after a crash;
         with the path ``-``, write them in place of the results. The chain needs a rule then.
         Without `state`, all streams are over at the end, and their last events are confirmed.
+    lag : int, optional
+        As in `Tracker`: events are decided on rows smoothed with so many later lines of the stream.
     words : mapping of Remedy to str
         Remedies in other words.
 
@@ -142,7 +145,8 @@ def serve(
     log = errors or sys.stderr
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
-    limits = {"expire_after": expire_after, "max_streams": max_streams, "max_jump": max_jump}
+    limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
+    limits |= {"max_jump": max_jump, "lag": lag}
     form = TableFormat.of(classes, columns, scores, unit, independent)
     if state and not state.resolve().parent.is_dir():
         raise ValueError(f"{state} cannot be written; make its folder first")

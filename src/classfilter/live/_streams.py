@@ -50,7 +50,7 @@ class LiveStreams:
     unit : str, optional
         What numbers were before they became the seconds of `update`; written to the file.
     limits
-        ``expire_after``, ``max_streams`` and ``max_jump`` of the `Tracker`.
+        ``expire_after``, ``max_streams``, ``max_jump`` and ``lag`` of the `Tracker`.
 
     Examples
     --------
@@ -250,8 +250,10 @@ def resume(
     chain = make_chain(columns)
     if chain.digest != saved.chain.digest:
         file.require_same(path, saved.chain.settings, chain.settings)
-    if (saved.meta.get("unit") or "s") != (unit or "s"):
-        file.require_same(path, {"unit": saved.meta.get("unit") or "s"}, {"unit": unit or "s"})
+    there = {"unit": saved.meta.get("unit") or "s", "lag": saved.meta.get("lag")}
+    here = {"unit": unit or "s", "lag": limits.get("lag")}
+    if there != here:
+        file.require_same(path, there, here)
     with file.damaged(path):
         streams = LiveStreams(chain, columns, path, every, unit, **limits)
         streams._take(saved)

@@ -22,6 +22,7 @@ from ._calls import Calls
 from ._counts import SourceCounts
 from ._health import Health, health
 from ._label_policy import sees_one_label
+from ._lagged_events import LaggedEvents, checked_lag
 from ._live_events import Confirmed, Known, LiveEvents
 from ._rows import update_stream_of
 from ._table import StreamTable
@@ -33,7 +34,7 @@ HeldType = TypeVar("HeldType", bound="HeldStreams")
 class HeldStreams:
     """What a `Tracker` knows: all but how it takes rows."""
 
-    def _use(self, chain: Chain, unit: str | None, **limits: Any) -> None:
+    def _use(self, chain: Chain, unit: str | None, lag: int | None = None, **limits: Any) -> None:
         self._chain, self._policy = chain, chain.policy
         self._independent = chain.independent
         self._unit = TimeUnit(unit)
@@ -48,7 +49,14 @@ class HeldStreams:
         self._update_stream = update_stream_of(chain.filter(), self._counts)
         self._runner = StreamRunner(chain.filter())
         self._saving = Lock()
-        self._live = self._table.live = None if chain.rule is None else LiveEvents(chain)
+        self._lag = None if lag is None else checked_lag(lag)
+        self._live: LiveEvents | None = None
+        if self._lag is not None:
+            self._live = LaggedEvents(chain, self._lag)
+        elif chain.rule is not None:
+            self._live = LiveEvents(chain)
+        self._table.live = self._live
+        self._notes = self._policy is not None or self._lag is not None
 
     @property
     def chain(self) -> Chain:
@@ -79,6 +87,11 @@ class HeldStreams:
     def unit(self) -> str | None:
         """What times that are numbers count; None where they stay as they are."""
         return self._unit.name
+
+    @property
+    def lag(self) -> int | None:
+        """With how many later rows each row is smoothed before events are decided; None: none."""
+        return self._lag
 
     @property
     def streams(self) -> list[Any]:
@@ -159,8 +172,9 @@ class HeldStreams:
     def pop_events(self) -> list[Event]:
         """Return the events that were confirmed since the last call, each once, as `Events`.
 
-        They are those that `classfilter.events` finds in the whole stream. Of a stream that is
-        dropped or over, all are confirmed.
+        They are those that `classfilter.events` finds in the whole stream; with a `lag`, those that
+        it finds with ``smooth=True`` and that lag. Of a stream that is dropped or over, all are
+        confirmed.
         """
         live = self._require_events()
         found = [live.event(stream, event) for stream, event in self._pop_confirmed(live)]
@@ -189,7 +203,8 @@ class HeldStreams:
         """Return the `Event` of a stream that goes on at present, provisional: its end is None.
 
         None where no event is reported at present: an ignored class, uncertain or unknown time. Of
-        several labels at once, return a list: an event for each label that is on, maybe none.
+        several labels at once, return a list: an event for each label that is on, maybe none. With
+        a `lag`, it is the event of the last row that is smoothed, and there is none before one is.
         """
         live = self._require_events()
         with self._lock:
@@ -242,6 +257,7 @@ class HeldStreams:
                 "max_streams": table.max_streams,
                 "max_jump": table.max_jump,
                 "unit": self._unit.name,
+                "lag": self._lag,
                 "clock": None if math.isnan(table.clock) else table.clock,
                 "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
             }
@@ -264,7 +280,7 @@ class HeldStreams:
             limits = {
                 name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
             }
-            tracker._use(saved.chain, saved.meta.get("unit"), **limits)
+            tracker._use(saved.chain, saved.meta.get("unit"), saved.meta.get("lag"), **limits)
             tracker._take(saved)
         return tracker
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,25 @@ class Block(NamedTuple):
     dt: Floats
 
 
+class HeldRows(NamedTuple):
+    """What a `LagSmoother` knows of one stream.
+
+    Attributes
+    ----------
+    state, held_from : ndarray (S,)
+        The filter's state after the last row, and before the first row held.
+    begun : bool
+        Whether the stream is longer than the lag.
+    rows : ndarray (H, 2 + 2 K)
+        Of each row held the step, the weight, the observation and the filter's estimate.
+    """
+
+    state: Array
+    held_from: Floats
+    begun: bool
+    rows: Floats
+
+
 class LagSmoother:
     """Smooth many streams block by block: each as by ``smooth(..., lag=lag)``, to the bit.
 
@@ -58,7 +78,7 @@ class LagSmoother:
 
     def __init__(self, filter: DirichletFilter | StickyFilter, lag: int) -> None:  # noqa: A002
         self._filter, self._temperature, self._lag = untempered(filter), filter.temperature, lag
-        self._double = in_double(self._filter)
+        self._double, self._runner = in_double(self._filter), StreamRunner(self._filter)
         self._start = pack_state(filter.state, filter.dtype)
         self._states = np.tile(self._start, (0, 1))  # after the last row of each stream
         self._held_from = self._states.astype(np.float64)  # before the first row held
@@ -70,6 +90,65 @@ class LagSmoother:
     def __len__(self) -> int:
         """Return for how many streams there is room."""
         return len(self._states)
+
+    @property
+    def lanes(self) -> list[LagSmoother]:
+        """What smooths each of several labels; itself, where the classes exclude each other."""
+        return [self]
+
+    def restore(self, streams: Sequence[HeldRows]) -> None:
+        """Go on with streams, numbered from 0, and their rows; there are none before."""
+        self._states, self._held_from = (
+            np.array([held[i] for held in streams], dtype)
+            for i, dtype in enumerate((self._filter.dtype, np.float64))
+        )
+        self._begun = np.array([held.begun for held in streams], bool)
+        stream = np.repeat(np.arange(len(streams)), [len(held.rows) for held in streams])
+        rows, K = np.concatenate([held.rows for held in streams]), len(self._filter.classes)
+        probs, forward = rows[:, 2 : 2 + K], rows[:, 2 + K :]
+        self._held = Block(stream, np.arange(len(stream)), probs, rows[:, 1], rows[:, 0])
+        self._forward = forward.astype(self._filter.dtype)
+
+    def held(self) -> tuple[list[HeldRows], list[Ints]]:
+        """Return what is known of each stream, and the numbers of its rows held."""
+        stream, number, probs, weight, dt = self._held
+        order = stable_argsort(stream)
+        cuts = np.cumsum(np.bincount(stream, minlength=len(self)))[:-1]
+        rows = np.column_stack([dt, weight, probs, self._forward])[order]
+        known = zip(self._states, self._held_from, self._begun.tolist(), strict=True)
+        parts = zip(known, np.split(rows, cuts), strict=True)
+        return [HeldRows(*of, part) for of, part in parts], np.split(number[order], cuts)
+
+    def next_row(
+        self, held: Sequence[HeldRows], probs: Floats, weight: float, dt: float
+    ) -> tuple[list[HeldRows], Array]:
+        """Take one row of a stream by itself; return what is held then, and complete results.
+
+        It equals `push` of a block of one row, and is faster. What this smoother holds stays.
+        """
+        [(state, before, begun, earlier)] = held
+        dtype, K, before = self._filter.dtype, len(probs), before[None].copy()
+        rows = np.empty((len(earlier) + 1, 2 + 2 * K))
+        rows[:-1], rows[-1, 0], rows[-1, 1], rows[-1, 2 : 2 + K] = earlier, dt, weight, probs
+        row = rows[-1:, : 2 + K].astype(dtype)
+        observed = StreamRows(row[:, 2:], row[:, 1], row[:, 0])
+        estimate = np.empty((1, K), dtype)
+        [after] = self._runner.run(state.astype(dtype)[None], observed, estimate, threads=1)
+        rows[-1:, 2 + K :] = estimate
+        begun = begun or len(rows) > self._lag + 1
+        done = len(rows) - self._lag if begun else 0
+        results = rows[:done, 2 + K :]
+        if done:
+            s, steps = rows[:, 2 : 2 + K], rows[:, 0]
+            weights = np.where(np.isnan(s[:, 0]), 0.0, rows[:, 1])
+            if isinstance(self._filter, StickyFilter):
+                results = sticky_rows(self._double, results, s, weights, steps, self._lag)
+            else:
+                counts = np.array([len(rows)]), np.array([done])
+                results = dirichlet_rows(
+                    self._double, before, s, weights, steps, self._lag, *counts
+                )
+        return [HeldRows(after, before[0], begun, rows[done:])], self._tempered(results)
 
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, grouped by stream; return the numbers of complete ones, and results.
@@ -93,9 +172,11 @@ class LagSmoother:
         self._forward = np.concatenate([self._forward[~mine], forward[~done]])
         self._states[ended] = self._held_from[ended] = self._start
         self._begun[ended] = False
-        if self._temperature != 1:
-            results = _core.temper(results, self._temperature)
-        return whole.number[done], results
+        return whole.number[done], self._tempered(results)
+
+    def _tempered(self, results: Array) -> Array:
+        results = results.astype(self._filter.dtype, copy=False)
+        return results if self._temperature == 1 else _core.temper(results, self._temperature)
 
     def _filtered(self, block: Block) -> Array:
         """Run the filter over the rows of each stream."""
@@ -114,7 +195,7 @@ class LagSmoother:
         s, w, t = (x.astype(dtype, copy=False) for x in (block.probs, block.weight, block.dt))
         out = np.empty(s.shape, dtype)
         rows = StreamRows(s, w, t, counts=counts, slots=streams)
-        after = StreamRunner(self._filter).run(self._states, rows, out, threads=1)
+        after = self._runner.run(self._states, rows, out, threads=1)
         self._states[streams] = after
         return out
 
@@ -163,12 +244,12 @@ class LabelLagSmoother:
     """Smooth several labels at once block by block, each label by a `LagSmoother` of its own."""
 
     def __init__(self, filter: MultiLabelFilter, lag: int) -> None:  # noqa: A002
-        self._lanes = [LagSmoother(one, lag) for one in filter.filters]
+        self.lanes = [LagSmoother(one, lag) for one in filter.filters]
         self._dtype = filter.dtype
 
     def __len__(self) -> int:
         """Return for how many streams there is room."""
-        return len(self._lanes[0])
+        return len(self.lanes[0])
 
     def push(self, block: Block, ended: Ints) -> tuple[Ints, Array]:
         """Take more rows, (T, L) or (T, L, 2); see `LagSmoother.push`."""
@@ -176,9 +257,23 @@ class LabelLagSmoother:
         both = s if s.ndim == 3 else pairs(s)
         each = block.weight.ndim == 2
         found = []
-        for i, lane in enumerate(self._lanes):
+        for i, lane in enumerate(self.lanes):
             weight = np.ascontiguousarray(block.weight[:, i]) if each else block.weight
             probs = np.ascontiguousarray(both[:, i])
             number, results = lane.push(block._replace(probs=probs, weight=weight), ended)
             found.append(results[:, 1])
         return number, np.stack(found, axis=1)
+
+    def next_row(
+        self, held: Sequence[HeldRows], probs: Floats, weight: Any, dt: float
+    ) -> tuple[list[HeldRows], Array]:
+        """Take one row, (L,) or (L, 2), of a stream by itself; see `LagSmoother.next_row`."""
+        s = np.asarray(probs, self._dtype)
+        both = s if s.ndim == 2 else pairs(s)
+        later, found = [], []
+        each = zip(self.lanes, held, both, np.broadcast_to(weight, len(both)), strict=True)
+        for lane, known, row, w in each:
+            after, results = lane.next_row([known], row, w, dt)
+            later += after
+            found.append(results[:, 1])
+        return later, np.stack(found, axis=1)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._support.types import Array, Floats, Ints
+from .._support.types import Array, Bools, Floats, Ints
+from .._validation import Factorized
 from ..chain._chain import Chain
 from ..chain._event import Event
 
@@ -26,6 +27,17 @@ class Known(NamedTuple):
 
     state: bytes
     events: tuple[Confirmed, ...]
+
+
+class RowSeen(NamedTuple):
+    """A row as it came: source, prediction and confidence; and the time since the row before."""
+
+    prediction: tuple[Any, ...]
+    dt: float
+
+
+RowsSeen = tuple[Factorized, Floats, Bools]
+"""The sources of rows, and their predictions as they came: `Predictions`."""
 
 
 class LiveEvents:
@@ -61,7 +73,7 @@ class LiveEvents:
         if known is None:
             return ()
         state, events = known
-        return (*events, *_rows(self.core.finish(state)))
+        return (*events, *event_rows(self.core.finish(state)))
 
     def anew(self, known: Any) -> Known:
         """Return what is known of a stream that begins anew; its old events are not lost."""
@@ -81,7 +93,14 @@ class LiveEvents:
             (int(k), start, end, p, bool(forced)) for k, start, end, p, forced in table.tolist()
         ]
 
-    def after(self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken) -> Array:
+    def row_after(self, known: Any, at: float, estimate: Array, _row: RowSeen) -> Known:
+        """Return what is known of a stream after a row; `known` stays as it is."""
+        state, events = self.core.update(known[0], at, estimate)
+        return Known(state, known[1] + events)
+
+    def after(
+        self, before: Sequence[Any], streams: Ints, time: Floats, taken: Taken, _rows: RowsSeen
+    ) -> Array:
         """Return what is known of each stream after many rows; `before` stays as it is."""
         after = np.full(len(before), None, object)
         order = np.argsort(streams, kind="stable")
@@ -92,7 +111,7 @@ class LiveEvents:
             if known is None or taken.begins[rows[0]]:
                 known = self.anew(known)
             state, *columns = self.core.run(known[0], time[rows], taken.estimates[rows])
-            after[i] = Known(state, (*known[1], *_rows(columns)))
+            after[i] = Known(state, (*known[1], *event_rows(columns)))
         return after
 
     def event(self, stream: Any, confirmed: Confirmed) -> Event:
@@ -112,7 +131,7 @@ class LiveEvents:
         return Event(stream, self._names[k], start, None, probability)
 
 
-def _rows(columns: Sequence[Array]) -> list[Confirmed]:
+def event_rows(columns: Sequence[Array]) -> list[Confirmed]:
     """Return columns of events as rows."""
     rows: list[Confirmed] = list(zip(*(column.tolist() for column in columns), strict=True))
     return rows

@@ -21,7 +21,7 @@ from ..filters._base import Filter
 from ..policy import Policy
 from ._calls import calls_after
 from ._held_streams import HeldStreams
-from ._live_events import Known
+from ._live_events import Known, RowSeen
 from ._rows import Taken, take_many, take_rows
 from ._table import JumpError
 
@@ -57,9 +57,11 @@ class Tracker(HeldStreams):
         What all times that are numbers count. They become seconds: `time` returns seconds, and
         `expire_after` and `max_jump` are in seconds. By default they stay as they are, in the unit
         of the half-life, with a warning if a stream begins with what looks like milliseconds.
-
     events : EventRule or bool, default False
         Decide events by this rule, or by that of the chain; see `pop_events` and `current`.
+    lag : int, optional
+        Decide events later, on better rows: each smoothed with so many rows of its stream after it,
+        by the chain's `smoother` and its rule. Estimates come at once, as without it.
 
     Examples
     --------
@@ -87,15 +89,20 @@ class Tracker(HeldStreams):
         max_jump: Duration | None = None,
         unit: str | None = None,
         events: EventRule | bool = False,
+        lag: int | None = None,
     ) -> None:
         chain = Chain.of(filter, beta=beta, channel=channel, policy=policy)
-        if events is True and chain.rule is None:
+        of_chain = chain.rule if lag is None else chain.smoother.rule
+        if events is True and of_chain is None:
             remedy = 'give one: events=EventRule(change_cost="30s")'
             raise ArgumentError("events", True, "is {}, but the chain has no rule", remedy=remedy)
-        rule = chain.rule if events is True else events or None
+        if lag is not None and events is False:
+            raise ArgumentError("lag", lag, "is {}, without events", remedy="give events=True")
+        rule = of_chain if events is True else events or None
         self._use(
             chain.with_rule(rule),
             unit,
+            lag,
             expire_after=expire_after,
             max_streams=max_streams,
             max_jump=max_jump,
@@ -136,7 +143,7 @@ class Tracker(HeldStreams):
         if known is None:
             known = self._know(source)
         source, beta, logarithms, number = known
-        kind = type(probs)
+        kind, given = type(probs), probs
         if (kind is not list and kind is not np.ndarray) or confidence is not None:
             how = {"certain": logarithms is not None, "independent": self._independent}
             probs = prediction(probs, self._chain._names, confidence, **how)
@@ -150,8 +157,9 @@ class Tracker(HeldStreams):
                 place = self._place(stream, time, at, probs)
             else:
                 place = slot
-            if self._policy is not None:
-                return self._update_and_note(stream, place, at, source, probs)
+            if self._notes:
+                row = source, given, confidence
+                return self._update_and_note(stream, place, at, source, probs, row)
             columns, live = table.columns, self._live
             try:
                 if live is None:
@@ -208,9 +216,15 @@ class Tracker(HeldStreams):
             raise
 
     def _update_and_note(
-        self, stream: Hashable, slot: int, at: float, source: str, probs: Any
+        self,
+        stream: Hashable,
+        slot: int,
+        at: float,
+        source: str,
+        probs: Any,
+        row: tuple[Any, ...],
     ) -> Array:
-        """Update a stream and its policy, both or none."""
+        """Update a stream, its policy and its events, all or none; `row` is as it came."""
         table, begins = self._table, self._slots.get(stream) != slot
         new, place = {stream: slot} if begins else {}, np.array([slot])
         try:
@@ -222,13 +236,16 @@ class Tracker(HeldStreams):
             estimate = self._update_stream(state, time, 0, observation, beta, at, None)
             if estimate is None:
                 raise table.time_error(stream, slot, at)
-            calls = self._new_calls() if begins else extra[0].copy()
-            calls.note(source, at, observation, estimate, dt)
-            extra[0] = calls
-            kept = {"extra": extra}
+            kept = {}
+            if self._policy is not None:
+                calls = self._new_calls() if begins else extra[0].copy()
+                calls.note(source, at, observation, estimate, dt)
+                extra[0] = calls
+                kept["extra"] = extra
             if self._live is not None:
                 kept["events"] = np.full(1, None, object)
-                kept["events"][0] = self._after(stream, begins, at, estimate)
+                seen = RowSeen(row, dt)
+                kept["events"][0] = self._after(stream, begins, at, estimate, seen)
             table.commit(place, state, time, kept, new)
         except BaseException:
             table.release_unnamed(new)
@@ -240,15 +257,16 @@ class Tracker(HeldStreams):
             table.drop_old()
         return estimate
 
-    def _after(self, stream: Hashable, begins: bool, at: float, estimate: Array) -> Known:
+    def _after(
+        self, stream: Hashable, begins: bool, at: float, estimate: Array, row: RowSeen
+    ) -> Known:
         """Return what the rule for events knows of a stream after a row."""
         live, slot = self._live, self._slots.get(stream)
         assert live is not None
         before: Any = None if slot is None else self._table.columns.events[slot]
-        known = live.anew(before) if begins else before
-        state, events = live.core.update(known[0], at, estimate)
+        known = live.row_after(live.anew(before) if begins else before, at, estimate, row)
         live.waiting[stream] = None
-        return Known(state, known[1] + events)
+        return known
 
     def update_many(
         self,
@@ -284,7 +302,8 @@ class Tracker(HeldStreams):
                 )
             if self._live is not None:
                 before = [None if slot < 0 else columns.events[slot] for slot in places]
-                kept["events"] = self._live.after(before, rows_of.codes, t, taken)
+                seen = source, *rows
+                kept["events"] = self._live.after(before, rows_of.codes, t, taken, seen)
                 self._live.waiting.update(dict.fromkeys(rows_of.categories))
             return kept
 
