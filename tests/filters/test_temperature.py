@@ -193,10 +193,11 @@ def test_each_label_has_its_own() -> None:
     lanes = {"robin": MAKE["sticky"](2, temperature=2.0), "wren": MAKE["dirichlet"](2)}
     f = cf.MultiLabelFilter(["robin", "wren"], lanes)
     scores = np.random.default_rng(5).random((12, 2))
-    right = [
-        lane.copy().run(np.stack([1 - scores[:, k], scores[:, k]], axis=1))[:, 1]
-        for k, lane in enumerate(lanes.values())
-    ]
+    both = [np.stack([1 - on, on], axis=1) for on in scores.T]
+    for lag in (None, 2):
+        each = [cf.smooth(g, s, lag=lag)[:, 1] for g, s in zip(lanes.values(), both, strict=True)]
+        assert cf.smooth(f, scores, lag=lag).T.tobytes() == np.array(each).tobytes()
+    right = [g.copy().run(s)[:, 1] for g, s in zip(lanes.values(), both, strict=True)]
     assert f.run(scores).T.tobytes() == np.array(right).tobytes()
     assert f.probs.tolist() == [p[-1] for p in right]
 
