@@ -28,7 +28,7 @@ def some_rows(seed: int, dtype: Any, K: int = 5, T: int = 20) -> Rows:
     """Return estimates as filters have them: from all but equal to all but certain, with zeros."""
     rng = np.random.default_rng(seed)
     rows = rng.dirichlet(np.full(K, rng.choice([0.05, 0.3, 2.0, 1e6])), T)
-    rows[rng.random(rows.shape) < 0.1] = 0.0
+    rows[(rng.random(rows.shape) < 0.1) | (rows < 1e-30)] = 0.0
     rows[0] = 1.0
     rows[:, 0] = np.maximum(rows[:, 0], 1e-30)
     tempered: Rows = (rows / rows.sum(axis=1, keepdims=True)).astype(dtype)
@@ -101,6 +101,15 @@ def test_one_temperature_undoes_another(seed: int, temperature: float) -> None:
     np.testing.assert_allclose(back, rows, rtol=1e-13)
     twice = _core.temper(_core.temper(rows, temperature), 1.5)
     np.testing.assert_allclose(twice, _core.temper(rows, 1.5 * temperature), rtol=1e-13)
+
+
+@both
+def test_numbers_with_fewer_digits_become_zero(dtype: Any) -> None:
+    tiny = np.finfo(dtype).tiny
+    rows = np.array([[0.5, 0.5, tiny / 2], [1.0, 1e-10, 1e-3]], dtype)
+    assert _core.temper(rows, 20.0)[0].tolist() == [0.5, 0.5, 0.0]
+    got = _core.temper(rows, 0.05)[1]  # 1e-200 is below those of single precision
+    assert (got[1] == 0) == (dtype == np.float32)
 
 
 @both
@@ -184,10 +193,11 @@ def test_each_label_has_its_own() -> None:
     lanes = {"robin": MAKE["sticky"](2, temperature=2.0), "wren": MAKE["dirichlet"](2)}
     f = cf.MultiLabelFilter(["robin", "wren"], lanes)
     scores = np.random.default_rng(5).random((12, 2))
-    right = [
-        lane.copy().run(np.stack([1 - scores[:, k], scores[:, k]], axis=1))[:, 1]
-        for k, lane in enumerate(lanes.values())
-    ]
+    both = [np.stack([1 - on, on], axis=1) for on in scores.T]
+    for lag in (None, 2):
+        each = [cf.smooth(g, s, lag=lag)[:, 1] for g, s in zip(lanes.values(), both, strict=True)]
+        assert cf.smooth(f, scores, lag=lag).T.tobytes() == np.array(each).tobytes()
+    right = [g.copy().run(s)[:, 1] for g, s in zip(lanes.values(), both, strict=True)]
     assert f.run(scores).T.tobytes() == np.array(right).tobytes()
     assert f.probs.tolist() == [p[-1] for p in right]
 

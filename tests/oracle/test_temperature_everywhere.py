@@ -39,6 +39,7 @@ def results(df: Any) -> Any:
 kinds = pytest.mark.parametrize("kind", [cf.StickyFilter, cf.DirichletFilter])
 
 
+@pytest.mark.covering(1)
 @kinds
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("lag", [None, 0, 1, 3])

@@ -272,7 +272,8 @@ class MultiLabelFilter(BaseFilter):
             one.state = unpack_state(f, self._numbers[span])
             both = s[:, i] if s.ndim == 3 else pairs(s[:, i])
             weights = beta[:, i] if beta.ndim == 2 else beta
-            found[:, i] = work(one, np.ascontiguousarray(both), np.ascontiguousarray(weights))[:, 1]
+            own = np.ascontiguousarray(both), np.asarray(weights, order="C")  # one weight stays one
+            found[:, i] = work(one, *own)[:, 1]
         return found
 
     def _check_states(self, states: Array) -> None:
