@@ -11,6 +11,7 @@ from ..chain._expected import Expected
 from ..filters._base import Filter
 from ._candidates import Candidate
 from ._effect import Effect
+from ._event_effect import EventEffect
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
 
@@ -44,6 +45,9 @@ class Tuned(Chain):
         What the settings rest on; None where nothing was tuned.
     effect : Effect or None
         How often the class changes on the recordings, before and after, and how soon it follows.
+    event_effect : EventEffect or None
+        How many events there are on the recordings, and when they are confirmed; None where `tune`
+        chose no rule for events.
     smoother : Chain
         What smooths: itself or, where a simple rule was chosen, the best sticky filter.
     by_label : dict of str to Tuned
@@ -61,6 +65,7 @@ class Tuned(Chain):
     rivals: list[Rival]
     assumptions: Assumptions | None
     effect: Effect | None
+    event_effect: EventEffect | None
     smoother: Chain
     by_label: dict[str, Tuned]
 
@@ -90,6 +95,7 @@ class Tuned(Chain):
             rivals=list(rivals),
             assumptions=assumptions,
             effect=effect,
+            event_effect=None,
             smoother=smoother or self,
             by_label=dict(by_label or {}),
         )
