@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ HALF = 0.5
 
 
 def scores_of(rec: cf.Recording, probs: np.ndarray, rule: cf.EventRule) -> tuple[int, int, int]:
-    how = {"scores": "independent"} if rec.independent else {}
+    how: Any = {"scores": "independent"} if rec.independent else {}
     given = cf.Recording(rec.time, "any", probs, rec.classes, **how)
     scores = cf.metrics.event_scores(
         cf.label_events(rec, rule.max_gap), cf.events(given, rule), HALF
