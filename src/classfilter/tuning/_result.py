@@ -11,6 +11,7 @@ from ..chain._expected import Expected
 from ..filters._base import Filter
 from ._candidates import Candidate
 from ._effect import Effect
+from ._event_effect import EventEffect
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
 
@@ -44,6 +45,9 @@ class Tuned(Chain):
         What the settings rest on; None where nothing was tuned.
     effect : Effect or None
         How often the class changes on the recordings, before and after, and how soon it follows.
+    event_effect : EventEffect or None
+        How many events there are on the recordings, and when they are confirmed; None where `tune`
+        chose no rule for events.
     smoother : Chain
         What smooths: itself or, where a simple rule was chosen, the best sticky filter. It has its
         own rule for events.
@@ -62,6 +66,7 @@ class Tuned(Chain):
     rivals: list[Rival]
     assumptions: Assumptions | None
     effect: Effect | None
+    event_effect: EventEffect | None
     by_label: dict[str, Tuned]
 
     def __init__(
@@ -89,6 +94,7 @@ class Tuned(Chain):
             rivals=list(rivals),
             assumptions=assumptions,
             effect=effect,
+            event_effect=None,
             by_label=dict(by_label or {}),
         )
 

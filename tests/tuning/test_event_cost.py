@@ -1,0 +1,105 @@
+"""The smallest cost with at most so many events, against all paths and a fine grid of costs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import classfilter as cf
+from classfilter.tuning._event_cost import EventCounts, StreamRows, round_up, row_times
+
+CLASSES = ("walk", "sit", "run")
+
+
+def random_rows(rng: np.random.Generator, rows: int) -> StreamRows:
+    probs = rng.dirichlet(np.full(3, 0.5), rows)
+    return StreamRows(np.cumsum(rng.choice([1.0, 2.0], rows)), probs)
+
+
+def events_of(streams: Sequence[StreamRows], rule: cf.EventRule) -> list[Any]:
+    recordings = [cf.Recording(time, "any", probs, CLASSES) for time, probs in streams]
+    events: list[Any] = cf.events(recordings, rule)
+    return events
+
+
+def changes_of_best_path(rows: StreamRows, cost: float) -> int:
+    """Enumerate all paths: the fewest changes of the best one."""
+    time, probs = rows
+    w = np.diff(time, append=2 * time[-1] - time[-2])
+    best: dict[int, float] = {}
+    for path in itertools.product(range(3), repeat=len(time)):
+        changes = sum(a != b for a, b in itertools.pairwise(path))
+        value = (w * probs[np.arange(len(time)), list(path)]).sum()
+        best[changes] = max(best.get(changes, -np.inf), value)
+    return max(best, key=lambda changes: (best[changes] - cost * changes, -changes))
+
+
+def test_counts_are_those_of_the_events_themselves() -> None:
+    rng = np.random.default_rng(0)
+    streams = [random_rows(rng, rows) for rows in (40, 1, 60)]
+    streams[0].probs[10:13] = np.nan
+    counts = EventCounts(streams, CLASSES, cf.EventRule(max_gap=1.5))
+    for cost in (0.0, 0.3, 2.0):
+        events = events_of(streams, cf.EventRule(cost, max_gap=1.5))
+        labels = [event.label for event in events]
+        assert counts.by_class(cf.EventRule(cost, max_gap=1.5)).tolist() == [
+            labels.count(name) for name in CLASSES
+        ]
+        assert counts.total(cost) == len(events)
+        assert counts.time == pytest.approx(sum(e.end - e.start for e in events))
+    assert counts.expected_time.sum() == pytest.approx(counts.time)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_matches_the_number_of_changes_of_all_paths(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    streams = [random_rows(rng, 7), random_rows(rng, 6)]
+    counts = EventCounts(streams, CLASSES)
+    for cost in rng.uniform(0, 2, 4):
+        assert counts.total(cost) == 2 + sum(changes_of_best_path(rows, cost) for rows in streams)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60))
+def test_the_smallest_cost_of_a_fine_grid(seed: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    streams = [random_rows(rng, 30), random_rows(rng, 20)]
+    counts = EventCounts(streams, CLASSES)
+    cost = counts.smallest_cost(most)
+    assert counts.total(cost) <= max(most, len(streams))
+    below = [c for c in np.geomspace(1e-3, 40, 60) if c < 0.985 * cost]
+    assert all(counts.total(float(c)) > max(most, len(streams)) for c in below)
+    assert cost == 0 or counts.total(0.0) > most
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_more_cost_never_has_more_events(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = EventCounts([random_rows(rng, 50)], CLASSES)
+    totals = [counts.total(float(cost)) for cost in np.geomspace(1e-3, 50, 30)]
+    assert totals == sorted(totals, reverse=True)
+    assert totals[-1] == 1
+
+
+def test_a_row_stands_for_the_time_to_the_next_but_for_gaps() -> None:
+    rows = StreamRows(np.array([0.0, 1, 3, 10]), np.full((4, 2), 0.5))
+    assert row_times(rows).tolist() == [1, 2, 7, 7]
+    assert row_times(rows, 5.0).tolist() == [1, 2, 5, 5]
+    rows.probs[1] = np.nan
+    assert row_times(rows).tolist() == [1, 0, 7, 7]
+
+
+def test_nothing_to_count() -> None:
+    counts = EventCounts([], CLASSES)
+    assert (counts.total(1.0), counts.smallest_cost(0), counts.time) == (0, 0.0, 0.0)
+
+
+@given(st.floats(1e-9, 1e9))
+def test_rounds_up_by_less_than_a_percent(cost: float) -> None:
+    assert cost <= round_up(cost) <= 1.0101 * cost
+    assert float(f"{round_up(cost):.3g}") == round_up(cost)
