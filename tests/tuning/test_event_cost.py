@@ -77,6 +77,25 @@ def test_the_smallest_cost_of_a_fine_grid(seed: int, most: int) -> None:
     assert cost == 0 or counts.total(0.0) > most
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60))
+def test_a_cost_of_at_least_as_many_events(seed: int, least: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = EventCounts([random_rows(rng, 30), random_rows(rng, 20)], CLASSES)
+    cost = counts.cost_of_as_many(least)
+    assert counts.total(cost) >= min(least, counts.total(0.0))
+    assert counts.total(1.02 * cost + 1e-3) <= max(least, 2)
+
+
+def test_where_no_cost_has_just_so_many_there_are_more() -> None:
+    """Both changes are worth the same, so that either both are reported or none."""
+    walk = np.repeat([0.9, 0.1, 0.9], 10)
+    rows = StreamRows(np.arange(30.0), np.stack([walk, 1 - walk], axis=1))
+    counts = EventCounts([rows], ("walk", "sit"))
+    assert (counts.total(3.9), counts.total(4.1)) == (3, 1)  # 10 rows of 0.8, for two changes
+    assert counts.total(counts.smallest_cost(2)) == 1
+    assert counts.total(counts.cost_of_as_many(2)) == 3
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_more_cost_never_has_more_events(seed: int) -> None:
     rng = np.random.default_rng(seed)
