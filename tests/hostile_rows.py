@@ -18,6 +18,7 @@ FILTERS: dict[str, Any] = {
     "dirichlet": cf.DirichletFilter(CLASSES, half_life=60.0),
     "single": cf.DirichletFilter(CLASSES, half_life=60.0, dtype=np.float32),
     "sticky": cf.StickyFilter(CLASSES, half_life=40.0),
+    "tempered": cf.StickyFilter(CLASSES, half_life=40.0, temperature=1.4, dtype=np.float32),
 }
 NOW = 1.7e9
 DAY = 86400.0
@@ -238,4 +239,6 @@ CASES = [
          *of(A, 3, 8), filter="single"),
     case("a sticky filter", *turns("ab", 0, 5), Row(A, 6, "weak"), Restart(), Row(B, 6, "weak"),
          *of(A, 3, 8), filter="sticky", max_streams=2),
+    case("a temperature", *turns("ab", 0, 5), Row(A, 6, "weak"), Restart(), Row(B, 6, "weak"),
+         *of(A, 3, 8), filter="tempered"),
 ]  # fmt: skip

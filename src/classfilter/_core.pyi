@@ -20,6 +20,7 @@ class Dirichlet:
         mean: bool,
         tolerance: float,
         bounded: bool,
+        temperature: float,
         single: bool,
     ) -> None: ...
     def update(
@@ -88,7 +89,13 @@ class Dirichlet:
 @disjoint_base
 class Sticky:
     def __init__(
-        self, prior: ArrayLike, stay: float, rates: ArrayLike | None, floor: float, single: bool
+        self,
+        prior: ArrayLike,
+        stay: float,
+        rates: ArrayLike | None,
+        floor: float,
+        temperature: float,
+        single: bool,
     ) -> None: ...
     def update(
         self, probs: ArrayLike | Mapping[Any, float] | None, beta: float = 1.0, dt: float = 1.0
@@ -136,6 +143,8 @@ class Sticky:
     def _restore(self, probs: ArrayLike, /) -> None: ...
     @property
     def probs(self) -> NDArray[Any]: ...
+    @property
+    def _state(self) -> NDArray[Any]: ...
     @property
     def prior(self) -> NDArray[Any]: ...
     @property
@@ -292,6 +301,7 @@ def classes_of(numbers: NDArray[Any], K: int, /) -> NDArray[np.intp]: ...
 def apply_channel(
     log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
 ) -> NDArray[Any]: ...
+def temper(probs: NDArray[Any], temperature: float, /) -> NDArray[Any]: ...
 def log(x: ArrayLike, /) -> NDArray[Any]: ...
 def exp(x: ArrayLike, /) -> NDArray[Any]: ...
 def digamma(x: ArrayLike, /) -> NDArray[Any]: ...

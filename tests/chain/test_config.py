@@ -86,6 +86,7 @@ def test_every_option_is_written(tmp_path: Path) -> None:
         "max_concentration = 400",
         "tolerance = 0.0",
         "bounded = false",
+        "temperature = 1.0",
         'dtype = "float32"',
         "",
         "[beta]",

@@ -37,7 +37,7 @@ def test_all_agree(case: Case) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("filter_", ["dirichlet", "single", "sticky"])
+@pytest.mark.parametrize("filter_", ["dirichlet", "single", "sticky", "tempered"])
 @pytest.mark.parametrize("name", ENTRY_POINTS)
 def test_with_every_filter(name: str, filter_: str) -> None:
     with_filter = [replace(case, filter=filter_) for case in CASES]

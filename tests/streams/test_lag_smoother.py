@@ -19,9 +19,9 @@ LENGTHS = [1, 2, 3, 4, 5, 6, 7, 12, 30]
     "f",
     [
         cf.StickyFilter(3, 0.9),
-        cf.StickyFilter(3, 0.9, dtype=np.float32),
+        cf.StickyFilter(3, 0.9, temperature=1.4, dtype=np.float32),
         cf.StickyFilter(3, transitions=np.eye(3) * 0.7 + 0.1),
-        cf.DirichletFilter(3, 0.9, anchor=0.4, prior=[2.0, 1.0, 1.5]),
+        cf.DirichletFilter(3, 0.9, anchor=0.4, prior=[2.0, 1.0, 1.5], temperature=0.6),
         cf.DirichletFilter(3, 0.9, estimate="mean", dtype=np.float32),
     ],
 )

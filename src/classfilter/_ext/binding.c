@@ -90,17 +90,19 @@ PyObject *raise_status(const Core *self, cf_status status, Py_ssize_t row, const
 /* What a filter calls each setting, and what it must be. */
 static const struct {
     cf_status status;
-    const char *argument, *rule;
+    const char *argument, *rule, *remedy;
 } SETTINGS[] = {
-    {CF_BAD_GAMMA, "gamma", "it must lie in [0, 1]"},
-    {CF_BAD_STAY, "stay", "it must lie in [0, 1]"},
-    {CF_BAD_FLOOR, "floor", "it must lie in [1e-30, 1)"},
-    {CF_BAD_ANCHOR, "anchor", "it must lie in [0, 1e9]"},
-    {CF_BAD_PRIOR, "prior", "each entry must be at least 1e-6 and their sum at most max_concentration"},
-    {CF_BAD_CLASS_PRIOR, "prior", "each entry must be at least 1e-6, and their sum within 0.05 of 1"},
-    {CF_BAD_WEIGHT, "prior_weight", "it must lie in [0, 1e9]"},
-    {CF_BAD_CONCENTRATION, "max_concentration", "it must lie between the number of classes and 1e12 (float: 1e6)"},
-    {CF_BAD_TOLERANCE, "tolerance", "it must lie in [0, 0.1]"},
+    {CF_BAD_GAMMA, "gamma", "it must lie in [0, 1]", ""},
+    {CF_BAD_STAY, "stay", "it must lie in [0, 1]", ""},
+    {CF_BAD_FLOOR, "floor", "it must lie in [1e-30, 1)", ""},
+    {CF_BAD_ANCHOR, "anchor", "it must lie in [0, 1e9]", ""},
+    {CF_BAD_PRIOR, "prior", "each entry must be at least 1e-6 and their sum at most max_concentration", ""},
+    {CF_BAD_CLASS_PRIOR, "prior", "each entry must be at least 1e-6, and their sum within 0.05 of 1", ""},
+    {CF_BAD_WEIGHT, "prior_weight", "it must lie in [0, 1e9]", ""},
+    {CF_BAD_CONCENTRATION, "max_concentration", "it must lie between the number of classes and 1e12 (float: 1e6)", ""},
+    {CF_BAD_TOLERANCE, "tolerance", "it must lie in [0, 0.1]", ""},
+    {CF_BAD_TEMPERATURE, "temperature", "it must lie in [0.05, 20]",
+     "1 leaves the probabilities as they are, and above 1 they are less certain"},
 };
 
 /* `options` are the keyword arguments of a filter, NULL for a state. */
@@ -111,7 +113,7 @@ void raise_settings_error(cf_status status, PyObject *options) {
         PyObject *value = options == NULL ? NULL : PyDict_GetItemString(options, name);
         if (status != SETTINGS[i].status || value == NULL) continue;
         value = PyArray_Check(value) ? PyArray_ToList((PyArrayObject *)value) : PyNumber_Float(value);
-        raise_error("ArgumentError", name, value, "is {}", SETTINGS[i].rule, "", -1, -1);
+        raise_error("ArgumentError", name, value, "is {}", SETTINGS[i].rule, SETTINGS[i].remedy, -1, -1);
         return;
     }
     PyErr_SetString(PyExc_ValueError, cf_strerror(status));

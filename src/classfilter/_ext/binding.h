@@ -25,6 +25,7 @@ typedef struct {
     PyObject_HEAD
     int single; /* float, not double */
     size_t classes, state_size;
+    double temperature; /* of what a filter returns; its state has none */
     void *memory; /* one block, for all the rest */
     void *state, *start, *scratch, *cache;
     size_t cache_size; /* of what a call may leave to the next one; 0 where there is no such thing */
@@ -120,6 +121,9 @@ typedef union {
 
 typedef cf_status run_table(Core *self, const void *table, void *cache, void *scratch, size_t *row);
 
+cf_status check_temperature(const Core *self);
+void temper_row(const Core *self, void *row);
+void temper_rows(const Core *self, const void *table);
 Table one_stream(const Rows *rows, void *state, PyArrayObject *out);
 PyObject *run_streams(Core *self, PyObject *const *args, Py_ssize_t nargs, size_t scratch_size, run_table *run);
 int wrong_states(const Core *self, PyArrayObject *states);

@@ -16,9 +16,13 @@ typedef struct {
 static void *settings_of(Core *self) { return &((Dirichlet *)self)->settings; }
 
 static cf_status observe(Core *self, void *state, void *row, double beta, double dt) {
+    cf_status status;
     if (self->single)
-        return cf_dirichlet_update_f32(settings_of(self), state, row, (float)beta, (float)dt, row, self->scratch);
-    return cf_dirichlet_update_f64(settings_of(self), state, row, beta, dt, row, self->scratch);
+        status = cf_dirichlet_update_f32(settings_of(self), state, row, (float)beta, (float)dt, row, self->scratch);
+    else
+        status = cf_dirichlet_update_f64(settings_of(self), state, row, beta, dt, row, self->scratch);
+    if (status == CF_OK && self->temperature != 1) temper_row(self, row);
+    return status;
 }
 
 static PyObject *update(PyObject *object, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
@@ -30,8 +34,10 @@ static PyObject *update_one_of_many(PyObject *object, PyObject *const *args, Py_
 }
 
 static cf_status run_rows(Core *self, const void *table, void *cache, void *scratch, size_t *row) {
+    const cf_status status = CALL(self, cf_dirichlet_run, (settings_of(self), table, scratch, row, NULL));
     (void)cache;
-    return CALL(self, cf_dirichlet_run, (settings_of(self), table, scratch, row, NULL));
+    if (status == CF_OK && self->temperature != 1) temper_rows(self, table);
+    return status;
 }
 
 static PyObject *run_many(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
@@ -217,6 +223,7 @@ static PyObject *get_probs(PyObject *object, void *nothing) {
     LOCK(self)
     CALL(self, cf_dirichlet_read, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
     UNLOCK
+    if (self->temperature != 1) temper_row(self, PyArray_DATA((PyArrayObject *)out));
     return out;
 }
 
@@ -276,10 +283,10 @@ static PyObject *get_bound(PyObject *object, void *nothing) {
 }
 
 static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"prior", "prior_weight", "gamma",   "floor",  "anchor", "max_concentration",
-                            "mean",  "tolerance",    "bounded", "single", NULL};
+    static char *names[] = {"prior", "prior_weight", "gamma",   "floor",       "anchor", "max_concentration",
+                            "mean",  "tolerance",    "bounded", "temperature", "single", NULL};
     PyObject *prior;
-    double prior_weight, gamma, floor, anchor, max_concentration, tolerance;
+    double prior_weight, gamma, floor, anchor, max_concentration, tolerance, temperature;
     int mean, bounded, single;
     Dirichlet fresh;
     Core *const self = &fresh.core;
@@ -287,11 +294,13 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     size_t state, scratch;
     cf_status status;
     if (!is_new((Core *)object)) return -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdpp:Dirichlet", names, &prior, &prior_weight, &gamma, &floor,
-                                     &anchor, &max_concentration, &mean, &tolerance, &bounded, &single))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Odddddpdpdp:Dirichlet", names, &prior, &prior_weight, &gamma,
+                                     &floor, &anchor, &max_concentration, &mean, &tolerance, &bounded, &temperature,
+                                     &single))
         return -1;
     memset(&fresh, 0, sizeof fresh);
     self->single = single;
+    self->temperature = temperature;
     array = as_array(self, prior, "prior", 1, 1);
     if (array == NULL) return -1;
     self->classes = (size_t)PyArray_DIM(array, 0);
@@ -336,6 +345,7 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         else
             status = cf_dirichlet_start_f64(&fresh.settings.f64, PyArray_DATA(array), prior_weight, self->start);
     }
+    if (status == CF_OK) status = check_temperature(self);
     Py_DECREF(array);
     if (status != CF_OK) {
         PyMem_Free(self->memory);

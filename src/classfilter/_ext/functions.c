@@ -129,7 +129,44 @@ done:
     return (PyObject *)out;
 }
 
+/* ---- temperature ---- */
+
+static PyObject *temper(PyObject *m, PyObject *args) {
+    Core of;
+    PyObject *object;
+    PyArrayObject *probs, *out;
+    size_t i, rows = 0;
+    cf_status status = CF_OK;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "Od:temper", &object, &of.temperature)) return NULL;
+    of.single = PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_FLOAT;
+    probs = as_array(&of, object, "probs", 2, 2);
+    if (probs == NULL) return NULL;
+    of.classes = (size_t)PyArray_DIM(probs, 1);
+    out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(probs), type_of(&of));
+    if (out != NULL) {
+        rows = (size_t)PyArray_DIM(probs, 0);
+        status = check_temperature(&of);
+    }
+    for (i = 0; i < rows && status == CF_OK; i++) {
+        const void *const from = element(&of, PyArray_DATA(probs), i * of.classes);
+        void *const to = element(&of, PyArray_DATA(out), i * of.classes);
+        status = of.single ? cf_temper_f32(of.classes, (float)of.temperature, from, to)
+                           : cf_temper_f64(of.classes, of.temperature, from, to);
+    }
+    if (status != CF_OK) {
+        PyErr_SetString(PyExc_ValueError, cf_strerror(status));
+        Py_CLEAR(out);
+    }
+    Py_DECREF(probs);
+    return (PyObject *)out;
+}
+
 PyMethodDef functions[] = {
+    {"temper", temper, METH_VARARGS,
+     "temper($module, probs, temperature, /)\n--\n\nRows of probabilities to the power 1 / temperature, normalised, in "
+     "the precision of probs."},
     {"apply_channel", apply_channel, METH_VARARGS,
      "apply_channel($module, log_matrix, log_prior, probs, /)\n--\n\nOutputs of a classifier corrected by a channel, "
      "in the precision of probs."},

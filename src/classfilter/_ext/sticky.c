@@ -28,6 +28,7 @@ static cf_status sticky_observe(Core *self, void *state, void *row, double beta,
     else
         status = cf_sticky_update_f64(sticky_settings(self), state, row, beta, dt, self->cache, self->scratch);
     if (status == CF_OK) memcpy(row, state, self->classes * size_of(self));
+    if (status == CF_OK && self->temperature != 1) temper_row(self, row);
     return status;
 }
 
@@ -40,7 +41,9 @@ static PyObject *sticky_stream(PyObject *object, PyObject *const *args, Py_ssize
 }
 
 static cf_status sticky_rows(Core *self, const void *table, void *cache, void *scratch, size_t *row) {
-    return CALL(self, cf_sticky_run, (sticky_settings(self), table, cache, scratch, row));
+    const cf_status status = CALL(self, cf_sticky_run, (sticky_settings(self), table, cache, scratch, row));
+    if (status == CF_OK && self->temperature != 1) temper_rows(self, table);
+    return status;
 }
 
 static PyObject *sticky_streams(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
@@ -240,9 +243,16 @@ static PyObject *sticky_row(Core *self, const void *numbers) {
     return out;
 }
 
-static PyObject *sticky_probs(PyObject *object, void *nothing) {
+static PyObject *sticky_state(PyObject *object, void *nothing) {
     (void)nothing;
     return ready((Core *)object) ? sticky_row((Core *)object, ((Core *)object)->state) : NULL;
+}
+
+static PyObject *sticky_probs(PyObject *object, void *nothing) {
+    PyObject *const out = sticky_state(object, nothing);
+    if (out != NULL && ((Core *)object)->temperature != 1)
+        temper_row((Core *)object, PyArray_DATA((PyArrayObject *)out));
+    return out;
 }
 
 static PyObject *sticky_prior(PyObject *object, void *nothing) {
@@ -282,21 +292,22 @@ static PyObject *sticky_prepared(PyObject *object, void *nothing) {
 }
 
 static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"prior", "stay", "rates", "floor", "single", NULL};
+    static char *names[] = {"prior", "stay", "rates", "floor", "temperature", "single", NULL};
     Sticky fresh;
     Core *const self = &fresh.core;
     PyObject *prior_object, *rates_object;
     PyArrayObject *prior, *rates = NULL;
-    double stay, floor;
+    double stay, floor, temperature;
     int single;
     size_t classes, table, cache, scratch, modes;
     cf_status status;
     if (!is_new((Core *)object)) return -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdOdp:Sticky", names, &prior_object, &stay, &rates_object, &floor,
-                                     &single))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdOddp:Sticky", names, &prior_object, &stay, &rates_object, &floor,
+                                     &temperature, &single))
         return -1;
     memset(&fresh, 0, sizeof fresh);
     self->single = single;
+    self->temperature = temperature;
     prior = as_array(self, prior_object, "prior", 1, 1);
     if (prior == NULL) return -1;
     classes = self->classes = self->state_size = (size_t)PyArray_DIM(prior, 0);
@@ -351,6 +362,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     }
     status = CALL(self, cf_sticky_prepare, ((void *)&fresh.settings, PyArray_DATA(prior), fresh.table));
     if (status == CF_OK) status = CALL(self, cf_sticky_start, ((void *)&fresh.settings, fresh.table, self->start));
+    if (status == CF_OK) status = check_temperature(self);
     Py_DECREF(prior);
     Py_XDECREF(rates);
     if (status != CF_OK) {
@@ -382,6 +394,7 @@ static PyMethodDef sticky_methods[] = {
 
 static PyGetSetDef sticky_properties[] = {
     {"probs", sticky_probs, NULL, "The current class probabilities, shape (K,).", NULL},
+    {"_state", sticky_state, NULL, "The state: class probabilities without temperature, shape (K,).", NULL},
     {"prior", sticky_prior, NULL, "The classes' probabilities without any data, shape (K,).", NULL},
     {"_prepared", sticky_prepared, NULL, "What the core computed of the settings; see embedded/_export.py.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -38,6 +38,39 @@ const char run_streams_doc[] =
 
 void *next_line(void *memory) { return (char *)memory + (LINE - (uintptr_t)memory % LINE) % LINE; }
 
+/* ---- temperature ---- */
+
+cf_status check_temperature(const Core *self) {
+    const float f32 = 1;
+    const double f64 = 1;
+    float tempered_f32;
+    double tempered_f64;
+    return self->single ? cf_temper_f32(1, (float)self->temperature, &f32, &tempered_f32)
+                        : cf_temper_f64(1, self->temperature, &f64, &tempered_f64);
+}
+
+/* Tempers an estimate in its place. The temperature was checked at the start, and a filter's estimate is one. */
+void temper_row(const Core *self, void *row) {
+    if (self->single)
+        (void)cf_temper_f32(self->classes, (float)self->temperature, row, row);
+    else
+        (void)cf_temper_f64(self->classes, self->temperature, row, row);
+}
+
+/* Tempers the estimates of all rows of a table. */
+void temper_rows(const Core *self, const void *table) {
+    const cf_table_f32 *const f32 = table;
+    const cf_table_f64 *const f64 = table;
+    const size_t streams = self->single ? f32->streams : f64->streams;
+    const size_t *const counts = self->single ? f32->counts : f64->counts;
+    const size_t *const order = self->single ? f32->order : f64->order;
+    void *const probs = self->single ? (void *)f32->probs : (void *)f64->probs;
+    size_t total = streams, i;
+    if (counts != NULL)
+        for (total = i = 0; i < streams; i++) total += counts[i];
+    for (i = 0; i < total; i++) temper_row(self, element(self, probs, (order == NULL ? i : order[i]) * self->classes));
+}
+
 /* ---- one row of one stream ---- */
 
 /* Writes the error of a row, or returns it: it has the result then. */

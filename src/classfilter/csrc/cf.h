@@ -44,7 +44,8 @@ typedef enum {
     CF_BAD_DELAY, /* max_delay is shorter than a minimum duration: that class could never be reported */
     CF_BAD_TIME,  /* a time that is not finite, goes back, or is more than 1e30 after the one before */
     CF_BAD_MEMORY, /* memory for too few nodes or slots */
-    CF_BAD_BLOCK /* bytes that are no state of this event rule */
+    CF_BAD_BLOCK, /* bytes that are no state of this event rule */
+    CF_BAD_TEMPERATURE /* temperature outside [0.05, 20] */
 } cf_status;
 
 #define CF_SUM_TOLERANCE 0.05
@@ -283,6 +284,15 @@ cf_status cf_sticky_backward_f32(const cf_sticky_f32 *settings, size_t steps, co
 cf_status cf_sticky_backward_f64(const cf_sticky_f64 *settings, size_t steps, const double *likelihood,
                                  const double *dt, size_t dt_stride, double *messages, double *transition_cache,
                                  double *scratch, size_t *row);
+
+/* ---- temperature ---- */
+
+/* Makes an estimate less certain, where the temperature is above 1, or more: q_k = p_k^(1 / temperature), normalised, in a
+   fixed order of sums. The state of a filter does not change; temper what it returns. `probs` are K numbers from 0 to 1e30,
+   one of them normal; `tempered` may be `probs`. The largest stays the largest, equal numbers stay equal, and zero stays
+   zero; what is, or would be, below the smallest normal number becomes zero. A temperature of 1 copies the bits. */
+cf_status cf_temper_f32(size_t classes, float temperature, const float *probs, float *tempered);
+cf_status cf_temper_f64(size_t classes, double temperature, const double *probs, double *tempered);
 
 /* ---- the adaptive policy ---- */
 

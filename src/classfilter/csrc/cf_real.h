@@ -20,6 +20,7 @@ typedef cf_adaptive_f32 cf_adaptive;
 typedef cf_events_f32 cf_events;
 #define CF_R(literal) literal##f
 #define CF_EPSILON FLT_EPSILON
+#define CF_NORMAL FLT_MIN /* the smallest number with all its digits */
 #else
 typedef double cf_real;
 typedef uint64_t cf_bits;
@@ -31,6 +32,7 @@ typedef cf_adaptive_f64 cf_adaptive;
 typedef cf_events_f64 cf_events;
 #define CF_R(literal) literal
 #define CF_EPSILON DBL_EPSILON
+#define CF_NORMAL DBL_MIN
 #endif
 
 /* The same bits on every machine need every operation rounded to its own type. */

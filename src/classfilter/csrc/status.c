@@ -33,6 +33,7 @@ const char *cf_strerror(cf_status status) {
     case CF_BAD_DELAY: return "max_delay must not be shorter than a minimum duration";
     case CF_BAD_TIME: return "a time must be finite and must not go back";
     case CF_BAD_MEMORY: return "an event rule needs memory for at least 4 nodes, and 2 slots for minimum durations";
+    case CF_BAD_TEMPERATURE: return "temperature must lie in [0.05, 20]";
     case CF_BAD_BLOCK: return "these bytes are no state of this event rule";
     }
     return "unknown status";

@@ -114,6 +114,19 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return checked
 
 
+def check_temperature(temperature: float) -> float:
+    """Return a temperature if it is a number; the core checks its range."""
+    if not isinstance(temperature, NUMBER) or isinstance(temperature, bool):
+        remedy = "give a number, such as 1.4; 1 leaves the probabilities as they are"
+        raise ArgumentError("temperature", temperature, remedy=remedy)
+    return float(temperature)
+
+
+def shown_temperature(temperature: float) -> str:
+    """Return a temperature for a representation, where there is one."""
+    return "" if temperature == 1 else f", temperature={temperature:.6g}"
+
+
 def half_life_of(rate: float) -> float | None:
     """Return the half-life of a decay per time unit; None of 0 and 1.
 

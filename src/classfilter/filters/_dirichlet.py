@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike, DTypeLike
 from .. import _core
 from .._support.types import Array, Classes, Duration
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay, half_life_of
+from ._base import (
+    BaseFilter,
+    check_dtype,
+    check_temperature,
+    decay,
+    half_life_of,
+    shown_temperature,
+)
 
 
 class DirichletState(NamedTuple):
@@ -77,6 +84,9 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         is (or than in the prior, if that is larger). At weights below 1, confident predictions that
         disagree would otherwise let :math:`\nu` grow until no prediction can change the class. At
         weight 1 the bound holds by itself. False is the paper's filter to the letter.
+    temperature : float, default 1
+        The filter returns :math:`p_i^{1 / T}`, normalised: above 1 it is less certain, below 1 more
+        so. The most probable class and the state stay the same. From 0.05 to 20.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -109,6 +119,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         max_concentration: float | None = None,
         tolerance: float = 0.0,
         bounded: bool = True,
+        temperature: float = 1.0,
         dtype: DTypeLike = np.float64,
     ) -> None:
         names = class_names(classes)
@@ -145,6 +156,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             "max_concentration": max_concentration,
             "tolerance": tolerance,
             "bounded": bool(bounded),
+            "temperature": check_temperature(temperature),
             "dtype": dtype,
         }
         super().__init__(
@@ -157,6 +169,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             mean=estimate == "mean",
             tolerance=tolerance,
             bounded=bounded,
+            temperature=settings["temperature"],
             single=single,
         )
         # After the core, which refuses a second __init__: a filter keeps its settings for life.
@@ -171,6 +184,11 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     @property
     def _half_life(self) -> float | None:
         return half_life_of(self._gamma)
+
+    @property
+    def temperature(self) -> float:
+        """What is returned is p to the power 1 / temperature, normalised; the state is not."""
+        return float(self._options["temperature"])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -200,5 +218,5 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({list(self._classes)}, gamma={self._gamma:.6g}, "
-            f"estimate={self._options['estimate']!r})"
+            f"estimate={self._options['estimate']!r}{shown_temperature(self.temperature)})"
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
 from .._support.types import Array, Floats, Ints
 from ._dirichlet import DirichletFilter
 from ._dirichlet_smoothing import dirichlet_rows
@@ -27,6 +28,8 @@ def smooth_one(
     if isinstance(f, MultiLabelFilter):
         f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
         return f.by_label(lambda one, s, w: smooth_one(one, s, w, dt, lag), probs, np.asarray(beta))
+    if f.temperature != 1:
+        return _core.temper(smooth_one(untempered(f), probs, beta, dt, lag), f.temperature)
     forward = f.copy().run(probs, beta=beta, dt=dt)  # checks the arguments
     T = len(forward)
     if ahead == 0 or T <= 1:
@@ -53,6 +56,9 @@ def smooth_streams(
     """
     if isinstance(f, MultiLabelFilter):
         return f.by_label(lambda one, s, w: smooth_streams(one, s, w, dt, counts, lag), probs, beta)
+    if f.temperature != 1:
+        plain = smooth_streams(untempered(f), probs, beta, dt, counts, lag)
+        return _core.temper(plain, f.temperature)
     s, w, t = (x.astype(f.dtype, copy=False) for x in (probs, beta, dt))
     out = np.empty(probs.shape, f.dtype)
     states = np.tile(pack_state(f.state, f.dtype), (len(counts), 1))
@@ -100,8 +106,16 @@ def check_lag(lag: int | None) -> int | None:
 
 def in_double(f: Smoother) -> Any:
     """Return the filter in double precision."""
-    if f.dtype == np.float64:
-        return f
-    double = type(f)(f.classes, **{**f._options, "dtype": np.float64})
-    double.state = f.state
-    return double
+    return f if f.dtype == np.float64 else _changed(f, dtype=np.float64)
+
+
+def untempered(f: Any) -> Any:
+    """Return the filter without a temperature: results are tempered last."""
+    return f if f.temperature == 1 else _changed(f, temperature=1.0)
+
+
+def _changed(f: Any, **options: Any) -> Any:
+    """Return the filter in its state with other options."""
+    new = type(f)(f.classes, **{**f._options, **options})
+    new.state = f.state
+    return new

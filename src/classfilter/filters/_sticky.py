@@ -11,7 +11,14 @@ from .. import _core
 from .._support.types import Array, Classes, Duration
 from .._timestamps import positive_duration
 from .._validation import class_names
-from ._base import BaseFilter, check_dtype, decay, half_life_of
+from ._base import (
+    BaseFilter,
+    check_dtype,
+    check_temperature,
+    decay,
+    half_life_of,
+    shown_temperature,
+)
 from ._ctmc import MAX_MODE_ERROR, Modes, generator, modes, stationary, stochastic
 
 MAX_TRANSITION_ERROR = 0.05
@@ -65,6 +72,9 @@ class StickyFilter(BaseFilter, _core.Sticky):
         The time that `transitions` cover, as a `half_life` is given.
     floor : float, default 1e-3
         Smallest probability of an observation: rows become ``max(s, floor)``, normalised.
+    temperature : float, default 1
+        The filter returns :math:`p_i^{1 / T}`, normalised: above 1 it is less certain, below 1 more
+        so. The most probable class and the state stay the same. From 0.05 to 20.
     dtype : {float64, float32}
         Precision of the arithmetic. float32 gives the same bits as the C core on a
         microcontroller.
@@ -92,6 +102,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
         transitions: ArrayLike | None = None,
         interval: Duration = 1.0,
         floor: float = 1e-3,
+        temperature: float = 1.0,
         dtype: DTypeLike = np.float64,
     ) -> None:
         names, dtype = class_names(classes), check_dtype(dtype)
@@ -115,7 +126,8 @@ class StickyFilter(BaseFilter, _core.Sticky):
             raise ValueError(
                 f"prior has shape {prior.shape}; it must have one entry per class, shape ({K},)"
             )
-        options |= {"prior": prior, "floor": floor, "dtype": dtype}
+        options |= {"prior": prior, "floor": floor}
+        options |= {"temperature": check_temperature(temperature), "dtype": dtype}
         self._start(options, rates)
         # After the core, which refuses a second __init__: a filter keeps its settings for life.
         self._classes, self._dtype = names, dtype
@@ -145,6 +157,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
             stay=options.get("stay", 1.0),
             rates=rates,
             floor=options["floor"],
+            temperature=options["temperature"],
             single=options["dtype"] == np.float32,
         )
 
@@ -200,6 +213,11 @@ class StickyFilter(BaseFilter, _core.Sticky):
         return float(self._options["floor"])
 
     @property
+    def temperature(self) -> float:
+        """What is returned is p to the power 1 / temperature, normalised; the state is not."""
+        return float(self._options["temperature"])
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the arithmetic."""
         return self._dtype
@@ -207,7 +225,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
     @property
     def state(self) -> StickyState:
         """All that the filter remembers; assign it to restore."""
-        return StickyState(self.probs)
+        return StickyState(self._state)
 
     @state.setter
     def state(self, state: tuple[ArrayLike]) -> None:
@@ -216,6 +234,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
 
     def __repr__(self) -> str:
         dynamics = "transitions=..." if self._stay is None else f"stay={self._stay:.6g}"
+        dynamics += shown_temperature(self.temperature)
         return f"{type(self).__name__}({list(self._classes)}, {dynamics})"
 
 

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import _core
 from .._label_scores import pairs
 from .._support.types import Array, Bools, Floats, Ints
+from ..filters._dirichlet import DirichletFilter
 from ..filters._dirichlet_smoothing import dirichlet_rows
 from ..filters._multi_label import MultiLabelFilter
-from ..filters._smoothing import Smoother, in_double
+from ..filters._smoothing import Smoother, in_double, untempered
 from ..filters._sticky import StickyFilter
 from ..filters._sticky_smoothing import sticky_rows
 from ..filters._stream_runner import StreamRows, StreamRunner, pack_state, stable_argsort
@@ -54,8 +56,9 @@ class LagSmoother:
         How many later rows each result uses; 1 or more.
     """
 
-    def __init__(self, filter: Smoother, lag: int) -> None:  # noqa: A002
-        self._filter, self._double, self._lag = filter, in_double(filter), lag
+    def __init__(self, filter: DirichletFilter | StickyFilter, lag: int) -> None:  # noqa: A002
+        self._filter, self._temperature, self._lag = untempered(filter), filter.temperature, lag
+        self._double = in_double(self._filter)
         self._start = pack_state(filter.state, filter.dtype)
         self._states = np.tile(self._start, (0, 1))  # after the last row of each stream
         self._held_from = self._states.astype(np.float64)  # before the first row held
@@ -90,6 +93,8 @@ class LagSmoother:
         self._forward = np.concatenate([self._forward[~mine], forward[~done]])
         self._states[ended] = self._held_from[ended] = self._start
         self._begun[ended] = False
+        if self._temperature != 1:
+            results = _core.temper(results, self._temperature)
         return whole.number[done], results
 
     def _filtered(self, block: Block) -> Array:
