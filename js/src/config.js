@@ -10,9 +10,9 @@ import { parseToml } from "./toml.js";
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-// "expected" says what each source did when tuned, "events" how events are decided: neither changes a result of the
-// filter, and neither is used here.
-const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "labels"];
+// "expected" says what each source did when tuned, "events" how events are decided, "smoother" what smooths: none of them
+// changes a result of the filter, and none is used here.
+const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "labels"];
 const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
 const TWO = [0, 1];
 

@@ -55,7 +55,8 @@ def events(
     filter : Filter, Chain, EventRule or ThresholdRule
         What filters the rows, such as a `Tuned`; or a rule, where nothing is to be filtered.
     rule : EventRule or ThresholdRule, optional
-        How events are decided; by default, the rule of the chain.
+        How events are decided; by default, the rule of the chain or, of smoothed rows, that of its
+        `smoother`.
     smooth : bool, default False
         Smooth the rows instead of filtering them: better events, after the fact.
     lag : int, optional
@@ -90,7 +91,7 @@ def events(
         rule = filter
     else:
         chain = Chain.of(filter, beta=beta, channel=channel, smoothing=smooth)
-        rule = rule or Chain.of(filter).rule
+        rule = rule or chain.rule
         if rule is None:
             remedy = 'give one, such as rule=EventRule(change_cost="30s")'
             raise ArgumentError("rule", None, "is {}, and the chain has none", remedy=remedy)

@@ -28,10 +28,11 @@ from ..filters._multi_label import on_and_off
 from ..policy import Policy
 from ._channel import Channel, Channels, corrected
 from ._event_rule import EventRule
-from ._expected import Expected, check_expected
-from ._labels import label_channels, observe_label_rows, of_label, weight_array, weight_text
-from ._parts import check_rule, checked_policy, checked_sources, require_filter
+from ._expected import Expected, all_expected
+from ._labels import label_channels, lane_parts, observe_label_rows, weight_array, weight_text
+from ._parts import check_rule, checked_policy, checked_sources, most_trusted, require_filter
 from ._settings import kind_of, options, settings_of_rows, to_builtin, to_toml
+from ._smoother import checked, difference
 
 ChainType = TypeVar("ChainType", bound="Chain")
 
@@ -68,6 +69,9 @@ class Chain:
         Turns filtered rows into events.
     expected : mapping of str to Expected, optional
         What each source did when tuned; `Tracker.health` compares with it. It changes no result.
+    smoother : Chain, optional
+        Smooths in place of the chain, with its own filter, weights, channels and rule for events; a
+        chain of the same classes. Where it has no rule, it has that of the chain.
 
     Attributes
     ----------
@@ -100,6 +104,7 @@ class Chain:
     rule: EventRule | None
     expected: dict[str, Expected]
     independent: bool
+    _smoother: Chain | None
     _fresh: Any
     _names: tuple[str, ...]
     _dtype: np.dtype[Any]
@@ -115,21 +120,18 @@ class Chain:
         policy: Policy | None = None,
         rule: EventRule | None = None,
         expected: Mapping[str, Expected] | None = None,
+        smoother: Chain | None = None,
     ) -> None:
         fresh = require_filter(filter).copy()
         fresh.reset()
         names = tuple(map(str, fresh.classes))
         independent: bool = getattr(fresh, "_independent", False)
         weights, channels = checked_sources(beta, channel, names, independent)
-        K = len(names)
         policy = checked_policy(policy, weights)
         check_rule(rule, names, independent)
-        known_of = {
-            str(name): check_expected(str(name), x._asdict() if isinstance(x, Expected) else x, K)
-            for name, x in (expected or {}).items()
-        }
+        known_of = all_expected(expected or {}, len(names))
         self._set(_fresh=fresh, beta=weights, channel=channels, policy=policy)
-        self._set(rule=rule, expected=known_of, independent=independent)
+        self._set(rule=rule, expected=known_of, independent=independent, _smoother=None)
         dtype = fresh.probs.dtype
         of_sources = {n: c for n, c in channels.items() if c is not None}
         logs: dict[str, Any] = {
@@ -139,6 +141,8 @@ class Chain:
         each = weights.items() if isinstance(weights, dict) else ()
         known = {name: weight_array(value, names) for name, value in each}
         self._set(_weights=known, _logarithms=logs, _names=names, _dtype=dtype)
+        if smoother is not None:
+            self._set(_smoother=checked(smoother, self))
 
     def _set(self, **fields: Any) -> None:
         vars(self).update(fields)
@@ -154,7 +158,8 @@ class Chain:
     def of(cls, filter: Filter | Chain, *, smoothing: bool = False, **parts: Any) -> Chain:  # noqa: A002
         """Return a filter, or a chain, as a chain.
 
-        Weights, channels and a policy are given as for `Chain`; None leaves what there is.
+        Weights, channels and a policy are given as for `Chain`; None leaves what there is. A
+        smoother of the chain's own gets them too.
         """
         given = {name: part for name, part in parts.items() if part is not None}
         if not isinstance(filter, Chain):
@@ -162,6 +167,10 @@ class Chain:
         chain = filter.smoother if smoothing else filter
         if not given:
             return chain
+        own = chain._smoother
+        if own is not None:
+            of_rows = {name: part for name, part in given.items() if name in ("beta", "channel")}
+            given = {"smoother": Chain.of(own, **of_rows)} | given
         return Chain(chain._fresh, **chain._parts | given)
 
     @property
@@ -172,16 +181,10 @@ class Chain:
 
     def lane(self, label: Any) -> Chain:
         """Return the chain of one of several labels: two classes, not robin and robin."""
-        f = self._fresh._filters[lane_index(label, self._names, self.independent)]
-        label = str(label)
-        beta: Any = self.beta
-        if isinstance(beta, dict):
-            beta = {name: of_label(weight, label) for name, weight in beta.items()}
-        channel: Any = {name: of_label(one, label) for name, one in self.channel.items()}
-        rule = self.rule
-        of_lane = None if rule is None or label in rule.ignore else rule.lane(label)
-        parts: Any = {"beta": beta, "channel": channel, "policy": self.policy, "rule": of_lane}
-        return Chain(on_and_off(f, label), **parts)
+        k = lane_index(label, self._names, self.independent)
+        smoother = None if self._smoother is None else self._smoother.lane(label)
+        f = on_and_off(self._fresh._filters[k], str(label))
+        return Chain(f, **lane_parts(self._parts, str(label)) | {"smoother": smoother})
 
     @property
     def sources(self) -> list[str]:
@@ -191,37 +194,39 @@ class Chain:
     @cached_property
     def reference(self) -> str:
         """The source to trust most: without a channel, and of the largest weight; "" if none."""
-        # Of several, the first: a file names the reference first.
-        weights = self.beta if isinstance(self.beta, dict) else {}
-        return max(
-            self.channel,
-            key=lambda name: (
-                self.channel[name] is None,
-                float(np.mean(self._weights.get(name, 1.0) if name in weights else 1.0)),
-            ),
-            default="",
-        )
+        return most_trusted(self.channel, self._weights if isinstance(self.beta, dict) else {})
 
-    @cached_property
+    @property
     def smoother(self) -> Chain:
-        """What smooths; mostly itself."""
-        return self
+        """What smooths, with its own rule for events; itself, where nothing else was given."""
+        return self if self._smoother is None else self._smoother
 
     def filter(self) -> Any:
         """Return a fresh filter."""
         return self._fresh.copy()
 
     def with_filter(self, filter: Filter) -> Chain:  # noqa: A002
-        """Return the same weights, channels and policy around another filter."""
+        """Return the same weights, channels and policy around another filter.
+
+        A smoother of the chain's own stays; where there is none, the new filter smooths too.
+        """
         return Chain(filter, **self._parts)
 
-    def with_rule(self: ChainType, rule: EventRule | None) -> ChainType:
-        """Return the same chain with another rule for events, or with none."""
+    def with_rule(
+        self: ChainType, rule: EventRule | None, smoothed: EventRule | None = None
+    ) -> ChainType:
+        """Return the same chain with another rule for events, or with none.
+
+        `smoothed` is the rule of smoothed rows, that of the `smoother`; by default the same.
+        """
         check_rule(rule, self.classes, self.independent)
         new = copy.copy(self)
         for name in ("settings", "digest"):
             vars(new).pop(name, None)
-        new._set(rule=rule)
+        new._set(rule=rule, _smoother=None)
+        if self._smoother is not None or smoothed not in (None, rule):
+            parts = self.smoother._parts | {"rule": smoothed or rule, "smoother": None}
+            new._set(_smoother=checked(Chain(self.smoother._fresh, **parts), new))
         return new
 
     @property
@@ -233,6 +238,7 @@ class Chain:
             "policy": self.policy,
             "rule": self.rule,
             "expected": self.expected,
+            "smoother": self._smoother,
         }
 
     def weight(self, source: Any) -> tuple[str, float]:
@@ -338,6 +344,8 @@ class Chain:
             settings["policy"] = {"kind": kind_of(self.policy), **given}
         if self.rule is not None:
             settings["events"] = self.rule.settings
+        if self._smoother is not None:
+            settings["smoother"] = difference(self._smoother, self)
         return settings
 
     @property
@@ -362,17 +370,17 @@ class Chain:
         results: Array = rec.smooth(self, lag=lag)
         return results
 
-    def events(self, recordings: Any, *, smooth: bool = False) -> Any:
+    def events(self, recordings: Any, *, smooth: bool = False, lag: int | None = None) -> Any:
         """Return the events of recordings by the chain's rule; see `classfilter.events`."""
-        return public_name("events")(recordings, self, smooth=smooth)
+        return public_name("events")(recordings, self, smooth=smooth, lag=lag)
 
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
-        """Write filter, weights, channels, a policy and the rule as a TOML file; see `load`.
+        """Write filter, weights, channels, policy, rule and smoother as a TOML file; see `load`.
 
         Numbers are restored to the bit. The file appears complete or not at all.
         """
         chain = Chain.of(self, policy=policy)
-        for configured in (chain._fresh, chain.policy):
+        for configured in (chain._fresh, chain.smoother._fresh, chain.policy):
             if configured is not None and "_kind" not in vars(type(configured)):
                 kind = type(configured).__name__
                 raise TypeError(f"a {kind} cannot be saved; save a filter or policy of classfilter")
@@ -389,7 +397,9 @@ class Chain:
         channel = f", channel of {corrected}" if corrected else ""
         policy = "" if self.policy is None else f", policy={self.policy!r}"
         rule = "" if self.rule is None else f", rule={self.rule!r}"
-        return f"{type(self).__name__}({self._fresh!r}, beta={self.beta}{channel}{policy}{rule})"
+        own = "" if self._smoother is None else f", smoother={self._smoother._fresh!r}"
+        parts = f"beta={self.beta}{channel}{policy}{rule}{own}"
+        return f"{type(self).__name__}({self._fresh!r}, {parts})"
 
     def _repr_html_(self) -> str:
         weights = self.beta if isinstance(self.beta, dict) else {"all": self.beta}

@@ -43,7 +43,13 @@ class Expected(NamedTuple):
         return {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
 
 
-def check_expected(source: str, section: Any, K: int) -> Expected:
+def all_expected(sections: Mapping[Any, Any], K: int) -> dict[str, Expected]:
+    """Return what is expected of each source, checked."""
+    given = {str(n): x._asdict() if isinstance(x, Expected) else x for n, x in sections.items()}
+    return {name: _checked(name, section, K) for name, section in given.items()}
+
+
+def _checked(source: str, section: Any, K: int) -> Expected:
     """Return the section of a source, or raise and say what is wrong with it."""
     title = f"expected.{source}"
     if not isinstance(section, Mapping) or set(section) != set(Expected._fields):

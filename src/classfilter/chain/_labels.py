@@ -77,6 +77,19 @@ def of_label(given: Any, label: str) -> Any:
     return given[label] if isinstance(given, Mapping) else given
 
 
+def lane_parts(parts: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """Return what there is of a label around its filter: weights, channels, policy and rule."""
+    beta, channel, rule = parts["beta"], parts["channel"], parts["rule"]
+    if isinstance(beta, dict):
+        beta = {name: of_label(weight, label) for name, weight in beta.items()}
+    return {
+        "beta": beta,
+        "channel": {name: of_label(one, label) for name, one in channel.items()},
+        "policy": parts["policy"],
+        "rule": None if rule is None or label in rule.ignore else rule.lane(label),
+    }
+
+
 def label_channels(channel: Any, labels: tuple[str, ...], dtype: np.dtype[Any]) -> LabelChannels:
     """Return the channels of a source as the filter needs them."""
     of_labels = [of_label(channel, name) for name in labels]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from .._support.types import Weights
 from .._validation import check_weight
 from ..policy import Adaptive, Periodic, Policy
@@ -48,6 +50,16 @@ def check_rule(rule: Any, classes: tuple[Any, ...], independent: bool) -> None:
     if not isinstance(rule, EventRule):
         raise TypeError(f"rule is {rule!r}; give an EventRule")
     rule.check(classes, independent)
+
+
+def most_trusted(channels: Mapping[str, Any], weights: Mapping[str, Any]) -> str:
+    """Return the source without a channel and of the largest weight; "" if there are none."""
+    # Of several, the first: a file names the reference first.
+    return max(
+        channels,
+        key=lambda name: (channels[name] is None, float(np.mean(weights.get(name, 1.0)))),
+        default="",
+    )
 
 
 def checked_sources(

@@ -11,6 +11,7 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
+from .._errors import ArgumentError
 from .._support.types import NUMBER
 from .._timestamps import duration
 from .._validation import check_weight
@@ -23,6 +24,7 @@ from ..policy import Adaptive, Periodic, Policy
 from ._chain import Chain
 from ._channel import Channel
 from ._event_rule import EventRule
+from ._smoother import OF_ROWS, overlaid
 
 _FILTERS = (
     DirichletFilter,
@@ -41,15 +43,14 @@ POLICIES: dict[str, Callable[..., Policy]] = {"periodic": Periodic, "adaptive": 
 """The name in a file of each policy class, which keeps its options in ``_options`` too."""
 
 _KEYS = ("classes", "scores", "filter")
-_SECTIONS = ("options", "beta", "channel", "policy", "events", "expected", "labels")
-_OF_A_LABEL = ("filter", "options", "beta", "channel")
+_SECTIONS = ("options", "beta", "channel", "policy", "events", "expected", "smoother", "labels")
 _TEXT = ("estimate", "dtype", "strong", "weak")
 _TRUTH = ("bounded",)
 _DURATIONS = ("half_life", "interval", "seconds")
 
 
 def load(path: str | PathLike[str]) -> Chain:
-    """Return what a TOML file describes: a filter, weights, channels, a policy, a rule for events.
+    """Return what a TOML file describes: a filter, weights, channels, policy, rule and smoother.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def from_settings(content: dict[str, Any]) -> Chain:
         if key not in (*_KEYS, *_SECTIONS):
             known = (
                 "classes, scores, filter, [options], [beta], [channel.<source>], [policy], "
-                "[events], [expected.<source>] and [labels.<label>]"
+                "[events], [expected.<source>], [smoother] and [labels.<label>]"
             )
             raise ValueError(f"unknown key {key}; there are {known}")
     classes = content.get("classes")
@@ -97,50 +98,91 @@ def from_settings(content: dict[str, Any]) -> Chain:
         raise ValueError('classes is missing; give their names: classes = ["walk", "sit"]')
     if not isinstance(classes, list) or any(type(name) not in (str, int) for name in classes):
         raise ValueError(f"classes is {classes!r}; it must be a list of text or whole numbers")
-    for title in _SECTIONS:
-        section = content.get(title, {})
-        for_all = title == "beta" and type(section) in (int, float)
+    chain = _chain(content)
+    if "smoother" not in content:
+        return chain
+    return Chain(chain.filter(), **chain._parts | {"smoother": _smoother(content, chain)})
+
+
+def _chain(content: dict[str, Any], title: str = "") -> Chain:
+    """Return the chain of settings, but for its smoother; `title` is the section they are in."""
+    classes = content["classes"]
+    for name in _SECTIONS:
+        section = content.get(name, {})
+        for_all = name == "beta" and type(section) in (int, float)
         if not isinstance(section, dict) and not for_all:
-            raise ValueError(f"{title} is {section!r}; it must be a section, [{title}]")
+            what = f"{title}{name}"
+            raise ValueError(f"{what} is {section!r}; it must be a section, [{what}]")
     scores = content.get("scores", "probabilities")
     if scores not in ("probabilities", "independent"):
         raise ValueError(f'scores is {scores!r}; it must be "probabilities" or "independent"')
     if scores == "independent":
-        f, weights, channels = _of_labels(content, [str(name) for name in classes], classes)
+        f, weights, channels = _of_labels(content, [str(name) for name in classes], classes, title)
     else:
         if "labels" in content:
             raise ValueError('[labels] needs scores = "independent": several labels at once')
-        f, weights, channels = _of_rows(content, classes)
+        f, weights, channels = _of_rows(content, classes, title)
     policy = _policy(content["policy"]) if "policy" in content else None
-    rule = _rule(content["events"]) if "events" in content else None
+    rule = _rule(content["events"], f"{title}events") if "events" in content else None
     expected = content.get("expected", {})
     parts = {"beta": weights, "channel": channels, "policy": policy, "expected": expected}
-    return Chain(f, rule=rule, **parts)
+    try:
+        return Chain(f, rule=rule, **parts)
+    except ArgumentError as error:
+        if not title:
+            raise
+        raise error.replaced(argument=f"{title}events.{error.argument}") from None
 
 
-def _of_rows(content: Mapping[str, Any], classes: Any) -> tuple[Filter, Any, dict[str, Any]]:
+def _smoother(content: Mapping[str, Any], chain: Chain) -> Chain:
+    """Return the smoother of settings, which are those of the chain but for what differs."""
+    section, allowed = content["smoother"], [*OF_ROWS, "events"]
+    if chain.independent:
+        allowed.append("labels")
+    for key in section:
+        if key not in allowed:
+            raise ValueError(f"unknown key smoother.{key}; [smoother] has {', '.join(allowed)}")
+    labels = section.get("labels", {})
+    if not isinstance(labels, dict):
+        raise ValueError(f"smoother.labels is {labels!r}; it must be a section, [smoother.labels]")
+    names = [str(name) for name in chain.classes]
+    for name in labels:
+        if name not in names:
+            raise ValueError(f"unknown key smoother.labels.{name}; the labels are {names}")
+    return _chain(overlaid(chain, section), "smoother.")
+
+
+def _of_rows(
+    content: Mapping[str, Any], classes: Any, title: str = ""
+) -> tuple[Filter, Any, dict[str, Any]]:
     """Return the filter, the weights and the channels of settings."""
     kind = content.get("filter")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"filter is {kind!r}; it must be one of {', '.join(KINDS)}")
-    options, beta, channel = (content.get(title, {}) for title in ("options", "beta", "channel"))
-    _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:])
+        raise ValueError(f"{title}filter is {kind!r}; it must be one of {', '.join(KINDS)}")
+    options, beta, channel = (content.get(name, {}) for name in ("options", "beta", "channel"))
+    where = f"{title}options." if title else ""
+    _check_options(kind, options, list(inspect.signature(KINDS[kind]).parameters)[1:], where)
     weights: Any
     if isinstance(beta, dict):
-        weights = {name: check_weight(f"beta.{name}", w) for name, w in beta.items()} or 1.0
+        weights = {n: check_weight(f"{title}beta.{n}", w) for n, w in beta.items()} or 1.0
     else:
-        weights = check_weight("beta", beta)
-    channels = {name: _channel(name, section, len(classes)) for name, section in channel.items()}
-    return KINDS[kind](classes, **options), weights, channels
+        weights = check_weight(f"{title}beta", beta)
+    channels = {n: _channel(f"{title}channel.{n}", x, len(classes)) for n, x in channel.items()}
+    try:
+        return KINDS[kind](classes, **options), weights, channels
+    except ArgumentError as error:
+        raise error.replaced(argument=f"{where}{error.argument}") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}{error}") from None
 
 
 def _of_labels(
-    content: Mapping[str, Any], names: list[str], labels: list[Any]
+    content: Mapping[str, Any], names: list[str], labels: list[Any], title: str = ""
 ) -> tuple[Filter, Any, dict[str, Any]]:
     """Return the filter, the weights and the channels of several labels at once."""
     sections = content.get("labels", {})
     if not sections:
-        f, weights, channels = _of_rows(content, range(2))
+        f, weights, channels = _of_rows(content, range(2), title)
         return MultiLabelFilter(labels, f), weights, channels
     if set(sections) != set(names):
         given = list(sections)
@@ -148,13 +190,13 @@ def _of_labels(
     lanes: dict[str, tuple[Filter, Any, dict[str, Any]]] = {}
     filters: dict[str, Filter] = {}
     for name in names:
-        section = sections[name]
-        if not isinstance(section, dict) or not section.keys() <= set(_OF_A_LABEL):
-            raise ValueError(f"[labels.{name}] may have {', '.join(_OF_A_LABEL)}")
+        section, where = sections[name], f"{title}labels.{name}"
+        if not isinstance(section, dict) or not section.keys() <= set(OF_ROWS):
+            raise ValueError(f"[{where}] may have {', '.join(OF_ROWS)}")
         try:
-            lanes[name] = _of_rows(section, range(2))
+            lanes[name] = _of_rows(section, range(2), f"{where}." if title else "")
         except (TypeError, ValueError) as error:
-            raise ValueError(f"labels.{name}: {error}") from None
+            raise error if title else ValueError(f"{where}: {error}") from None
         of_filter = repr([section.get("filter"), section.get("options")])
         filters.setdefault(of_filter, lanes[name][0])  # equal ones are one, which is faster
         lanes[name] = (filters[of_filter], *lanes[name][1:])
@@ -199,28 +241,29 @@ def _policy(section: dict[str, Any]) -> Policy:
         raise ValueError(f"policy: {error}") from None
 
 
-def _rule(section: dict[str, Any]) -> EventRule:
+def _rule(section: dict[str, Any], title: str) -> EventRule:
     """Return the rule of a section."""
     allowed = list(inspect.signature(EventRule).parameters)
     for key in section:
         if key not in allowed:
-            raise ValueError(f"unknown option events.{key}; [events] has {', '.join(allowed)}")
+            raise ValueError(f"unknown option {title}.{key}; [{title}] has {', '.join(allowed)}")
     try:
         return EventRule(**section)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"events: {error}") from None
+        raise ValueError(f"{title}: {error}") from None
 
 
-def _check_options(kind: str, options: Mapping[str, Any], allowed: list[str]) -> None:
+def _check_options(
+    kind: str, options: Mapping[str, Any], allowed: list[str], title: str = ""
+) -> None:
     for key, value in options.items():
         if key not in allowed:
-            raise ValueError(f"unknown option {key}; {kind} has {', '.join(allowed)}")
-        _check(key, value)
+            raise ValueError(f"unknown option {title}{key}; {kind} has {', '.join(allowed)}")
+        _check(key, value, title)
 
 
-def _channel(source: str, section: Any, K: int) -> Channel:
+def _channel(title: str, section: Any, K: int) -> Channel:
     """Return the channel of a section."""
-    title = f"channel.{source}"
     if not isinstance(section, dict) or not {"matrix"} <= section.keys() <= {"matrix", "prior"}:
         raise ValueError(f"{title} must be a section, [{title}], with a matrix and maybe a prior")
     for key, value in section.items():
@@ -234,27 +277,28 @@ def _channel(source: str, section: Any, K: int) -> Channel:
     return channel
 
 
-def _check(key: str, value: Any) -> None:
+def _check(key: str, value: Any, title: str = "") -> None:
     """Raise for a value of the wrong type; the filter checks its range."""
+    what = f"option {title}{key} is"
     if key in _TEXT:
         if not isinstance(value, str):
-            raise ValueError(f'option {key} is {value!r}; it must be text, in "quotes"')
+            raise ValueError(f'{what} {value!r}; it must be text, in "quotes"')
         return
     if key in _TRUTH:
         if not isinstance(value, bool):
-            raise ValueError(f"option {key} is {value!r}; it must be true or false, without quotes")
+            raise ValueError(f"{what} {value!r}; it must be true or false, without quotes")
         return
     if key in _DURATIONS and isinstance(value, str):
-        duration(f"option {key}", value)
+        duration(f"option {title}{key}", value)
         return
     cells = value if isinstance(value, list) else [value]
     if any(isinstance(row, list) for row in cells):
         if len({len(row) if isinstance(row, list) else -1 for row in cells}) > 1:
-            raise ValueError(f"option {key} is {short(value)}; its rows must be equally long")
+            raise ValueError(f"{what} {short(value)}; its rows must be equally long")
         cells = [cell for row in cells for cell in row]
     for cell in cells:
         if isinstance(cell, bool) or not isinstance(cell, NUMBER):
-            raise ValueError(f"option {key} is {short(value)}; it must be a number, without quotes")
+            raise ValueError(f"{what} {short(value)}; it must be a number, without quotes")
 
 
 def _toml() -> Any:

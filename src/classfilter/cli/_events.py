@@ -168,7 +168,7 @@ def events_command(
                 classes = known.layout(df.columns).classes or known.classes or ()
                 check_classes(form, classes)
                 chain = settings.make_chain(classes)
-                decide = rule.rule(chain)
+                decide = rule.rule(chain.smoother if smooth else chain)
                 found = events(df, chain, decide, smooth=smooth, sort=sort, **how)
         if "stream" not in found.columns:
             found = Events.from_table(found)

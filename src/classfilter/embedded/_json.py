@@ -30,6 +30,7 @@ def to_json(filter: Filter | Chain) -> str:  # noqa: A002
     """
     config = Chain.of(filter)
     sections: dict[str, Any] = dict(config.settings)
+    sections.pop("smoother", None)  # JavaScript does not smooth
     if config.independent:
         lanes = {str(label): config.lane(label).filter() for label in config.classes}
         if "labels" not in sections:

@@ -45,7 +45,8 @@ class Tuned(Chain):
     effect : Effect or None
         How often the class changes on the recordings, before and after, and how soon it follows.
     smoother : Chain
-        What smooths: itself or, where a simple rule was chosen, the best sticky filter.
+        What smooths: itself or, where a simple rule was chosen, the best sticky filter. It has its
+        own rule for events.
     by_label : dict of str to Tuned
         Of several labels at once, how the settings of each were found: of its two classes or, where
         it has the pooled settings, of off and on. Then `candidate` is None, `table` and `rivals`
@@ -61,7 +62,6 @@ class Tuned(Chain):
     rivals: list[Rival]
     assumptions: Assumptions | None
     effect: Effect | None
-    smoother: Chain
     by_label: dict[str, Tuned]
 
     def __init__(
@@ -76,7 +76,6 @@ class Tuned(Chain):
         rivals: Sequence[Rival] = (),
         assumptions: Assumptions | None = None,
         effect: Effect | None = None,
-        smoother: Chain | None = None,
         by_label: Mapping[str, Tuned] | None = None,
         **parts: Any,
     ) -> None:
@@ -90,14 +89,13 @@ class Tuned(Chain):
             rivals=list(rivals),
             assumptions=assumptions,
             effect=effect,
-            smoother=smoother or self,
             by_label=dict(by_label or {}),
         )
 
     def expecting(self, expected: dict[str, Expected]) -> Tuned:
         """Return the same with what each source did in the recordings."""
         tuned: Tuned = copy(self)
-        tuned._set(expected=expected, smoother=tuned if self.smoother is self else self.smoother)
+        tuned._set(expected=expected)
         return tuned
 
     def __str__(self) -> str:
