@@ -435,5 +435,5 @@ def test_reliability_draws_bins_with_enough_rows() -> None:
     np.testing.assert_allclose(heights, 100 * table.rows / 105)
     (own,) = plot.reliability({"all": table}, min_rows=1, ax=Figure().subplots()).axes
     np.testing.assert_allclose(np.asarray(own.lines[1].get_ydata()), [80, 100])
-    with pytest.raises(ValueError, match="nothing to draw; give one"):
+    with pytest.raises(ValueError, match="nothing to draw: give one"):
         plot.reliability({})

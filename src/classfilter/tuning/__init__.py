@@ -1,14 +1,19 @@
 """Tuning: settings without labels."""
 
 from .._support.imports import public
+from ._calibrate import Calibration
 from ._candidates import Candidate
 from ._effect import Effect
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
 from ._result import Tuned
+from ._temperature import Temperature
 from ._tune import tune
 
-__all__ = ["Assumptions", "Candidate", "Effect", "Rival", "Trial", "Tuned", "tune"]
+__all__ = [
+    "Assumptions", "Calibration", "Candidate", "Effect", "Rival", "Temperature", "Trial", "Tuned",
+    "tune",
+]  # fmt: skip
 
 public(Tuned)
-public(Assumptions, Candidate, Effect, Rival, Trial, module=__name__)
+public(Assumptions, Calibration, Candidate, Effect, Rival, Temperature, Trial, module=__name__)
