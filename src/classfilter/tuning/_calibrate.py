@@ -109,13 +109,13 @@ def _warn(name: str, found: Temperature) -> None:
             f"no temperature of {name} rows is {side}: {found.value:.2g} is the limit. Label "
             "streams in which the class is sometimes wrong, and check that labels and classes "
             "belong together.",
-            stacklevel=5,
+            stacklevel=4,
         )
     elif not found.error <= UNCERTAIN * found.value:
         warnings.warn(
             f"the temperature of {name} rows is uncertain: {found.value:.2f} ± {found.error:.2f}. "
             "Label more streams.",
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
