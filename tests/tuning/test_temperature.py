@@ -280,5 +280,10 @@ def test_a_warning_where_labels_do_not_tell() -> None:
         tuned().calibrated(all_right)
     assert "no temperature of filtered rows is certain enough: 0.1 is" in str(caught[0].message)
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match=r"smoothed rows is uncertain: .*Label more streams"):
-        tuned().calibrated(rec._take(np.arange(300, 345)))
+    wrong = np.where(np.arange(len(rec)) < 60, (right + 1) % 4, right)  # in one stretch
+    few = cf.Recording(rec.time, rec.source, rec.probs, rec.classes, wrong)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tuned().calibrated(few)
+    assert "rows is uncertain: " in str(caught[0].message)
+    assert str(caught[0].message).endswith("Label more streams.")
