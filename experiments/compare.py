@@ -14,13 +14,15 @@ import numpy as np
 
 from classfilter import Recording, compare, metrics, tune
 from classfilter._support.types import Floats
-from classfilter.evaluation._comparison import TITLES, Comparison
+from classfilter.evaluation._comparison import LOW_IS_GOOD, TITLES, Comparison
 
 from . import rates
 from .streams import Person, arguments, splits
 
 ALWAYS = "Strong on every step"
-MEASURES = ("accuracy", "macro_f1", "log_loss", "brier", "switches", "delay")
+MEASURES = (
+    "accuracy", "macro_f1", "log_loss", "calibration_error", "brier", "switches", "delay"
+)  # fmt: skip
 
 
 def compare_methods(people: Sequence[Person], seed: int) -> Comparison:
@@ -71,16 +73,18 @@ def markdown(rows: Sequence[tuple[str, dict[str, list[float]]]]) -> str:
 
     The accuracy is followed by its standard deviation over the splits.
     """
-    lines = ["| | " + " | ".join(TITLES[key] for key in MEASURES) + " |", "|---" * 7 + "|"]
+    lines = [
+        "| | " + " | ".join(TITLES[key] for key in MEASURES) + " |",
+        "|---" * (1 + len(MEASURES)) + "|",
+    ]
     for name, values in rows:
         rivals = [v for n, v in rows if n.endswith("*") == name.endswith("*") and n != ALWAYS]
         cells = []
         for key in MEASURES:
-            scale, digits = {"accuracy": (100, 1), "macro_f1": (100, 1)}.get(
-                key, (1, 2 if key in ("log_loss", "brier") else 1)
-            )
+            percent = key in ("accuracy", "macro_f1", "calibration_error")
+            scale, digits = (100 if percent else 1), (2 if key in ("log_loss", "brier") else 1)
             text = f"{scale * np.mean(values[key]):.{digits}f}"
-            best = {"accuracy": max, "macro_f1": max, "log_loss": min, "brier": min}.get(key)
+            best = {"accuracy": max, "macro_f1": max, **dict.fromkeys(LOW_IS_GOOD, min)}.get(key)
             if (
                 best
                 and name != ALWAYS

@@ -1,7 +1,8 @@
 """Tuning without labels at several rates of strong calls, and with few streams: `Tuned` and rules.
 
 Part of ``python -m experiments.compare --rates``. With a share of the streams below 1, settings are
-tuned on random streams and measured on all others; with all of them, on the same streams.
+tuned on random streams and measured on all others; with all of them, on the same streams. Events
+are scored by F1@50: of the most probable class of each row and, where `tune` gives a rule, by that.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 import classfilter as cf
-from classfilter import Recording
+from classfilter import Recording, metrics
 from classfilter._support.types import Floats
+from classfilter.evaluation._event_measures import count_events
 
 from .parallel import map_in_processes
 from .streams import Person, splits
@@ -40,10 +42,20 @@ class Draw(NamedTuple):
     seed: int
 
 
+class Rows(NamedTuple):
+    """Filtered or smoothed rows: accuracy, calibration error, F1@50 of events; in percent."""
+
+    accuracy: float
+    calibration: float
+    argmax: float
+    by_rule: float
+
+
 class Result(NamedTuple):
     """Accuracies in percent; `ahead` is of the best rule, with its standard error over streams."""
 
-    tuned: float
+    live: Rows
+    smoothed: Rows
     rules: tuple[float, ...]
     ahead: float
     error: float
@@ -58,9 +70,10 @@ class Cell(NamedTuple):
     share: float
     results: list[Result]
 
-    def mean(self, field: str) -> float:
-        """Return the mean of a field over the draws."""
-        return float(np.mean([getattr(result, field) for result in self.results]))
+    def mean(self, field: str, of: str = "") -> float:
+        """Return the mean of a field over the draws, or of a field of its rows."""
+        results = [getattr(result, of) if of else result for result in self.results]
+        return float(np.mean([getattr(result, field) for result in results]))
 
 
 def rule_filters(rec: Recording, step: float) -> dict[str, tuple[object, dict[str, float]]]:
@@ -114,13 +127,31 @@ def measure(draw: Draw) -> Result:
     count = max(1, round(share * len(recs)))
     train, test = order[:count], order if share == 1 else order[count:]
     tuned = cf.tune([recs[i] for i in sorted(train)], reference="strong")
-    mine = [_correct(recs[i], tuned.run(recs[i])) for i in test]
+    tested = [recs[i] for i in test]
+    live, smoothed = [tuned.run(r) for r in tested], [tuned.smooth(r) for r in tested]
+    mine = [_correct(rec, P) for rec, P in zip(tested, live, strict=True)]
     rules = {rule: _mean([hits[i] for i in test]) for rule, hits in correct.items()}
     best = max(rules, key=lambda rule: rules[rule])
     differences = [a - correct[best][i] for a, i in zip(mine, test, strict=True)]
     chosen = tuned.candidate.family if tuned.candidate is not None else ""
     accuracies = tuple(rules.values())
-    return Result(_mean(mine), accuracies, _mean(differences), _error(differences), chosen)
+    both = _rows(tested, live, tuned.rule), _rows(tested, smoothed, tuned.smoother.rule)
+    return Result(*both, accuracies, _mean(differences), _error(differences), chosen)
+
+
+def _rows(recs: Sequence[Recording], probs: Sequence[Floats], rule: cf.EventRule | None) -> Rows:
+    """Measure filtered or smoothed rows, and the events that they give."""
+    y, P = np.concatenate([np.asarray(rec.label) for rec in recs]), np.concatenate(probs)
+    correct = _mean([_correct(rec, p) for rec, p in zip(recs, probs, strict=True)])
+    scores = []
+    for one in (cf.EventRule(), rule):
+        if one is None:
+            scores.append(np.nan)
+            continue
+        pairs = zip(recs, probs, strict=True)
+        found, true, predicted, *_ = np.sum([count_events(rec, p, one) for rec, p in pairs], axis=0)
+        scores.append(100 * 2 * found / (true + predicted))
+    return Rows(correct, 100 * metrics.calibration_error(y, P), *scores)
 
 
 def _correct(rec: Recording, P: Floats) -> Floats:
@@ -148,15 +179,23 @@ def markdown(cell: Cell) -> str:
     rules = np.mean([result.rules for result in cell.results], axis=0)
     worst = min(result.ahead for result in cell.results)
     columns = [f"{cell.name}, 1 in {cell.every}", f"{cell.share:.0%}"]
-    columns += [f"{x:.1f}" for x in rules] + [f"{cell.mean('tuned'):.1f}"]
+    columns += [f"{x:.1f}" for x in rules] + [f"{cell.mean('accuracy', 'live'):.1f}"]
     columns += [f"{cell.mean('ahead'):+.1f} ± {cell.mean('error'):.1f}", f"{worst:+.1f}"]
+    for what in ("live", "smoothed"):
+        by_rule = cell.mean("by_rule", what)
+        columns.append(f"{cell.mean('argmax', what):.1f}")
+        columns[-1] += "" if np.isnan(by_rule) else f", {by_rule:.1f}"
+        columns.append(f"{cell.mean('calibration', what):.1f}")
     columns.append(", ".join(dict.fromkeys(result.chosen for result in cell.results)))
     return f"| {' | '.join(columns)} |"
 
 
 def print_table(names: Iterable[str], data: Path | None, jobs: int) -> None:
     """Print all cells, and the worst one below them."""
-    heads = ["", "streams", *RULES, "Tuned", "ahead of the best rule", "worst draw", "chosen"]
+    heads = ["", "streams", *RULES, "Tuned", "ahead of the best rule", "worst draw"]
+    measured = ("events F1@50", "calibration error")
+    heads += [f"{measure}, {what}" for what in ("live", "smoothed") for measure in measured]
+    heads.append("chosen")
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     done = []
     for cell in cells(names, data, jobs):

@@ -13,7 +13,7 @@ from sklearn import metrics as sk
 import classfilter as cf
 from classfilter import Comparison, Recording
 from classfilter.evaluation._comparison import Measure
-from slow_metrics import slow_delays, slow_switches
+from slow_metrics import slow_calibration_error, slow_delays, slow_switches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -138,6 +138,7 @@ def by_hand(recs: Sequence[Recording], probs: Sequence[Floats]) -> dict[str, flo
         "accuracy": sk.accuracy_score(y, p.argmax(axis=1)),
         "macro_f1": sk.f1_score(y, p.argmax(axis=1), average="macro"),
         "log_loss": sk.log_loss(y, floored, labels=range(K)),
+        "calibration_error": slow_calibration_error(y.tolist(), p.tolist()),
         "brier": sum(sk.brier_score_loss(y == c, p[:, c]) for c in range(K)),
         "switches": 3600 * switches / seconds,
         "delay": float(np.mean(delays)),

@@ -40,3 +40,22 @@ def slow_switches(
             changes += pred[a] != pred[b]
             seconds += time[b] - time[a]
     return changes, seconds
+
+
+def slow_reliability(
+    truth: list[int], probs: list[list[float]], bins: int = 15
+) -> list[tuple[int, float, float]]:
+    """Return the rows of each bin of the largest probability, and its and their accuracy's sums."""
+    table = []
+    for b in range(bins):
+        rows = [(y, p) for y, p in zip(truth, probs, strict=True) if y >= 0]
+        rows = [(y, p) for y, p in rows if b / bins < max(p) <= (b + 1) / bins]
+        right = sum(p.index(max(p)) == y for y, p in rows)
+        table.append((len(rows), sum(max(p) for _, p in rows), float(right)))
+    return table
+
+
+def slow_calibration_error(truth: list[int], probs: list[list[float]], bins: int = 15) -> float:
+    """Return the expected calibration error."""
+    table = slow_reliability(truth, probs, bins)
+    return sum(abs(right - sure) for _, sure, right in table) / sum(rows for rows, *_ in table)

@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.calibration import calibration_curve
 
 from classfilter import metrics
-from slow_metrics import slow_delays, slow_switches
+from slow_metrics import (
+    slow_calibration_error,
+    slow_delays,
+    slow_reliability,
+    slow_switches,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -80,15 +86,27 @@ def test_log_loss_of_a_wrong_zero_is_the_floor() -> None:
 def test_calibration_error_equals_a_loop(bins: int) -> None:
     truth, probs = stream(5)
     probs[0] = [1.0, 0.0, 0.0, 0.0]  # the last bin includes its right edge
-    total = 0.0
-    labelled = [t for t in range(truth.size) if truth[t] >= 0]
-    for b in range(bins):
-        rows = [t for t in labelled if b / bins < probs[t].max() <= (b + 1) / bins]
-        if rows:
-            accuracy = np.mean([probs[t].argmax() == truth[t] for t in rows])
-            confidence = np.mean([probs[t].max() for t in rows])
-            total += len(rows) / len(labelled) * abs(accuracy - confidence)
+    slow = slow_reliability(truth.tolist(), probs.tolist(), bins)
+    table = metrics.reliability(truth, probs, bins)
+    assert table.rows.tolist() == [rows for rows, *_ in slow]
+    filled = [part for part in slow if part[0]]
+    assert table.confidence[table.rows > 0] == pytest.approx([s / n for n, s, _ in filled])
+    assert table.accuracy[table.rows > 0] == pytest.approx([r / n for n, _, r in filled])
+    assert np.isnan(table.accuracy[table.rows == 0]).all()
+    total = slow_calibration_error(truth.tolist(), probs.tolist(), bins)
     assert metrics.calibration_error(truth, probs, bins) == pytest.approx(total, rel=1e-9)
+    assert table.error == metrics.calibration_error(truth, probs, bins)
+
+
+def test_reliability_of_two_classes_is_scikit_learns_curve() -> None:
+    rng = np.random.default_rng(1)
+    second = 0.5 + 0.5 * rng.random(400)  # always the predicted class
+    truth = (rng.random(400) < second**2).astype(int)
+    table = metrics.reliability(truth, np.column_stack([1 - second, second]))
+    share, mean = calibration_curve(truth, second, n_bins=15)
+    filled = table.rows > 0
+    assert table.accuracy[filled] == pytest.approx(share)
+    assert table.confidence[filled] == pytest.approx(mean)
 
 
 def test_calibration_error_of_a_calibrated_classifier_is_small() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from classfilter import Comparison, Events, PolicyCurve, Recording, demo, plot
+from classfilter import Comparison, Events, PolicyCurve, Recording, demo, metrics, plot
 from classfilter._support.plot_style import band
 from classfilter.evaluation._comparison import Measure, Row
 from classfilter.evaluation._policy_curve import Point
@@ -410,3 +410,31 @@ def test_demo_methods_by_hand() -> None:
         f.update(s, tuned.beta[name], 5.0 if t else 0.0)
         np.testing.assert_allclose(got["Tuned, no labels"][t], f.probs, rtol=1e-9)
     assert (source[::12] == "strong").all()
+
+
+# --- calibration ----------------------------------------------------------------------------
+
+
+def test_reliability_draws_bins_with_enough_rows() -> None:
+    from matplotlib.figure import Figure
+
+    truth = np.repeat([0, 1, 0], [80, 20, 5])
+    sure = np.r_[np.full(100, 0.7), np.full(5, 0.95)]
+    table = metrics.reliability(truth, np.column_stack([sure, 1 - sure]))
+    figure = plot.reliability({"live": table, "smoothed": table})
+    above, below = figure.axes
+    diagonal, *curves = above.lines
+    np.testing.assert_array_equal(
+        np.asarray(diagonal.get_xdata()), np.asarray(diagonal.get_ydata())
+    )
+    for curve in curves:
+        np.testing.assert_allclose(np.asarray(curve.get_xdata()), [70])
+        np.testing.assert_allclose(np.asarray(curve.get_ydata()), [80])
+    error = f"calibration error {100 * table.error:.1f} %"
+    assert legend(above) == [f"live: {error}", f"smoothed: {error}"]
+    heights = [bar.get_height() for bar in below.patches[: len(table.rows)]]
+    np.testing.assert_allclose(heights, 100 * table.rows / 105)
+    (own,) = plot.reliability({"all": table}, min_rows=1, ax=Figure().subplots()).axes
+    np.testing.assert_allclose(np.asarray(own.lines[1].get_ydata()), [80, 100])
+    with pytest.raises(ValueError, match="nothing to draw: give one"):
+        plot.reliability({})

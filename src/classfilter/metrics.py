@@ -29,12 +29,16 @@ from ._metric_inputs import (
     true_classes,
     without_names,
 )
+from ._reliability import Reliability as Reliability
+from ._reliability import calibration_error as calibration_error
+from ._reliability import reliability as reliability
 from ._support.types import Floats, Ints
 
 __all__ = [
-    "Delay", "EventScores", "LabelScores", "accuracy", "brier", "calibration_error", "confusion",
-    "count_switches", "detection_delay", "edit_score", "event_scores", "label_scores", "log_loss",
-    "macro_f1", "precision", "sensitivity", "specificity", "summary", "switches_per_hour",
+    "Delay", "EventScores", "LabelScores", "Reliability", "accuracy", "brier", "calibration_error",
+    "confusion", "count_switches", "detection_delay", "edit_score", "event_scores", "label_scores",
+    "log_loss", "macro_f1", "precision", "reliability", "sensitivity", "specificity", "summary",
+    "switches_per_hour",
 ]  # fmt: skip
 __dir__ = __all__.copy  # completion shows these only
 
@@ -185,29 +189,6 @@ def brier(truth: ArrayLike, probs: ArrayLike, *, classes: Names = None) -> float
     y, p = labelled_probs(truth, probs, classes)
     hit = p[np.arange(y.size), y]
     return float(np.mean((p * p).sum(axis=1) - 2 * hit + 1))
-
-
-def calibration_error(
-    truth: ArrayLike, probs: ArrayLike, bins: int = 15, *, classes: Names = None
-) -> float:
-    """Return the expected calibration error of the predicted class.
-
-    With the rows sorted into equal bins of their confidence ``max_k p_k``, it is
-    ``sum_b n_b / n |accuracy_b - mean confidence_b|``: 0 where 80 % of the predictions with a
-    confidence of 80 % are correct, and so on.
-
-    Examples
-    --------
-    >>> round(calibration_error([0, 1], [[0.9, 0.1], [0.9, 0.1]]), 4)
-    0.4
-    """
-    if bins < 1:
-        raise ValueError(f"bins is {bins}; it must be 1 or more")
-    y, p = labelled_probs(truth, probs, classes)
-    confidence = p.max(axis=1)
-    excess = (p.argmax(axis=1) == y) - confidence
-    bin_of = np.clip(np.ceil(confidence * bins).astype(np.intp) - 1, 0, bins - 1)
-    return float(np.abs(np.bincount(bin_of, excess, minlength=bins)).sum() / y.size)
 
 
 def switches_per_hour(

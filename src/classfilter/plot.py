@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ._errors import ArgumentError
 from ._events._list import Events
 from ._label_plots import draw_lanes, lanes_height
+from ._reliability_plot import reliability as reliability
 from ._result_plots import comparison as comparison
 from ._result_plots import policy_curve as policy_curve
 from ._support.html import COLOURS as COLOURS
@@ -48,6 +49,7 @@ __all__ = [
     "overview",
     "policy_curve",
     "probabilities",
+    "reliability",
     "timeline",
 ]
 __dir__ = __all__.copy  # completion shows these only

@@ -16,7 +16,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.web import _report
-from classfilter.web._calibration import calibration, reliability
+from classfilter.web._calibration import calibration, diagram
 from classfilter.web._page_data import as_script, first_rows, page_data, playable
 from classfilter.web._sections import (
     calls_section,
@@ -186,14 +186,20 @@ def test_a_simple_rule_gives_its_place_to_a_filter() -> None:
 # --- what it measures -----------------------------------------------------------------------
 
 
-def test_reliability_by_hand() -> None:
+def test_with_labels_filtered_and_smoothed_rows_are_judged() -> None:
     probs = np.repeat([[0.62, 0.38], [0.9, 0.1]], [40, 50], axis=0)
-    truth = np.concatenate([np.repeat([0, 1], [30, 10]), np.repeat([0, 1], [40, 10])])
-    curve = reliability(truth, probs)
-    np.testing.assert_allclose(curve.confidence, [0.62, 0.9])
-    np.testing.assert_allclose(curve.share, [0.75, 0.8])
-    assert curve.error == pytest.approx((40 * 0.13 + 50 * 0.1) / 90)
-    assert curve.error == pytest.approx(cf.metrics.calibration_error(truth, probs, 10))
+    truth = np.concatenate([np.repeat([0, 1], [30, 10]), np.repeat([0, 1], [40, 9]), [-1]])
+    rec = cf.Recording(np.arange(90), "only", probs, 2, truth)
+    curves = calibration([rec], [probs], "only", True, [probs[:, ::-1]])
+    assert list(curves) == ["filtered", "smoothed", "only"]
+    wrong = (40 * (0.62 - 0.25) + 49 * (0.9 - 9 / 49)) / 89
+    assert curves["smoothed"].error == pytest.approx(wrong)
+    for name in ("filtered", "only"):
+        assert curves[name].error == pytest.approx((40 * 0.13 + abs(40 - 49 * 0.9)) / 89)
+    picture = diagram(curves, "share that is right")
+    assert picture.count("<circle") == 3 * 3  # two bins and the name
+    few = cf.Recording(np.arange(10), "only", probs[:10], 2, truth[:10])
+    assert diagram(calibration([few], [probs[:10]], "only", True), "share").count("<circle") == 0
 
 
 def test_without_labels_the_reference_judges_what_came_before() -> None:

@@ -374,6 +374,11 @@ class Chain:
         """Return the events of recordings by the chain's rule; see `classfilter.events`."""
         return public_name("events")(recordings, self, smooth=smooth, lag=lag)
 
+    def calibrated(self, recordings: Any) -> Any:
+        """Return a `Tuned` with temperatures that labels give; see `Tuned.calibrated`."""
+        tuned = public_name("Tuned")(self._fresh, reference=self.reference, **self._parts)
+        return tuned.calibrated(recordings)
+
     def save(self, path: str | PathLike[str], policy: Policy | None = None) -> None:
         """Write filter, weights, channels, policy, rule and smoother as a TOML file; see `load`.
 

@@ -12,7 +12,7 @@ from .._errors import ArgumentError
 from .._support.html import Markup, block, bold, interval, table
 from ..data._frames import new_table
 
-LOW_IS_GOOD = ("log_loss", "brier")
+LOW_IS_GOOD = ("log_loss", "calibration_error", "brier")
 HIGH_IS_GOOD = (
     "accuracy", "macro_f1", "micro_f1", "average_precision", "agreement", "event_f1"
 )  # fmt: skip
@@ -23,6 +23,7 @@ TITLES = {
     "average_precision": "average precision, %",
     "agreement": "fits the future, times",
     "log_loss": "log-loss",
+    "calibration_error": "calibration error, %",
     "brier": "Brier",
     "switches": "switches per hour",
     "delay": "delay, s",

@@ -72,11 +72,12 @@ def decide_all(
                 (f"majority of {MAJORITY}", EventRule(), voted),
             ):
                 title = f"{method}: {name}"
-                counts.setdefault(title, []).append(_count(rec, rows, rule, score))
+                counts.setdefault(title, []).append(count_events(rec, rows, rule, score))
     return counts
 
 
-def _count(rec: Recording, P: Array, rule: Rule, score: Any) -> EventCounts:
+def count_events(rec: Recording, P: Array, rule: Rule, score: Any = None) -> EventCounts:
+    """Return the counts of a stream, by its labels or, where none judge, by `score`."""
     decided = Decoder(rule, rec.classes, P.dtype).decide(rec.time, P)
     label = _rows(rec.time, decided.start, decided.end, decided.k)
     hours = (rec.time[-1] - rec.time[0]) / 3600 if len(rec) else 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import metrics
+from .._reliability import BINS
 from .._support.types import Array, Floats, Ints
 from ..data._recording import Recording
 from ..tuning._criterion import Criterion
@@ -46,6 +47,7 @@ class Counts(NamedTuple):
 
     confusion: Floats
     log_loss: float
+    excess: Floats
     brier: float
     rows: float
     agreement: float
@@ -67,18 +69,25 @@ class Counts(NamedTuple):
         y = np.full(len(rec), -1)[last] if rec.label is None else rec.label[last]
         labelled = int((y >= 0).sum())
         switches, hours = metrics.count_switches(P, time, y if scores is None else None)
-        counts = (np.zeros((K, K)), 0.0, 0.0, 0.0)
+        counts = (np.zeros((K, K)), 0.0, np.zeros(BINS), 0.0, 0.0)
         delay = metrics.Delay(0.0, 0.0, 0.0, 0)
         if labelled:
             counts = (
                 metrics.confusion(y, P, K).astype(float),
                 metrics.log_loss(y, P) * labelled,
+                _excess(metrics.reliability(y, P)),
                 metrics.brier(y, P) * labelled,
                 float(labelled),
             )
             delay = metrics.detection_delay(y, P, time)
         seconds = delay.mean * delay.changes if delay.changes else 0.0
         return cls(*counts, agreement, float(judged), switches, hours, seconds, delay.changes)
+
+
+def _excess(table: metrics.Reliability) -> Floats:
+    """Return the rows of each bin that are right, less those that should be by their confidence."""
+    excess: Floats = np.nan_to_num(table.rows * (table.accuracy - table.confidence))
+    return excess
 
 
 def measures(parts: Sequence[Any], sets: NDArray[np.intp], values_of: Any) -> dict[str, Measure]:
@@ -112,6 +121,7 @@ def values(columns: Mapping[str, Floats], sets: NDArray[np.intp]) -> dict[str, F
             "accuracy": correct.sum(axis=1) / total["rows"],
             "macro_f1": np.nansum(2 * correct / occurs, axis=1) / (occurs > 0).sum(axis=1),
             "log_loss": total["log_loss"] / total["rows"],
+            "calibration_error": np.abs(total["excess"]).sum(axis=1) / total["rows"],
             "brier": total["brier"] / total["rows"],
             "switches": switches,
             "delay": total["delay"] / total["changes"],

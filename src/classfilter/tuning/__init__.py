@@ -1,27 +1,31 @@
 """Tuning: settings without labels."""
 
 from .._support.imports import public
+from ._calibrate import Calibration
 from ._candidates import Candidate
 from ._effect import Effect
 from ._event_effect import CostByLabels, EventEffect, EventsAtCost
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
 from ._result import Tuned
+from ._temperature import Temperature
 from ._tune import tune
 
 __all__ = [
     "Assumptions",
+    "Calibration",
     "Candidate",
     "CostByLabels",
     "Effect",
     "EventEffect",
     "EventsAtCost",
     "Rival",
+    "Temperature",
     "Trial",
     "Tuned",
     "tune",
 ]
 
 public(Tuned)
-public(Assumptions, Candidate, Effect, Rival, Trial, module=__name__)
+public(Assumptions, Calibration, Candidate, Effect, Rival, Temperature, Trial, module=__name__)
 public(CostByLabels, EventEffect, EventsAtCost, module=__name__)

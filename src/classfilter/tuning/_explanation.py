@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..chain._chain import Chain
 from ._candidates import RULES, Candidate
 from ._criterion import LABELS
 from ._effect import Effect
@@ -17,6 +18,7 @@ HIGH_CORRELATION = 0.6
 """Of the reference's errors from one call to the next: from here on there is a warning."""
 FEW_STREAMS = 5
 LOW_AGREEMENT = 0.35
+_TEMPERATURE = "Temperature: "
 _NAMES = {
     "transitions": "A sticky filter with estimated transitions",
     "stay": "A sticky filter",
@@ -110,6 +112,22 @@ def weights_in_words(candidate: Candidate) -> str:
     )
 
 
+def temperatures_in_words(chain: Chain) -> str:
+    """Return the temperatures of filtered and smoothed rows; nothing where they are 1."""
+    values = (getattr(one._fresh, "temperature", 1.0) for one in (chain, chain.smoother))
+    parts = [
+        f"{value:.3g} of {name} rows"
+        for name, value in zip(("filtered", "smoothed"), values, strict=True)
+        if value != 1
+    ]
+    return f"{_TEMPERATURE}{', '.join(parts)}." if parts else ""
+
+
+def without_temperatures(text: str) -> str:
+    """Return an explanation without the line of the temperatures."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith(_TEMPERATURE))
+
+
 def after(effect: Effect | EventEffect) -> str:
     """Return the delay in words: ``"after about 15 s (3 rows)"``."""
     if math.isinf(effect.delay):
@@ -178,6 +196,7 @@ def explain(
     judged_by_all: bool,
     effect: Effect | None = None,
     wish: str = "",
+    temperatures: str = "",
 ) -> str:
     """Return the explanation of a choice.
 
@@ -203,9 +222,12 @@ def explain(
         What the choice does.
     wish : str
         What was wished, and whether that is met.
+    temperatures : str
+        See `temperatures_in_words`.
     """
     labels, reference = criterion == LABELS, rows.reference
-    lines = describe(candidate, rows, effect, bool(wish)) + [wish] * bool(wish)
+    lines = describe(candidate, rows, effect, bool(wish))
+    lines += [temperatures] * bool(temperatures) + [wish] * bool(wish)
     mean, error = score
     if labels:
         lines.append(f"It predicts the labelled class in {mean:.1%} ± {error:.1%} of the rows.")

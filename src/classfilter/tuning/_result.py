@@ -8,11 +8,13 @@ from typing import Any
 
 from ..chain._chain import Chain
 from ..chain._expected import Expected
+from ..chain._temperature import has_temperature, tempered
 from ..filters._base import Filter
+from ._calibrate import Calibration, calibrate
 from ._candidates import Candidate
 from ._effect import Effect
 from ._event_effect import EventEffect
-from ._explanation import Assumptions, Rival
+from ._explanation import Assumptions, Rival, without_temperatures
 from ._objective import Trial
 
 
@@ -49,8 +51,10 @@ class Tuned(Chain):
         How many events there are on the recordings, and when they are confirmed; None where `tune`
         chose no rule for events.
     smoother : Chain
-        What smooths: itself or, where a simple rule was chosen, the best sticky filter. It has its
-        own rule for events.
+        What smooths: the same filter with a temperature of its own or, where a simple rule was
+        chosen, the best sticky filter. It has its own rule for events.
+    calibration : Calibration or None
+        The temperatures that `calibrated` found; None before.
     by_label : dict of str to Tuned
         Of several labels at once, how the settings of each were found: of its two classes or, where
         it has the pooled settings, of off and on. Then `candidate` is None, `table` and `rivals`
@@ -67,6 +71,7 @@ class Tuned(Chain):
     assumptions: Assumptions | None
     effect: Effect | None
     event_effect: EventEffect | None
+    calibration: Calibration | None
     by_label: dict[str, Tuned]
 
     def __init__(
@@ -95,13 +100,56 @@ class Tuned(Chain):
             assumptions=assumptions,
             effect=effect,
             event_effect=None,
+            calibration=None,
             by_label=dict(by_label or {}),
         )
 
     def expecting(self, expected: dict[str, Expected]) -> Tuned:
         """Return the same with what each source did in the recordings."""
+        return self.having(expected=expected)
+
+    def calibrated(self, recordings: Any) -> Tuned:
+        """Return the same with honest probabilities: two temperatures, found by labels.
+
+        One is that of filtered rows, one that of smoothed rows. Each has the least log-loss on the
+        labelled rows: a few minutes of several streams suffice. The classes of all rows stay the
+        same, and so do weights, channels and the rule for events. `explanation` ends with both, and
+        how uncertain they are; `calibration` has the numbers.
+
+        Parameters
+        ----------
+        recordings : Recording, or several, or a mapping to them, or a dataframe
+            With labels, not those that the classifiers were trained on. The reference is thinned to
+            the rate that was tuned for. Of several labels at once, all have the same temperatures.
+
+        Returns
+        -------
+        Tuned
+            A warning says where a temperature is uncertain.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> days = [cf.simulate("plain", hours=2.0, seed=i).recording() for i in range(4)]
+        >>> tuned = cf.tune(days, "sticky", "strong").calibrated(days[:2])
+        >>> 0.5 < tuned.filter().temperature < 1.5
+        True
+        """
+        known = [self.assumptions, *(one.assumptions for one in self.by_label.values())]
+        every = next((max(1, round(one.every)) for one in known if one is not None), None)
+        chain, calibration, words = calibrate(self, recordings, every)
+        text = f"{without_temperatures(self.explanation)}\n{words}".lstrip()
+        return chain.having(calibration=calibration, explanation=text)
+
+    def untempered(self) -> Tuned:
+        """Return the same with temperatures of 1."""
+        ones = [1.0 if has_temperature(one._fresh) else None for one in (self, self.smoother)]
+        return tempered(self, *ones).having(explanation=without_temperatures(self.explanation))
+
+    def having(self, **fields: Any) -> Tuned:
+        """Return the same with other fields that change no setting."""
         tuned: Tuned = copy(self)
-        tuned._set(expected=expected)
+        tuned._set(**fields)
         return tuned
 
     def __str__(self) -> str:

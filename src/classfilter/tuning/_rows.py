@@ -134,10 +134,15 @@ def floored(probs: Floats, floor: float = FLOOR) -> Floats:
 
 def parts(rows: JoinedRows) -> Ints:
     """Return the part of each row (T,) for standard errors: its stream, cut where there are few."""
-    if rows.streams >= MIN_PARTS:
-        return rows.stream
-    cuts = math.ceil(MIN_PARTS / rows.streams)
-    position = np.arange(len(rows.stream)) - rows.start
-    length = np.bincount(rows.stream)[rows.stream]
-    part: Ints = rows.stream * cuts + position * cuts // length
+    return cut_streams(rows.stream)
+
+
+def cut_streams(stream: Ints) -> Ints:
+    """Return the part of each row (T,): its stream, cut where there are few; streams in order."""
+    lengths = np.bincount(stream)
+    if len(lengths) >= MIN_PARTS:
+        return stream
+    cuts = math.ceil(MIN_PARTS / len(lengths))
+    start = np.cumsum(lengths) - lengths
+    part: Ints = stream * cuts + (np.arange(len(stream)) - start[stream]) * cuts // lengths[stream]
     return part

@@ -26,7 +26,7 @@ from ._criterion import by_labels, by_target, future_target, later_target, targe
 from ._effect import Effect, Effects
 from ._event_duration import EventDurations
 from ._event_rule import with_event_rule
-from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain
+from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain, temperatures_in_words
 from ._folds import (
     MIN_PREDICTIONS,
     as_list,
@@ -52,6 +52,7 @@ from ._result import Tuned
 from ._rows import JoinedRows, concatenate
 from ._safe_settings import tuned_as, untuned
 from ._search import Found, search_one, search_several
+from ._temperature import with_temperatures
 from ._thinning import Thinned, steps_between_calls, thin
 from ._wish import Wish, grant, require_seconds
 
@@ -339,31 +340,15 @@ def _result(
     judge = found.small if chosen.family == "dirichlet" else objective
     score = judge.mean(chosen), judge.error(chosen)
     criterion = objective.criteria[0].name
-    explanation = explain(
-        rows,
-        chosen,
-        criterion,
-        score,
-        rivals,
-        prepared.assumptions,
-        prepared.assumed,
-        not prepared.several,
-        effect,
-        wish,
-    )
     smoother = None
     if chosen.family not in ("transitions", "stay", "dirichlet") and found.sticky is not None:
         smoother = _chain(prepared, found.sticky)
-    return _chain(
-        prepared,
-        chosen,
-        table=objective.table(),
-        explanation=explanation,
-        rivals=rivals,
-        assumptions=prepared.assumptions,
-        effect=effect,
-        smoother=smoother,
-    )
+    known: Any = {"table": objective.table(), "rivals": rivals, "effect": effect}
+    known |= {"assumptions": prepared.assumptions, "smoother": smoother}
+    one = not prepared.several
+    tuned = with_temperatures(_chain(prepared, chosen, **known), prepared.recordings, one)
+    facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
+    return tuned.having(explanation=explain(*facts, effect, wish, temperatures_in_words(tuned)))
 
 
 def _error_correlation(recordings: Sequence[Recording], reference: str, thinned: Thinned) -> float:

@@ -3,64 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from .._reliability import Reliability, reliability
 from .._support.html import COLOURS, Markup, svg, words
-from .._support.types import Array, Floats, Ints
+from .._support.types import Array, Ints
 from ..data._recording import Recording
 
-BINS = 10
 MIN_ROWS = 20
 """Fewer rows in a bin are not drawn: their share is chance."""
-FILTERED = "filtered"
-
-
-class Reliability(NamedTuple):
-    """The rows of each bin of confidence that has enough of them.
-
-    Attributes
-    ----------
-    confidence, share : ndarray
-        Their mean confidence, and the share that is right.
-    error : float
-        The expected calibration error over all rows; NaN where there are none.
-    """
-
-    confidence: Floats
-    share: Floats
-    error: float
-
-
-def reliability(truth: Ints, probs: Array) -> Reliability:
-    """Return how often the most probable class is the true one, by its probability.
-
-    Examples
-    --------
-    >>> reliability(np.repeat([0, 1], [80, 20]), np.tile([0.7, 0.3], (100, 1))).share.tolist()
-    [0.8]
-    """
-    confidence, right = probs.max(axis=1), probs.argmax(axis=1) == truth
-    bin_of = np.clip(np.ceil(confidence * BINS).astype(np.intp) - 1, 0, BINS - 1)
-    rows = np.bincount(bin_of, minlength=BINS)
-    sums = [np.bincount(bin_of, values, minlength=BINS) for values in (confidence, right)]
-    error = np.abs(sums[1] - sums[0]).sum() / truth.size if truth.size else np.nan
-    enough = rows >= MIN_ROWS
-    mean, share = (total[enough] / rows[enough] for total in sums)
-    return Reliability(mean, share, float(error))
+FILTERED, SMOOTHED = "filtered", "smoothed"
 
 
 def calibration(
-    recordings: Sequence[Recording], filtered: Sequence[Array], reference: str, labelled: bool
+    recordings: Sequence[Recording],
+    filtered: Sequence[Array],
+    reference: str,
+    labelled: bool,
+    smoothed: Sequence[Array] | None = None,
 ) -> dict[str, Reliability]:
     """Return the reliability of the filter and of each source, by the labels or by the reference.
 
-    Without labels, what the reference predicts takes their place, and what came just before that
-    prediction is judged by it; the reference itself is then not judged.
+    With labels, that of the smoother too. Without, what the reference predicts takes their place,
+    and what came just before that prediction is judged by it; the reference itself is then not
+    judged, nor the smoother, which has seen the prediction.
     """
     parts: dict[str, list[tuple[Ints, Array]]] = {FILTERED: []}
-    for rec, P in zip(recordings, filtered, strict=True):
+    for i, (rec, P) in enumerate(zip(recordings, filtered, strict=True)):
         if labelled and rec.label is None:
             continue
         truth = rec.label if labelled else _predicted(rec, reference)
@@ -69,6 +39,8 @@ def calibration(
         rows = rows if labelled else rows[rows > 0]
         judged = rows if labelled else rows - 1
         parts[FILTERED].append((truth[rows], P[judged]))
+        if labelled and smoothed is not None:
+            parts.setdefault(SMOOTHED, []).append((truth[rows], smoothed[i][rows]))
         for name in rec.sources:
             if name == reference and not labelled:
                 continue
@@ -111,7 +83,9 @@ def diagram(curves: Mapping[str, Reliability], title: str) -> Markup:
         parts.append(words(left - 5, y + 4, f"{tick:.0%}", "end"))
     names = []
     for i, (name, curve) in enumerate(curves.items()):
-        places = [at(x, y) for x, y in zip(curve.confidence, curve.share, strict=True)]
+        drawn = curve.rows >= MIN_ROWS
+        pairs = zip(curve.confidence[drawn], curve.accuracy[drawn], strict=True)
+        places = [at(x, y) for x, y in pairs]
         if not places:
             continue
         colour, dashes = (

@@ -187,11 +187,14 @@ def calibration_section(
     recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
 ) -> str:
     """Show how often what was called probable was right, by labels or by the reference."""
-    found = calibration(recs, [tuned.run(rec) for rec in recs], reference, labelled)
+    smooths = labelled and playable(tuned.smoother) is tuned.smoother
+    smoothed = [tuned.smooth(rec) for rec in recs] if smooths else None
+    filtered = [tuned.run(rec) for rec in recs]
+    found = calibration(recs, filtered, reference, labelled, smoothed)
     if labelled:
         how = (
             "By the labels: on the dotted line, 80 % of the rows whose class had 80 % are right; "
-            "below it, the probabilities are too high."
+            "below it, the probabilities are too high. Smoothed rows use later predictions too."
         )
         title = "share that is right"
     else:
@@ -206,7 +209,7 @@ def calibration_section(
         return section(
             "Calibration", f"There is nothing to judge: {reference!r} predicts too rarely."
         )
-    errors = [[name, f"{curve.error:.3f}"] for name, curve in found.items()]
+    errors = [[name, f"{100 * curve.error:.1f} %"] for name, curve in found.items()]
     return section(
         "Calibration", how, picture(diagram(found, title)), table(["", "calibration error"], errors)
     )

@@ -1,0 +1,289 @@
+"""Temperatures: by log-loss, against SciPy; of smoothed rows, of one source, and by labels."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+import classfilter as cf
+from classfilter.chain._temperature import tempered
+from classfilter.tuning._rows import cut_streams
+from classfilter.tuning._temperature import OWN_SHARE, SMOOTHER, find_temperature
+
+Floats = NDArray[np.float64]
+CLASSES = ("walk", "sit", "sleep")
+
+
+def power(P: Floats, temperature: float) -> Floats:
+    q = np.asarray(P, np.float64) ** (1 / temperature)
+    return q / q.sum(axis=1, keepdims=True)
+
+
+def by_scipy(P: Floats, target: Floats, lowest: float = 0.1) -> float:
+    """The temperature of the least log-loss, by a search that knows no derivatives."""
+
+    def loss(log_temperature: float) -> float:
+        q = power(np.maximum(P, 1e-6), np.exp(log_temperature))
+        return float(-(target * np.log(q)).sum(axis=1).mean())
+
+    bounds = np.log([lowest, 10.0])
+    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+    return float(np.exp(found.x))
+
+
+def honest(seed: int, rows: int, temperature: float = 1.0) -> tuple[Floats, Floats]:
+    """Probabilities at a temperature, sharper than they should be above 1; and drawn classes."""
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.ones(3), rows)
+    drawn = (rng.random((rows, 1)) > np.cumsum(P, axis=1)).sum(axis=1)
+    return power(P, 1 / temperature), np.eye(3)[drawn]
+
+
+@lru_cache
+def days() -> tuple[cf.Recording, ...]:
+    return tuple(cf.simulate("plain", hours=1.5, seed=seed).recording() for seed in range(3))
+
+
+@lru_cache
+def tuned() -> cf.Tuned:
+    return cf.tune(days(), "sticky", "strong")
+
+
+def alone(rec: cf.Recording, sharper: float = 1.0) -> cf.Recording:
+    return cf.Recording(rec.time, "only", power(rec.probs, 1 / sharper), rec.classes, rec.label)
+
+
+# --- the search -----------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 2**32 - 1), temperature=st.floats(0.3, 3.0))
+def test_the_least_log_loss_is_that_of_scipy(seed: int, temperature: float) -> None:
+    P, y = honest(seed, 60, temperature)
+    found = find_temperature(P, y)
+    assert found.value == pytest.approx(by_scipy(P, y), rel=1e-5)
+    assert found.before == pytest.approx(-np.log(np.maximum(P, 1e-6)[y == 1]).mean(), abs=1e-4)
+    assert found.after <= found.before + 1e-12
+    order = np.random.default_rng(seed).permutation(3)
+    assert find_temperature(P[:, order], y[:, order]).value == pytest.approx(found.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_it_is_found_again_within_its_error(temperature: float) -> None:
+    parts = np.repeat(np.arange(40), 100)
+    P, y = honest(7, 4000, temperature)
+    found = find_temperature(P, y, parts)
+    assert abs(found.value - temperature) < 3 * found.error < 0.2 * temperature
+
+
+def test_the_error_is_the_spread_over_draws() -> None:
+    """Streams whose labels are all drawn alike: rows of one stream are not independent."""
+    values, errors = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        p = rng.uniform(0.6, 0.9, 30)
+        P = np.repeat(np.column_stack([p, 1 - p]), 8, axis=0)
+        y = np.eye(2)[np.repeat(rng.random(30) > p, 8).astype(int)]
+        found = find_temperature(P, y, np.repeat(np.arange(30), 8))
+        values.append(1 / found.value)
+        errors.append(found.error / found.value**2)  # of 1 / T, which is nearly normal
+    assert np.median(errors) == pytest.approx(np.std(values), rel=0.25)
+
+
+def test_limits() -> None:
+    P = np.tile([0.9, 0.1], (50, 1))
+    assert find_temperature(P, np.tile([1.0, 0.0], (50, 1))).value == pytest.approx(0.1, rel=1e-4)
+    assert find_temperature(P, np.tile([0.0, 1.0], (50, 1))).value == pytest.approx(10, rel=1e-4)
+    assert find_temperature(P, np.tile([1.0, 0.0], (50, 1)), lowest=1.0).value == 1
+    even = find_temperature(np.full((5, 2), 0.5), np.tile([1.0, 0.0], (5, 1)), np.arange(5))
+    assert np.isfinite(even.value)
+    assert np.isnan(even.error)
+
+
+def test_few_streams_are_cut() -> None:
+    stream = np.repeat([0, 1], [4, 8])
+    part = cut_streams(stream)
+    assert part.tolist() == [0, 2, 4, 6, *range(8, 16)]
+    many = np.repeat(np.arange(16), 2)
+    assert cut_streams(many) is many
+
+
+# --- without labels -------------------------------------------------------------------------
+
+
+def test_smoothed_rows_have_a_temperature_and_the_same_classes() -> None:
+    chain, rec = tuned(), days()[0]
+    assert chain.filter().temperature == 1
+    assert chain.smoother.filter().temperature == SMOOTHER
+    assert chain.smoother.beta == chain.beta
+    assert chain.smoother.channel == chain.channel
+    plain = chain.untempered()
+    assert plain.smoother is plain
+    np.testing.assert_array_equal(plain.run(rec), chain.run(rec))
+    np.testing.assert_allclose(chain.smooth(rec), power(plain.smooth(rec), SMOOTHER), rtol=1e-12)
+    assert (chain.smooth(rec).argmax(axis=1) == plain.smooth(rec).argmax(axis=1)).all()
+    assert "Temperature: 1.4 of smoothed rows." in chain.explanation
+    assert "Temperature" not in plain.explanation
+
+
+def test_a_dirichlet_smoother_stays() -> None:
+    chain = cf.tune(days(), "dirichlet", "strong")
+    assert chain.smoother is chain
+    assert chain.filter().temperature == 1
+
+
+@pytest.mark.parametrize("sharper", [1.0, 3.0])
+@pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
+def test_one_source_is_judged_by_its_own_predictions(kind: Any, sharper: float) -> None:
+    recs = [alone(rec, sharper) for rec in days()]
+    chain = cf.tune(recs, kind)
+    plain, raw = chain.untempered(), np.concatenate([rec.probs for rec in recs])
+    target = OWN_SHARE * np.eye(4)[raw.argmax(axis=1)] + (1 - OWN_SHARE) * raw
+    for one, run in ((chain, plain.run), (chain.smoother, plain.smooth)):
+        P = np.concatenate([run(rec) for rec in recs])
+        assert one.filter().temperature == pytest.approx(by_scipy(P, target, 1.0), abs=0.006)
+    for rec in recs:
+        assert (chain.run(rec).argmax(axis=1) == plain.run(rec).argmax(axis=1)).all()
+
+
+def test_temperatures_are_saved(tmp_path: Path) -> None:
+    rec, both = days()[0], tempered(tuned(), 1.3, 1.7)
+    assert (both.filter().temperature, both.smoother.filter().temperature) == (1.3, 1.7)
+    for chain in (tuned(), both, tempered(tuned(), 1.3, 1.3), tempered(tuned(), None, 1.0)):
+        chain.save(tmp_path / "chain.toml")
+        again = cf.load(tmp_path / "chain.toml")
+        np.testing.assert_array_equal(again.run(rec), chain.run(rec))
+        np.testing.assert_array_equal(again.smooth(rec), chain.smooth(rec))
+
+
+# --- by labels ------------------------------------------------------------------------------
+
+
+def labelled(recs: Any, run: Any) -> tuple[Floats, Floats]:
+    y = np.concatenate([rec.label for rec in recs])
+    return np.concatenate([run(rec) for rec in recs])[y >= 0], np.eye(4)[y[y >= 0]]
+
+
+def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
+    chain, recs = tuned(), [*days()[:2]]
+    part = np.asarray(recs[1].label).copy()
+    part[::3] = -1
+    recs[1] = cf.Recording(recs[1].time, recs[1].source, recs[1].probs, recs[1].classes, part)
+    new = chain.calibrated(recs)
+    plain, found = chain.untempered(), new.calibration
+    assert found is not None
+    assert (found.rows, found.streams) == (int(sum((r.label >= 0).sum() for r in recs)), 2)
+    for one, which, run in (
+        (new, found.filtered, plain.run),
+        (new.smoother, found.smoothed, plain.smooth),
+    ):
+        assert one.filter().temperature == which.value
+        assert which.value == pytest.approx(by_scipy(*labelled(recs, run)), rel=1e-5)
+        assert f"{which.value:.2f} ± {which.error:.2f}" in new.explanation
+    assert "over parts of 2 streams: others may differ by more" in new.explanation
+    assert "Temperature: " not in new.explanation
+    assert new.beta == chain.beta
+    assert new.table == chain.table
+    np.testing.assert_allclose(
+        new.run(recs[0]), power(plain.run(recs[0]), new.filter().temperature)
+    )
+    assert new.calibrated(recs).calibration == found  # whatever the temperatures were before
+
+
+def test_the_order_of_classes_does_not_matter() -> None:
+    recs, order = days(), [2, 0, 3, 1]
+    mixed = [
+        cf.Recording(r.time, r.source, r.probs[:, order], np.array(r.classes)[order].tolist(),
+                     np.argsort(order)[r.label])
+        for r in recs
+    ]  # fmt: skip
+    a, b = (tuned().calibrated(some).calibration for some in (recs, mixed))
+    assert a is not None
+    assert b is not None
+    assert a.filtered.value == pytest.approx(b.filtered.value, rel=1e-9)
+    assert a.smoothed.value == pytest.approx(b.smoothed.value, rel=1e-9)
+
+
+def test_a_chain_from_a_file_is_calibrated_alike(tmp_path: Path) -> None:
+    tuned().save(tmp_path / "chain.toml")
+    again = cf.load(tmp_path / "chain.toml").calibrated(days())
+    assert again.calibration == tuned().calibrated(days()).calibration
+    assert again.explanation.startswith("Calibrated on 3 streams with 3240 labelled rows; ")
+
+
+def test_dense_recordings_are_thinned_as_for_tuning() -> None:
+    dense = [cf.simulate("plain", hours=1.5, seed=seed).recording(every=None) for seed in range(3)]
+    chain = cf.tune(dense, "sticky", "strong", every=12)
+    found = chain.calibrated(dense).calibration
+    assert found is not None
+    assert found.rows == sum(len(rec) for rec in days())
+
+
+def test_the_rule_stays_and_its_events_are_counted() -> None:
+    rule = cf.EventRule("30s")
+    new = tuned().with_rule(rule).calibrated(days())
+    assert new.rule == rule
+    filtered, smoothed = len(new.events(days())), len(new.events(days(), smooth=True))
+    last = new.explanation.splitlines()[-1]
+    assert f"it gives {filtered} events from filtered rows, where it gave " in last
+    assert f"and {smoothed} from smoothed rows, where it gave " in last
+
+
+def test_several_labels_have_one_temperature() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random((400, 2))
+    truth = (rng.random((400, 2)) < p).astype(int)
+    truth[::5, 1] = -1
+    rec = cf.Recording(np.arange(400), "s", power_of_scores(p, 2), ["a", "b"], truth,
+                       scores="independent")  # fmt: skip
+    lane = cf.StickyFilter(2, stay=0.0)  # returns what it gets
+    new = cf.Chain(cf.MultiLabelFilter(["a", "b"], lane)).calibrated(rec)
+    on = rec.probs[truth >= 0]
+    both = np.maximum(np.column_stack([1 - on, on]), 1e-3)  # as the filter
+    best = by_scipy(both / both.sum(axis=1, keepdims=True), np.eye(2)[truth[truth >= 0]])
+    assert new.calibration.filtered.value == pytest.approx(best, rel=1e-5)
+    assert new.calibration.filtered.value == pytest.approx(2, abs=0.4)
+    temperatures = {new.lane(label).filter().temperature for label in "ab"}
+    assert temperatures == {new.calibration.filtered.value}
+
+
+def power_of_scores(p: Floats, tau: float) -> Floats:
+    return p**tau / (p**tau + (1 - p) ** tau)
+
+
+def test_what_cannot_be_calibrated_is_refused() -> None:
+    rec = days()[0]
+    bare = cf.Recording(rec.time, rec.source, rec.probs, rec.classes)
+    with pytest.raises(cf.ArgumentError, match="no labelled row; label a few minutes"):
+        tuned().calibrated(bare)
+    with pytest.raises(cf.ArgumentError, match="39 labelled rows; a temperature needs 40 or more"):
+        tuned().calibrated(rec._take(np.arange(39)))
+    hold = cf.Chain(cf.HoldFilter(rec.classes), beta={"strong": 1.0, "weak": 0.5})
+    with pytest.raises(cf.ArgumentError, match=r"HoldFilter.*no temperature.*filter=\"sticky\""):
+        hold.calibrated(rec)
+
+
+def test_a_warning_where_labels_do_not_tell() -> None:
+    rec = days()[0]
+    right = tuned().run(rec).argmax(axis=1)
+    all_right = cf.Recording(rec.time, rec.source, rec.probs, rec.classes, right)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tuned().calibrated(all_right)
+    assert "no temperature of filtered rows is certain enough: 0.1 is" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    wrong = np.where(np.arange(len(rec)) < 60, (right + 1) % 4, right)  # in one stretch
+    few = cf.Recording(rec.time, rec.source, rec.probs, rec.classes, wrong)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tuned().calibrated(few)
+    assert "rows is uncertain: " in str(caught[0].message)
+    assert str(caught[0].message).endswith("Label more streams.")
