@@ -11,8 +11,9 @@ from ..chain._expected import Expected
 from ..filters._base import Filter
 from ._candidates import Candidate
 from ._effect import Effect
-from ._explanation import Assumptions, Rival
+from ._explanation import Assumptions
 from ._objective import Trial
+from ._streams_needed import Rival
 
 
 class Tuned(Chain):
