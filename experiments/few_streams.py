@@ -85,7 +85,7 @@ def markdown(name: str, every: int, results: list[Result]) -> str:
     ahead = np.array([result.tuned - result.hold for result in results])
     open_ = [result for result in results if not result.settled]
     then = [result.settled_then for result in open_ if result.settled_then is not None]
-    needed = np.percentile([r.needed for r in open_], [25, 50, 75]) if open_ else []
+    needed = np.percentile([r.needed for r in open_], [25, 50, 75]).tolist() if open_ else []
     cells = [
         f"{name}, 1 in {every}",
         *(f"{np.mean([getattr(r, key) for r in results]):.1f}" for key in ("hold", "tuned")),
