@@ -1,6 +1,7 @@
 """Strong calls saved by the adaptive policy: ``python -m experiments.policy wisdm --data DIR``.
 
-Each half of a split's streams runs with the filter tuned on the other half, without labels.
+Each half of a split's streams runs with the filter tuned on the other half, without labels. With
+``--events``, the tables have the events found and the delay after a true change instead.
 """
 
 from __future__ import annotations
@@ -46,9 +47,25 @@ def markdown(curve: PolicyCurve, curves: Sequence[PolicyCurve]) -> str:
     return "\n".join(lines)
 
 
+def events(curve: PolicyCurve) -> str:
+    """Return a table: events found, delay and changes missed, and accuracy, with each policy."""
+    heads = ["gap"]
+    for name in ("Periodic", "Adaptive"):
+        heads += [f"{name}, accuracy, %", "F1@50, %", "delay, s", "missed, %"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for pair in zip(curve.periodic, curve.adaptive, strict=True):
+        cells = [f"{pair[0].gap}"]
+        for point in pair:
+            cells += [f"{100 * x:.1f}" for x in (point.accuracy, point.event_f1)]
+            cells += [f"{point.delay:.0f}", f"{100 * point.missed:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print a table for each set of streams, and draw all curves."""
     parser = arguments(__doc__, count=4)
+    parser.add_argument("--events", action="store_true", help="print events and delay")
     parser.add_argument("--out", type=Path, help="where to draw the curves: PNG")
     args = parser.parse_args()
     means: dict[str, PolicyCurve] = {}
@@ -59,7 +76,7 @@ def main() -> None:
         ]
         means[name] = mean_curve(curves)
         print(f"\n{name}: {len(curves)} splits, {curves[0].streams} streams in each\n")
-        print(markdown(means[name], curves))
+        print(events(means[name]) if args.events else markdown(means[name], curves))
         print(f"\nStrong alone, every step: {100 * means[name].strong_accuracy:.1f} %", flush=True)
     if args.out is not None:
         draw(means, args.out)

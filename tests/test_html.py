@@ -166,11 +166,12 @@ def curve(strong: float = 0.7) -> cf.PolicyCurve:
     return cf.PolicyCurve(periodic, adaptive, strong, True, 2, 5000)
 
 
-def test_a_policy_curve_is_its_table_and_two_lines() -> None:
+def test_a_policy_curve_is_its_tables_and_two_lines() -> None:
     root = parse(curve())
     text = str(curve()).split("\n")
-    assert [" ".join(row).split() for row in cells(root)] == [line.split() for line in text[:3]]
-    assert lines(root) == text[4:]
+    rows = [line.split() for line in (*text[:3], *text[4:7])]  # accuracy, then events and delay
+    assert [" ".join(row).split() for row in cells(root)] == rows
+    assert lines(root) == text[8:]
     spots = [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter("circle")]
     (x0, y0), (x1, y1), (x2, y2), (x3, y3) = spots  # adaptive, then periodic
     assert x0 == x2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ._support.html import COLOURS
@@ -58,14 +59,15 @@ def comparison(result: Comparison) -> Figure:
 
 
 def policy_curve(curve: PolicyCurve, *, ax: Axes | None = None) -> Figure:
-    """Draw accuracy against strong calls per hour, periodic and adaptive.
+    """Draw accuracy against strong calls per hour, periodic and adaptive; events and delay too.
 
     Parameters
     ----------
     curve : PolicyCurve
         Of `classfilter.policy_curve`.
     ax : matplotlib Axes, optional
-        Where to draw; by default, on a new figure.
+        Where to draw the accuracy. By default, on a new figure, with the F1 of events and the delay
+        beside it where they are known.
 
     Returns
     -------
@@ -74,23 +76,49 @@ def policy_curve(curve: PolicyCurve, *, ax: Axes | None = None) -> Figure:
     """
     from matplotlib.figure import Figure
 
+    measures = ["accuracy"]
     if ax is None:
-        ax = Figure(figsize=(6.0, 3.8), dpi=200, layout="constrained").subplots()
+        points = [*curve.periodic, *curve.adaptive]
+        for field in ("event_f1", "delay"):
+            if any(math.isfinite(getattr(point, field)) for point in points):
+                measures.append(field)
+        size = (6.0 if len(measures) == 1 else 4.4 * len(measures), 3.8)
+        panels = Figure(figsize=size, dpi=200, layout="constrained").subplots(
+            1, len(measures), squeeze=False
+        )[0]
+    else:
+        panels = [ax]
+    for field, axes in zip(measures, panels, strict=True):
+        _policy_panel(curve, field, axes)
+    figure = panels[0].figure
+    assert isinstance(figure, Figure)
+    return figure
+
+
+def _policy_panel(curve: PolicyCurve, field: str, ax: Axes) -> None:
+    """Draw one measure of a policy curve."""
+    accuracy = "Accuracy, %" if curve.labelled else "Agreement with the strong classifier, %"
+    title, scale = {
+        "accuracy": (accuracy, 100.0),
+        "event_f1": ("F1 of events, %", 100.0),
+        "delay": ("Median delay after a true change", 1.0),
+    }[field]
     for name, points, mark, colour in (
         ("Periodic", curve.periodic, "s--", COLOURS[1]),
         ("Adaptive", curve.adaptive, "o-", COLOURS[0]),
     ):
-        calls, accuracy = zip(*((p.calls, 100 * p.accuracy) for p in points), strict=True)
-        ax.plot(calls, accuracy, mark, color=colour, markersize=4.5, label=name)
-    ax.axhline(100 * curve.strong_accuracy, color="0.5", linewidth=0.9, linestyle=":")
-    ax.annotate(
-        "strong alone,\nevery step",
-        (1.02, 100 * curve.strong_accuracy),
-        xycoords=("axes fraction", "data"),
-        va="center",
-        fontsize=8,
-        color="0.35",
-    )
+        calls, values = zip(*((p.calls, scale * getattr(p, field)) for p in points), strict=True)
+        ax.plot(calls, values, mark, color=colour, markersize=4.5, label=name)
+    if field == "accuracy":
+        ax.axhline(100 * curve.strong_accuracy, color="0.5", linewidth=0.9, linestyle=":")
+        ax.annotate(
+            "strong alone,\nevery step",
+            (1.02, 100 * curve.strong_accuracy),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=8,
+            color="0.35",
+        )
     ax.set_xscale("log")
     ticks: list[float] = []
     for point in curve.periodic:
@@ -99,13 +127,12 @@ def policy_curve(curve: PolicyCurve, *, ax: Axes | None = None) -> Figure:
     ax.set_xticks(ticks, [f"{calls:.3g}" for calls in ticks], fontsize=8)
     ax.minorticks_off()
     ax.set_xlabel("Strong calls per hour")
-    ax.set_ylabel("Accuracy, %" if curve.labelled else "Agreement with the strong classifier, %")
+    ax.set_ylabel(title)
+    if field == "delay":
+        ax.set_ylim(bottom=0)
     ax.grid(axis="y", linewidth=0.4)
     ax.spines[["top", "right"]].set_visible(False)
     legend_above(ax, *ax.get_legend_handles_labels())
-    figure = ax.figure
-    assert isinstance(figure, Figure)
-    return figure
 
 
 comparison.__module__ = policy_curve.__module__ = "classfilter.plot"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -42,7 +44,7 @@ def test_points_are_counted(tmp_path: object) -> None:
     for name, policy in policies.items():
         points = getattr(curve, name)
         assert [point.gap for point in points] == [30, 6]
-        for gap, calls, share in points:
+        for gap, calls, share, *_ in points:
             correct = strong = 0
             for day in days:
                 replayed = cf.replay(day, tuned.filter(), beta=BETA, policy=policy(gap))
@@ -53,6 +55,67 @@ def test_points_are_counted(tmp_path: object) -> None:
     predicted = np.concatenate([day.probs[day.source == "strong"].argmax(axis=1) for day in days])
     truth = np.concatenate([day.label[::2] for day in days])  # type: ignore[index]
     assert curve.strong_accuracy == pytest.approx((predicted == truth).mean())
+
+
+def runs_of(y: Any) -> list[tuple[int, int, int]]:
+    """Return the class, first row and end of each stretch of known labels."""
+    ends = [0, *(np.flatnonzero(np.diff(y)) + 1).tolist(), len(y)]
+    return [(int(y[a]), a, b) for a, b in itertools.pairwise(ends) if y[a] >= 0]
+
+
+def test_events_and_delay_are_counted(tmp_path: object) -> None:
+    """By plain loops over the rows; a part of the second stream has no labels."""
+    tuned = tuned_sticky(f"{tmp_path}/f.toml")
+    first, second = both(1, 1.0), both(2, 0.5)
+    assert second.label is not None
+    some = np.where(np.arange(len(second)) // 2 % 90 < 40, -1, second.label)
+    days = [
+        first,
+        cf.Recording(second.time, second.source, second.probs, second.classes, some),
+        unlabelled(both(3, 0.1)),
+    ]
+    (point,) = cf.policy_curve(days, tuned, gaps=[12]).periodic
+    found = events = 0
+    delays: list[float] = []
+    missed = []
+    for day in days[:2]:
+        P = cf.replay(day, tuned.filter(), beta=BETA, policy=cf.policy.Periodic(12)).probs
+        y = day.label[::2]  # type: ignore[index]
+        k = np.where(y >= 0, P.argmax(axis=1), -1)
+        true, free = runs_of(y), set(runs_of(y))
+        events += len(true) + len(runs_of(k))
+        for label, a, b in runs_of(k):
+            overlap = {
+                r: (min(b, r[2]) - max(a, r[1])) / (max(b, r[2]) - min(a, r[1])) for r in true
+            }
+            best = max((r for r in true if r[0] == label), key=lambda r: overlap[r], default=None)
+            if best in free and overlap[best] >= 0.5:
+                free.remove(best)
+                found += 1
+        for label, a, b in true:
+            if a and y[a - 1] >= 0:
+                hits = [i for i in range(a, b) if k[i] == label]
+                delays.append(5.0 * ((hits[0] if hits else b) - a))
+                missed.append(not hits)
+    assert point.event_f1 == pytest.approx(2 * found / events)
+    assert point.delay == np.median(delays)
+    assert point.missed == pytest.approx(np.mean(missed))
+    assert 0 < point.missed < 1
+    assert 0 < point.event_f1 < 1
+
+
+def test_events_by_a_rule(tmp_path: object) -> None:
+    tuned, day = tuned_sticky(f"{tmp_path}/f.toml"), both(1, 1.0)
+    rule = cf.EventRule(change_cost=20.0)
+    curve = cf.policy_curve(day, tuned, gaps=[12], rule=rule)
+    replayed = cf.replay(day, tuned.filter(), beta=BETA, policy=cf.policy.Periodic(12))
+    rows = cf.Recording(day.time[::2], "x", replayed.probs, day.classes)
+    events = cf.Chain(cf.RawFilter(day.classes), rule=rule).events(rows)
+    scores = cf.metrics.event_scores(cf.label_events(day), events, iou=0.5)
+    assert curve.periodic[0].event_f1 == pytest.approx(scores.f1)
+    assert curve == cf.policy_curve(day, tuned.with_rule(rule), gaps=[12])
+    assert "by EventRule(20.0)" in str(curve)
+    assert "by the most probable class" in str(cf.policy_curve(day, tuned, gaps=[12]))
 
 
 def test_without_labels_the_strong_one_is_the_truth(tmp_path: object) -> None:
@@ -68,6 +131,8 @@ def test_without_labels_the_strong_one_is_the_truth(tmp_path: object) -> None:
     assert curve.periodic[0].accuracy == pytest.approx(agreed)
     assert "agreement" in str(curve)
     assert "accuracy" not in str(curve)
+    assert "F1@50" not in str(curve)
+    assert np.isnan(curve.periodic[0].event_f1)
 
 
 def test_pauses_do_not_count_as_hours(tmp_path: object) -> None:
@@ -216,3 +281,10 @@ def test_figure() -> None:
     assert drawn["Adaptive"] == [[10.0, 60.0], [40.0, 80.0]]
     assert drawn["Periodic"] == [[10.0, 60.0]] * 2
     assert axes.lines[2].get_ydata()[0] == 90.0  # type: ignore[index]
+    known = [p._replace(event_f1=p.accuracy / 2, delay=9.0) for p in points]
+    figure = cf.plot.policy_curve(PolicyCurve(known, known, 0.9, True, 1, 1))
+    assert [np.asarray(a.lines[1].get_ydata()).tolist() for a in figure.axes] == [
+        [60.0, 80.0],
+        [30.0, 40.0],
+        [9.0, 9.0],
+    ]

@@ -55,8 +55,8 @@ def test_the_filter_where_it_helps() -> None:
     tuned = cf.tune(recs)
     assert isinstance(tuned.filter(), cf.StickyFilter)
     assert accuracy(tuned.run, recs) > accuracy(hold, recs) + 0.05
-    rival = {name: (gain, error) for name, gain, error in tuned.rivals}["Hold"]
-    assert rival[0] > 2 * rival[1]
+    rival = {rival.name: rival for rival in tuned.rivals}["Hold"]
+    assert rival.gain > 2 * rival.error
 
 
 def test_no_weight_for_a_source_that_only_guesses() -> None:

@@ -94,11 +94,12 @@ def test_the_table_and_the_explanation() -> None:
         (score,) = (t.score for t in tuned.table if t.candidate == tuned.candidate)
         line = f"later is {np.exp(score):.2f} times as likely in its class as on average."
         assert line in str(tuned)
-        for rival, gain, error in tuned.rivals:
+        for rival, gain, error, needed in tuned.rivals:
             clear = "clearly less" if gain > 0 else "clearly more"
             verdict = clear if abs(gain) > 2 * error else "no clear difference"
             text = f"With {rival}: {np.exp(score - gain):.2f} times; {verdict}."
             assert text in str(tuned)
+            assert needed == pytest.approx(2 * (2 * error / gain) ** 2)  # two streams
         assert {"Raw", "Hold", "Ema"} <= {rival.name for rival in tuned.rivals}
     assert isinstance(tuned_short("dirichlet").filter(), cf.DirichletFilter)
     assert isinstance(tuned_short("sticky").filter(), cf.StickyFilter)

@@ -227,6 +227,7 @@ def policy(
     IN has the predictions of two sources, both at every time, so that any policy can be tried on
     it. Without --config, each fold of the streams is run with what tune finds on the other.
     Accuracy is by the column label; without it, by the strong classifier, called at every step.
+    With labels, it also prints the F1 of events, and the delay after a true change.
     """
     from ..evaluation._policy_curve import GAPS, policy_curve
     from ..plot import policy_curve as draw

@@ -1,4 +1,4 @@
-"""Policy curves: accuracy against strong calls per hour, periodic and adaptive."""
+"""Policy curves: accuracy, events and delay against strong calls per hour."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import numpy as np
 from .._errors import ArgumentError
 from .._support.html import block, curves, table
 from ..chain._chain import Chain
+from ..chain._event_rule import EventRule
 from ..data._frames import new_table
 from ..data._recording import Recording
 from ..policy import Adaptive, Periodic, Policy
 from ..tuning._folds import as_list, find_reference, two_folds
 from ..tuning._thinning import DEFAULT_EVERY
 from ..tuning._tune import tune
+from ._change_measures import ChangeMeasures, LabelledStream, change_measures
 from ._replay import Replay, replay, steps
 
 GAPS = (60, 48, 36, 24, 18, 12, 8, 6, 4)
@@ -25,7 +27,7 @@ GAPS = (60, 48, 36, 24, 18, 12, 8, 6, 4)
 
 
 class Point(NamedTuple):
-    """The accuracy of a policy at its number of calls.
+    """What a policy reaches at its number of calls.
 
     Attributes
     ----------
@@ -35,16 +37,26 @@ class Point(NamedTuple):
         Strong calls per hour.
     accuracy : float
         Share of the steps at which the filter predicts the true class.
+    event_f1 : float
+        F1 of events with an intersection over union of at least 0.5; NaN without labels.
+    delay : float
+        Median time from a true change to the first step at which the filter predicts the new class;
+        a change that is missed counts with the whole time until the next. NaN without labels.
+    missed : float
+        Share of true changes that the filter does not follow until the next; NaN without labels.
     """
 
     gap: int
     calls: float
     accuracy: float
+    event_f1: float = math.nan
+    delay: float = math.nan
+    missed: float = math.nan
 
 
 @dataclass(frozen=True)
 class PolicyCurve:
-    """Accuracy against strong calls per hour; print it for a table.
+    """Accuracy, events and delay against strong calls per hour; print it for a table.
 
     Attributes
     ----------
@@ -57,6 +69,8 @@ class PolicyCurve:
         classifier, called at every step.
     streams, steps : int
         How many there were.
+    decided_by : str
+        How events are decided, in words.
     """
 
     periodic: list[Point]
@@ -65,6 +79,7 @@ class PolicyCurve:
     labelled: bool
     streams: int
     steps: int
+    decided_by: str = "by the most probable class"
 
     def saved(self, point: Point) -> float | None:
         """Return the share of a periodic point's calls that `Adaptive` saves at equal accuracy.
@@ -110,16 +125,11 @@ class PolicyCurve:
         return new_table(columns, kind, text=("policy",))
 
     def __str__(self) -> str:
-        lines = self._lines()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        rows = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        return "\n".join([*rows, "", *self._notes()])
+        tables = "\n\n".join(_aligned(lines) for lines in (self._lines(), self._changes()) if lines)
+        return "\n".join([tables, "", *self._notes()])
 
     def _repr_html_(self) -> str:
-        header, *rows = self._lines()
+        tables = [table(lines[0], lines[1:]) for lines in (self._lines(), self._changes()) if lines]
         lines = {
             name: [(point.calls, 100 * point.accuracy) for point in points]
             for name, points in (("Adaptive", self.adaptive), ("Periodic", self.periodic))
@@ -127,7 +137,7 @@ class PolicyCurve:
         level = "strong alone, every step", 100 * self.strong_accuracy
         titles = "strong calls per hour", f"{self._measure}, %"
         notes = "\n".join(self._notes())
-        return block(table(header, rows), curves(lines, level, titles), notes)
+        return block(tables[0], curves(lines, level, titles), *tables[1:], notes)
 
     @property
     def _measure(self) -> str:
@@ -145,15 +155,35 @@ class PolicyCurve:
             lines.append([*cells, self.saving(periodic)])
         return lines
 
+    def _changes(self) -> list[list[str]]:
+        """Return the table of events and delay: its titles, then its rows; none without labels."""
+        if not self.labelled:
+            return []
+        titles = [f"{name}, F1@50" for name in ("Periodic", "Adaptive")]
+        lines = [["gap", *(t for title in titles for t in (title, "delay", "missed"))]]
+        for periodic, adaptive in zip(self.periodic, self.adaptive, strict=True):
+            cells = [f"{periodic.gap}"]
+            for point in (periodic, adaptive):
+                cells += [f"{point.event_f1:.1%}", f"{point.delay:.4g}", f"{point.missed:.1%}"]
+            lines.append(cells)
+        return lines
+
     def _notes(self) -> list[str]:
         """Return what stands below the table."""
         truth = "the labels" if self.labelled else "the strong classifier, called at every step"
-        return [
+        notes = [
             f"{self.streams} streams, {self.steps:,} steps; {self._measure} with {truth}.",
             f"The strong classifier alone, called at every step: {self.strong_accuracy:.1%}.",
             "gap: requested mean steps from one strong call to the next.",
             f"saves: strong calls that Adaptive saves at the {self._measure} of Periodic.",
         ]
+        if self.labelled:
+            notes += [
+                f"F1@50: events found, with an overlap of at least half; {self.decided_by}.",
+                "delay: median time from a true change to the first step in the new class.",
+                "missed: true changes that are not followed until the next one.",
+            ]
+        return notes
 
 
 def policy_curve(
@@ -162,9 +192,13 @@ def policy_curve(
     *,
     reference: str = "strong",
     gaps: Sequence[int] = GAPS,
+    rule: EventRule | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> PolicyCurve:
     """Replay streams with `Periodic` and with `Adaptive`, with few strong calls and with many.
+
+    Where there are labels, each point has the accuracy, the F1 of events, and the delay after a
+    true change.
 
     Parameters
     ----------
@@ -177,6 +211,9 @@ def policy_curve(
         The source whose calls are counted.
     gaps : sequence of int
         Mean steps from one strong call to the next.
+    rule : EventRule, optional
+        How events are decided from the filtered rows; by default that of the chain, or the most
+        probable class.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
 
@@ -191,10 +228,10 @@ def policy_curve(
     several = [rec for rec in as_list(recordings) if len(rec)]
     strong = find_reference(several, reference)
     if several[0].independent:
-        rule = "a policy is judged by classes that exclude each other"
+        why = "a policy is judged by classes that exclude each other"
         remedy = "give the recordings of one label: [rec.lane(label) for rec in ...]"
         count = len(several[0].classes)
-        raise ArgumentError("recordings", count, "has {} labels at once", rule, remedy)
+        raise ArgumentError("recordings", count, "has {} labels at once", why, remedy)
     for gap in gaps:
         if isinstance(gap, bool) or not isinstance(gap, (int, np.integer)) or gap < 2:
             raise ValueError(f"gaps has {gap!r}; it counts steps and must be 2 or more")
@@ -203,6 +240,8 @@ def policy_curve(
         steps(rec)
     groups = [(several, tuned)] if tuned is not None else _tuned_folds(several, strong)
     truths = [_truth(rec, strong) for group, _ in groups for rec in group]
+    labelled = [_labelled(rec, strong) for group, _ in groups for rec in group]
+    rules = [rule or tuned.rule for group, tuned in groups for _ in group]
     points: dict[str, list[Point]] = {"periodic": [], "adaptive": []}
     ordered = sorted(map(int, gaps), reverse=True)
     for i, gap in enumerate(ordered):
@@ -211,36 +250,51 @@ def policy_curve(
             "adaptive": Adaptive(1 / gap, strong=strong, weak=weak),
         }
         for j, (name, policy) in enumerate(policies.items()):
-            points[name].append(_point(groups, truths, policy, gap, strong))
+            replays = [
+                replay(rec, tuned, policy=policy) for group, tuned in groups for rec in group
+            ]
+            changes = change_measures(labelled, [result.probs for result in replays], rules)
+            points[name].append(_point(replays, truths, gap, strong, changes))
             if progress is not None:
                 progress((2 * i + j + 1) / (2 * len(ordered)))
     strong_classes = [
         rec.probs[steps(rec)[strong]].argmax(axis=1) for group, _ in groups for rec in group
     ]
-    labelled = any(rec.label is not None and (rec.label >= 0).any() for rec in several)
     return PolicyCurve(
         points["periodic"],
         points["adaptive"],
         _accuracy(truths, strong_classes),
-        labelled,
+        any(stream is not None for stream in labelled),
         len(several),
         sum(truth.size for truth in truths),
+        _in_words(rules),
     )
 
 
 def _point(
-    groups: Sequence[tuple[list[Recording], Chain]],
+    replays: Sequence[Replay],
     truths: Sequence[Any],
-    policy: Policy,
     gap: int,
     strong: str,
+    changes: ChangeMeasures,
 ) -> Point:
-    replays: list[Replay] = []
-    for group, tuned in groups:
-        replays += [replay(rec, tuned, policy=policy) for rec in group]
     hours = sum(_hours(result.recording) for result in replays)
     accuracy = _accuracy(truths, [result.probs.argmax(axis=1) for result in replays])
-    return Point(gap, sum(result.calls[strong] for result in replays) / hours, accuracy)
+    calls = sum(result.calls[strong] for result in replays) / hours
+    return Point(gap, calls, accuracy, *changes)
+
+
+def _labelled(rec: Recording, strong: str) -> LabelledStream | None:
+    """Return the steps of a stream with its true events; None without labels."""
+    return LabelledStream.of(rec._take(steps(rec)[strong]))
+
+
+def _in_words(rules: Sequence[EventRule | None]) -> str:
+    """Say how events are decided."""
+    unique = list({repr(rule): rule for rule in rules}.values())
+    if unique == [None]:
+        return "by the most probable class"
+    return f"by {unique[0]!r}" if len(unique) == 1 else "by the rule of each fold"
 
 
 def _tuned_folds(recordings: list[Recording], strong: str) -> list[tuple[list[Recording], Chain]]:
@@ -276,6 +330,16 @@ def _accuracy(truths: Sequence[Any], predictions: Sequence[Any]) -> float:
     truth, predicted = np.concatenate(truths), np.concatenate(predictions)
     known = truth >= 0
     return float((truth == predicted)[known].mean()) if known.any() else math.nan
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Return a table as text, each column to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rows = [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+    return "\n".join(rows)
 
 
 def _hours(rec: Recording) -> float:

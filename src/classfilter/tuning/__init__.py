@@ -5,9 +5,10 @@ from ._calibrate import Calibration
 from ._candidates import Candidate
 from ._effect import Effect
 from ._event_effect import CostByLabels, EventEffect, EventsAtCost
-from ._explanation import Assumptions, Rival
+from ._explanation import Assumptions
 from ._objective import Trial
 from ._result import Tuned
+from ._streams_needed import Rival
 from ._temperature import Temperature
 from ._tune import tune
 

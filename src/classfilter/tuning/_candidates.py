@@ -52,7 +52,8 @@ class Candidate(NamedTuple):
     channel : tuple of (str, str)
         The sources that go through their channel, and how it was estimated: "near" or "em".
     rate : float
-        What the estimated rates of change are multiplied by: 1 but for a wish.
+        What the estimated rates of change are multiplied by: 1, unless others are clearly better or
+        wished for.
     """
 
     family: str

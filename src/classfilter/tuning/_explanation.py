@@ -10,6 +10,7 @@ from ._candidates import RULES, Candidate
 from ._criterion import LABELS
 from ._effect import Effect
 from ._rows import JoinedRows
+from ._streams_needed import Rival, unsettled
 
 if TYPE_CHECKING:
     from ._event_effect import EventEffect
@@ -29,24 +30,6 @@ _NAMES = {
     "ema": "An exponential moving average",
     "hold": "A simple rule, to hold the last prediction of {reference!r},",
 }
-
-
-class Rival(NamedTuple):
-    """What the choice was compared with.
-
-    Attributes
-    ----------
-    name : str
-        The rival.
-    gain : float
-        By how much the choice scores higher; see `Tuned.criterion`.
-    error : float
-        Standard error of the gain.
-    """
-
-    name: str
-    gain: float
-    error: float
 
 
 class Assumptions(NamedTuple):
@@ -238,12 +221,16 @@ def explain(
         lines.append(
             f"What {whose} later is {_times(mean)} times as likely in its class as on average."
         )
-    for name, gain, its_error in rivals:
-        other = f"{mean - gain:.1%}" if labels else f"{_times(mean - gain)} times"
-        clearly = "clearly less" if gain > 0 else "clearly more"
-        verdict = clearly if abs(gain) > 2 * its_error else "no clear difference"
-        lines.append(f"With {name}: {other}; {verdict}.")
-    lines += _advice(rows, assumptions, assumed, labels)
+    for rival in rivals:
+        its = mean - rival.gain
+        other = f"{its:.1%}" if labels else f"{_times(its)} times"
+        clearly = "clearly less" if rival.gain > 0 else "clearly more"
+        lines.append(
+            f"With {rival.name}: {other}; {clearly if rival.clear else 'no clear difference'}."
+        )
+    more = "" if candidate.family in RULES else unsettled(rivals, RULES, rows.streams)
+    lines += [more] * bool(more)
+    lines += _advice(rows, assumptions, assumed, labels or bool(more))
     streams = f"{rows.streams} stream" + "s" * (rows.streams > 1)
     count = int(rows.of_reference.sum())
     how = "by the labels" if labels else "without labels"

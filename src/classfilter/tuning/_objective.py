@@ -80,6 +80,22 @@ class Objective:
             for mine, its in pairs
         ]
 
+    def gain_over_streams(self, candidate: Candidate, other: Candidate) -> Gain:
+        """Return by how much a candidate is ahead of another, with the error over whole streams.
+
+        Where there are few streams, `gains` counts parts of one as if they were independent. The
+        larger error of the two is returned; of a single stream, that over its parts.
+        """
+        by_part = self.gains(candidate, other)[0]
+        stream = np.zeros(self.criteria[0].part.max() + 1, np.intp)
+        stream[self.criteria[0].part] = self.runner.rows.stream
+        mine, its = self._sums(candidate)[0], self._sums(other)[0]
+        sums = np.zeros((stream.max() + 1, 2))
+        np.add.at(sums, stream, np.stack([mine[:, 0] - its[:, 0], mine[:, 1]], axis=1))
+        by_stream = _mean_and_error(sums)
+        whole = by_stream.error if np.isfinite(by_stream.error) else 0.0
+        return Gain(by_part.gain, max(by_part.error, whole))
+
     def best(self, candidates: Sequence[Candidate]) -> Candidate:
         """Return the candidate of the highest mean, the first of several."""
         return self.top(candidates, 1)[0]

@@ -14,8 +14,9 @@ from ._calibrate import Calibration, calibrate
 from ._candidates import Candidate
 from ._effect import Effect
 from ._event_effect import EventEffect
-from ._explanation import Assumptions, Rival, without_temperatures
+from ._explanation import Assumptions, without_temperatures
 from ._objective import Trial
+from ._streams_needed import Rival
 
 
 class Tuned(Chain):

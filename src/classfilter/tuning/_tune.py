@@ -26,7 +26,7 @@ from ._criterion import by_labels, by_target, future_target, later_target, targe
 from ._effect import Effect, Effects
 from ._event_duration import EventDurations
 from ._event_rule import with_event_rule
-from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain, temperatures_in_words
+from ._explanation import HIGH_CORRELATION, Assumptions, explain, temperatures_in_words
 from ._folds import (
     MIN_PREDICTIONS,
     as_list,
@@ -52,6 +52,7 @@ from ._result import Tuned
 from ._rows import JoinedRows, concatenate
 from ._safe_settings import tuned_as, untuned
 from ._search import Found, search_one, search_several
+from ._streams_needed import Rival
 from ._temperature import with_temperatures
 from ._thinning import Thinned, steps_between_calls, thin
 from ._wish import Wish, grant, require_seconds
@@ -336,7 +337,8 @@ def _result(
     chosen, rivals = found.chosen, []
     for name, rival in found.rivals.items():
         judge = found.small if "dirichlet" in (chosen.family, rival.family) else objective
-        rivals.append(Rival(name, *judge.gains(chosen, rival)[0]))
+        streams, gain = judge.runner.rows.streams, judge.gain_over_streams(chosen, rival)
+        rivals.append(Rival.of(name, gain, streams))
     judge = found.small if chosen.family == "dirichlet" else objective
     score = judge.mean(chosen), judge.error(chosen)
     criterion = objective.criteria[0].name

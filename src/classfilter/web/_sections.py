@@ -296,7 +296,7 @@ def choice_section(tuned: Chain) -> str:
             f"errors from one call to the next, as far as it shows, is {correlation:.2f}."
         )
     if tuned.rivals:
-        rows = [[name, f"{gain:+.3f} ± {error:.3f}"] for name, gain, error in tuned.rivals]
+        rows = [[rival.name, f"{rival.gain:+.3f} ± {rival.error:.3f}"] for rival in tuned.rivals]
         parts.append(table(["against", "gain of the choice, ± standard error"], rows))
     if tuned.table:
         tried = [
