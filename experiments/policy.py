@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from classfilter import PolicyCurve, plot, policy_curve
+from classfilter import EventRule, PolicyCurve, plot, policy_curve
 from classfilter.evaluation._policy_curve import Point
 
 from .streams import arguments, splits
@@ -71,7 +71,7 @@ def main() -> None:
     means: dict[str, PolicyCurve] = {}
     for name in args.sets:
         curves = [
-            policy_curve([person.recording(every=None) for person in people])
+            policy_curve([person.recording(every=None) for person in people], rule=EventRule())
             for people in splits(name, args.data, args.splits)
         ]
         means[name] = mean_curve(curves)

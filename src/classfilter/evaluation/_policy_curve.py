@@ -291,10 +291,10 @@ def _labelled(rec: Recording, strong: str) -> LabelledStream | None:
 
 def _in_words(rules: Sequence[EventRule | None]) -> str:
     """Say how events are decided."""
-    unique = list({repr(rule): rule for rule in rules}.values())
-    if unique == [None]:
-        return "by the most probable class"
-    return f"by {unique[0]!r}" if len(unique) == 1 else "by the rule of each fold"
+    first, *others = dict.fromkeys(repr(rule or EventRule()) for rule in rules)
+    if others:
+        return "by the rule of each fold"
+    return "by the most probable class" if first == repr(EventRule()) else f"by {first}"
 
 
 def _tuned_folds(recordings: list[Recording], strong: str) -> list[tuple[list[Recording], Chain]]:

@@ -173,10 +173,5 @@ def _result(
     if live.max_gap is not None:
         gap = in_words(live.max_gap, effect.in_seconds)
         lines = [*lines, f"Where no row comes for {gap}, events end."]
-    result = tuned.with_rule(live)
-    result._set(
-        smoother=tuned.smoother.with_rule(offline),
-        event_effect=effect,
-        explanation="\n".join([*before[:at], *lines, *before[at:]]),
-    )
-    return result
+    text = "\n".join([*before[:at], *lines, *before[at:]])
+    return tuned.with_rule(live, offline).having(event_effect=effect, explanation=text)

@@ -40,8 +40,8 @@ class Rival(NamedTuple):
     @classmethod
     def of(cls, name: str, gain: Gain, streams: int) -> Rival:
         """Return a rival whose gain was measured on so many streams."""
-        needed = streams * (CLEAR * gain.error / gain.gain) ** 2 if gain.gain else math.inf
-        return cls(name, *gain, needed)
+        ratio = CLEAR * gain.error / gain.gain if gain.gain else math.inf
+        return cls(name, *gain, streams * ratio * ratio)
 
     @property
     def clear(self) -> bool:
