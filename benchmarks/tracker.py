@@ -109,6 +109,26 @@ def speed(streams: int) -> None:
     report(f"{streams:,} streams in turn, K = {CLASSES}, per row", rates, goals)
 
 
+def lag(streams: int) -> None:
+    """Print what a row costs whose events are decided twelve rows later."""
+    sticky = cf.StickyFilter(CLASSES, half_life=60.0)
+
+    def tracker(**options: Any) -> cf.Tracker:
+        return cf.Tracker(sticky, beta=BETA, events=cf.EventRule("30s"), **options)
+
+    work = {
+        "Tracker.update, events": tracked(tracker(), Rows(streams), False),
+        "Tracker.update, events, lag=12": tracked(tracker(lag=12), Rows(streams), False),
+        "Tracker.update_many, lag=12": tracked(tracker(lag=12), Rows(streams), True),
+    }
+    for call in work.values():  # all streams are longer than the lag before the clock begins
+        for _ in range(-(-14 * streams // ROWS)):
+            call()
+    times = {name: best / ROWS for name, best in race(work).items()}
+    goals = {"Tracker.update, events, lag=12": "100 µs"}
+    report(f"{streams:,} streams in turn, sticky, K = {CLASSES}, per row", times, goals)
+
+
 def memory(streams: int) -> None:
     """Print how many bytes a stream takes; its name is not counted."""
     fresh = cf.DirichletFilter(CLASSES, half_life=60.0)
@@ -137,6 +157,8 @@ def memory(streams: int) -> None:
 def main(*streams: int) -> None:
     for count in streams or (1, 1000, 100_000):
         speed(count)
+    for count in (1, 1000):
+        lag(count)
     memory(10_000)
 
 

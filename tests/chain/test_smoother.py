@@ -29,8 +29,8 @@ RULE, PATIENT = cf.EventRule(2.0, min_duration={"walk": 4.0}), cf.EventRule(12.0
 
 def chain(f: Any = None, smoother: cf.Chain | None = None, **parts: Any) -> cf.Chain:
     f = cf.StickyFilter(CLASSES, half_life=2.0) if f is None else f
-    parts = {"beta": BETA, "channel": {"weak": CHANNEL}} | parts
-    return cf.Chain(f, smoother=smoother, **parts)
+    given: Any = {"beta": BETA, "channel": {"weak": CHANNEL}} | parts
+    return cf.Chain(f, smoother=smoother, **given)
 
 
 def table(rows: int = 80) -> pl.DataFrame:

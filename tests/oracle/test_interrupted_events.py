@@ -96,6 +96,20 @@ def test_in_all_kinds_of_trackers(
     check(name, limits, policy, make)
 
 
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("a row of a known stream", {}),
+        pytest.param("a row that begins anew", OVER, marks=pytest.mark.slow),
+        pytest.param("many rows that begin anew", OVER, marks=pytest.mark.slow),
+        pytest.param("drop", {}, marks=pytest.mark.slow),
+    ],
+)
+def test_with_a_lag(name: str, limits: dict[str, Any]) -> None:
+    """The rows that are held fit the state, too."""
+    check(name, {**limits, "lag": 2}, None, "single")
+
+
 def check(name: str, limits: dict[str, Any], policy: Policy | None, make: str) -> None:
 
     def started() -> cf.Tracker:

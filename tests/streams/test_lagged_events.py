@@ -99,7 +99,8 @@ def test_row_by_row_events_are_those_of_the_smoothed_recording(
     seed: int, limits: dict[str, Any]
 ) -> None:
     lagged, rng = random_lagged(seed, **limits), np.random.default_rng(seed)
-    tracker, found = lagged.tracker(), {}
+    tracker = lagged.tracker()
+    found: Events = {}
     plain = cf.Tracker(lagged.live.chain, **lagged.live.limits)
     for row in lagged.live.rows:
         assert tracker.update(*row).tobytes() == plain.update(*row).tobytes()
@@ -113,7 +114,8 @@ def test_row_by_row_events_are_those_of_the_smoothed_recording(
 def test_any_chunking_gives_the_same_events(seed: int, limits: dict[str, Any]) -> None:
     lagged, rng = random_lagged(seed, **limits), np.random.default_rng(seed)
     calls = chunks(rng, lagged.live.rows)
-    tracker, found = lagged.tracker(), {}
+    tracker = lagged.tracker()
+    found: Events = {}
     for rows in calls:
         if rng.random() < 0.2 and "max_streams" not in limits:  # those would be dropped earlier
             for row in rows:
@@ -131,7 +133,8 @@ def test_saved_and_loaded_it_goes_on(
 ) -> None:
     lagged, rng = random_lagged(seed, **limits), np.random.default_rng(seed)
     path = tmp_path_factory.getbasetemp() / "lagged"
-    tracker, found = lagged.tracker(), {}
+    tracker = lagged.tracker()
+    found: Events = {}
     calls = chunks(rng, lagged.live.rows)
     for rows in calls:
         update_rows(tracker, rows)
@@ -162,8 +165,8 @@ def test_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: int) -> Non
         current, now = core.current(state), tracker.current(row.stream)
         assert (current is None) == (now is None)
         if now is not None:
-            label, start, probability = CLASSES[current[0]], *current[1:3]
-            assert now == cf.Event(row.stream, label, start, None, probability)
+            k, start, probability, _ = current
+            assert now == cf.Event(row.stream, CLASSES[k], start, None, probability)
 
 
 INVALID: list[tuple[Any, ...]] = [
@@ -179,7 +182,8 @@ INVALID: list[tuple[Any, ...]] = [
 @pytest.mark.parametrize("seed", range(4))
 def test_invalid_rows_change_nothing(seed: int) -> None:
     lagged = random_lagged(seed)
-    tracker, found = lagged.tracker(), {}
+    tracker = lagged.tracker()
+    found: Events = {}
     for i, row in enumerate(lagged.live.rows):
         tracker.update(*row)
         bad = INVALID[i % len(INVALID)]
@@ -229,7 +233,7 @@ def labelled(lag: int, seed: int) -> tuple[cf.Chain, Any, Any]:
     filters = {"robin": cf.StickyFilter(2, half_life=1.0), "wren": cf.DirichletFilter(2, 0.5),
                "owl": cf.StickyFilter(2, transitions=[[0.6, 0.4], [0.4, 0.6]])}  # fmt: skip
     below = cf.MultiLabelFilter(names, cf.StickyFilter(2, half_life=1.0))
-    beta = {"weak": {"robin": 0.5, "wren": 0.25, "owl": 1.0}, "strong": 1.0}
+    beta: Any = {"weak": {"robin": 0.5, "wren": 0.25, "owl": 1.0}, "strong": 1.0}
     channel = {"weak": {"robin": cf.Channel([[8, 2], [3, 7]]), "wren": None, "owl": None}}
     rule = cf.EventRule(0.1, min_duration={"wren": 1.0})
     smoother = cf.Chain(

@@ -70,7 +70,8 @@ def overlaid(chain: Any, section: Mapping[str, Any]) -> dict[str, Any]:
     below = _settings(chain)
     common = {name: section[name] for name in OF_ROWS if name in section}
     of_labels = section.get("labels", {})
-    result = {name: below[name] for name in ("classes", "scores") if name in below}
+    of_all = ("classes", "scores")
+    result: dict[str, Any] = {name: x for name, x in below.items() if name in of_all}
     if of_labels or "labels" in below:
         result["labels"] = {
             name: _over(_over(rows, common), of_labels.get(name, {}))

@@ -98,10 +98,8 @@ class LagSmoother:
 
     def restore(self, streams: Sequence[HeldRows]) -> None:
         """Go on with streams, numbered from 0, and their rows; there are none before."""
-        self._states, self._held_from = (
-            np.array([held[i] for held in streams], dtype)
-            for i, dtype in enumerate((self._filter.dtype, np.float64))
-        )
+        self._states = np.array([held.state for held in streams], self._filter.dtype)
+        self._held_from = np.array([held.held_from for held in streams], np.float64)
         self._begun = np.array([held.begun for held in streams], bool)
         stream = np.repeat(np.arange(len(streams)), [len(held.rows) for held in streams])
         rows, K = np.concatenate([held.rows for held in streams]), len(self._filter.classes)

@@ -43,9 +43,9 @@ class LaggedEvents(LiveEvents):
 
     def row_after(self, known: Any, at: float, _: Array, row: RowSeen) -> Known:
         """Return what is known of a stream after a row."""
-        _, beta, probs = self._smoother.observe(*row.prediction)
-        observed = np.array(probs, np.float64)
-        state, events = self.core.update(known[0], at, observed, beta, row.dt)
+        seen = self._smoother.observe(*row.prediction)
+        probs = np.array(seen.probs, np.float64)
+        state, events = self.core.update(known[0], at, probs, seen.beta, row.dt)
         return Known(state, (*known[1], *event_rows(events)) if events else known[1])
 
     def after(

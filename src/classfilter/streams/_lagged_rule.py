@@ -59,7 +59,7 @@ class LaggedRule:
 
     def __init__(self, rule: Any, filter: Smoother, lag: int) -> None:  # noqa: A002
         self._rule, self._filter, self._lag = rule, filter, lag
-        self._one = lag_smoother(filter, lag)
+        self._smoother = lag_smoother(filter, lag)
         self._lanes: Any = getattr(filter, "filters", [filter])
         starts = [pack_state(lane.state, lane.dtype) for lane in self._lanes]
         self._sizes = [
@@ -83,7 +83,7 @@ class LaggedRule:
     ) -> tuple[bytes, Columns]:
         """Take one row of a stream, faster than by `push`."""
         held, times, rule = self._unpacked(state)
-        later, smoothed = self._one.next_row(held, probs, weight, dt)
+        later, smoothed = self._smoother.next_row(held, probs, weight, dt)
         times, done = np.concatenate([times, [time]]), len(smoothed)
         events: Columns = ()
         if done:
@@ -98,7 +98,7 @@ class LaggedRule:
         The streams of `over` have no more rows, so that all rows of theirs are smoothed.
         """
         parts = [self._unpacked(state) for state in states]
-        smoother, count = lag_smoother(self._filter, self._lag), len(parts)
+        smoother, count = self._smoother, len(parts)
         for i, lane in enumerate(smoother.lanes):
             lane.restore([part.lanes[i] for part in parts])
         time = np.concatenate([*(part.time for part in parts), rows.time])
@@ -144,8 +144,8 @@ class LaggedRule:
             valid &= _are_probabilities(rows[~missing, 2 : 2 + K])
             valid &= _are_probabilities(rows[:, 2 + K :])
             if valid:
-                for state in (after, before):
-                    StreamRunner(lane).check_states(state.astype(lane.dtype)[None])
+                for numbers in (after, before):
+                    StreamRunner(lane).check_states(numbers.astype(lane.dtype)[None])
         if not valid:
             raise ValueError("the rows held for a lag are no rows")
         self._rule.check(rule)
