@@ -51,7 +51,7 @@ def reliability(
         raise ArgumentError("curves", curves, rule="there is nothing to draw", remedy="give one")
     below = None
     if ax is None:
-        figure = Figure(figsize=(5.0, 6.0), dpi=200, layout="constrained")
+        figure = Figure(figsize=(5.0, 6.4), dpi=200, layout="constrained")
         ax, below = figure.subplots(2, 1, height_ratios=(4, 1), sharex=True)
     ax.plot([0, 100], [0, 100], color="0.5", linewidth=0.9, linestyle=":")
     for i, (name, curve) in enumerate(curves.items()):
@@ -68,7 +68,6 @@ def reliability(
             below.bar(left, share, width / len(curves), align="edge", color=colour)
     ax.set_xlim(0, 100)
     ax.set_ylim(0, 100)
-    ax.set_aspect("equal")
     ax.set_ylabel("Rows that are right, %")
     last = ax if below is None else below
     last.set_xlabel("Probability of the predicted class, %")
