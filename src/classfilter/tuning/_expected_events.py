@@ -1,4 +1,4 @@
-"""How many events to expect, from the calls of the reference alone.
+"""How many events to expect, and how far errors last, from the calls of the reference alone.
 
 Calls that follow each other share their errors, and an error that is shared looks like an event. So
 only every m-th call counts, where m calls share an error, and Baum-Welch estimates the transitions
@@ -7,13 +7,15 @@ between them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from .._support.types import Floats, Ints
-from ..filters._ctmc import generator
-from ._memory import autocovariance, class_covariance
+from ..filters._ctmc import exponential, generator
+from ._memory import autocovariance, class_covariance, mean_predictions_by_class
+from ._model import mean_shares
 from ._rows import JoinedRows
 
 SHARED_RATIO = 1.35
@@ -31,40 +33,82 @@ LONGEST = 40
 """Calls in a sequence; longer ones are cut, so that there are many of about one length."""
 ENOUGH_CALLS = 6000
 """Where there are more calls, some offsets are left out."""
+SMALLEST_SHARE = 1e-3
+"""Of the variance of predictions, below which nothing can be said of their errors."""
 
 
-class ExpectedEvents(NamedTuple):
-    """The events to expect.
+class Calls(NamedTuple):
+    """What the calls of the reference say of changes of class, and of their own errors.
 
     Attributes
     ----------
     shared : int
         How many successive calls share an error, m; 1 where they do not.
-    number : float
-        The events to expect, from every m-th call.
+    expected_events : float
+        The events to expect in the streams, from every m-th call.
     from_fewer_calls : float
         The same from every 2m-th call. Where events are shorter than the time between calls, that
         is clearly less.
+    error_correlation : float
+        Correlation of the errors of successive calls, 0 where none is seen.
+    step : float
+        The median time from one call to the next.
     """
 
     shared: int
-    number: float
+    expected_events: float
     from_fewer_calls: float
+    error_correlation: float
+    step: float
 
 
-def expect_events(calls: JoinedRows, shares: Floats) -> ExpectedEvents:
-    """Return the events to expect in the streams of the reference's calls.
-
-    It is the number of streams, and of the changes :math:`-n \\sum_k \\pi_k G_{kk}` over n calls,
-    with the shares :math:`\\pi` and the rates :math:`G` of one call.
-    """
+def estimate_calls(rows: JoinedRows) -> Calls:
+    """Estimate how often the class changes, and how far errors last, from the reference's rows."""
+    calls = reference_calls(rows)
+    shares = mean_shares(calls.probs)
     shared = calls_that_share_an_error(calls, shares)
+    both = [estimate_rates(calls, shares, spacing) for spacing in (shared, 2 * shared)]
+    events = (calls.streams + len(calls.source) * changes_per_call(G, shares) for G in both)
+    return Calls(shared, *events, error_correlation(calls, shares, both), calls.step)
 
-    def number(spacing: int) -> float:
-        matrix = estimate_transitions(spaced_calls(calls, shares, spacing), shares)
-        return calls.streams + len(calls.source) * changes_per_call(matrix, shares, spacing)
 
-    return ExpectedEvents(shared, number(shared), number(2 * shared))
+def reference_calls(rows: JoinedRows) -> JoinedRows:
+    """Return the rows of the reference alone; the step is that from one to the next."""
+    kept = rows.of_reference
+    time, stream = rows.time[kept], rows.stream[kept]
+    first = np.append(True, stream[1:] != stream[:-1])
+    dt = np.where(first, 0.0, np.diff(time, prepend=time[0]))
+    apart = dt[dt > 0]
+    step = float(np.median(apart)) if apart.size else rows.step
+    return rows.take(kept)._replace(dt=dt, first=first, stream=np.cumsum(first) - 1, step=step)
+
+
+def changes_per_call(rates: Floats, shares: Floats) -> float:
+    r"""Return the changes of class from one call to the next, :math:`-\sum_k \pi_k G_{kk}`."""
+    return -float(shares @ np.diag(rates))
+
+
+def error_correlation(calls: JoinedRows, shares: Floats, rates: Sequence[Floats]) -> float:
+    r"""Return the correlation of the errors of successive calls, 0 where none is seen.
+
+    Of the autocovariance of neighbouring predictions, :math:`C(1)`, the classes explain
+
+    .. math:: \sum_{jk} \pi_j (e^G)_{jk} (m_j - \pi) \cdot (m_k - \pi),
+        \quad m_k = E[s_k s] / \pi_k,
+
+    if predictions are right as often as they say. The rest is shared by their errors. The
+    correlation is that rest, divided by what the errors have of the variance of predictions. Of
+    several estimates of the rates :math:`G` per call, the one counts that leaves least.
+    """
+    lags, covariance = autocovariance(calls, shares, [1])
+    means = mean_predictions_by_class(calls.probs, shares) - shares
+    variance = float(((calls.probs - shares) ** 2).sum(axis=1).mean())
+    of_errors = variance - float(shares @ (means**2).sum(axis=1))
+    if not lags.size or of_errors < SMALLEST_SHARE * variance:
+        return 0.0
+    alike = shares[:, None] * (means @ means.T)
+    explained = max(float((exponential(G) * alike).sum()) for G in rates)
+    return float(np.clip((covariance[0] - explained) / of_errors, 0.0, 1.0))
 
 
 def calls_that_share_an_error(calls: JoinedRows, shares: Floats) -> int:
@@ -134,6 +178,16 @@ def estimate_transitions(sequences: SpacedCalls, shares: Floats) -> Floats:
     return matrix
 
 
+def estimate_rates(calls: JoinedRows, shares: Floats, spacing: int) -> Floats:
+    """Return the rates of change (K, K) per call, estimated from every spacing-th one."""
+    matrix = estimate_transitions(spaced_calls(calls, shares, spacing), shares)
+    try:
+        rates = generator(matrix)
+    except ValueError:  # the class is forgotten within the spacing
+        rates = matrix - np.eye(len(matrix))
+    return rates / spacing
+
+
 def expected_transitions(
     sequences: SpacedCalls, matrix: Floats, shares: Floats
 ) -> tuple[Floats, float]:
@@ -168,12 +222,3 @@ def expected_transitions(
     total = ((before @ matrix) * after_it).sum(axis=1, keepdims=True)
     counts: Floats = matrix * ((before / total).T @ after_it)
     return counts, log_likelihood
-
-
-def changes_per_call(matrix: Floats, shares: Floats, spacing: int) -> float:
-    """Return the changes of class from one call to the next, of transitions over several calls."""
-    try:
-        rates = generator(matrix)
-    except ValueError:  # the class is forgotten within the spacing
-        rates = matrix - np.eye(len(matrix))
-    return float(-(shares @ np.diag(rates)) / spacing)

@@ -85,8 +85,14 @@ def class_covariance(probs: Floats, shares: Floats) -> float:
     Then the mean prediction in class k is :math:`m_k = E[s_k s] / \pi_k`, and the covariance is
     :math:`\sum_k \pi_k |m_k - \pi|^2`.
     """
-    means = probs.T @ probs / len(probs) / shares[:, None]
+    means = mean_predictions_by_class(probs, shares)
     return float(shares @ ((means - shares) ** 2).sum(axis=1))
+
+
+def mean_predictions_by_class(probs: Floats, shares: Floats) -> Floats:
+    """Return the mean prediction in each class (K, K), if they are right as often as they say."""
+    means: Floats = probs.T @ probs / len(probs) / shares[:, None]
+    return means
 
 
 def autocovariance(

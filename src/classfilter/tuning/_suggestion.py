@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .._support.types import Floats
 from ._event_cost import EventCounts
-from ._expected_events import expect_events
-from ._rows import JoinedRows
+from ._expected_events import Calls
 
 MIN_KEPT = 0.95
-"""Half of the calls must expect at least this share of the events. Chosen on 45 drawn simulations at
-1 call in 4, 12 and 30, judged on geolife, ltafdb, wisdm and extrasensory; leaving out any set, the
-others choose the same (``python -m experiments.suggestion``)."""
+"""Half of the calls must expect at least this share of the events. Chosen on 45 drawn simulations,
+at 1 call in 4, 12 and 30, and judged on geolife, ltafdb, wisdm and extrasensory; whichever set is
+left out, the others choose the same (``python -m experiments.suggestion``)."""
 MOST_LIVE_COST = 0.5
 """A live cost that only takes out what the smoother takes out, at most, as a share of the time from
 one call to the next: twice the cost is then less than what one call decides. Looked at on all six
@@ -34,6 +32,9 @@ class Suggestion(NamedTuple):
     ----------
     expected_events : float
         The events to expect in the recordings.
+    from_half_the_calls : float
+        The events that half of the calls would expect. Where that is clearly less, some events are
+        shorter than calls can see.
     argmax_live, argmax_offline : int
         The events without a cost: of the most probable class of each row.
     live_cost : float
@@ -50,6 +51,7 @@ class Suggestion(NamedTuple):
     """
 
     expected_events: float
+    from_half_the_calls: float
     argmax_live: int
     argmax_offline: int
     live_cost: float
@@ -64,33 +66,28 @@ class Suggestion(NamedTuple):
         return self.offline_cost if self.applied else 0.0
 
 
-def suggest(
-    calls: JoinedRows, shares: Floats, live: EventCounts, offline: EventCounts
-) -> Suggestion:
+def suggest(calls: Calls, live: EventCounts, offline: EventCounts) -> Suggestion:
     """Suggest costs of a change.
 
     Parameters
     ----------
-    calls : JoinedRows
-        The predictions of the reference.
-    shares : ndarray (K,)
-        The share of each class in them.
+    calls : Calls
+        What the reference says of the events to expect in all streams.
     live, offline : EventCounts
-        Of the filtered and of the smoothed rows of the same streams.
+        Of the filtered and of the smoothed rows of these streams.
     """
-    expected = expect_events(calls, shares)
+    expected, fewer = calls.expected_events, calls.from_fewer_calls
     argmax = offline.total(0.0)
-    cost = offline.smallest_cost(expected.number)
-    applied = expected.from_fewer_calls >= MIN_KEPT * expected.number and cost > 0
+    cost = offline.smallest_cost(expected)
+    applied = cost > 0 and fewer >= MIN_KEPT * expected
     if cost == 0:
         why = "the most probable class of each row has no more events than are to expect"
     elif applied:
         why = "half of the calls would expect as many events"
     else:
-        share = expected.from_fewer_calls / expected.number
         why = (
-            f"half of the calls would expect only {share:.0%} of these events, so some are shorter "
-            "than calls can see"
+            f"half of the calls would expect only {fewer / expected:.0%} of these events, so some "
+            "are shorter than calls can see"
         )
     if applied:
         live_cost = live.smallest_cost(offline.total(cost))
@@ -98,5 +95,5 @@ def suggest(
         live_cost = live.smallest_cost(argmax)
         if live_cost > MOST_LIVE_COST * calls.step:
             live_cost = 0.0
-    counts = expected.number, live.total(0.0), argmax
-    return Suggestion(*counts, live_cost, cost, expected.shared, applied, why)
+    counts = expected, fewer, live.total(0.0), argmax
+    return Suggestion(*counts, live_cost, cost, calls.shared, applied, why)

@@ -11,7 +11,6 @@ faded.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -27,6 +26,7 @@ from ..policy import Policy
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
 from ._effect import Effect, Effects
+from ._expected_events import Calls, estimate_calls
 from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain
 from ._folds import (
     MIN_PREDICTIONS,
@@ -52,7 +52,7 @@ from ._passes import Passes
 from ._result import Tuned
 from ._rows import JoinedRows, concatenate
 from ._search import Found, search_one, search_several
-from ._thinning import Thinned, steps_between_calls, thin
+from ._thinning import steps_between_calls, thin
 from ._wish import Wish, grant
 
 Kind = Literal["auto", "dirichlet", "sticky"]
@@ -217,6 +217,8 @@ class Prepared(NamedTuple):
         Whether the rate of calls was assumed.
     several : bool
         Whether the reference judges others; or else all sources count as one.
+    calls : Calls
+        How often the class changes between calls of the reference, and how far its errors last.
     """
 
     recordings: list[Recording]
@@ -225,6 +227,7 @@ class Prepared(NamedTuple):
     assumptions: Assumptions
     assumed: bool
     several: bool
+    calls: Calls
 
 
 def prepare(
@@ -267,10 +270,12 @@ def prepare(
         criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
         if not criteria[0].judged.any():
             return None
-    correlation = _error_correlation(recordings, reference, thinned)
-    assumptions = Assumptions(thinned.every, thinned.thinned, agreed, correlation)
+    calls = estimate_calls(rows)
+    assumptions = Assumptions(thinned.every, thinned.thinned, agreed, calls.error_correlation)
     objective = Objective(Runner(rows, passes, model), criteria)
-    return Prepared(thinned.recordings, rows, objective, assumptions, thinned.assumed, several)
+    return Prepared(
+        thinned.recordings, rows, objective, assumptions, thinned.assumed, several, calls
+    )
 
 
 def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Tuned:
@@ -374,21 +379,6 @@ def _tuned(
         criterion=criterion,
         **more,
     )
-
-
-def _error_correlation(recordings: Sequence[Recording], reference: str, thinned: Thinned) -> float:
-    """Return the correlation of the reference's errors from one call to the next, as far as seen.
-
-    It is measured on all its predictions, also those that were left out.
-    """
-    own = [rec for rec in recordings if rec.observed(reference).any()]
-    alone = [rec._take(rec.observed(reference)) for rec in own]
-    rows = concatenate(alone, reference)
-    memory = estimate_memory(rows, mean_shares(rows.probs))
-    if not memory.errors:
-        return 0.0
-    kept = count_predictions(thinned.recordings, reference)
-    return memory.share * math.exp(-round(len(rows.source) / kept) / memory.errors)
 
 
 def _untuned(recordings: Sequence[Recording], reference: str, kind: str, wish: Wish) -> Tuned:
