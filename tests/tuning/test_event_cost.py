@@ -42,7 +42,9 @@ def test_counts_are_those_of_the_events_themselves():
     for cost in (0.0, 0.3, 2.0):
         events = events_of(streams, cf.EventRule(cost, max_gap=1.5))
         labels = [event.label for event in events]
-        assert counts.by_class(cost).tolist() == [labels.count(name) for name in CLASSES]
+        assert counts.by_class(cf.EventRule(cost, max_gap=1.5)).tolist() == [
+            labels.count(name) for name in CLASSES
+        ]
         assert counts.total(cost) == len(events)
         assert counts.time == pytest.approx(sum(e.end - e.start for e in events))
     assert counts.expected_time.sum() == pytest.approx(counts.time)

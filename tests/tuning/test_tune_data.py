@@ -14,7 +14,8 @@ import classfilter as cf
 from classfilter import Recording
 from classfilter.simulation._simulate import Simulation
 from classfilter.tuning._folds import MIN_PREDICTIONS, as_list
-from classfilter.tuning._tune import SAFE_WEIGHT, tune
+from classfilter.tuning._safe_settings import SAFE_WEIGHT
+from classfilter.tuning._tune import tune
 from tuning_days import NAN, accuracy, changed, day, days, hold, messy, three, tuned_short
 
 

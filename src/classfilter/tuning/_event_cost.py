@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,13 +44,19 @@ class EventCounts:
         Its other settings hold: only the cost varies.
     independent : bool
         Whether the classes are labels that may be true at once; events are those of on.
+    shares : mapping of str to float, optional
+        What the cost is multiplied by for each class; 1 by default.
 
     Attributes
     ----------
+    time : float
+        The time that all rows stand for.
     expected_time : ndarray (K,)
         The expected time of each class: the sum of w p, where a row stands for the time w.
     longest : float
-        The longest stream; a cost beyond it has no change.
+        The time of the longest stream; a cost beyond it has no change.
+    step : float
+        The median time from row to row.
 
     Examples
     --------
@@ -67,52 +73,81 @@ class EventCounts:
         classes: tuple[Any, ...],
         rule: EventRule | None = None,
         independent: bool = False,
+        shares: Mapping[str, float] | None = None,
     ) -> None:
         self._streams = [rows for rows in streams if len(rows.time)]
-        self._classes, self._rule = classes, rule or EventRule()
-        self._independent = independent
+        self._classes, self._rule = tuple(map(str, classes)), rule or EventRule()
+        self._independent, self._shares = independent, shares
         weights = [row_times(rows, self._rule.max_gap) for rows in self._streams]
         self.expected_time: Floats = np.zeros(len(classes))
         for rows, w in zip(self._streams, weights, strict=True):
             self.expected_time += w @ np.nan_to_num(rows.probs)
         self.time = float(sum(w.sum() for w in weights))
         self.longest = max((float(w.sum()) for w in weights), default=0.0)
-        steps = [np.diff(rows.time) for rows in self._streams]
-        apart = np.concatenate([*steps, np.zeros(0)])
-        self._step = float(np.median(apart[apart > 0])) if (apart > 0).any() else 1.0
+        apart = np.concatenate([np.diff(rows.time) for rows in self._streams] or [np.zeros(0)])
+        self.step = float(np.median(apart[apart > 0])) if (apart > 0).any() else 1.0
         self.total = cache(self._total)
 
-    def by_class(self, cost: Any) -> Ints:
-        """Return the number of events of each class (K,), at a cost, or one for each class."""
-        rule = replace(self._rule, change_cost=cost)
+    def rule(self, cost: float) -> EventRule:
+        """Return the rule at a cost; with shares, each class has its own, of three digits."""
+        costs: Any = cost
+        if self._shares is not None:
+            costs = {name: round_up(cost * self._shares[name]) for name in self._classes}
+        return replace(self._rule, change_cost=costs)
+
+    def by_class(self, rule: EventRule) -> Ints:
+        """Return the number of events of each class (K,), by a rule."""
         counts: Ints = np.zeros(len(self._classes), np.intp)
         compiled: dict[Any, Any] = {}
         for time, probs in self._streams:
-            if probs.dtype not in compiled:
-                compiled[probs.dtype] = rule.compiled(self._classes, probs.dtype, self._independent)
-            core = compiled[probs.dtype]
+            core = compiled.get(probs.dtype)
+            if core is None:
+                core = rule.compiled(self._classes, probs.dtype, self._independent)
+                compiled[probs.dtype] = core
             state, of_path, *_ = core.run(core.start(), time, np.ascontiguousarray(probs))
             for classes in (of_path, core.finish(state)[0]):
                 counts += np.bincount(classes, minlength=len(counts))
         return counts
 
     def _total(self, cost: float) -> int:
-        return int(self.by_class(cost).sum())
+        """Return the number of events at a cost."""
+        return int(self.by_class(self.rule(cost)).sum())
+
+    @cached_property
+    def fewest(self) -> int:
+        """The number of events without any change: one for each stretch without a gap."""
+        return self.total(self._costs[-1])
 
     def smallest_cost(self, most: float) -> float:
-        """Return the smallest cost with at most so many events, to half a percent.
+        """Return the smallest cost with at most so many events, to half a percent and three digits.
 
         Where even streams without a change have more, the smallest cost without changes.
         """
-        if self.total(0.0) <= most or not self.longest:
-            return 0.0
-        # Of a change, no more than the whole stream can be won.
-        furthest = round_up(self.longest)
-        most = max(most, self.total(furthest))
-        low = FINEST * self._step
-        count = int(np.ceil(np.log(max(furthest / low, 1)) / np.log(RATIO))) + 1
-        costs = [min(round_up(low * RATIO**i), furthest) for i in range(count + 1)]
-        return costs[bisect_left(costs, -most, key=lambda cost: -self.total(cost))]
+        return self._costs[self._place(most)]
+
+    def cost_of_as_many(self, least: int) -> float:
+        """Return the smallest cost with so many events, or else the largest with more than that.
+
+        0 where there are never so many.
+        """
+        place = self._place(least)
+        fewer = self.total(self._costs[place]) < least
+        return self._costs[max(0, place - fewer)]
+
+    def _place(self, most: float) -> int:
+        costs = self._costs
+        if self.total(0.0) <= most:
+            return 0
+        return bisect_left(costs, -max(most, self.fewest), key=lambda cost: -self.total(cost))
+
+    @cached_property
+    def _costs(self) -> list[float]:
+        """The costs that are tried: 0, and from the finest to one that nothing can be worth."""
+        shares = [1.0] if self._shares is None else list(self._shares.values())
+        furthest = round_up(self.longest / min(shares))
+        low = FINEST * self.step
+        count = math.ceil(math.log(max(furthest / low, 1)) / math.log(RATIO)) + 1
+        return [0.0, *(min(round_up(low * RATIO**i), furthest) for i in range(count))]
 
 
 def row_times(rows: StreamRows, max_gap: float | None = None) -> Floats:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ._candidates import RULES, Candidate
 from ._criterion import LABELS
 from ._effect import Effect
 from ._rows import JoinedRows
 
-HIGH_CORRELATION = 0.6
-"""Of the reference's errors from one call to the next: from here on there is a warning."""
+if TYPE_CHECKING:
+    from ._event_effect import EventEffect
+
+HIGH_CORRELATION = 0.75
+"""Of the reference's errors from one call to the next: from here on there is a warning. Geolife,
+ltafdb, wisdm and extrasensory are below it at one call in twelve, where `tune` gains on each."""
 FEW_STREAMS = 5
 LOW_AGREEMENT = 0.35
 _NAMES = {
@@ -56,8 +60,10 @@ class Assumptions(NamedTuple):
     agreement : float
         How often successive predictions of the reference agree, beyond chance (Cohen's kappa).
     error_correlation : float
-        Correlation of the reference's errors from one call to the next, as far as it is seen in
-        the predictions; 0 where none is seen. Errors that last as long as a class are not seen.
+        Correlation of the reference's errors from one call to the next: what its predictions have
+        in common beyond what classes explain, if it is right as often as it says. 0 where nothing
+        is seen. Errors that last longer than a class are seen in part; a reference that is too sure
+        seems to have fewer, one that is not sure enough more. See docs/tuning.md.
     """
 
     every: float
@@ -107,43 +113,48 @@ def weights_in_words(candidate: Candidate) -> str:
     )
 
 
-def after(effect: Effect) -> str:
+def after(effect: Effect | EventEffect) -> str:
     """Return the delay in words: ``"after about 15 s (3 rows)"``."""
     if math.isinf(effect.delay):
         return "only after very long"
     if effect.delay == 0:
         return "at once"
     rows = f"{effect.delay_rows:.0f} row" + "s" * (effect.delay_rows != 1)
-    return f"after about {_span(effect.delay)} ({rows})" if effect.in_seconds else f"after {rows}"
+    if not effect.in_seconds:
+        return f"after {rows}"
+    return f"after about {span_in_words(effect.delay)} ({rows})"
 
 
 def changes_in_words(
     effect: Effect, over: str = "", verb: str = "changes class", alone: bool = False
 ) -> str:
     """Say how often something changes, before and after, and over what."""
-    if effect.in_seconds:
-        often = 3600 * effect.changes_before / effect.time >= 1
-        unit, per = ("an hour", 3600 / effect.time) if often else ("a day", 86400 / effect.time)
-        length = _span(effect.time)
-    else:
-        unit, per = "in 1000 rows", 1000 / effect.rows
-        length = f"{effect.rows} rows"
+    unit, per = rate_unit(effect, effect.changes_before)
+    length = span_in_words(effect.time) if effect.in_seconds else f"{effect.rows} rows"
     over = f", over {over} and {length}." if over else "."
-    before = _digits_of_rate(effect.changes_before * per)
+    before = rate_in_words(effect.changes_before * per)
     if alone:
         return f"{verb} {before} times {unit}{over}"
     if not effect.changes_after:
         return f"never {verb}, instead of {before} times {unit}{over}"
-    rate = _digits_of_rate(effect.changes_after * per)
+    rate = rate_in_words(effect.changes_after * per)
     return f"{verb} {rate} times {unit} instead of {before}{over}"
 
 
-def _span(seconds: float) -> str:
+def rate_unit(effect: Effect | EventEffect, count: int) -> tuple[str, float]:
+    """Return how a count is told: "an hour", "a day" or "in 1000 rows"; and the factor for it."""
+    if not effect.in_seconds:
+        return "in 1000 rows", 1000 / effect.rows
+    often = 3600 * count / effect.time >= 1
+    return ("an hour", 3600 / effect.time) if often else ("a day", 86400 / effect.time)
+
+
+def span_in_words(seconds: float) -> str:
     """Return a time in words.
 
     Examples
     --------
-    >>> _span(0.25), _span(90), _span(600), _span(21600), _span(1e6)
+    >>> tuple(map(span_in_words, (0.25, 90, 600, 21600, 1e6)))
     ('0.25 s', '90 s', '10 min', '6.0 h', '278 h')
     """
     if seconds < 120:
@@ -154,7 +165,7 @@ def _span(seconds: float) -> str:
     return f"{hours:.1f} h" if hours < 100 else f"{hours:.0f} h"
 
 
-def _digits_of_rate(value: float) -> str:
+def rate_in_words(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 

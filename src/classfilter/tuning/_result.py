@@ -11,8 +11,11 @@ from ..chain._expected import Expected
 from ..filters._base import Filter
 from ._candidates import Candidate
 from ._effect import Effect
+from ._event_effect import EventEffect
+from ._expected_events import Calls
 from ._explanation import Assumptions, Rival
 from ._objective import Trial
+from ._suggestion import Suggestion
 
 
 class Tuned(Chain):
@@ -44,6 +47,12 @@ class Tuned(Chain):
         What the settings rest on; None where nothing was tuned.
     effect : Effect or None
         How often the class changes on the recordings, before and after, and how soon it follows.
+    event_effect : EventEffect or None
+        How many events there are on the recordings, and when they are confirmed; None where `tune`
+        chose no rule for events.
+    suggestion : Suggestion or None
+        The rule for events that follows from the recordings alone, and whether it is applied; None
+        where durations or labels chose the rule, or where no reference judges.
     smoother : Chain
         What smooths: itself or, where a simple rule was chosen, the best sticky filter.
     by_label : dict of str to Tuned
@@ -61,8 +70,11 @@ class Tuned(Chain):
     rivals: list[Rival]
     assumptions: Assumptions | None
     effect: Effect | None
+    event_effect: EventEffect | None
+    suggestion: Suggestion | None
     smoother: Chain
     by_label: dict[str, Tuned]
+    _calls: Calls | None
 
     def __init__(
         self,
@@ -78,6 +90,7 @@ class Tuned(Chain):
         effect: Effect | None = None,
         smoother: Chain | None = None,
         by_label: Mapping[str, Tuned] | None = None,
+        calls: Calls | None = None,
         **parts: Any,
     ) -> None:
         super().__init__(filter, **parts)
@@ -90,6 +103,9 @@ class Tuned(Chain):
             rivals=list(rivals),
             assumptions=assumptions,
             effect=effect,
+            event_effect=None,
+            suggestion=None,
+            _calls=calls,
             smoother=smoother or self,
             by_label=dict(by_label or {}),
         )

@@ -16,22 +16,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from .._errors import ArgumentError
-from .._support.types import NUMBER
+from ..chain._event_rule import Duration
 from ..data._recording import Recording
 from ..data._source_health import expected, never_changing
 from ..policy import Policy
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
 from ._effect import Effect, Effects
+from ._event_duration import EventDurations
+from ._event_rule import with_event_rule
 from ._expected_events import Calls, estimate_calls
 from ._explanation import HIGH_CORRELATION, Assumptions, Rival, explain
 from ._folds import (
     MIN_PREDICTIONS,
     as_list,
-    count_predictions,
     find_reference,
     median_step,
     without_silent,
@@ -51,16 +49,15 @@ from ._objective import Objective, Progress
 from ._passes import Passes
 from ._result import Tuned
 from ._rows import JoinedRows, concatenate
+from ._safe_settings import tuned_as, untuned
 from ._search import Found, search_one, search_several
 from ._thinning import steps_between_calls, thin
-from ._wish import Wish, grant
+from ._wish import Wish, grant, require_seconds
 
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
 """The prior of the sticky filter is the shares to this power, where all sources count as one."""
-SAFE_WEIGHT = 0.1
-"""The weight of the other sources where there is too little data."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 """About how many candidates are tried."""
 
@@ -77,6 +74,7 @@ def tune(
     labels: bool = False,
     max_changes_per_hour: float | None = None,
     max_delay: float | str | timedelta | None = None,
+    event_duration: Duration | Mapping[str, Duration] | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Choose a filter, the sources' weights and their channels, without labels.
@@ -104,7 +102,8 @@ def tune(
         Whether the predictions of the other sources go through their channels. By default, a sticky
         filter has them, and a Dirichlet filter where they help.
     labels : bool, default False
-        Choose by the labels of the recordings.
+        Choose by the labels of the recordings: the filter by its accuracy, and the rule for events
+        by F1@50 (see `metrics.event_scores`), where no `event_duration` is given.
     max_changes_per_hour : float, optional
         A wish: the filtered class, or each label, should change at most so often, on these
         recordings, whose times are seconds. Of what meets it, the best is chosen. If nothing does,
@@ -112,6 +111,12 @@ def tune(
     max_delay : float, str or timedelta, optional
         A wish: once the predictions change class, the filter should follow within this time:
         ``"30s"``, a timedelta, or a number in the unit of the times.
+    event_duration : float, str, timedelta, or mapping of every class to one, optional
+        How long an event usually lasts: ``"15min"``, a timedelta, or a number in the unit of the
+        times; of several labels at once, how long one is on. It sets the rule for events, so that
+        there are as many on these recordings as the time of each class by its duration leads to
+        expect. With a duration for each class, costs are in the same ratio as durations, and the
+        number of all events is matched. If in doubt, give a shorter one.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
 
@@ -135,6 +140,7 @@ def tune(
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     wish = Wish.of(max_changes_per_hour, max_delay)
     best = find_reference(several, reference)
+    durations = EventDurations.of(event_duration, several[0].classes)
     several, silent = without_silent(several)
     if silent:
         warnings.warn(
@@ -149,23 +155,41 @@ def tune(
             "out"
         )
     rate = steps_between_calls(every, budget, policy, median_step(several))
+    how = rate, channel, labels, max_changes_per_hour, max_delay
     if several[0].independent:
 
         def tune_lanes(lanes: list[Recording]) -> Tuned:
-            wishes: Any = {"max_changes_per_hour": max_changes_per_hour, "max_delay": max_delay}
-            return tune(lanes, filter, best, every=rate, channel=channel, labels=labels, **wishes)
+            return _tune_classes(lanes, filter, best, *how)
 
         by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
-        return by_label.result(wish.max_changes, progress)
+        result = by_label.result(wish.max_changes, progress)
+    else:
+        result = _tune_classes(several, filter, best, *how, progress)
+    return with_event_rule(result, thin(several, best, rate).recordings, durations, labels)
+
+
+def _tune_classes(
+    several: list[Recording],
+    filter: Kind,  # noqa: A002
+    best: str,
+    rate: int | None,
+    channel: bool | None,
+    labels: bool,
+    max_changes_per_hour: float | None,
+    max_delay: float | str | timedelta | None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Return the chain of classes that exclude each other, without a rule for events."""
+    wish = Wish.of(max_changes_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
-        return _untuned(several, best, filter, wish)
+        return untuned(several, best, filter, wish)
     if not prepared.several and len(prepared.rows.sources) > 1:
         warnings.warn(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
             "changes between them, and they cannot judge. All sources count as one. Record with "
             f"more predictions of {best!r}.",
-            stacklevel=2,
+            stacklevel=3,
         )
     correlation = prepared.assumptions.error_correlation
     if prepared.several and not labels and correlation >= HIGH_CORRELATION:
@@ -173,7 +197,7 @@ def tune(
             f"errors of {best!r} last: their correlation is about {correlation:.1f} from one "
             "prediction to the next, so it judges others by its own errors. Check the choice on a "
             "few labelled streams, with compare.",
-            stacklevel=2,
+            stacklevel=3,
         )
     found = _search(prepared, filter, channel, progress)
     model = prepared.objective.runner.model
@@ -182,12 +206,12 @@ def tune(
         chosen = _chain(prepared, found.chosen)
         result = _result(prepared, found, effects.measure(chosen))
     else:
-        _require_seconds(effects, max_changes_per_hour, max_delay)
+        require_seconds(effects, max_changes_per_hour, max_delay)
         granted = grant(
             wish, found, prepared.objective, effects, lambda c: _chain(prepared, c), filter
         )
         if granted.warning:
-            warnings.warn(granted.warning, stacklevel=2)
+            warnings.warn(granted.warning, stacklevel=3)
         result = _result(prepared, granted.found, granted.effect, granted.text)
     if progress is not None:
         progress(1.0)
@@ -195,7 +219,7 @@ def tune(
         warnings.warn(
             f"source {source!r}: {verdict}. It cannot tell the classes apart: check it, or leave "
             "its rows out.",
-            stacklevel=2,
+            stacklevel=3,
         )
     return result.expecting(expected(result, prepared.recordings))
 
@@ -303,24 +327,7 @@ def _chain(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
     """Return the chain of a candidate."""
     rows, objective = prepared.rows, prepared.objective
     parts = rows.classes, candidate, rows.reference, objective.criteria[0].name
-    return _tuned(objective.runner.model, *parts, **more)
-
-
-def _require_seconds(effects: Effects, changes: object, delay: object) -> None:
-    """Raise where a wish is in hours or seconds, and the times cannot be."""
-    if effects.in_seconds or (changes is None and _is_number(delay)):
-        return
-    name = "max_delay" if changes is None else "max_changes_per_hour"
-    value = delay if changes is None else changes
-    problem = f"is {{}}, but times {effects.rows.step:.3g} apart do not look like seconds"
-    raise ArgumentError(name, value, problem, remedy="give times as dates or in seconds")
-
-
-def _is_number(duration: object) -> bool:
-    """Whether a duration has no unit, so that it is in that of the times."""
-    if isinstance(duration, str):
-        return not duration.rstrip()[-1:].isalpha()
-    return isinstance(duration, NUMBER)
+    return tuned_as(objective.runner.model, *parts, **more)
 
 
 def _result(
@@ -358,44 +365,5 @@ def _result(
         assumptions=prepared.assumptions,
         effect=effect,
         smoother=smoother,
+        calls=prepared.calls if prepared.several else None,
     )
-
-
-def _tuned(
-    model: EstimatedModel,
-    classes: tuple[str, ...],
-    candidate: Candidate,
-    reference: str,
-    criterion: str,
-    **more: Any,
-) -> Tuned:
-    channels, beta = candidate.channels(model), dict(candidate.beta)
-    return Tuned(
-        candidate.filter(model, classes),
-        beta=beta,
-        channel={name: channels.get(name) for name in beta},
-        reference=reference,
-        candidate=candidate,
-        criterion=criterion,
-        **more,
-    )
-
-
-def _untuned(recordings: Sequence[Recording], reference: str, kind: str, wish: Wish) -> Tuned:
-    """Return safe settings, with a warning."""
-    count = count_predictions(recordings, reference)
-    why = (
-        f"there are {count} predictions of {reference!r}; tuning needs at least {MIN_PREDICTIONS} "
-        "at the rate at which it will be called: these are safe settings"
-        f"{', and the wish was not looked at' * bool(wish)}. Record for longer."
-    )
-    warnings.warn(why, stacklevel=3)
-    sources = dict.fromkeys([reference, *(name for rec in recordings for name in rec.sources)])
-    candidate = Candidate(
-        "stay" if kind == "sticky" else "dirichlet",
-        tuple((name, 1.0 if name == reference else SAFE_WEIGHT) for name in sources),
-        8 * median_step(recordings),
-    )
-    K = len(recordings[0].classes)
-    model = EstimatedModel(np.full(K, 1 / K), np.full(K, 1 / K), None, {})
-    return _tuned(model, recordings[0].classes, candidate, reference, "nothing", explanation=why)

@@ -188,6 +188,23 @@ class Neighbours:
         return changes / self._hours if self._hours else 0.0
 
 
+def require_seconds(effects: Effects, changes: object, delay: object) -> None:
+    """Raise where a wish is in hours or seconds, and the times cannot be."""
+    if effects.in_seconds or (changes is None and has_no_unit(delay)):
+        return
+    name = "max_delay" if changes is None else "max_changes_per_hour"
+    value = delay if changes is None else changes
+    problem = f"is {{}}, but times {effects.rows.step:.3g} apart do not look like seconds"
+    raise ArgumentError(name, value, problem, remedy="give times as dates or in seconds")
+
+
+def has_no_unit(duration: object) -> bool:
+    """Whether a duration has no unit, so that it is in that of the times."""
+    if isinstance(duration, str):
+        return not duration.rstrip()[-1:].isalpha()
+    return isinstance(duration, NUMBER)
+
+
 def slower(candidate: Candidate, doublings: int) -> Candidate | None:
     """Return a filter that is twice as slow, so many times; None of a rule without a memory."""
     if candidate.family == "transitions":

@@ -1,0 +1,231 @@
+"""Rules for events from durations: as many events as these lead to expect, and what is said."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.tuning import Tuned
+from classfilter.tuning._event_duration import EventDurations
+from classfilter.tuning._event_rule import with_event_rule
+from label_days import label_day
+from tuning_days import changed, days
+
+HOURS = 2.0
+RECS = {f"day {i}": rec for i, rec in enumerate(days(range(3), HOURS))}
+
+
+CLASSES = next(iter(RECS.values())).classes
+
+
+@lru_cache
+def without_rule() -> Tuned:
+    return cf.tune(RECS, "sticky", "strong")
+
+
+def with_rule(duration: Any) -> Tuned:
+    durations = EventDurations.of(duration, CLASSES)
+    return with_event_rule(without_rule(), list(RECS.values()), durations)
+
+
+tuned_for = lru_cache(with_rule)
+
+
+def offline_events(tuned: Tuned, recs: Any = RECS) -> cf.Events:
+    return cf.events(recs, tuned, tuned.smoother.rule, smooth=True)
+
+
+def numbers(line: str) -> list[float]:
+    return [float(word.strip(",;.:")) for word in line.split() if word[0].isdigit()]
+
+
+def test_as_many_events_as_the_duration_leads_to_expect() -> None:
+    expected = 3 * HOURS * 3600 / 900
+    tuned = tuned_for("15min")
+    live, offline = cf.events(RECS, tuned), offline_events(tuned)
+    assert len(offline) <= expected
+    assert len(live) >= len(offline)
+    # A cost that is smaller by a percent has too many, or the argmax has few enough.
+    rule = tuned.smoother.rule
+    assert rule is not None
+    assert rule.change_cost > 0
+    less = cf.events(RECS, tuned, cf.EventRule(0.985 * rule.change_cost), smooth=True)
+    assert len(less) > expected
+    assert tuned.rule is not None
+    more = cf.events(RECS, tuned, cf.EventRule(1.02 * tuned.rule.change_cost))
+    assert len(more) <= len(live)
+
+
+@pytest.mark.parametrize("same", [900, "900", timedelta(minutes=15), np.timedelta64(15, "m")])
+def test_one_duration_in_many_ways(same: Any) -> None:
+    assert with_rule(same).settings == tuned_for("15min").settings
+
+
+def test_tune_takes_a_duration() -> None:
+    tuned = cf.tune(RECS, "sticky", "strong", event_duration="15min")
+    assert str(tuned) == str(tuned_for("15min"))
+    assert tuned.settings == tuned_for("15min").settings
+    assert tuned.smoother.settings == tuned_for("15min").smoother.settings
+    assert (without_rule().rule, without_rule().event_effect) == (None, None)
+
+
+def test_what_is_said_is_what_is_counted() -> None:
+    tuned, hours = tuned_for("15min"), 3 * HOURS
+    effect = tuned.event_effect
+    assert effect is not None
+    counts = {
+        "live": len(cf.events(RECS, tuned)),
+        "offline": len(offline_events(tuned)),
+        "argmax_live": len(cf.events(RECS, tuned, cf.EventRule(0.0))),
+        "argmax_offline": len(cf.events(RECS, tuned, cf.EventRule(0.0), smooth=True)),
+        "half": len(cf.events(RECS, tuned_for("7.5min"))),
+        "double": len(cf.events(RECS, tuned_for("30min"))),
+    }
+    assert {name: getattr(effect, name) for name in counts} == counts
+    assert effect.time == pytest.approx(3600 * hours)
+    for cost, live, offline in effect.curve:
+        rule = cf.EventRule(cost)
+        assert len(cf.events(RECS, tuned, rule)) == live
+        assert len(cf.events(RECS, tuned, rule, smooth=True)) == offline
+    assert len(effect.curve) == 15
+    assert effect.curve[0].cost == 0
+    lines = str(tuned).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("For events of about 15 min"))
+    per_hour = {name: float(f"{count / hours:.2g}") for name, count in counts.items()}
+    rates = numbers(lines[start].partition(":")[2])
+    assert rates[0::2] == [per_hour["live"], per_hour["offline"]]
+    assert rates[1::2] == [tuned.rule.change_cost, tuned.smoother.rule.change_cost]  # type: ignore[union-attr]
+    assert numbers(lines[start + 1]) == [per_hour["argmax_live"], per_hour["argmax_offline"]]
+    assert numbers(lines[start + 3]) == [per_hour["half"], per_hour["double"]]
+    late = f"{effect.delay / 60:.3g} min ({effect.delay_rows:.0f} rows)"
+    assert lines[start + 2] == f"Live, the end of an event is confirmed after about {late}."
+
+
+def test_the_delay_is_that_of_a_tracker() -> None:
+    tuned, late = tuned_for("15min"), []
+    for stream, rec in RECS.items():
+        tracker = cf.Tracker(tuned, events=True)
+        for time, source, p in zip(rec.time.tolist(), rec.source.tolist(), rec.probs, strict=True):
+            tracker.update(stream, time, source, p)
+            late += [time - event.end for event in tracker.pop_events()]
+    assert tuned.event_effect is not None
+    assert tuned.event_effect.delay == np.median(late)
+    assert tuned.event_effect.delay_rows == np.median(late) / 5
+
+
+def test_durations_of_classes() -> None:
+    """All events are as many as expected; a class that lasts longer costs more to enter."""
+    classes = CLASSES
+    lasts = {name: 300.0 * (1 + k) for k, name in enumerate(classes)}
+    tuned = with_rule(lasts)
+    offline, rule = offline_events(tuned), tuned.smoother.rule
+    time = sum(5 * tuned.smooth(rec).sum(axis=0) for rec in RECS.values())
+    expected = sum(t / d for t, d in zip(time, lasts.values(), strict=True))
+    assert len(offline) <= expected
+    assert rule is not None
+    cost = rule.change_cost
+    assert [cost[name] / lasts[name] for name in classes] == pytest.approx(
+        [cost[classes[0]] / 300] * len(classes), rel=0.02
+    )
+    less = {name: 0.97 * x for name, x in cost.items()}
+    assert len(cf.events(RECS, tuned, cf.EventRule(less), smooth=True)) >= len(offline)
+    assert f"10 min ({classes[1]})" in str(tuned)
+    assert "on average for a change" in str(tuned)
+
+
+def test_gaps_end_events_and_are_no_time() -> None:
+    hour = 3600.0
+    apart = {
+        name: changed(rec, time=np.where(rec.time > hour, rec.time + 20 * hour, rec.time))
+        for name, rec in RECS.items()
+    }
+    durations = EventDurations.of("15min", CLASSES)
+    tuned = with_event_rule(without_rule(), list(apart.values()), durations)
+    assert tuned.rule is not None
+    assert tuned.rule.max_gap == 900
+    effect = tuned.event_effect
+    assert effect is not None
+    # The row before a gap stands for as long as an event may.
+    assert effect.time == pytest.approx(3 * (HOURS * hour + 900 - 5))
+    assert len(offline_events(tuned, apart)) <= effect.time / 900
+    assert "Where no row comes for 15 min, events end." in str(tuned)
+    assert tuned_for("15min").rule.max_gap is None  # type: ignore[union-attr]
+
+
+def test_recordings_that_were_thinned_have_the_events_they_will_have() -> None:
+    dense = [cf.simulate(hours=1.0, seed=i).recording(every=None) for i in range(3)]
+    tuned = cf.tune(dense, "sticky", "strong", every=6, event_duration="5min")
+    assert tuned.event_effect is not None
+    assert tuned.event_effect.rows == 3 * 720
+    assert tuned.event_effect.offline <= 36
+
+
+def test_durations_longer_than_the_recordings() -> None:
+    with pytest.warns(UserWarning, match=r"3 streams, or parts between gaps, of 2.0 h on average"):
+        tuned = with_rule("3h")
+    assert len(offline_events(tuned)) == 3
+
+
+def test_a_duration_so_short_that_the_most_probable_class_is_best() -> None:
+    tuned = tuned_for("30s")
+    assert tuned.rule is not None
+    assert (tuned.smoother.rule, tuned.rule.min_duration) == (cf.EventRule(0.0), 0.0)
+
+
+def test_several_labels_at_once() -> None:
+    recs = [label_day(seed, 240, [(6, 9), (20, 30)]) for seed in range(3)]
+    base = cf.tune(recs, "sticky", "strong")
+    tuned = with_event_rule(base, recs, EventDurations.of("60s", recs[0].classes))
+    time = sum(rec.dt @ tuned.smooth(rec) for rec in recs)
+    events = cf.events(recs, tuned, tuned.smoother.rule, smooth=True)
+    assert len(events) <= (time.sum() + 10) / 60
+    each = dict(zip(recs[0].classes, ("40s", "2min"), strict=True))
+    by_label = with_event_rule(base, recs, EventDurations.of(each, recs[0].classes))
+    assert by_label.rule is not None
+    cost = by_label.rule.change_cost
+    assert set(cost) == set(recs[0].classes)
+    assert len(cf.events(recs, by_label)) == by_label.event_effect.live  # type: ignore[union-attr]
+
+
+def test_too_little_data_still_has_a_rule() -> None:
+    short = {name: rec.part(slice(0, 120)) for name, rec in RECS.items()}
+    with pytest.warns(UserWarning, match="safe settings"):
+        tuned = cf.tune(short, reference="strong", event_duration="2min")
+    assert tuned.criterion == "nothing"
+    assert tuned.event_effect is not None
+    assert len(cf.events(short, tuned)) == tuned.event_effect.live
+    assert str(tuned).splitlines()[1].startswith("For events of about 2 min: ")
+
+
+@pytest.mark.parametrize(
+    ("duration", "message"),
+    [
+        (0, "event_duration is 0; it must be positive and finite"),
+        ("-5s", "event_duration is '-5s'"),
+        (True, "event_duration is True; it must be a duration"),
+        ("soon", "event_duration is 'soon'; it must be a duration"),
+        (float("inf"), "event_duration is inf; it must be positive and finite"),
+        ({"walking": "5min"}, "has no duration of 'bicycling'; name every class, or give one"),
+        ({"flying": "5min"}, "event_duration names 'flying'; the classes are"),
+        ({"walking": 0}, r"event_duration\['walking'\] is 0"),
+    ],
+)
+def test_what_is_no_duration(duration: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        cf.tune(RECS, reference="strong", event_duration=duration)
+
+
+def test_text_needs_times_in_seconds() -> None:
+    days = [changed(rec, time=rec.time / 86400 / 365) for rec in RECS.values()]
+    base = without_rule()
+    with pytest.raises(ValueError, match=r"'15min', but times 1.59e-07 apart do not look like sec"):
+        with_event_rule(base, days, EventDurations.of("15min", CLASSES))
+    tuned = with_event_rule(base, days, EventDurations.of(900 / 86400 / 365, CLASSES))
+    assert tuned.event_effect is not None
+    assert not tuned.event_effect.in_seconds
+    assert "events in 1000 rows live, at a cost of" in str(tuned)
