@@ -281,3 +281,36 @@ def test_tune_takes_wishes(run: Run) -> None:
         code, _, err = run("tune", "week.parquet", "-o", "walk.toml", *wish)
         assert code == 2
         assert f"Invalid value for '{wish[0]}'" in err
+
+
+def test_tune_for_events_that_last_so_long(run: Run) -> None:
+    recs = week("week.parquet")
+    tune = ["tune", "week.parquet", "-o", "walk.toml", "--quiet", "--reference", "strong"]
+    tune += ["--filter", "sticky"]
+    code, out, err = run(*tune, "--event-duration", "5min")
+    assert (code, err) == (0, "")
+    tuned = cf.tune(recs, "sticky", "strong", event_duration="5min")
+    assert out.startswith(str(tuned))
+    assert "For events of about 5 min: " in out
+    assert cf.load("walk.toml").rule == tuned.rule
+    assert run("events", "week.parquet", "-o", "e.csv", "--config", "walk.toml")[0] == 0
+    assert len(cf.read_events("e.csv")) == len(cf.events(recs, tuned))
+
+    names = recs[0].classes
+    each = [word for name in names for word in ("--event-duration", f"{name}=5min")]
+    assert run(*tune, *each)[0] == 0
+    assert set(cf.load("walk.toml").rule.change_cost) == set(names)  # type: ignore[union-attr]
+    for wrong, words in {
+        ("5min", "class 0=5min"): "'5min' names no class; give one duration, or CLASS=DURATION",
+        ("class 0=5min", "class 0=6min"): "'class 0' has two durations; give one",
+        ("soon",): "'soon' is not a duration; give one such as 500ms",
+    }.items():
+        options = [word for text in wrong for word in ("--event-duration", text)]
+        code, _, err = run(*tune, *options)
+        assert code == 2
+        assert words in " ".join(err.split()), wrong
+    for duration, words in {
+        "class 0=5min": "--event-duration has no duration of 'class 1'; name every class",
+        "0": "--event-duration is '0'; it must be positive and finite",
+    }.items():
+        assert words in rejected(run, *tune, "--event-duration", duration)

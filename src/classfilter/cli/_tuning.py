@@ -45,6 +45,24 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
     return text
 
 
+def _durations(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> str | dict[str, str] | None:
+    """Return durations as they were typed: one, or one for each class."""
+    by_class: dict[str, str] = {}
+    for text in texts:
+        name, equals, length = text.rpartition("=")
+        duration(ctx, param, length)
+        if not equals and len(texts) > 1:
+            raise click.BadParameter(
+                f"{text!r} names no class; give one duration, or CLASS=DURATION for each class"
+            )
+        if name in by_class:
+            raise click.BadParameter(f"{name!r} has two durations; give one")
+        by_class[name] = length
+    return by_class.get("") or by_class or None
+
+
 @click.command(
     short_help="Find the settings of a filter, without labels.",
     epilog="Example: classfilter tune week.parquet -o walk.toml --reference strong",
@@ -78,6 +96,15 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
     help="A wish: follow a change of class within this time: 30s; a number alone is in the unit of "
     "the times.",
 )
+@click.option(
+    "--event-duration",
+    "event_durations",
+    callback=_durations,
+    multiple=True,
+    metavar="[CLASS=]DURATION",
+    help="How long an event usually lasts: 15min; sets the rule for events. Once for all classes, "
+    "or repeated for each: walk=10min.",
+)
 @table_options
 @SORT
 @QUIET
@@ -90,6 +117,7 @@ def tune(
     labels: bool,
     max_changes: float | None,
     max_delay: str | None,
+    event_durations: str | dict[str, str] | None,
     sort: bool,
     quiet: bool,
     form: TableFormat,
@@ -112,11 +140,12 @@ def tune(
             labels=labels,
             max_changes_per_hour=max_changes,
             max_delay=max_delay,
+            event_duration=event_durations,
             progress=progress,
         )
     tuned.save(out)
     text = f"{out}: for --config of the other commands"
-    if tuned.criterion != "nothing":  # then the warning says it all
+    if tuned.criterion != "nothing" or tuned.event_effect:  # or else the warning says it all
         text = f"{tuned.explanation}\n{text}"
     click.echo(printable(text))  # at once, since the reader may be `head -n 1`
 
