@@ -140,7 +140,7 @@ def test_the_events_to_expect_are_about_the_true_ones(r, nth):
 
 def test_half_of_the_calls_miss_events_that_are_shorter_than_the_time_between_them():
     def kept(shape):
-        calls = estimate_calls(every(calibrated(0.0, dwell=150, shape=shape), 12))
+        calls = estimate_calls(every(calibrated(0.0, dwell=150, shape=shape), 4))
         return calls.from_fewer_calls / calls.expected_events
 
     assert kept(0.15) < 0.9 < 0.95 < kept(1.0)

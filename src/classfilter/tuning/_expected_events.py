@@ -33,7 +33,7 @@ LONGEST = 40
 """Calls in a sequence; longer ones are cut, so that there are many of about one length."""
 ENOUGH_CALLS = 6000
 """Where there are more calls, some offsets are left out."""
-SMALLEST_SHARE = 1e-3
+SMALLEST_SHARE = 0.02
 """Of the variance of predictions, below which nothing can be said of their errors."""
 
 
