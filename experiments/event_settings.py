@@ -70,9 +70,9 @@ class Judge:
     def events(self, rows: list[StreamRows], rule: cf.EventRule) -> cf.Events:
         """Return the events of all people."""
         named = zip(self.people, rows, strict=True)
-        return cf.events(
-            {p.name: cf.Recording(one.time, "any", one.probs, p.classes) for p, one in named}, rule
-        )
+        recs = {p.name: cf.Recording(one.time, "any", one.probs, p.classes) for p, one in named}
+        events: cf.Events = cf.events(recs, rule)
+        return events
 
     def f1(self, rows: list[StreamRows], rule: cf.EventRule) -> float:
         """Return F1@50."""

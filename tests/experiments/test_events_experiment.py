@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import events
+from experiments import event_settings, events
 
 STEP = 5.0
 
@@ -71,3 +71,35 @@ def test_the_table_of_a_few_trips(
     for kind in ("strong, always", "filtered", "smoothed"):
         counts = [float(table[kind, cost][2][:-1]) for cost in costs]
         assert counts == sorted(counts, reverse=True)
+
+
+@pytest.mark.slow
+def test_the_table_of_durations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lengths, _ = write_trips(tmp_path, streams=6)
+    monkeypatch.chdir(tmp_path)
+    given = ["event_settings", "geolife", "--data", str(tmp_path), "--every", "4"]
+    monkeypatch.setattr(sys, "argv", given)
+    event_settings.main()
+    head, titles, *lines = capsys.readouterr().out.strip().splitlines()
+    assert head.startswith(f"geolife, one strong call in 4: {len(lengths)} streams, ")
+    assert titles.split()[-6:] == ["offline", "live", "lag", "of", "one", "call"]
+    table = {line[:26].strip(): line[26:].split() for line in lines}
+    names = list(table)
+    assert names[0] == "argmax"
+    assert names[-2:] == ["no duration", "best by labels"]
+    exact = next(name for name in names if name.startswith("duration ") and ", x" not in name)
+    for column in range(3):
+        f1, count, right = table[exact][3 * column : 3 * column + 3]
+        assert float(count[1:]) == pytest.approx(1, abs=0.03)
+        assert float(f1) <= float(table["best by labels"][3 * column]) + 1
+        assert float(right) > 80
+
+    monkeypatch.setattr(sys, "argv", [*given, "--labelled", "2"])
+    event_settings.main()
+    _, *lines = capsys.readouterr().out.strip().splitlines()
+    assert [line.split()[2:5] for line in lines] == [
+        ["offline", "2", "labelled"],
+        ["live", "2", "labelled"],
+    ]

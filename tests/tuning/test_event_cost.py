@@ -1,6 +1,10 @@
 """The smallest cost with at most so many events, against all paths and a fine grid of costs."""
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,20 +17,22 @@ from classfilter.tuning._event_cost import EventCounts, StreamRows, round_up, ro
 CLASSES = ("walk", "sit", "run")
 
 
-def random_rows(rng, rows, steady=1.0):
+def random_rows(rng: np.random.Generator, rows: int) -> StreamRows:
     probs = rng.dirichlet(np.full(3, 0.5), rows)
-    return StreamRows(np.cumsum(rng.choice([1.0, 2.0], rows)), probs**steady)
+    return StreamRows(np.cumsum(rng.choice([1.0, 2.0], rows)), probs)
 
 
-def events_of(streams, rule):
+def events_of(streams: Sequence[StreamRows], rule: cf.EventRule) -> list[Any]:
     recordings = [cf.Recording(time, "any", probs, CLASSES) for time, probs in streams]
-    return cf.events(recordings, rule)
+    events: list[Any] = cf.events(recordings, rule)
+    return events
 
 
-def changes_of_best_path(time, probs, cost):
+def changes_of_best_path(rows: StreamRows, cost: float) -> int:
     """Enumerate all paths: the fewest changes of the best one."""
+    time, probs = rows
     w = np.diff(time, append=2 * time[-1] - time[-2])
-    best = {}
+    best: dict[int, float] = {}
     for path in itertools.product(range(3), repeat=len(time)):
         changes = sum(a != b for a, b in itertools.pairwise(path))
         value = (w * probs[np.arange(len(time)), list(path)]).sum()
@@ -34,7 +40,7 @@ def changes_of_best_path(time, probs, cost):
     return max(best, key=lambda changes: (best[changes] - cost * changes, -changes))
 
 
-def test_counts_are_those_of_the_events_themselves():
+def test_counts_are_those_of_the_events_themselves() -> None:
     rng = np.random.default_rng(0)
     streams = [random_rows(rng, rows) for rows in (40, 1, 60)]
     streams[0].probs[10:13] = np.nan
@@ -51,16 +57,16 @@ def test_counts_are_those_of_the_events_themselves():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_matches_the_number_of_changes_of_all_paths(seed):
+def test_matches_the_number_of_changes_of_all_paths(seed: int) -> None:
     rng = np.random.default_rng(seed)
     streams = [random_rows(rng, 7), random_rows(rng, 6)]
     counts = EventCounts(streams, CLASSES)
     for cost in rng.uniform(0, 2, 4):
-        assert counts.total(cost) == 2 + sum(changes_of_best_path(*rows, cost) for rows in streams)
+        assert counts.total(cost) == 2 + sum(changes_of_best_path(rows, cost) for rows in streams)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60))
-def test_the_smallest_cost_of_a_fine_grid(seed, most):
+def test_the_smallest_cost_of_a_fine_grid(seed: int, most: int) -> None:
     rng = np.random.default_rng(seed)
     streams = [random_rows(rng, 30), random_rows(rng, 20)]
     counts = EventCounts(streams, CLASSES)
@@ -71,8 +77,27 @@ def test_the_smallest_cost_of_a_fine_grid(seed, most):
     assert cost == 0 or counts.total(0.0) > most
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60))
+def test_a_cost_of_at_least_as_many_events(seed: int, least: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = EventCounts([random_rows(rng, 30), random_rows(rng, 20)], CLASSES)
+    cost = counts.cost_of_as_many(least)
+    assert counts.total(cost) >= min(least, counts.total(0.0))
+    assert counts.total(1.02 * cost + 1e-3) <= max(least, 2)
+
+
+def test_where_no_cost_has_just_so_many_there_are_more() -> None:
+    """Both changes are worth the same, so that either both are reported or none."""
+    walk = np.repeat([0.9, 0.1, 0.9], 10)
+    rows = StreamRows(np.arange(30.0), np.stack([walk, 1 - walk], axis=1))
+    counts = EventCounts([rows], ("walk", "sit"))
+    assert (counts.total(3.9), counts.total(4.1)) == (3, 1)  # 10 rows of 0.8, for two changes
+    assert counts.total(counts.smallest_cost(2)) == 1
+    assert counts.total(counts.cost_of_as_many(2)) == 3
+
+
 @given(st.integers(0, 2**32 - 1))
-def test_more_cost_never_has_more_events(seed):
+def test_more_cost_never_has_more_events(seed: int) -> None:
     rng = np.random.default_rng(seed)
     counts = EventCounts([random_rows(rng, 50)], CLASSES)
     totals = [counts.total(float(cost)) for cost in np.geomspace(1e-3, 50, 30)]
@@ -80,7 +105,7 @@ def test_more_cost_never_has_more_events(seed):
     assert totals[-1] == 1
 
 
-def test_a_row_stands_for_the_time_to_the_next_but_for_gaps():
+def test_a_row_stands_for_the_time_to_the_next_but_for_gaps() -> None:
     rows = StreamRows(np.array([0.0, 1, 3, 10]), np.full((4, 2), 0.5))
     assert row_times(rows).tolist() == [1, 2, 7, 7]
     assert row_times(rows, 5.0).tolist() == [1, 2, 5, 5]
@@ -88,12 +113,12 @@ def test_a_row_stands_for_the_time_to_the_next_but_for_gaps():
     assert row_times(rows).tolist() == [1, 0, 7, 7]
 
 
-def test_nothing_to_count():
+def test_nothing_to_count() -> None:
     counts = EventCounts([], CLASSES)
     assert (counts.total(1.0), counts.smallest_cost(0), counts.time) == (0, 0.0, 0.0)
 
 
 @given(st.floats(1e-9, 1e9))
-def test_rounds_up_by_less_than_a_percent(cost):
+def test_rounds_up_by_less_than_a_percent(cost: float) -> None:
     assert cost <= round_up(cost) <= 1.0101 * cost
     assert float(f"{round_up(cost):.3g}") == round_up(cost)

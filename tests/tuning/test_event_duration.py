@@ -38,7 +38,8 @@ tuned_for = lru_cache(with_rule)
 
 
 def offline_events(tuned: Tuned, recs: Any = RECS) -> cf.Events:
-    return cf.events(recs, tuned, tuned.smoother.rule, smooth=True)
+    events: cf.Events = cf.events(recs, tuned, tuned.smoother.rule, smooth=True)
+    return events
 
 
 def numbers(line: str) -> list[float]:
@@ -182,7 +183,7 @@ def test_several_labels_at_once() -> None:
     recs = [label_day(seed, 240, [(6, 9), (20, 30)]) for seed in range(3)]
     base = cf.tune(recs, "sticky", "strong")
     tuned = with_event_rule(base, recs, EventDurations.of("60s", recs[0].classes))
-    time = sum(rec.dt @ tuned.smooth(rec) for rec in recs)
+    time = np.sum([rec.dt @ tuned.smooth(rec) for rec in recs], axis=0)
     events = cf.events(recs, tuned, tuned.smoother.rule, smooth=True)
     assert len(events) <= (time.sum() + 10) / 60
     each = dict(zip(recs[0].classes, ("40s", "2min"), strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ HALF = 0.5
 
 
 def scores_of(rec: cf.Recording, probs: np.ndarray, rule: cf.EventRule) -> tuple[int, int, int]:
-    how = {"scores": "independent"} if rec.independent else {}
+    how: Any = {"scores": "independent"} if rec.independent else {}
     given = cf.Recording(rec.time, "any", probs, rec.classes, **how)
     scores = cf.metrics.event_scores(
         cf.label_events(rec, rule.max_gap), cf.events(given, rule), HALF
@@ -100,7 +101,7 @@ def test_uncertain_differences_are_alike() -> None:
 
 
 def test_no_event_found_and_one_stream() -> None:
-    nothing = choose_by_labels(tally_of([[(0, 5, 3), (0, 2, 3)]] * 3), [0.0, 4.0])
+    nothing = choose_by_labels(tally_of([[(0, 5, 3)] * 3] * 3), [0.0, 4.0, 8.0])
     assert (nothing.cost, nothing.f1) == (0.0, 0.0)
     one = choose_by_labels(tally_of([[(1, 5, 3), (3, 4, 3)]]), [0.0, 4.0])
     assert (one.cost, one.low, one.high) == (4.0, 4.0, 4.0)

@@ -328,6 +328,7 @@ _OPTIONS = {
     "leave_cost": "--leave-cost",
     "max_changes_per_hour": "--max-changes",
     "max_delay": "--max-delay",
+    "event_duration": "--event-duration",
     "max_duration": "--max-duration",
     "max_gap": "--max-gap",
     "merge_gap": "--merge-gap",

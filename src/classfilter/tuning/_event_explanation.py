@@ -97,11 +97,15 @@ def explain_suggestion(suggestion: Suggestion, effect: EventEffect) -> list[str]
 
 def _by_labels(chosen: CostByLabels, span: Callable[[float], str]) -> str:
     """Say how good a cost is, and which others are alike."""
-    sure = "one stream cannot tell how uncertain that is"
-    if not math.isnan(chosen.error):
-        sure = f"costs from {span(chosen.low)} to {span(chosen.high)} are alike"
-    error = "" if math.isnan(chosen.error) else f" ± {chosen.error:.1%}"
-    return f"{chosen.f1:.1%}{error} at {span(chosen.cost)}; {sure}"
+    if not chosen.f1:
+        return "no event is found at any cost"
+    if math.isnan(chosen.error):
+        sure = "one stream cannot tell how uncertain that is"
+        return f"{chosen.f1:.1%} at {span(chosen.cost)}; {sure}"
+    sure = f"costs from {span(chosen.low)} to {span(chosen.high)} are alike"
+    if chosen.low == chosen.high:
+        sure = "no other cost that was tried is alike"
+    return f"{chosen.f1:.1%} ± {chosen.error:.1%} at {span(chosen.cost)}; {sure}"
 
 
 def in_words(time: float, in_seconds: bool) -> str:

@@ -68,33 +68,36 @@ def tally_events(
         The costs to compare.
     """
     tally = EventTally(*np.zeros((3, len(streams), len(costs)), np.intp))
-    for i, (rows, label) in enumerate(zip(streams, labels, strict=True)):
-        independent = label.ndim == 2
-        end = row_ends(rows.time, rule.max_gap)
-        known = np.broadcast_to((label if independent else label[:, None]) >= 0, rows.probs.shape)
-        true = [stretches(rows.time, end, on) for on in _is_on(label, len(classes)).T]
-        for j, cost in enumerate(costs):
-            core = replace(rule, change_cost=cost).compiled(classes, rows.probs.dtype, independent)
-            state, *parts = core.run(core.start(), rows.time, np.ascontiguousarray(rows.probs))
+    independent, K = labels[0].ndim == 2, len(classes)
+    rules = [replace(rule, change_cost=cost) for cost in costs]
+    cores = {
+        kind: [one.compiled(classes, kind, independent) for one in rules]
+        for kind in {rows.probs.dtype for rows in streams}
+    }
+    for i, ((time, probs), label) in enumerate(zip(streams, labels, strict=True)):
+        end, rows = row_ends(time, rule.max_gap), np.ascontiguousarray(probs)
+        known = np.broadcast_to((label if independent else label[:, None]) >= 0, probs.shape)
+        true = [stretches(time, end, on) for on in _is_on(label, K).T]
+        tally.true[i] = sum(len(spans.start) for spans in true)
+        for j, core in enumerate(cores[probs.dtype]):
+            state, *parts = core.run(core.start(), time, rows)
             of_class, start, stop = (
                 np.concatenate(pair) for pair in zip(parts[:3], core.finish(state)[:3], strict=True)
             )
-            for k, spans in enumerate(true):
-                mine = of_class == k
-                predicted = covered(rows.time, start[mine], stop[mine]) & known[:, k]
-                found = stretches(rows.time, end, predicted)
-                tally.predicted[i, j] += len(found.start)
-                tally.true[i, j] += len(spans.start)
-                if len(found.start) and len(spans.start):
-                    tally.found[i, j] += by_iou(spans, found, IOU).found.sum()
+            for k in np.unique(of_class).tolist():
+                spans = Spans(start[of_class == k], stop[of_class == k])
+                if not known[:, k].all():
+                    spans = stretches(time, end, covered(time, spans) & known[:, k])
+                tally.predicted[i, j] += len(spans.start)
+                tally.found[i, j] += by_iou(true[k], spans, IOU).found.sum()
     return tally
 
 
-def covered(time: Floats, start: Floats, stop: Floats) -> Bools:
+def covered(time: Floats, spans: Spans) -> Bools:
     """Return which rows (T,) lie in a span; spans do not overlap."""
     edges = np.zeros(len(time) + 1, np.intp)
-    np.add.at(edges, np.searchsorted(time, start), 1)
-    np.add.at(edges, np.searchsorted(time, stop), -1)
+    np.add.at(edges, np.searchsorted(time, spans.start), 1)
+    np.add.at(edges, np.searchsorted(time, spans.end), -1)
     return np.asarray(np.cumsum(edges)[:-1] > 0)
 
 

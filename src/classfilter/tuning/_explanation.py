@@ -166,6 +166,7 @@ def span_in_words(seconds: float) -> str:
 
 
 def rate_in_words(value: float) -> str:
+    """Return a rate with two digits, or whole where it is large."""
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
