@@ -81,6 +81,8 @@ def with_event_rule(
         Whether the labels of the recordings may choose.
     """
     suggested = durations is None and not by_labels
+    if suggested and tuned.independent:
+        return tuned
     if suggested and tuned._calls is None:  # nothing says how many events to expect
         return _with_rules(tuned, EventRule(), EventRule())
     rows = EventRows.of(tuned, recordings)
