@@ -13,6 +13,7 @@ import classfilter as cf
 from classfilter.tuning import Tuned
 from classfilter.tuning._event_duration import EventDurations
 from classfilter.tuning._event_rule import with_event_rule
+from classfilter.tuning._tune import _tune_classes
 from label_days import label_day
 from tuning_days import changed, days
 
@@ -25,7 +26,7 @@ CLASSES = next(iter(RECS.values())).classes
 
 @lru_cache
 def without_rule() -> Tuned:
-    return cf.tune(RECS, "sticky", "strong")
+    return _tune_classes(list(RECS.values()), "sticky", "strong", None, None, False, None, None)
 
 
 def with_rule(duration: Any) -> Tuned:

@@ -9,6 +9,7 @@ from ._explanation import Assumptions
 from ._objective import Trial
 from ._result import Tuned
 from ._streams_needed import Rival
+from ._suggestion import Suggestion
 from ._temperature import Temperature
 from ._tune import tune
 
@@ -21,6 +22,7 @@ __all__ = [
     "EventEffect",
     "EventsAtCost",
     "Rival",
+    "Suggestion",
     "Temperature",
     "Trial",
     "Tuned",
@@ -29,4 +31,4 @@ __all__ = [
 
 public(Tuned)
 public(Assumptions, Calibration, Candidate, Effect, Rival, Temperature, Trial, module=__name__)
-public(CostByLabels, EventEffect, EventsAtCost, module=__name__)
+public(CostByLabels, EventEffect, EventsAtCost, Suggestion, module=__name__)

@@ -17,7 +17,7 @@ CURVE_COSTS = 15
 BEYOND = 8.0
 """The curve goes to this many times the larger cost that was chosen, or to `LEAST_STEPS`."""
 LEAST_STEPS = 64.0
-DELAY_ROWS = 200_000
+DELAY_ROWS = 30_000
 """The delay is measured on the first streams, of at least so many rows where there are more."""
 
 
@@ -60,7 +60,7 @@ class EventEffect(NamedTuple):
     Attributes
     ----------
     chosen_by : str
-        "duration" or "labels".
+        "duration", "labels" or "suggestion".
     live, offline : int
         The number of events.
     argmax_live, argmax_offline : int

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ._event_duration import EventDurations
 from ._event_effect import CostByLabels, EventEffect
 from ._explanation import after, rate_in_words, rate_unit, span_in_words
+from ._suggestion import Suggestion
 
 
 def explain_events(
@@ -61,6 +62,37 @@ def explain_events(
             f"{rate(effect.double)}."
         )
     return lines
+
+
+def explain_suggestion(suggestion: Suggestion, effect: EventEffect) -> list[str]:
+    """Return lines: the suggested rules, how many events they have, and how sure that is."""
+    unit, per = rate_unit(effect, max(effect.argmax_live, effect.argmax_offline))
+
+    def costs(cost: float) -> str:
+        return f"at a cost of {in_words(cost, effect.in_seconds)} for a change" if cost else ""
+
+    def events(count: int, cost: float, of_argmax: int) -> str:
+        number = rate_in_words(count * per)
+        return (
+            f"{number}, {costs(cost)} (without, {rate_in_words(of_argmax * per)})"
+            if cost
+            else (f"{number}, the most probable class of each row")
+        )
+
+    applied, expected = suggestion.applied_offline_cost, suggestion.expected_events
+    live = events(effect.live, suggestion.live_cost, effect.argmax_live)
+    offline = events(effect.offline, applied, effect.argmax_offline)
+    line = f"About {rate_in_words(expected * per)} {unit} are to expect"
+    if suggestion.applied:
+        line += f": {suggestion.why}"
+    elif suggestion.offline_cost:
+        line += f", {costs(suggestion.offline_cost)}, but {suggestion.why}: not applied"
+    else:
+        line += ", so smoothed rows need no cost"
+    return [
+        f"Suggested events {unit}: live {live}; offline {offline}.",
+        f"{line}. How long an event usually lasts settles it: event_duration.",
+    ]
 
 
 def _by_labels(chosen: CostByLabels, span: Callable[[float], str]) -> str:

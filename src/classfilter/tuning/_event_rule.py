@@ -14,10 +14,11 @@ from ._effect import GAP, looks_like_seconds
 from ._event_cost import EventCounts, StreamRows
 from ._event_duration import EventDurations, MatchedCosts, match_costs
 from ._event_effect import EventEffect, confirmation_delay, event_curve
-from ._event_explanation import explain_events, in_words
+from ._event_explanation import explain_events, explain_suggestion, in_words
 from ._event_labels import choose_by_labels, costs_to_try, tally_events, true_events
 from ._folds import median_step
 from ._result import Tuned
+from ._suggestion import suggest
 
 
 class EventRows(NamedTuple):
@@ -66,7 +67,7 @@ def with_event_rule(
     durations: EventDurations | None,
     by_labels: bool = False,
 ) -> Tuned:
-    """Return a chain with rules for events, chosen by durations or else by labels.
+    """Return a chain with rules for events, chosen by durations, by labels, or suggested.
 
     Parameters
     ----------
@@ -79,12 +80,15 @@ def with_event_rule(
     by_labels : bool
         Whether the labels of the recordings may choose.
     """
-    if durations is None and not by_labels:
+    suggested = durations is None and not by_labels
+    if suggested and tuned.independent:
         return tuned
+    if suggested and tuned._calls is None:  # nothing says how many events to expect
+        return tuned.with_rule(EventRule())
     rows = EventRows.of(tuned, recordings)
     if durations is not None:
         return _by_durations(tuned, rows, durations)
-    return _by_labels(tuned, rows)
+    return _by_suggestion(tuned, rows) if suggested else _by_labels(tuned, rows)
 
 
 def _by_durations(tuned: Tuned, rows: EventRows, durations: EventDurations) -> Tuned:
@@ -126,6 +130,19 @@ def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
     effect = effect._replace(by_labels=(chosen[0], chosen[1]))
     rules = live.rule(costs.live), offline.rule(costs.offline)
     return _result(tuned, *rules, effect, explain_events(effect, costs))
+
+
+def _by_suggestion(tuned: Tuned, rows: EventRows) -> Tuned:
+    assert tuned._calls is not None
+    time = sum(float(np.ptp(one.time)) for one in rows.live)
+    live, offline = _counts(tuned, rows, rows.rule(time / tuned._calls.expected_events))
+    suggestion = suggest(tuned._calls, live, offline)
+    costs = MatchedCosts(suggestion.live_cost, suggestion.applied_offline_cost)
+    effect = _effect("suggestion", rows, tuned, live, offline, costs)
+    rules = live.rule(costs.live), offline.rule(costs.offline)
+    result = _result(tuned, *rules, effect, explain_suggestion(suggestion, effect))
+    result._set(suggestion=suggestion)
+    return result
 
 
 def _counts(

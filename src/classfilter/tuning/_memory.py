@@ -5,6 +5,7 @@ Errors and classes both make successive predictions alike, and errors do so for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -84,21 +85,32 @@ def class_covariance(probs: Floats, shares: Floats) -> float:
     Then the mean prediction in class k is :math:`m_k = E[s_k s] / \pi_k`, and the covariance is
     :math:`\sum_k \pi_k |m_k - \pi|^2`.
     """
-    means = probs.T @ probs / len(probs) / shares[:, None]
+    means = mean_predictions_by_class(probs, shares)
     return float(shares @ ((means - shares) ** 2).sum(axis=1))
 
 
-def autocovariance(rows: JoinedRows, shares: Floats) -> tuple[Floats, Floats]:
+def mean_predictions_by_class(probs: Floats, shares: Floats) -> Floats:
+    """Return the mean prediction in each class (K, K), if they are right as often as they say."""
+    means: Floats = probs.T @ probs / len(probs) / shares[:, None]
+    return means
+
+
+def autocovariance(
+    rows: JoinedRows, shares: Floats, tried: Sequence[int] | None = None
+) -> tuple[Floats, Floats]:
     r"""Return lags, and the autocovariance of the predictions at each.
 
     It is the mean over t of :math:`\sum_k (s_{t,k} - \pi_k)(s_{t+l,k} - \pi_k)`, over pairs of one
-    stream that are about l median steps apart. Lags go up to a quarter of the median stream.
+    stream that are about l median steps apart. By default, lags go up to a quarter of the median
+    stream. A lag with too few pairs is left out.
     """
     x, steps = rows.probs - shares, rows.time / rows.step
-    longest = np.median(np.bincount(rows.stream))
-    tried = np.unique(np.round(np.geomspace(1, max(8, longest // 4), LAGS)).astype(int))
+    if tried is None:
+        longest = np.median(np.bincount(rows.stream))
+        grid = np.geomspace(1, max(8, longest // 4), LAGS)
+        tried = np.unique(np.round(grid).astype(int)).tolist()
     lags, values = [], []
-    for lag in tried.tolist():
+    for lag in tried:
         near = steps[lag:] - steps[:-lag] < 1.5 * lag + 0.5
         pairs = np.flatnonzero((rows.stream[lag:] == rows.stream[:-lag]) & near)
         if pairs.size >= MIN_PAIRS:

@@ -14,9 +14,11 @@ from ._calibrate import Calibration, calibrate
 from ._candidates import Candidate
 from ._effect import Effect
 from ._event_effect import EventEffect
+from ._expected_events import Calls
 from ._explanation import Assumptions, without_temperatures
 from ._objective import Trial
 from ._streams_needed import Rival
+from ._suggestion import Suggestion
 
 
 class Tuned(Chain):
@@ -51,6 +53,9 @@ class Tuned(Chain):
     event_effect : EventEffect or None
         How many events there are on the recordings, and when they are confirmed; None where `tune`
         chose no rule for events.
+    suggestion : Suggestion or None
+        The rule for events that follows from the recordings alone, and whether it is applied; None
+        where durations or labels chose the rule, or where no reference judges.
     smoother : Chain
         What smooths: the same filter with a temperature of its own or, where a simple rule was
         chosen, the best sticky filter. It has its own rule for events.
@@ -72,8 +77,10 @@ class Tuned(Chain):
     assumptions: Assumptions | None
     effect: Effect | None
     event_effect: EventEffect | None
+    suggestion: Suggestion | None
     calibration: Calibration | None
     by_label: dict[str, Tuned]
+    _calls: Calls | None
 
     def __init__(
         self,
@@ -88,6 +95,7 @@ class Tuned(Chain):
         assumptions: Assumptions | None = None,
         effect: Effect | None = None,
         by_label: Mapping[str, Tuned] | None = None,
+        calls: Calls | None = None,
         **parts: Any,
     ) -> None:
         super().__init__(filter, **parts)
@@ -101,6 +109,8 @@ class Tuned(Chain):
             assumptions=assumptions,
             effect=effect,
             event_effect=None,
+            suggestion=None,
+            _calls=calls,
             calibration=None,
             by_label=dict(by_label or {}),
         )

@@ -11,7 +11,6 @@ faded.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -26,11 +25,11 @@ from ._criterion import by_labels, by_target, future_target, later_target, targe
 from ._effect import Effect, Effects
 from ._event_duration import EventDurations
 from ._event_rule import with_event_rule
+from ._expected_events import Calls, estimate_calls
 from ._explanation import HIGH_CORRELATION, Assumptions, explain, temperatures_in_words
 from ._folds import (
     MIN_PREDICTIONS,
     as_list,
-    count_predictions,
     find_reference,
     median_step,
     without_silent,
@@ -54,7 +53,7 @@ from ._safe_settings import tuned_as, untuned
 from ._search import Found, search_one, search_several
 from ._streams_needed import Rival
 from ._temperature import with_temperatures
-from ._thinning import Thinned, steps_between_calls, thin
+from ._thinning import steps_between_calls, thin
 from ._wish import Wish, grant, require_seconds
 
 Kind = Literal["auto", "dirichlet", "sticky"]
@@ -168,8 +167,6 @@ def tune(
         result = by_label.result(wish.max_changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress)
-    if durations is None and not labels:
-        return result
     return with_event_rule(result, thin(several, best, rate).recordings, durations, labels)
 
 
@@ -246,6 +243,8 @@ class Prepared(NamedTuple):
         Whether the rate of calls was assumed.
     several : bool
         Whether the reference judges others; or else all sources count as one.
+    calls : Calls
+        How often the class changes between calls of the reference, and how far its errors last.
     """
 
     recordings: list[Recording]
@@ -254,6 +253,7 @@ class Prepared(NamedTuple):
     assumptions: Assumptions
     assumed: bool
     several: bool
+    calls: Calls
 
 
 def prepare(
@@ -296,10 +296,12 @@ def prepare(
         criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
         if not criteria[0].judged.any():
             return None
-    correlation = _error_correlation(recordings, reference, thinned)
-    assumptions = Assumptions(thinned.every, thinned.thinned, agreed, correlation)
+    calls = estimate_calls(rows)
+    assumptions = Assumptions(thinned.every, thinned.thinned, agreed, calls.error_correlation)
     objective = Objective(Runner(rows, passes, model), criteria)
-    return Prepared(thinned.recordings, rows, objective, assumptions, thinned.assumed, several)
+    return Prepared(
+        thinned.recordings, rows, objective, assumptions, thinned.assumed, several, calls
+    )
 
 
 def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Tuned:
@@ -347,22 +349,8 @@ def _result(
         smoother = _chain(prepared, found.sticky)
     known: Any = {"table": objective.table(), "rivals": rivals, "effect": effect}
     known |= {"assumptions": prepared.assumptions, "smoother": smoother}
+    known["calls"] = prepared.calls if prepared.several else None
     one = not prepared.several
     tuned = with_temperatures(_chain(prepared, chosen, **known), prepared.recordings, one)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
     return tuned.having(explanation=explain(*facts, effect, wish, temperatures_in_words(tuned)))
-
-
-def _error_correlation(recordings: Sequence[Recording], reference: str, thinned: Thinned) -> float:
-    """Return the correlation of the reference's errors from one call to the next, as far as seen.
-
-    It is measured on all its predictions, also those that were left out.
-    """
-    own = [rec for rec in recordings if rec.observed(reference).any()]
-    alone = [rec._take(rec.observed(reference)) for rec in own]
-    rows = concatenate(alone, reference)
-    memory = estimate_memory(rows, mean_shares(rows.probs))
-    if not memory.errors:
-        return 0.0
-    kept = count_predictions(thinned.recordings, reference)
-    return memory.share * math.exp(-round(len(rows.source) / kept) / memory.errors)

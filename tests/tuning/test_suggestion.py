@@ -1,0 +1,124 @@
+"""The suggested rule for events: its costs, its guard, and what is said of it."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.tuning._event_cost import EventCounts, StreamRows
+from classfilter.tuning._expected_events import Calls
+from classfilter.tuning._suggestion import MIN_KEPT, MOST_LIVE_COST, suggest
+
+
+@lru_cache
+def flickering():
+    """Events of 200 rows, errors of the strong source that stand alone, and a weak source."""
+    recs = {}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = np.repeat(np.cumsum(rng.integers(1, 3, 8)) % 3, 200)
+        strong = np.arange(truth.size) % 4 == 0
+        wrong = rng.random(truth.size) < np.where(strong, 0.15, 0.45)
+        predicted = (truth + wrong * rng.integers(1, 3, truth.size)) % 3
+        sure = np.where(strong, 0.85, 0.55)[:, None]  # as often as they are right
+        probs = np.where(np.eye(3)[predicted] > 0, sure, (1 - sure) / 2)
+        source = np.where(strong, "strong", "weak")
+        recs[seed] = cf.Recording(np.arange(truth.size) * 5.0, source, probs, list("abc"), truth)
+    return recs, cf.tune(recs, "sticky", "strong")
+
+
+def random_counts(seed=0, step=1.0):
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.full(3, 0.5), 400)
+    return EventCounts([StreamRows(np.arange(400) * step, probs)], ("a", "b", "c"))
+
+
+def test_errors_that_stand_alone_do_not_count_as_events():
+    recs, tuned = flickering()
+    true = len(cf.label_events(recs))
+    suggestion = tuned.suggestion
+    assert suggestion.expected_events == pytest.approx(true, rel=0.2)
+    assert suggestion.shared_calls == 1
+    assert suggestion.argmax_live == len(cf.events(recs, tuned, cf.EventRule(0.0)))
+    assert suggestion.argmax_offline == len(cf.events(recs, tuned, cf.EventRule(0.0), smooth=True))
+    assert tuned.rule.change_cost == suggestion.live_cost
+    assert tuned.smoother.rule.change_cost == suggestion.applied_offline_cost
+    assert len(cf.events(recs, tuned)) <= suggestion.argmax_live
+
+
+def test_a_duration_takes_its_place():
+    recs, _ = flickering()
+    tuned = cf.tune(recs, "sticky", "strong", event_duration=1000.0)
+    assert tuned.suggestion is None
+    assert tuned.event_effect.chosen_by == "duration"
+
+
+def test_the_explanation_has_both_numbers_and_the_remedy():
+    _, tuned = flickering()
+    effect = tuned.event_effect
+    assert effect.chosen_by == "suggestion"
+    lines = str(tuned).splitlines()
+    at = next(
+        i for i, line in enumerate(lines) if line.startswith("Suggested events an hour: live")
+    )
+    hours = effect.time / 3600
+    for count in (effect.live, effect.offline):
+        assert f"{count / hours:.2g}" in lines[at]
+    assert f"About {tuned.suggestion.expected_events / hours:.2g} an hour" in lines[at + 1]
+    assert "event_duration" in lines[at + 1]
+
+
+@pytest.mark.parametrize("kept", [MIN_KEPT - 0.01, MIN_KEPT])
+def test_applied_only_where_half_of_the_calls_expect_as_many(kept):
+    live, offline = random_counts(0), random_counts(1)
+    most = offline.total(0.0)
+    calls = Calls(1, 0.5 * most, 0.5 * most * kept, 0.0, 4.0)
+    found = suggest(calls, live, offline)
+    assert found.applied == (kept == MIN_KEPT)
+    assert (
+        offline.total(found.offline_cost) <= 0.5 * most < offline.total(0.98 * found.offline_cost)
+    )
+    assert found.applied_offline_cost == (found.offline_cost if found.applied else 0.0)
+    if found.applied:
+        assert live.total(found.live_cost) <= offline.total(found.offline_cost)
+    else:
+        assert "only 94% of these events" in found.why
+
+
+def test_no_cost_where_no_more_events_are_there_than_expected():
+    live, offline = random_counts(0), random_counts(1)
+    found = suggest(Calls(1, 1e9, 1e9, 0.0, 4.0), live, offline)
+    assert (found.offline_cost, found.applied) == (0.0, False)
+
+
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_a_live_cost_of_more_than_half_a_call_is_left_out(share):
+    rng = np.random.default_rng(0)
+    steady = rng.dirichlet(np.full(3, 0.5), 40).repeat(10, axis=0)
+    offline = EventCounts([StreamRows(np.arange(400.0), steady)], ("a", "b", "c"))
+    live = random_counts(1)
+    cost = live.smallest_cost(offline.total(0.0))
+    assert cost > 0
+    found = suggest(Calls(1, 1e9, 1e9, 0.0, share * cost / MOST_LIVE_COST), live, offline)
+    assert found.live_cost == (cost if share > 1 else 0.0)
+
+
+def test_without_a_judge_there_is_no_suggestion():
+    recs, _ = flickering()
+    alone = {name: rec._take(rec.source == "strong") for name, rec in recs.items()}
+    tuned = cf.tune(alone)
+    assert tuned.suggestion is None
+    assert tuned.rule == tuned.smoother.rule == cf.EventRule(0.0)
+
+
+def test_permuting_classes_changes_nothing():
+    recs, tuned = flickering()
+    order = [2, 0, 1]
+    other = {
+        name: cf.Recording(rec.time, rec.source, rec.probs[:, order], list("cab"))
+        for name, rec in recs.items()
+    }
+    mine, its = tuned.suggestion, cf.tune(other, "sticky", "strong").suggestion
+    assert mine.expected_events == pytest.approx(its.expected_events, rel=1e-6)
+    assert (mine.live_cost, mine.offline_cost) == (its.live_cost, its.offline_cost)
