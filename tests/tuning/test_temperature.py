@@ -24,8 +24,9 @@ CLASSES = ("walk", "sit", "sleep")
 
 
 def power(P: Floats, temperature: float) -> Floats:
-    q = np.asarray(P, np.float64) ** (1 / temperature)
-    return q / q.sum(axis=1, keepdims=True)
+    q: Floats = np.asarray(P, np.float64) ** (1 / temperature)
+    normalised: Floats = q / q.sum(axis=1, keepdims=True)
+    return normalised
 
 
 def by_scipy(P: Floats, target: Floats, lowest: float = 0.1) -> float:
@@ -180,7 +181,10 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
     new = chain.calibrated(recs)
     plain, found = chain.untempered(), new.calibration
     assert found is not None
-    assert (found.rows, found.streams) == (int(sum((r.label >= 0).sum() for r in recs)), 2)
+    assert (found.rows, found.streams) == (
+        sum(int((np.asarray(r.label) >= 0).sum()) for r in recs),
+        2,
+    )
     for one, which, run in (
         (new, found.filtered, plain.run),
         (new.smoother, found.smoothed, plain.smooth),

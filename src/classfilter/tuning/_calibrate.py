@@ -72,8 +72,8 @@ def calibrate(
         probs, target = _pairs(recs, [run(rec) for rec in recs])
         found.append(find_temperature(probs, target, parts))
     calibration = Calibration(found[0], found[1], rows, len(recs))
-    for name, one in zip(("filtered", "smoothed"), found, strict=True):
-        _warn(name, one)
+    for which, temperature in zip(("filtered", "smoothed"), found, strict=True):
+        _warn(which, temperature)
     new = tempered(chain, found[0].value, found[1].value)
     return new, calibration, _words(calibration, chain, new, recs)
 

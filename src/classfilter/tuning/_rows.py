@@ -144,5 +144,6 @@ def cut_streams(stream: Ints) -> Ints:
         return stream
     cuts = math.ceil(MIN_PARTS / len(lengths))
     start = np.cumsum(lengths) - lengths
-    part: Ints = stream * cuts + (np.arange(len(stream)) - start[stream]) * cuts // lengths[stream]
+    position: Ints = np.arange(len(stream)) - start[stream]
+    part: Ints = stream * cuts + position * cuts // lengths[stream]
     return part

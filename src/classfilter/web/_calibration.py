@@ -49,11 +49,11 @@ def calibration(
             pair = truth[rows[latest >= 0]], rec.probs[latest[latest >= 0]]
             parts.setdefault(name, []).append(pair)
     pairs = {
-        name: tuple(map(np.concatenate, zip(*several, strict=True)))
+        name: [np.concatenate(columns) for columns in zip(*several, strict=True)]
         for name, several in parts.items()
         if several
     }
-    return {name: reliability(*pair) for name, pair in pairs.items() if pair[0].size}
+    return {name: reliability(y, P) for name, (y, P) in pairs.items() if y.size}
 
 
 def _predicted(rec: Recording, source: str) -> Ints:
