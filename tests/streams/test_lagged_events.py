@@ -35,9 +35,11 @@ CHANNEL = cf.Channel(np.eye(4) * 6 + 1)
 MATRIX = np.eye(4) * 0.8 + 0.05
 SMOOTHERS: dict[str, Any] = {
     "sticky": lambda: cf.StickyFilter(CLASSES, half_life=4.0),
-    "sticky, single": lambda: cf.StickyFilter(CLASSES, half_life=4.0, dtype="float32"),
+    "sticky, single": lambda: cf.StickyFilter(
+        CLASSES, half_life=4.0, temperature=1.4, dtype="float32"
+    ),
     "transitions": lambda: cf.StickyFilter(CLASSES, transitions=MATRIX),
-    "dirichlet": lambda: cf.DirichletFilter(CLASSES, half_life=4.0),
+    "dirichlet": lambda: cf.DirichletFilter(CLASSES, half_life=4.0, temperature=1.4),
     "dirichlet, single": lambda: cf.DirichletFilter(CLASSES, half_life=4.0, dtype="float32"),
 }
 
@@ -309,3 +311,27 @@ def test_a_damaged_state_never_crashes(tmp_path: Path) -> None:
         replace_parts(path, event_states=cut, event_sizes=sizes * 0 + len(cut))
         with pytest.raises(ValueError, match="is damaged: "):
             cf.Tracker.load(path)
+
+
+@pytest.mark.parametrize("name", ["sticky", "dirichlet"])
+def test_a_state_with_an_impossible_number_is_refused(name: str) -> None:
+    tracker = cf.Tracker(SMOOTHERS[name](), events=cf.EventRule(0.5), lag=3)
+    for i in range(9):
+        tracker.update("a", float(i), None, CLASSES[i % 2])
+    live: Any = tracker._live
+    core, [(state, _)] = live.core, tracker._table.columns.events[:1]
+    core.check(state)
+    for column, bad in ((0, -1.0), (0, math.inf), (1, 2.0), (1, -0.1), (1, math.nan), (2, -0.1),
+                        (2, math.nan), (3, 0.9), (6, math.nan), (7, -0.5), (9, 0.9)):  # fmt: skip
+        known = core._unpacked(state)
+        rows = known.lanes[0].rows.copy()
+        rows[1, column] = bad
+        with pytest.raises(ValueError, match="are no rows"):
+            core.check(core._packed(known._replace(lanes=[known.lanes[0]._replace(rows=rows)])))
+    for bad_times in ([0.0, 2.0, 1.0], [0.0, 1.0, math.inf]):
+        with pytest.raises(ValueError, match="are no rows"):
+            core.check(core._packed(known._replace(time=np.array(bad_times))))
+    lane = known.lanes[0]
+    few = known._replace(lanes=[lane._replace(rows=lane.rows[:2])], time=known.time[:2])
+    with pytest.raises(ValueError, match="are no rows"):
+        core.check(core._packed(few))
