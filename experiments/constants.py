@@ -70,7 +70,7 @@ def accuracy(trial: Trial) -> float:
             return float(np.mean([one_source.real_result(case).tuned for case in cases]))
         draws = [rates.Draw(trial.name, trial.data, every, 1.0, 0) for every in rates.RATES]
         draws += [rates.Draw(trial.name, trial.data, 12, 0.5, seed) for seed in range(2)]
-        return float(np.mean([rates.measure(draw).tuned for draw in draws]))
+        return float(np.mean([rates.measure(draw).live.accuracy for draw in draws]))
     finally:
         setattr(module, constant, present)
 

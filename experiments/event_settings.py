@@ -18,6 +18,7 @@ judged on the others: what each way to choose loses there, against the best cost
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy as np
 import classfilter as cf
 from classfilter._support.types import Array, Floats, Ints
 from classfilter.tuning._effect import GAP
-from classfilter.tuning._event_cost import EventCounts, StreamRows
+from classfilter.tuning._event_cost import StreamRows
 from classfilter.tuning._event_labels import (
     EventTally,
     choose_by_labels,
@@ -94,10 +95,6 @@ class Judge:
         f1 = cf.metrics.event_scores(self.truth, events, iou=0.5).f1
         return f"{100 * f1:5.1f} x{len(events) / len(self.truth):4.2f} {100 * right / known:5.1f}"
 
-    def counts(self, rows: list[StreamRows]) -> EventCounts:
-        """Return the numbers of events at any cost."""
-        return EventCounts(rows, self.classes, cf.EventRule(max_gap=self.max_gap))
-
     def best(self, rows: list[StreamRows], step: float) -> cf.EventRule:
         """Return the best rule of a grid of costs, by the labels that judge."""
         costs = costs_to_try(step, max(float(np.ptp(one.time)) for one in rows) / 8)
@@ -135,15 +132,17 @@ def print_set(name: str, people: list[Person], every: int) -> None:
     rows = rows_of(plain, recs, every)
     argmax = cf.EventRule(0.0, max_gap=judge.max_gap)
     rules["argmax"] = (argmax, argmax, argmax)
-    lag = judge.counts(rows.lag)
     for factor in (1 / WRONG, 1.0, WRONG):
         duration = factor * judge.duration
         tuned = cf.tune(recs, reference="strong", event_duration=duration)
-        assert tuned.event_effect is not None
-        cost = lag.cost_of_as_many(tuned.event_effect.offline)
         told = f"duration {duration:.0f} s" + (f", x{factor:.2f}" if factor != 1 else "")
-        rules[told] = (tuned.smoother.rule, tuned.rule, lag.rule(cost))
-    rules["no duration"] = (plain.smoother.rule, plain.rule, plain.smoother.rule)
+        rules[told] = (tuned.smoother.rule, tuned.rule, tuned.smoother.rule)
+    # Where a gap ends an event is a convention: here it is that of the truth.
+    assert plain.rule is not None
+    assert plain.smoother.rule is not None
+    offline = replace(plain.smoother.rule, max_gap=judge.max_gap)
+    live = replace(plain.rule, max_gap=judge.max_gap)
+    rules["no duration"] = (offline, live, offline)
     rules["best by labels"] = tuple(judge.best(several, step) for several in rows)
     true = f"{len(judge.truth)} true events of {judge.duration:.0f} s"
     print(f"\n{name}, one strong call in {every}: {len(people)} streams, {true}")

@@ -82,9 +82,10 @@ def test_log_loss_of_a_wrong_zero_is_the_floor() -> None:
     assert metrics.log_loss([0], [[0.0, 1.0]]) == pytest.approx(-math.log(1e-3 / 1.001), rel=1e-12)
 
 
-@pytest.mark.parametrize("bins", [1, 7, 15])
+@pytest.mark.parametrize("bins", [1, 8, 15])
 def test_calibration_error_equals_a_loop(bins: int) -> None:
     truth, probs = stream(5)
+    probs[1:40] = [0.5, 0.25, 0.25, 0.0]  # on the edge of two bins
     probs[0] = [1.0, 0.0, 0.0, 0.0]  # the last bin includes its right edge
     slow = slow_reliability(truth.tolist(), probs.tolist(), bins)
     table = metrics.reliability(truth, probs, bins)

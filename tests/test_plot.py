@@ -432,7 +432,8 @@ def test_reliability_draws_bins_with_enough_rows() -> None:
         np.testing.assert_allclose(np.asarray(curve.get_ydata()), [80])
     error = f"calibration error {100 * table.error:.1f} %"
     assert legend(above) == [f"live: {error}", f"smoothed: {error}"]
-    heights = [bar.get_height() for bar in below.patches[: len(table.rows)]]
+    drawn: list[Any] = list(below.patches)
+    heights = [bar.get_height() for bar in drawn[: len(table.rows)]]
     np.testing.assert_allclose(heights, 100 * table.rows / 105)
     (own,) = plot.reliability({"all": table}, min_rows=1, ax=Figure().subplots()).axes
     np.testing.assert_allclose(np.asarray(own.lines[1].get_ydata()), [80, 100])

@@ -54,7 +54,7 @@ class EventRows(NamedTuple):
     def rule(self, usual: float) -> EventRule:
         """Return the rule without a cost; where there are gaps, events end there.
 
-        A gap is longer than ten steps, and than an event usually lasts.
+        A gap is longer than ten steps, and than an event usually lasts, where that is known.
         """
         gap = max(GAP * self.step, usual)
         has_gaps = any((np.diff(rec.time) > gap).any() for rec in self.recordings)
@@ -134,15 +134,13 @@ def _by_labels(tuned: Tuned, rows: EventRows) -> Tuned:
 
 def _by_suggestion(tuned: Tuned, rows: EventRows) -> Tuned:
     assert tuned._calls is not None
-    time = sum(float(np.ptp(one.time)) for one in rows.live)
-    live, offline = _counts(tuned, rows, rows.rule(time / tuned._calls.expected_events))
+    live, offline = _counts(tuned, rows, rows.rule(usual=0.0))
     suggestion = suggest(tuned._calls, live, offline)
     costs = MatchedCosts(suggestion.live_cost, suggestion.applied_offline_cost)
     effect = _effect("suggestion", rows, tuned, live, offline, costs)
     rules = live.rule(costs.live), offline.rule(costs.offline)
     result = _result(tuned, *rules, effect, explain_suggestion(suggestion, effect))
-    result._set(suggestion=suggestion)
-    return result
+    return result.having(suggestion=suggestion)
 
 
 def _counts(
