@@ -2,10 +2,10 @@
 
 For each set and rate of strong calls, a table: the most probable class of each row (argmax); the
 duration of a true event, exact, and wrong by a factor of 1.5 either way; the rule of `tune` without
-a duration, if it has one; and the best cost of a grid by the labels that also judge. Each has three
-columns: offline, of smoothed rows; live, of filtered rows; and live at a lag of one strong call.
-There the cost is matched as for smoothed rows. Each cell has F1@50, the number of events relative
-to the truth, and the rows right.
+a duration; and the best cost of a grid by the labels that also judge. Each has three
+columns: offline, of smoothed rows; live, of filtered rows; and live at a lag of one strong call,
+with the rule of smoothed rows. Each cell has F1@50, the number of events relative to the truth, and
+the rows right.
 
     python -m experiments.event_settings geolife wisdm extrasensory --data DATA
 
