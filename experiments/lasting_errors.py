@@ -14,7 +14,7 @@ import numpy as np
 
 import classfilter as cf
 from classfilter._support.types import Floats
-from classfilter.simulation._simulate import Classifier
+from classfilter.simulation._presets import Classifier
 from classfilter.tuning._expected_events import estimate_calls
 from classfilter.tuning._rows import concatenate, floored
 from experiments.rates import RATES

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 import classfilter as cf
-from classfilter.simulation._simulate import Classifier
+from classfilter.simulation._presets import Classifier
 from experiments.parallel import map_in_processes
 from experiments.rates import RATES
 from experiments.streams import Person, arguments, splits

@@ -1,5 +1,9 @@
 """The events to expect and lasting errors, from calls: loops, hmmlearn, and known simulations."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from experiments.one_source import Case, simulated
@@ -19,11 +23,11 @@ from classfilter.tuning._expected_events import (
 )
 from classfilter.tuning._memory import autocovariance, class_covariance
 from classfilter.tuning._model import mean_shares
-from classfilter.tuning._rows import concatenate
+from classfilter.tuning._rows import JoinedRows, concatenate
 
 
-def joined(lengths, K=3, seed=0):
-    rng = np.random.default_rng(seed)
+def joined(lengths: Sequence[int], K: int = 3) -> JoinedRows:
+    rng = np.random.default_rng(0)
     recs = [
         cf.Recording(np.arange(n) * 2.0, "strong", rng.dirichlet(np.full(K, 0.5), n), K)
         for n in lengths
@@ -31,7 +35,9 @@ def joined(lengths, K=3, seed=0):
     return concatenate(recs, "strong")
 
 
-def calibrated(r, streams=4, rows=6000, dwell=300, shape=1.0):
+def calibrated(
+    r: float, streams: int = 4, rows: int = 6000, dwell: float = 300, shape: float = 1.0
+) -> list[cf.Recording]:
     """A source whose errors have the correlation r from row to row, right as often as it says."""
     recs = []
     for seed in range(streams):
@@ -42,11 +48,11 @@ def calibrated(r, streams=4, rows=6000, dwell=300, shape=1.0):
     return recs
 
 
-def every(recs, nth):
+def every(recs: Sequence[cf.Recording], nth: int) -> JoinedRows:
     return concatenate([rec._take(np.arange(len(rec)) % nth == 0) for rec in recs], "strong")
 
 
-def test_covariances_are_those_of_a_loop():
+def test_covariances_are_those_of_a_loop() -> None:
     rows = joined([40, 60])
     shares, s = mean_shares(rows.probs), rows.probs
     lags, values = autocovariance(rows, shares, [1, 5])
@@ -66,7 +72,9 @@ def test_covariances_are_those_of_a_loop():
 
 
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=4), st.integers(1, 7))
-def test_each_call_is_in_one_sequence_after_the_call_m_before(lengths, spacing):
+def test_each_call_is_in_one_sequence_after_the_call_m_before(
+    lengths: list[int], spacing: int
+) -> None:
     rows = joined(lengths)
     shares = mean_shares(rows.probs)
     likelihood, sizes, offsets = spaced_calls(rows, shares, spacing)
@@ -82,7 +90,7 @@ def test_each_call_is_in_one_sequence_after_the_call_m_before(lengths, spacing):
             assert rows.stream[t] == rows.stream[t - spacing]
 
 
-def test_a_round_is_that_of_hmmlearn():
+def test_a_round_is_that_of_hmmlearn() -> None:
     rng = np.random.default_rng(1)
     matrix = rng.dirichlet(np.full(3, 2.0), 3)
     shares = np.array([0.5, 0.2, 0.3])
@@ -103,7 +111,7 @@ def test_a_round_is_that_of_hmmlearn():
     assert counts.sum() == pytest.approx(sum(lengths) - len(lengths))
 
 
-def test_the_likelihood_never_falls(monkeypatch):
+def test_the_likelihood_never_falls(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = every(calibrated(0.0, streams=2, rows=2000), 4)
     shares = mean_shares(rows.probs)
     sequences = spaced_calls(rows, shares, 2)
@@ -119,7 +127,7 @@ def test_the_likelihood_never_falls(monkeypatch):
 
 
 @pytest.mark.parametrize(("r", "nth", "at_most"), [(0.0, 4, 1), (0.97, 4, 24), (0.97, 120, 1)])
-def test_calls_share_an_error_as_long_as_errors_last(r, nth, at_most):
+def test_calls_share_an_error_as_long_as_errors_last(r: float, nth: int, at_most: int) -> None:
     calls = reference_calls(every(calibrated(r), nth))
     shared = calls_that_share_an_error(calls, mean_shares(calls.probs))
     assert shared <= at_most
@@ -130,24 +138,25 @@ def test_calls_share_an_error_as_long_as_errors_last(r, nth, at_most):
 @pytest.mark.parametrize(
     ("r", "nth"), [(0.0, 12), (0.97, 12), pytest.param(0.9, 4, marks=pytest.mark.slow)]
 )
-def test_the_events_to_expect_are_about_the_true_ones(r, nth):
+def test_the_events_to_expect_are_about_the_true_ones(r: float, nth: int) -> None:
     recs = calibrated(r)
-    true = sum(int((np.diff(rec.label) != 0).sum()) + 1 for rec in recs)
+    true = len(cf.label_events(recs))
     calls = estimate_calls(every(recs, nth))
     assert calls.expected_events == pytest.approx(true, rel=0.15)
     assert calls.step == pytest.approx(nth / 30)
 
 
-def test_half_of_the_calls_miss_events_that_are_shorter_than_the_time_between_them():
-    def kept(shape):
+def test_half_of_the_calls_miss_events_that_are_shorter_than_the_time_between_them() -> None:
+    def kept(shape: float) -> float:
         calls = estimate_calls(every(calibrated(0.0, dwell=150, shape=shape), 4))
         return calls.from_fewer_calls / calls.expected_events
 
     assert kept(0.15) < 0.9 < 0.95 < kept(1.0)
 
 
-def test_permuting_classes_changes_nothing():
+def test_permuting_classes_changes_nothing() -> None:
     recs = calibrated(0.9, streams=2, rows=3000)
     order = [2, 0, 3, 1]
     other = [cf.Recording(r.time, r.source, r.probs[:, order], 4) for r in recs]
-    np.testing.assert_allclose(estimate_calls(every(recs, 4)), estimate_calls(every(other, 4)))
+    mine, its = (np.array(estimate_calls(every(one, 4))) for one in (recs, other))
+    np.testing.assert_allclose(mine, its)

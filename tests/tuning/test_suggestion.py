@@ -1,18 +1,21 @@
 """The suggested rule for events: its costs, its guard, and what is said of it."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 
 import numpy as np
 import pytest
 
 import classfilter as cf
+from classfilter.tuning import Suggestion, Tuned
 from classfilter.tuning._event_cost import EventCounts, StreamRows
 from classfilter.tuning._expected_events import Calls
 from classfilter.tuning._suggestion import MIN_KEPT, MOST_LIVE_COST, suggest
 
 
 @lru_cache
-def flickering():
+def flickering() -> tuple[dict[int, cf.Recording], Tuned]:
     """Events of 200 rows, errors of the strong source that stand alone, and a weak source."""
     recs = {}
     for seed in range(6):
@@ -28,35 +31,49 @@ def flickering():
     return recs, cf.tune(recs, "sticky", "strong")
 
 
-def random_counts(seed=0, step=1.0):
+def suggested(tuned: Tuned) -> Suggestion:
+    assert tuned.suggestion is not None
+    return tuned.suggestion
+
+
+def costs(tuned: Tuned) -> tuple[float, float]:
+    """The costs that the live rule and the offline rule have."""
+    rules = tuned.rule, tuned.smoother.rule
+    assert rules[0] is not None
+    assert rules[1] is not None
+    return rules[0].change_cost, rules[1].change_cost
+
+
+def random_counts(seed: int = 0) -> EventCounts:
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.full(3, 0.5), 400)
-    return EventCounts([StreamRows(np.arange(400) * step, probs)], ("a", "b", "c"))
+    return EventCounts([StreamRows(np.arange(400.0), probs)], ("a", "b", "c"))
 
 
-def test_errors_that_stand_alone_do_not_count_as_events():
+def test_errors_that_stand_alone_do_not_count_as_events() -> None:
     recs, tuned = flickering()
     true = len(cf.label_events(recs))
-    suggestion = tuned.suggestion
+    suggestion = suggested(tuned)
     assert suggestion.expected_events == pytest.approx(true, rel=0.2)
     assert suggestion.shared_calls == 1
     assert suggestion.argmax_live == len(cf.events(recs, tuned, cf.EventRule(0.0)))
     assert suggestion.argmax_offline == len(cf.events(recs, tuned, cf.EventRule(0.0), smooth=True))
-    assert tuned.rule.change_cost == suggestion.live_cost
-    assert tuned.smoother.rule.change_cost == suggestion.applied_offline_cost
+    assert costs(tuned) == (suggestion.live_cost, suggestion.applied_offline_cost)
     assert len(cf.events(recs, tuned)) <= suggestion.argmax_live
 
 
-def test_a_duration_takes_its_place():
+def test_a_duration_takes_its_place() -> None:
     recs, _ = flickering()
     tuned = cf.tune(recs, "sticky", "strong", event_duration=1000.0)
     assert tuned.suggestion is None
+    assert tuned.event_effect is not None
     assert tuned.event_effect.chosen_by == "duration"
 
 
-def test_the_explanation_has_both_numbers_and_the_remedy():
+def test_the_explanation_has_both_numbers_and_the_remedy() -> None:
     _, tuned = flickering()
     effect = tuned.event_effect
+    assert effect is not None
     assert effect.chosen_by == "suggestion"
     lines = str(tuned).splitlines()
     at = next(
@@ -65,12 +82,12 @@ def test_the_explanation_has_both_numbers_and_the_remedy():
     hours = effect.time / 3600
     for count in (effect.live, effect.offline):
         assert f"{count / hours:.2g}" in lines[at]
-    assert f"About {tuned.suggestion.expected_events / hours:.2g} an hour" in lines[at + 1]
+    assert f"About {suggested(tuned).expected_events / hours:.2g} an hour" in lines[at + 1]
     assert "event_duration" in lines[at + 1]
 
 
 @pytest.mark.parametrize("kept", [MIN_KEPT - 0.01, MIN_KEPT])
-def test_applied_only_where_half_of_the_calls_expect_as_many(kept):
+def test_applied_only_where_half_of_the_calls_expect_as_many(kept: float) -> None:
     live, offline = random_counts(0), random_counts(1)
     most = offline.total(0.0)
     calls = Calls(1, 0.5 * most, 0.5 * most * kept, 0.0, 4.0)
@@ -86,14 +103,14 @@ def test_applied_only_where_half_of_the_calls_expect_as_many(kept):
         assert "only 94% of these events" in found.why
 
 
-def test_no_cost_where_no_more_events_are_there_than_expected():
+def test_no_cost_where_no_more_events_are_there_than_expected() -> None:
     live, offline = random_counts(0), random_counts(1)
     found = suggest(Calls(1, 1e9, 1e9, 0.0, 4.0), live, offline)
     assert (found.offline_cost, found.applied) == (0.0, False)
 
 
 @pytest.mark.parametrize("share", [0.9, 1.1])
-def test_a_live_cost_of_more_than_half_a_call_is_left_out(share):
+def test_a_live_cost_of_more_than_half_a_call_is_left_out(share: float) -> None:
     rng = np.random.default_rng(0)
     steady = rng.dirichlet(np.full(3, 0.5), 40).repeat(10, axis=0)
     offline = EventCounts([StreamRows(np.arange(400.0), steady)], ("a", "b", "c"))
@@ -104,7 +121,7 @@ def test_a_live_cost_of_more_than_half_a_call_is_left_out(share):
     assert found.live_cost == (cost if share > 1 else 0.0)
 
 
-def test_without_a_judge_there_is_no_suggestion():
+def test_without_a_judge_there_is_no_suggestion() -> None:
     recs, _ = flickering()
     alone = {name: rec._take(rec.source == "strong") for name, rec in recs.items()}
     tuned = cf.tune(alone)
@@ -112,13 +129,13 @@ def test_without_a_judge_there_is_no_suggestion():
     assert tuned.rule == tuned.smoother.rule == cf.EventRule(0.0)
 
 
-def test_permuting_classes_changes_nothing():
+def test_permuting_classes_changes_nothing() -> None:
     recs, tuned = flickering()
     order = [2, 0, 1]
     other = {
         name: cf.Recording(rec.time, rec.source, rec.probs[:, order], list("cab"))
         for name, rec in recs.items()
     }
-    mine, its = tuned.suggestion, cf.tune(other, "sticky", "strong").suggestion
+    mine, its = suggested(tuned), suggested(cf.tune(other, "sticky", "strong"))
     assert mine.expected_events == pytest.approx(its.expected_events, rel=1e-6)
     assert (mine.live_cost, mine.offline_cost) == (its.live_cost, its.offline_cost)

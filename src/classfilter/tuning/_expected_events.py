@@ -68,8 +68,10 @@ def estimate_calls(rows: JoinedRows) -> Calls:
     shares = mean_shares(calls.probs)
     shared = calls_that_share_an_error(calls, shares)
     both = [estimate_rates(calls, shares, spacing) for spacing in (shared, 2 * shared)]
-    events = (calls.streams + len(calls.source) * changes_per_call(G, shares) for G in both)
-    return Calls(shared, *events, error_correlation(calls, shares, both), calls.step)
+    near, far = (
+        calls.streams + len(calls.source) * changes_per_call(rates, shares) for rates in both
+    )
+    return Calls(shared, near, far, error_correlation(calls, shares, both), calls.step)
 
 
 def reference_calls(rows: JoinedRows) -> JoinedRows:
