@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._support.plot_style import LEGEND_LINE, LINES, legend_above
 
@@ -60,11 +60,11 @@ def event_costs(tuned: Tuned, *, ax: Axes | None = None) -> Figure:
         colours[rows] = style["color"]
         (names[rows],) = axes.plot(costs, events, clip_on=False, **style)
         axes.plot(costs[0], events[0], "x", color=colours[rows], clip_on=False, zorder=4)
-    key = {"linestyle": "none", "color": "black"}
+    key: dict[str, Any] = {"linestyle": "none", "color": "black"}
+    look: dict[str, Any] = {"marker": "o", "markersize": 7, "zorder": 5, "clip_on": False}
     for mark, above in zip(drawn.marks, (True, False), strict=True):
         rightwards = above or mark.cost <= drawn.linear
         face = colours[mark.rows] if mark.applied else "white"
-        look = {"marker": "o", "markersize": 7, "zorder": 5, "clip_on": False}
         axes.plot(mark.cost, mark.events, color=colours[mark.rows], markerfacecolor=face, **look)
         axes.annotate(
             f"{drawn.cost_in_words(mark.cost)}: {drawn.events_in_words(mark.events)}",

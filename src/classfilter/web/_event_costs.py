@@ -20,10 +20,9 @@ def event_costs_section(tuned: Chain) -> str:
     drawn = event_picture(tuned)
     unit = drawn.unit
     how = (
-        "A change of class is reported if it makes the result right for at least so much time "
-        "more: its cost. The higher the cost, the fewer events there are. Live events are of "
-        "filtered rows; offline, smoothed rows use later predictions too. At a cost of 0 each row "
-        "has its most probable class."
+        "A change of class is reported if it makes the result right for so much more time: that "
+        "is its cost. The higher it is, the fewer events there are; at 0, each row has its most "
+        "probable class."
     )
     rows = [
         [
@@ -106,6 +105,8 @@ def _mark(mark: CostMark, x: float, y: float, colour: str, drawn: EventPicture, 
     fill = colour if mark.applied else "none"
     point = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}"/>'
     rightwards = above or x < LEFT + WIDTH / 2
-    place = x + (8 if rightwards else -8), y + (-8 if above else 16)
+    # A falling curve is on the right and below: there, the text goes further down.
+    below = 32 if rightwards else 16
+    place = x + (8 if rightwards else -8), y + (-8 if above else below)
     text = f"{cost}: {events}, {mark.name}"
     return point + words(*place, text, "start" if rightwards else "end", limit=60)
