@@ -35,12 +35,15 @@ def event_costs_section(tuned: Chain) -> str:
         for mark in drawn.marks
     ]
     header = ["", "", "cost of a change", f"events {unit}", "at a cost of 0"]
-    said = ""
-    if drawn.expected is not None and tuned.suggestion is not None:
-        expected = drawn.events_in_words(drawn.expected)
+    said, suggestion = "", tuned.suggestion
+    if drawn.expected is not None and suggestion is not None:
+        verdict = "Smoothed rows need no cost"
+        if suggestion.offline_cost:
+            verdict = "The suggestion is " + "not " * (not suggestion.applied) + "applied"
         said = (
-            f"About {expected} events {unit} are to expect, the dotted line: "
-            f"{tuned.suggestion.why}. How long an event usually lasts settles it: event_duration."
+            f"About {drawn.events_in_words(drawn.expected)} events {unit} are to expect: the "
+            f"dotted line. {verdict}: {suggestion.why}. How long an event usually lasts settles "
+            "it: event_duration."
         )
     title = "Events and the cost of a change"
     return section(title, how, picture(diagram(drawn)), table(header, rows), said)
@@ -106,7 +109,7 @@ def _mark(mark: CostMark, x: float, y: float, colour: str, drawn: EventPicture, 
     point = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}"/>'
     rightwards = above or x < LEFT + WIDTH / 2
     # A falling curve is on the right and below: there, the text goes further down.
-    below = 32 if rightwards else 16
+    below = 42 if rightwards else 16
     place = x + (8 if rightwards else -8), y + (-8 if above else below)
     text = f"{cost}: {events}, {mark.name}"
     return point + words(*place, text, "start" if rightwards else "end", limit=60)
