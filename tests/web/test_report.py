@@ -92,6 +92,11 @@ def test_names_are_text(page: Page) -> None:
     assert {*HOSTILE, *SOURCES} <= cells | set(page.all("h3"))
 
 
+def test_it_has_events_by_their_cost(page: Page) -> None:
+    assert "Events and the cost of a change" in page.all("h2")
+    assert "Events by the cost of a change" in [a.get("aria-label") for _, a in page.elements]
+
+
 def test_nothing_comes_from_outside(page: Page) -> None:
     for _, attributes in page.elements:
         assert not {"src", "href", "srcset", "action"} & attributes.keys()

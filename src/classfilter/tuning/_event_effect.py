@@ -15,7 +15,8 @@ from ._event_cost import EventCounts, StreamRows, round_up
 CURVE_COSTS = 15
 """Costs of the curve of events against cost, 0 among them."""
 BEYOND = 8.0
-"""The curve goes to this many times the larger cost that was chosen, or to `LEAST_STEPS`."""
+"""The curve goes to this many times the largest cost that was chosen or suggested, or to
+`LEAST_STEPS`."""
 LEAST_STEPS = 64.0
 DELAY_ROWS = 30_000
 """The delay is measured on the first streams, of at least so many rows where there are more."""
@@ -63,6 +64,8 @@ class EventEffect(NamedTuple):
         "duration", "labels" or "suggestion".
     live, offline : int
         The number of events.
+    live_cost, offline_cost : float
+        The costs of a change that were chosen; their mean, where classes have costs of their own.
     argmax_live, argmax_offline : int
         The number of events without a cost: of the most probable class of each row.
     half, double : int or None
@@ -88,6 +91,8 @@ class EventEffect(NamedTuple):
     chosen_by: str
     live: int
     offline: int
+    live_cost: float
+    offline_cost: float
     argmax_live: int
     argmax_offline: int
     half: int | None
@@ -101,9 +106,11 @@ class EventEffect(NamedTuple):
     in_seconds: bool
 
 
-def event_curve(live: EventCounts, offline: EventCounts, chosen: float) -> tuple[EventsAtCost, ...]:
-    """Return the number of events at costs from 0 to well beyond the chosen one."""
-    furthest = max(BEYOND * chosen, LEAST_STEPS * live.step)
+def event_curve(
+    live: EventCounts, offline: EventCounts, largest: float
+) -> tuple[EventsAtCost, ...]:
+    """Return the number of events at costs from 0 to well beyond the largest one of interest."""
+    furthest = max(BEYOND * largest, LEAST_STEPS * live.step)
     costs = [0.0, *np.geomspace(0.5 * live.step, furthest, CURVE_COSTS - 1).tolist()]
     return tuple(
         EventsAtCost(cost, live.total(cost), offline.total(cost)) for cost in map(round_up, costs)

@@ -42,6 +42,8 @@ class Suggestion(NamedTuple):
         would take more than half the time between calls.
     offline_cost : float
         The cost with as many events as are to expect; 0 where the argmax has no more.
+    offline_events : int
+        The events at this cost.
     shared_calls : int
         How many successive calls of the reference share an error; 1 where they do not.
     applied : bool
@@ -56,6 +58,7 @@ class Suggestion(NamedTuple):
     argmax_offline: int
     live_cost: float
     offline_cost: float
+    offline_events: int
     shared_calls: int
     applied: bool
     why: str
@@ -96,4 +99,5 @@ def suggest(calls: Calls, live: EventCounts, offline: EventCounts) -> Suggestion
         if live_cost > MOST_LIVE_COST * calls.step:
             live_cost = 0.0
     counts = expected, fewer, live.total(0.0), argmax
-    return Suggestion(*counts, live_cost, cost, calls.shared, applied, why)
+    costs = live_cost, cost, offline.total(cost)
+    return Suggestion(*counts, *costs, calls.shared, applied, why)

@@ -22,6 +22,7 @@ from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ..tuning._tune import tune
+from ._event_costs import event_costs_section
 from ._label_sections import (
     each_label_section,
     label_settings_section,
@@ -123,6 +124,7 @@ def report(
             lanes_section(measured, tuned),
             each_label_section(some, tuned, best, labelled),
             comparison_section(comparison),
+            event_costs_section(tuned),
             label_settings_section(tuned),
         ]
         data = label_page_data(shown, tuned)
@@ -134,6 +136,7 @@ def report(
             calibration_section(some, tuned, best, labelled),
             comparison_section(comparison),
             calls_section(some, [r for _, r in first_rows(both, MAX_MEASURED)], tuned, labelled),
+            event_costs_section(tuned),
             choice_section(tuned),
         ]
         data = page_data(shown, playable(tuned))
