@@ -2,11 +2,13 @@
 
 For each set and rate of strong calls: F1@50 of events of smoothed rows and of filtered rows. *If
 applied* is the suggestion for smoothed rows without its guard; *kept* is what the guard looks at,
-the share of the expected events that half of the calls would expect.
+the share of the expected events that half of the calls would expect, and *m*, how many calls share
+an error.
 
-Then each set is left out once: the guard's limit is chosen on all other sets, and on drawn
-simulations, and judged on the set that was left out. The choice is that of the highest gain in all,
-where a loss of more than a point counts five times.
+Then each set is left out once: the guard's limit of what is kept is chosen on all other sets and on
+drawn simulations, and judged on the set that was left out, in cells where m is above 1. The choice
+is that of the highest gain in all, where a loss of more than a point counts five times. Other
+draws, which nothing was chosen on, judge too.
 
     python -m experiments.suggestion geolife ltafdb wisdm extrasensory capture24 plain --data DATA
 """
@@ -34,7 +36,9 @@ LIMITS = (0.0, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
 """Of what half of the calls must expect, of which the other sets choose."""
 LOSS = 5
 """How many times a loss of more than a point counts."""
-SIMULATED = "simulation"
+SIMULATED, FRESH = "simulation", "fresh simulation"
+FIRST_FRESH = 100
+"""The number of the first draw that nothing was chosen on."""
 
 
 class Task(NamedTuple):
@@ -62,6 +66,7 @@ class Cell(NamedTuple):
     live: Scores
     if_applied: float
     kept: float
+    shared: int
     applied: bool
 
     @property
@@ -73,7 +78,9 @@ class Cell(NamedTuple):
 @functools.lru_cache(maxsize=1)
 def people_of(name: str, split: int, data: Path | None) -> list[Person]:
     """Return the streams of a split, or those of a drawn simulation."""
-    return drawn(split) if name == SIMULATED else splits(name, data, split + 1)[split]
+    if name in (SIMULATED, FRESH):
+        return drawn(split + FIRST_FRESH * (name == FRESH))
+    return splits(name, data, split + 1)[split]
 
 
 def drawn(number: int) -> list[Person]:
@@ -124,14 +131,16 @@ def measure(task: Task) -> Cell:
     def scores(smooth: bool) -> Scores:
         rule = tuned.smoother.rule if smooth else tuned.rule
         assert rule is not None
-        by_cost = [f1(smooth, cost * step) for cost in COSTS]
+        costs = COSTS[:1] if task.name in (SIMULATED, FRESH) else COSTS
+        by_cost = [f1(smooth, cost * step) for cost in costs]
         return Scores(by_cost[0], f1(smooth, rule.change_cost), max(by_cost))
 
     offline, live, suggestion = scores(True), scores(False), tuned.suggestion
     if suggestion is None:
-        return Cell(task, offline, live, offline.argmax, float("nan"), False)
+        return Cell(task, offline, live, offline.argmax, float("nan"), 1, False)
     kept = suggestion.from_half_the_calls / suggestion.expected_events
-    return Cell(task, offline, live, f1(True, suggestion.offline_cost), kept, suggestion.applied)
+    if_applied, m = f1(True, suggestion.offline_cost), suggestion.shared_calls
+    return Cell(task, offline, live, if_applied, kept, m, suggestion.applied)
 
 
 def best_limit(cells: Iterable[Cell]) -> float:
@@ -139,7 +148,7 @@ def best_limit(cells: Iterable[Cell]) -> float:
     several = list(cells)
 
     def value(limit: float) -> float:
-        gains = [cell.gain for cell in several if cell.kept >= limit]
+        gains = [cell.gain for cell in several if cell.kept >= limit and cell.shared > 1]
         return sum(gain if gain > -1 else LOSS * gain for gain in gains)
 
     return max(reversed(LIMITS), key=value)
@@ -147,12 +156,12 @@ def best_limit(cells: Iterable[Cell]) -> float:
 
 def print_cells(cells: Sequence[Cell]) -> None:
     """Print what was measured on each set."""
-    heads = ["", "calls", "smoothed: argmax", "rule", "best", "if applied", "kept"]
+    heads = ["", "calls", "smoothed: argmax", "rule", "best", "if applied", "kept", "m"]
     heads += ["filtered: argmax", "rule", "best"]
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for cell in cells:
         numbers = [*cell.offline, cell.if_applied, 100 * cell.kept, *cell.live]
-        texts = [f"{x:.1f}" for x in numbers[:4]] + [f"{numbers[4]:.0f} %"]
+        texts = [f"{x:.1f}" for x in numbers[:4]] + [f"{numbers[4]:.0f} %", str(cell.shared)]
         texts += [f"{x:.1f}" for x in numbers[5:]]
         name = f"{cell.task.name} {cell.task.split}"
         print(f"| {name} | 1 in {cell.task.every} | {' | '.join(texts)} |")
@@ -178,16 +187,25 @@ def print_left_out(cells: Sequence[Cell], simulations: Sequence[Cell]) -> None:
     for name in dict.fromkeys(cell.task.name for cell in cells):
         limit = best_limit([*(c for c in cells if c.task.name != name), *simulations])
         mine = [cell for cell in cells if cell.task.name == name and cell.kept >= limit]
-        mine = [cell for cell in mine if cell.gain]
+        mine = [cell for cell in mine if cell.gain and cell.shared > 1]
         rates = ", ".join(str(cell.task.every) for cell in mine) or "none"
         print(f"| {name} | {limit:g} | {rates} | {', '.join(f'{c.gain:+.1f}' for c in mine)} |")
-    applied = [cell.gain for cell in simulations if cell.applied]
-    print(f"\nSimulations, {len(applied)} of {len(simulations)} applied: {_in_all(applied)}")
-    print(f"Simulations, live: {_in_all([_gain(cell.live) for cell in simulations])}")
+
+
+def print_simulations(name: str, cells: Sequence[Cell]) -> None:
+    """Print what the guard does on drawn simulations."""
+    applied = [cell.gain for cell in cells if cell.applied]
+    refused = [cell.gain for cell in cells if not cell.applied and cell.gain]
+    print(f"\n{name}, {len(cells)} cells:")
+    for kind, gains in (("applied", applied), ("refused, if applied", refused)):
+        print(f"{kind}: {len(gains)} cells, {_in_all(gains)}")
+    print(f"live: {_in_all([_gain(cell.live) for cell in cells])}")
 
 
 def _in_all(gains: Sequence[float]) -> str:
     """Say what is gained in the mean, how often more than a point is lost, and the worst."""
+    if not gains:
+        return "nothing to say."
     lost = sum(gain < -1 for gain in gains)
     return f"mean gain {np.mean(gains):+.1f}, {lost} lose over a point, worst {min(gains):+.1f}."
 
@@ -206,15 +224,19 @@ def main() -> None:
         for every in RATES
     ]
     tasks += [
-        Task(SIMULATED, number, every, None)
+        Task(name, number, every, None)
+        for name in (SIMULATED, FRESH)
         for number, every in itertools.product(range(given.simulations), RATES)
     ]
     cells = list(map_in_processes(measure, tasks, given.jobs))
     simulations = [cell for cell in cells if cell.task.name == SIMULATED]
-    cells = [cell for cell in cells if cell.task.name != SIMULATED]
+    fresh = [cell for cell in cells if cell.task.name == FRESH]
+    cells = [cell for cell in cells if cell.task.name not in (SIMULATED, FRESH)]
     print_cells(cells)
     if simulations:
         print_left_out(cells, simulations)
+        print_simulations("Simulations that the limit was chosen on", simulations)
+        print_simulations("Simulations that nothing was chosen on", fresh)
 
 
 if __name__ == "__main__":

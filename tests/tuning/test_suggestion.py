@@ -86,21 +86,25 @@ def test_the_explanation_has_both_numbers_and_the_remedy() -> None:
     assert "event_duration" in lines[at + 1]
 
 
-@pytest.mark.parametrize("kept", [MIN_KEPT - 0.01, MIN_KEPT])
-def test_applied_only_where_half_of_the_calls_expect_as_many(kept: float) -> None:
+@pytest.mark.parametrize(("kept", "shared"), [(MIN_KEPT - 0.01, 2), (MIN_KEPT, 2), (MIN_KEPT, 1)])
+def test_applied_only_where_calls_share_errors_and_half_of_them_expect_as_many(
+    kept: float, shared: int
+) -> None:
     live, offline = random_counts(0), random_counts(1)
     most = offline.total(0.0)
-    calls = Calls(1, 0.5 * most, 0.5 * most * kept, 0.0, 4.0)
+    calls = Calls(shared, 0.5 * most, 0.5 * most * kept, 0.0, 4.0)
     found = suggest(calls, live, offline)
-    assert found.applied == (kept == MIN_KEPT)
+    assert found.applied == (kept == MIN_KEPT and shared == 2)
     assert (
         offline.total(found.offline_cost) <= 0.5 * most < offline.total(0.98 * found.offline_cost)
     )
     assert found.applied_offline_cost == (found.offline_cost if found.applied else 0.0)
     if found.applied:
         assert live.total(found.live_cost) <= offline.total(found.offline_cost)
-    else:
+    elif shared == 2:
         assert "only 94% of these events" in found.why
+    else:
+        assert "no errors are seen that calls share" in found.why
 
 
 def test_no_cost_where_no_more_events_are_there_than_expected() -> None:
