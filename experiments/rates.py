@@ -144,7 +144,8 @@ def _rows(recs: Sequence[Recording], probs: Sequence[Floats], rule: cf.EventRule
     y, P = np.concatenate([np.asarray(rec.label) for rec in recs]), np.concatenate(probs)
     correct = _mean([_correct(rec, p) for rec, p in zip(recs, probs, strict=True)])
     scores = []
-    for one in (cf.EventRule(), rule):
+    gap = None if rule is None else rule.max_gap  # where a gap ends an event, it does for both
+    for one in (cf.EventRule(max_gap=gap), rule):
         if one is None:
             scores.append(np.nan)
             continue
