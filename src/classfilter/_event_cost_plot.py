@@ -62,7 +62,9 @@ def event_costs(tuned: Tuned, *, ax: Axes | None = None) -> Figure:
         axes.plot(costs[0], events[0], "x", color=colours[rows], clip_on=False, zorder=4)
     key: dict[str, Any] = {"linestyle": "none", "color": "black"}
     look: dict[str, Any] = {"marker": "o", "markersize": 7, "zorder": 5, "clip_on": False}
-    for mark, above in zip(drawn.marks, (True, False), strict=True):
+    furthest = max(drawn.marks, key=lambda mark: mark.cost)
+    for mark in drawn.marks:
+        above = mark is furthest
         rightwards = above or mark.cost <= drawn.linear
         face = colours[mark.rows] if mark.applied else "white"
         axes.plot(mark.cost, mark.events, color=colours[mark.rows], markerfacecolor=face, **look)
@@ -74,6 +76,7 @@ def event_costs(tuned: Tuned, *, ax: Axes | None = None) -> Figure:
             ha="left" if rightwards else "right",
             va="bottom" if above else "top",
             fontsize=8,
+            color=colours[mark.rows],
         )
         face = "black" if mark.applied else "white"
         names[mark.name] = Line2D([], [], marker="o", markerfacecolor=face, **key)
