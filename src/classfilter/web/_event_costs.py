@@ -77,6 +77,7 @@ def diagram(drawn: EventPicture) -> Markup:
         parts.append(f'<path d="M{x:.1f} {bottom}v4" stroke="currentColor" opacity=".5"/>')
         parts.append(words(x, bottom + 18, text, "middle"))
     beside: list[tuple[float, str, str]] = []
+    furthest = max(drawn.marks, key=lambda mark: mark.cost)
     if drawn.expected is not None:
         _, y = at(0.0, drawn.expected)
         parts.append(
@@ -91,7 +92,8 @@ def diagram(drawn: EventPicture) -> Markup:
         beside.append((places[-1][1], rows, colour))
         for mark in drawn.marks:
             if mark.rows == rows:
-                parts.append(_mark(mark, *at(mark.cost, mark.events), colour, drawn, above=not i))
+                above = mark is furthest
+                parts.append(_mark(mark, *at(mark.cost, mark.events), colour, drawn, above))
     lowest = -math.inf
     for y, name, colour in sorted(beside):
         lowest = max(y, lowest + 14)  # or they would overlap
