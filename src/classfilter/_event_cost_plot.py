@@ -62,9 +62,9 @@ def event_costs(tuned: Tuned, *, ax: Axes | None = None) -> Figure:
         axes.plot(costs[0], events[0], "x", color=colours[rows], clip_on=False, zorder=4)
     key: dict[str, Any] = {"linestyle": "none", "color": "black"}
     look: dict[str, Any] = {"marker": "o", "markersize": 7, "zorder": 5, "clip_on": False}
-    furthest = max(drawn.marks, key=lambda mark: mark.cost)
+    dearest = max(drawn.marks, key=lambda mark: mark.cost)
     for mark in drawn.marks:
-        above = mark is furthest
+        above = mark is dearest
         rightwards = above or mark.cost <= drawn.linear
         face = colours[mark.rows] if mark.applied else "white"
         axes.plot(mark.cost, mark.events, color=colours[mark.rows], markerfacecolor=face, **look)

@@ -77,7 +77,7 @@ def diagram(drawn: EventPicture) -> Markup:
         parts.append(f'<path d="M{x:.1f} {bottom}v4" stroke="currentColor" opacity=".5"/>')
         parts.append(words(x, bottom + 18, text, "middle"))
     beside: list[tuple[float, str, str]] = []
-    furthest = max(drawn.marks, key=lambda mark: mark.cost)
+    dearest = max(drawn.marks, key=lambda mark: mark.cost)
     if drawn.expected is not None:
         _, y = at(0.0, drawn.expected)
         parts.append(
@@ -92,7 +92,7 @@ def diagram(drawn: EventPicture) -> Markup:
         beside.append((places[-1][1], rows, colour))
         for mark in drawn.marks:
             if mark.rows == rows:
-                above = mark is furthest
+                above = mark is dearest
                 parts.append(_mark(mark, *at(mark.cost, mark.events), colour, drawn, above))
     lowest = -math.inf
     for y, name, colour in sorted(beside):
