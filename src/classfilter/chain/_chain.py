@@ -220,13 +220,20 @@ class Chain:
         `smoothed` is the rule of smoothed rows, that of the `smoother`; by default the same.
         """
         check_rule(rule, self.classes, self.independent)
+        own = None
+        if self._smoother is not None or smoothed not in (None, rule):
+            parts = self.smoother._parts | {"rule": smoothed or rule, "smoother": None}
+            own = Chain(self.smoother._fresh, **parts)
+        return self._replaced(own, rule=rule)
+
+    def _replaced(self: ChainType, smoother: Chain | None, **fields: Any) -> ChainType:
+        """Return the same with another smoother and other fields; its settings follow."""
         new = copy.copy(self)
         for name in ("settings", "digest"):
             vars(new).pop(name, None)
-        new._set(rule=rule, _smoother=None)
-        if self._smoother is not None or smoothed not in (None, rule):
-            parts = self.smoother._parts | {"rule": smoothed or rule, "smoother": None}
-            new._set(_smoother=checked(Chain(self.smoother._fresh, **parts), new))
+        new._set(**fields, _smoother=None)
+        if smoother is not None:
+            new._set(_smoother=checked(smoother, new))
         return new
 
     @property

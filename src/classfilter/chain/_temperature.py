@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, TypeVar
 
+from ..filters._base import with_options
 from ..filters._multi_label import MultiLabelFilter
 from ._chain import Chain
-from ._smoother import checked
 
 ChainType = TypeVar("ChainType", bound=Chain)
 
@@ -25,7 +24,7 @@ def at_temperature(filter_: Any, temperature: float) -> Any:
         new = {id(f): at_temperature(f, temperature) for f in filter_._filters}
         names = zip(filter_.classes, filter_._filters, strict=True)
         return MultiLabelFilter(filter_.classes, {name: new[id(f)] for name, f in names})
-    return type(filter_)(filter_.classes, **{**filter_._options, "temperature": temperature})
+    return with_options(filter_, temperature=temperature)
 
 
 def tempered(chain: ChainType, filtered: float | None, smoothed: float | None) -> ChainType:
@@ -37,11 +36,5 @@ def tempered(chain: ChainType, filtered: float | None, smoothed: float | None) -
     if smoothed is not None:
         parts = smoother._parts | {"smoother": None}
         smoother = Chain(at_temperature(smoother._fresh, smoothed), **parts)
-    new = copy.copy(chain)
-    for name in ("settings", "digest"):
-        vars(new).pop(name, None)
-    if filtered is not None:
-        new._set(_fresh=at_temperature(chain._fresh, filtered))
-    new._set(_smoother=None)
-    new._set(_smoother=checked(smoother, new))
-    return new
+    fields = {} if filtered is None else {"_fresh": at_temperature(chain._fresh, filtered)}
+    return chain._replaced(smoother, **fields)

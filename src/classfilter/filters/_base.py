@@ -114,6 +114,11 @@ def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     return checked
 
 
+def with_options(f: Any, **options: Any) -> Any:
+    """Return a fresh filter with the same settings but for some."""
+    return type(f)(f.classes, **{**f._options, **options})
+
+
 def check_temperature(temperature: float) -> float:
     """Return a temperature if it is a number; the core checks its range."""
     if not isinstance(temperature, NUMBER) or isinstance(temperature, bool):

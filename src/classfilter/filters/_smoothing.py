@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from .. import _core
 from .._support.types import Array, Floats, Ints
+from ._base import with_options
 from ._dirichlet import DirichletFilter
 from ._dirichlet_smoothing import dirichlet_rows
 from ._multi_label import MultiLabelFilter
@@ -116,6 +117,6 @@ def untempered(f: Any) -> Any:
 
 def _changed(f: Any, **options: Any) -> Any:
     """Return the filter in its state with other options."""
-    new = type(f)(f.classes, **{**f._options, **options})
+    new = with_options(f, **options)
     new.state = f.state
     return new
