@@ -1,6 +1,8 @@
 export { Channel } from "./channel.js";
 export { load } from "./config.js";
 export { DirichletFilter } from "./dirichlet.js";
+export { EventRule } from "./event_rule.js";
+export { events } from "./events.js";
 export { MultiLabelFilter } from "./multi_label.js";
 export { Adaptive, Periodic } from "./policy.js";
 export { softmax } from "./scores.js";

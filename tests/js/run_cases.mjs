@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import { readTable } from "../../js/example/table.js";
 import {
-  Adaptive, Channel, DirichletFilter, MultiLabelFilter, Periodic, StickyFilter, Tracker, load, softmax, toToml,
+  Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, softmax, toToml,
 } from "../../js/src/index.js";
 
 const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
@@ -183,6 +183,14 @@ const run = {
     });
     process.env.TZ = before;
     return times;
+  },
+  /** The events of a stream. */
+  events({ rule, classes, times, probs, single, scores }) {
+    const rows = decode(probs);
+    const found = events(new EventRule(rule), {
+      classes, scores, times: decode(times), probs: single ? Float32Array.from(rows) : rows, stream: "ann",
+    });
+    return { events: found };
   },
   softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
   /** A row that a tracker refuses: the message, and whether the stream is as before. */

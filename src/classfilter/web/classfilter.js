@@ -2016,6 +2016,435 @@ return { load };
 })();
 
 const module16 = await (async () => {
+// The compiled part of an event rule. It never changes, and a state is an array of bytes that never changes either.
+const { Block, borrow, numbers, place } = module2;
+const { rowError, settingsError } = module5;
+const { core } = module1;
+const { pairs } = module10;
+const { float } = module3;
+
+const ROWS_AT_A_TIME = 4096;
+/** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
+const FIRST_NODES = 16;
+const FIRST_SLOTS = 16;
+/** Start, end and probability as doubles, then the class and whether it was forced. */
+const EVENT_BYTES = 32;
+const BAD_TIME = 27;
+const MOST_PIECES = 1e6;
+const FUNCTIONS = ["bytes", "start", "room", "last", "needed", "grow", "run", "finish", "current", "piece"];
+
+class RuleCore {
+  #classes;
+  #type;
+  #call;
+  #block;
+  #longest;
+  #slots = 0;
+
+  /**
+   * @param classes  Their number.
+   * @param type     Float64Array or Float32Array, that of the rows.
+   * @param log      Whether the evidence is the logarithm.
+   * @param settings The numbers of the whole rule, in the order of events_prepare.
+   * @param each     Numbers of the classes: enter, leave, bias, minDuration, ignore.
+   */
+  constructor(classes, type, log, settings, each) {
+    const suffix = type === Float64Array ? "f64" : "f32";
+    this.#classes = classes;
+    this.#type = type;
+    this.#call = Object.fromEntries(FUNCTIONS.map((name) => [name, core[`events_${name}_${suffix}`]]));
+    this.#longest = settings.maxDuration;
+    if (each.minDuration.some((length) => length > 0)) this.#slots = FIRST_SLOTS;
+    const columns = [each.enter, each.leave, each.bias, each.minDuration, each.ignore];
+    const padded = columns.flatMap((column) => [...column, ...new Array(classes + 1 - column.length).fill(0)]);
+    const all = [...Object.values(settings), ...padded];
+    const size = core[`events_size_${suffix}`](classes);
+    const [block, numbersAt] = borrow(size, all.length * 8);
+    numbers(Float64Array, numbersAt, all.length).set(all);
+    const status = core[`events_prepare_${suffix}`](block, classes, log, numbersAt);
+    if (status !== 0) throw settingsError(status);
+    this.#block = new Block(size);
+  }
+
+  /** The state of a new stream. */
+  start() {
+    this.#block.load();
+    const [block] = place(this.#block.size);
+    const bytes = this.#call.bytes(block, FIRST_NODES, this.#slots);
+    const [, stateAt] = place(this.#block.size, bytes);
+    this.#call.start(block, stateAt, FIRST_NODES, this.#slots);
+    return numbers(Uint8Array, stateAt, bytes).slice();
+  }
+
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
+  run(state, times, probs) {
+    const K = this.#classes;
+    const rows = times.length;
+    const most = Math.min(rows, ROWS_AT_A_TIME);
+    const found = [];
+    let memory = this.#load(state, most);
+    for (let row = 0; row < rows; ) {
+      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt, room } = memory;
+      const count = Math.min(most, rows - row);
+      numbers(Float64Array, timesAt, count).set(rows === count ? times : times.subarray(row, row + count));
+      numbers(this.#type, probsAt, count * K).set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
+      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, room, countsAt);
+      const [events, taken] = numbers(Uint32Array, countsAt, 2);
+      if (status !== 0) {
+        const failed = row + taken;
+        const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
+        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+      }
+      this.#read(memory, events, found);
+      row += taken;
+      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(stateOf(memory), most);
+    }
+    return { state: stateOf(memory), events: found };
+  }
+
+  /** End the stream: its last events. */
+  finish(state) {
+    const memory = this.#load(state);
+    const found = [];
+    this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
+    this.#read(memory, numbers(Uint32Array, memory.countsAt, 1)[0], found);
+    return found;
+  }
+
+  /** The event that would be the last one if the stream ended now, where it lasts to that end; a list of one, or of none. */
+  current(state) {
+    const { block, stateAt, copyAt, eventsAt } = this.#load(state);
+    const open = this.#call.current(block, stateAt, copyAt, eventsAt);
+    return open === 0 ? [] : [{ ...eventsFrom(eventsAt, 1)[0], confirmed: open === 2 }];
+  }
+
+  /** The core's memory with the rule and a state in it, which has room for the next row. */
+  #load(state, rows = 0) {
+    const size = this.#type.BYTES_PER_ELEMENT;
+    this.#block.load();
+    const lay = (bytes, room, more) => {
+      const parts = [8, rows * 8, rows * this.#classes * size, room * EVENT_BYTES, bytes, more];
+      const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
+      return { block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt, room, bytes };
+    };
+    let memory = lay(state.length, 0, 0);
+    numbers(Uint8Array, memory.stateAt, state.length).set(state);
+    const needed = this.#call.needed(memory.block, memory.stateAt);
+    let ready = state;
+    if (needed > 0) {
+      memory = lay(state.length, 0, needed);
+      this.#call.grow(memory.block, memory.stateAt, memory.copyAt);
+      ready = numbers(Uint8Array, memory.copyAt, needed).slice();
+      numbers(Uint8Array, memory.stateAt, needed).set(ready);
+    }
+    memory = lay(ready.length, rows + 2 * this.#call.room(memory.stateAt), ready.length);
+    numbers(Uint8Array, memory.stateAt, ready.length).set(ready);
+    return memory;
+  }
+
+  /** Add so many events to a list, divided where they are too long. */
+  #read({ block, eventsAt, copyAt }, count, found) {
+    for (const [i, event] of eventsFrom(eventsAt, count).entries()) {
+      const length = event.end - event.start;
+      if (length / this.#longest > MOST_PIECES) {
+        throw new RangeError(`maxDuration is ${float(this.#longest)}; it would divide an event into more than 1e6 pieces`);
+      }
+      if (!(length > this.#longest)) {
+        found.push(event);
+        continue;
+      }
+      for (let n = 0; this.#call.piece(block, eventsAt + i * EVENT_BYTES, n, copyAt) !== 0; n++) {
+        found.push(...eventsFrom(copyAt, 1));
+      }
+    }
+  }
+}
+
+/** The rules of several labels, with the methods of `RuleCore`: each label is decided by itself, off and on. */
+class LabelRules {
+  #rules;
+  #count;
+
+  /** @param rules Of each label, for the classes off and on; null where no event of it is reported. */
+  constructor(rules) {
+    this.#count = rules.length;
+    this.#rules = rules.map((rule, label) => ({ rule, label })).filter(({ rule }) => rule !== null);
+  }
+
+  start() {
+    return this.#rules.map(({ rule }) => rule.start());
+  }
+
+  /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
+  run(states, times, probs) {
+    const L = this.#count;
+    const parts = this.#rules.map(({ rule, label }, i) => {
+      const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
+      // A sum may round to a little more than 1; what is not near it, the core refuses.
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      return { state, events: ofLabel(label, events) };
+    });
+    return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
+  }
+
+  finish(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.finish(states[i]))).sort(byEnd);
+  }
+
+  current(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.current(states[i])));
+  }
+}
+
+const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
+const byEnd = (a, b) => a.end - b.end || a.label - b.label;
+
+const stateOf = ({ stateAt, bytes }) => numbers(Uint8Array, stateAt, bytes).slice();
+
+function eventsFrom(address, count) {
+  const reals = numbers(Float64Array, address, 4 * count);
+  const whole = numbers(Int32Array, address, 8 * count);
+  return Array.from({ length: count }, (_, i) => ({
+    label: whole[8 * i + 6], start: reals[4 * i], end: reals[4 * i + 1], probability: reals[4 * i + 2],
+  }));
+}
+
+function failedRow(status, row, time, last, probs) {
+  if (status !== BAD_TIME) return rowError(status, row, probs, 1, 1);
+  const rule =
+    time < last
+      ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
+      : "it must be finite, and at most 1e30 after the last one";
+  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+}
+
+return { RuleCore, LabelRules };
+})();
+
+const module17 = await (async () => {
+// The rule that turns probabilities into events: expected time right, less a cost per change.
+const { checkOptions, isRow } = module5;
+const { LabelRules, RuleCore } = module16;
+const { float, repr } = module3;
+const { duration } = module4;
+
+const OPTIONS = [
+  "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
+  "maxDuration", "maxDelay",
+];
+const EVIDENCE = ["time", "log"];
+/** The smallest probability that `evidence: "log"` takes the logarithm of. */
+const FLOOR = 1e-3;
+const BY_CLASS = ["changeCost", "leaveCost", "minDuration", "bias"];
+const OPTIONAL = ["maxGap", "maxDuration", "maxDelay"];
+
+/** How events are decided: the path of classes with the most expected time right. */
+class EventRule {
+  #compiled = {};
+
+  /** Costs and durations are numbers in the unit of the times, or text such as "30s"; some are for all classes, or by class. */
+  constructor(options = {}) {
+    if (typeof options !== "object" || options === null || isRow(options)) {
+      throw new TypeError(`options is ${repr(options)}; give it as { changeCost: "30s" }`);
+    }
+    checkOptions("EventRule", options, OPTIONS);
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
+    const { changeCost = 0, leaveCost = 0, minDuration = 0, mergeGap, bias = 0 } = given;
+    const { evidence = "time", minProbability, pad = [0, 0], shift = 0, ignore = [] } = given;
+    this.changeCost = byClass("changeCost", changeCost, span);
+    this.leaveCost = byClass("leaveCost", leaveCost, span);
+    this.minDuration = byClass("minDuration", minDuration, span);
+    this.mergeGap = mergeGap === undefined ? undefined : byClass("mergeGap", mergeGap, span);
+    this.bias = byClass("bias", bias, checkBias);
+    this.evidence = evidence;
+    this.minProbability = minProbability;
+    if (!isRow(pad) || pad.length !== 2) {
+      throw new RangeError(`pad is ${repr(pad)}; it must be a pair: the time before and the time after`);
+    }
+    this.pad = Object.freeze(Array.from(pad, (side) => span("pad", side)));
+    this.shift = span("shift", shift);
+    const names = typeof ignore === "string" || typeof ignore[Symbol.iterator] !== "function" ? [ignore] : [...ignore];
+    this.ignore = Object.freeze([...new Set(names.map(String))]);
+    for (const name of OPTIONAL) {
+      this[name] = given[name] === undefined ? undefined : span(name, given[name]);
+      if (this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive duration, or null`);
+    }
+    if (!EVIDENCE.includes(evidence)) {
+      throw new RangeError(`evidence is ${repr(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
+    }
+    if (minProbability !== undefined && !(typeof minProbability === "number" && minProbability > 0 && minProbability < 1)) {
+      throw new RangeError(`minProbability is ${repr(minProbability)}; it must be a number between 0 and 1`);
+    }
+    Object.freeze(this);
+  }
+
+  /** The options that make the same rule: those that are not the default, and the cost of a change. */
+  get options() {
+    const isDefault = {
+      leaveCost: 0, minDuration: 0, bias: 0, evidence: "time", pad: "0,0", shift: 0, ignore: "",
+    };
+    const entries = OPTIONS.map((name) => [name, this[name]]).filter(([name, value]) => {
+      const plain = isRow(value) ? value.join() : value;
+      return name === "changeCost" || (value !== undefined && plain !== isDefault[name]);
+    });
+    return structuredClone(Object.fromEntries(entries));
+  }
+
+  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
+  check(classes, independent = false) {
+    const names = classes.map(String);
+    if (isObject(this.mergeGap) && !independent) {
+      throw new RangeError(
+        `mergeGap is ${repr(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
+          "their own: give one duration, or minDuration of what is between",
+      );
+    }
+    for (const argument of [...BY_CLASS, "mergeGap"]) {
+      if (isObject(this[argument])) requireKnown(argument, Object.keys(this[argument]), names);
+    }
+    requireKnown("ignore", this.ignore, names);
+    const missing = names.find((name) => isObject(this.changeCost) && !Object.hasOwn(this.changeCost, name));
+    if (missing !== undefined) {
+      throw new RangeError(`changeCost has no cost of entering ${repr(missing)}; name every class, or give one number for all`);
+    }
+    const longest = Math.max(...numbersOf(this.minDuration, names));
+    if (this.maxDelay < longest) {
+      throw new RangeError(
+        `maxDelay is ${float(this.maxDelay)}; it must not be below the longest minimum duration, ${float(longest)}`,
+      );
+    }
+    if (names.every((name) => this.ignore.includes(name))) throw new RangeError("ignore has all classes; leave one of them out");
+  }
+
+  /** The rule of the core for these classes, in their order; of `independent` ones, one for each label. */
+  _compiled(classes, type, independent = false) {
+    const names = classes.map(String);
+    const key = JSON.stringify([names, type.name, independent]);
+    if (this.#compiled.key !== key) {
+      this.check(classes, independent);
+      this.#compiled = { key, core: independent ? this.#ofLabels(names, type) : this.#ofClasses(names, type) };
+    }
+    return this.#compiled.core;
+  }
+
+  #ofLabels(names, type) {
+    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
+  }
+
+  /** The rule of one of several labels at once: of two classes, off and on. */
+  #lane(label) {
+    const of = (given) => (isObject(given) ? given[label] : given);
+    return new EventRule({
+      ...this.options, changeCost: of(this.changeCost), mergeGap: of(this.mergeGap), ignore: "off",
+      leaveCost: { on: of(this.leaveCost) ?? 0 }, minDuration: { on: of(this.minDuration) ?? 0 }, bias: { on: of(this.bias) ?? 0 },
+    });
+  }
+
+  #ofClasses(names, type) {
+    const enter = numbersOf(this.changeCost, names);
+    const [minProbability, maxGap, maxDelay, maxDuration] = [
+      this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
+    ];
+    if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
+    const settings = {
+      floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
+      padBefore: this.pad[0], padAfter: this.pad[1], shift: this.shift,
+    };
+    const each = {
+      enter, leave: numbersOf(this.leaveCost, names), bias: numbersOf(this.bias, names),
+      minDuration: numbersOf(this.minDuration, names), ignore: names.map((name) => Number(this.ignore.includes(name))),
+    };
+    return new RuleCore(names.length, type, this.evidence === "log", settings, each);
+  }
+}
+
+const isObject = (value) => typeof value === "object" && value !== null;
+
+/** One number, or one for each class that is named, checked. */
+function byClass(argument, value, check) {
+  if (!isObject(value) || isRow(value)) return check(argument, value);
+  const checked = Object.create(null);
+  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  return Object.freeze(checked);
+}
+
+/** A duration that is neither negative nor infinite. */
+function span(argument, value) {
+  const length = duration(argument, value);
+  if (length >= 0 && length < Infinity) return length;
+  throw new RangeError(`${argument} is ${repr(value)}; it must not be negative, and finite`);
+}
+
+function checkBias(argument, value) {
+  if (typeof value === "number" && value >= -1 && value <= 1) return value;
+  throw new RangeError(`${argument} is ${repr(value)}; it must be a number from -1 to 1`);
+}
+
+function requireKnown(argument, named, classes) {
+  const unknown = named.find((name) => !classes.includes(name));
+  if (unknown !== undefined) throw new RangeError(`${argument} names ${repr(unknown)}; the classes are ${repr(classes)}`);
+}
+
+/** The number of each class; 0 where it is not named. */
+function numbersOf(value, names) {
+  return names.map((name) => (isObject(value) ? (value[name] ?? 0) : value));
+}
+
+return { EventRule };
+})();
+
+const module18 = await (async () => {
+// The events of a whole stream.
+const { checkOptions, classNames, takeRows } = module5;
+const { EventRule } = module17;
+const { repr } = module3;
+
+/**
+ * The events of one stream, by their start: of rows of probabilities, as a filter returns them or as they are, and of their
+ * times, numbers or dates. With `scores: "independent"`, each of several labels is decided by itself, and events overlap.
+ */
+function events(rule, options) {
+  if (!(rule instanceof EventRule)) throw new TypeError(`rule is ${repr(rule)}; it must be an EventRule`);
+  checkOptions("events", options, ["classes", "times", "probs", "stream", "scores"]);
+  const { probs, stream = null, scores = "probabilities" } = options;
+  if (scores !== "probabilities" && scores !== "independent") {
+    throw new RangeError(`scores is ${repr(scores)}; it must be probabilities or independent`);
+  }
+  const independent = scores === "independent";
+  const classes = classNames(options.classes, independent ? 1 : 2);
+  const type = isSingle(probs) ? Float32Array : Float64Array;
+  const rows = takeRows(probs, classes.length, type);
+  const times = seconds(options.times);
+  if (times.length * classes.length !== rows.length) {
+    const count = rows.length / classes.length;
+    throw new RangeError(`times has ${times.length} entries, but probs has ${count} rows; give one time per row`);
+  }
+  const core = rule._compiled(classes, type, independent);
+  const { state, events: confirmed } = core.run(core.start(), times, rows);
+  const found = [...confirmed, ...core.finish(state)].sort((a, b) => a.start - b.start || a.label - b.label);
+  return found.map(({ label, start, end, probability }) => ({ stream, label: String(classes[label]), start, end, probability }));
+}
+
+const isSingle = (probs) =>
+  probs instanceof Float32Array || (Array.isArray(probs) && probs.length > 0 && probs.every((row) => row instanceof Float32Array));
+
+/** Times as numbers; dates become seconds. */
+function seconds(times) {
+  if (times instanceof Float64Array) return times;
+  if (typeof times !== "object" || times === null || typeof times[Symbol.iterator] !== "function") {
+    throw new TypeError(`times is ${repr(times)}; give a number or a Date for each row`);
+  }
+  return Float64Array.from(times, (time, i) => {
+    if (time instanceof Date) return time.getTime() / 1000;
+    if (typeof time === "number") return time;
+    throw new TypeError(`times[${i}] is ${repr(time)}; give a number or a Date`);
+  });
+}
+
+return { events };
+})();
+
+const module19 = await (async () => {
 // Logits as class probabilities.
 const { vector } = module5;
 const { float, repr } = module3;
@@ -2041,7 +2470,7 @@ function softmax(scores, temperature = 1) {
 return { softmax };
 })();
 
-const module17 = await (async () => {
+const module20 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
 const { float, general, repr } = module3;
 const { positiveDuration } = module4;
@@ -2229,12 +2658,12 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module18 = await (async () => {
+const module21 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 const { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } = module5;
 const { channelsOfLabels, corrected, scoreRow, weightOfLabels } = module10;
 const { prediction } = module7;
-const { StreamTable } = module17;
+const { StreamTable } = module20;
 const { repr } = module3;
 const { TimeReader } = module4;
 
@@ -2433,18 +2862,20 @@ function fastest(filter) {
 return { Tracker };
 })();
 
-const module19 = await (async () => {
+const module22 = await (async () => {
 const { Channel } = module6;
 const { load } = module15;
 const { DirichletFilter } = module9;
+const { EventRule } = module17;
+const { events } = module18;
 const { MultiLabelFilter } = module11;
 const { Adaptive, Periodic } = module12;
-const { softmax } = module16;
+const { softmax } = module19;
 const { StickyFilter } = module13;
 const { toToml } = module14;
-const { Tracker } = module18;
+const { Tracker } = module21;
 
-return { Channel, load, DirichletFilter, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
+return { Channel, load, DirichletFilter, EventRule, events, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module19;
+const classfilter = module22;
