@@ -362,6 +362,11 @@ export interface Config {
   beta: Record<string, number>;
   channel: Record<string, Channel>;
   policy: Policy | null;
+  /** How events are decided; null where the file does not say. */
+  rule: EventRule | null;
+  /** What smooths in Python, and what it expects of sources, as the file has it: `toToml` writes it again. */
+  smoother: object | null;
+  expected: object | null;
 }
 
 /** Settings of several labels at once; weights and channels are those of all labels, or of each. */
@@ -370,17 +375,23 @@ export interface MultiLabelConfig {
   beta: Record<string, ByLabel<number>>;
   channel: Record<string, ByLabel<Channel | null>>;
   policy: Policy | null;
+  rule: EventRule | null;
+  smoother: object | null;
+  expected: object | null;
 }
 
 /** Settings from the text of a TOML file, or from the JSON that `classfilter export --json` writes: its text, or the object. */
 export function load<Loaded extends Config | MultiLabelConfig = Config>(config: string | object): Loaded;
 
-/** A filter, with the weights and channels of its sources, as the TOML file that Python and `load` read. */
+/** A filter, with the weights and channels of its sources and a rule for events, as the TOML file that Python and `load` read. */
 export function toToml(
   filter: DirichletFilter | StickyFilter | MultiLabelFilter,
   sources?: {
     beta?: number | Readonly<Record<string, ByLabel<number>>>;
     channel?: Readonly<Record<string, ByLabel<Channel | null>>>;
+    rule?: EventRule | null;
+    smoother?: object | null;
+    expected?: object | null;
   },
 ): string;
 

@@ -133,8 +133,9 @@ const run = {
   /** Settings read and written again; or why they are refused. */
   toml({ config }) {
     try {
-      const { filter, beta, channel } = load(config);
-      return { text: toToml(filter, { beta, channel }), sources: Object.keys(beta), classes: filter.classes };
+      const { filter, policy, ...rest } = load(config);
+      const { beta } = rest;
+      return { text: toToml(filter, rest), sources: Object.keys(beta), classes: filter.classes };
     } catch (error) {
       return { message: error.message };
     }

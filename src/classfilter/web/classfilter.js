@@ -1088,6 +1088,384 @@ return { scoreRow, scoreRows, pairs, weightOfLabels, channelsOfLabels, corrected
 })();
 
 const module11 = await (async () => {
+// The compiled part of an event rule. It never changes, and a state is an array of bytes that never changes either.
+const { Block, borrow, numbers, place } = module2;
+const { rowError, settingsError } = module5;
+const { core } = module1;
+const { pairs } = module10;
+const { float } = module3;
+
+const ROWS_AT_A_TIME = 4096;
+/** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
+const FIRST_NODES = 16;
+const FIRST_SLOTS = 16;
+/** Start, end and probability as doubles, then the class and whether it was forced. */
+const EVENT_BYTES = 32;
+const BAD_TIME = 27;
+const MOST_PIECES = 1e6;
+const FUNCTIONS = ["bytes", "start", "room", "last", "needed", "grow", "run", "finish", "current", "piece"];
+
+class RuleCore {
+  #classes;
+  #type;
+  #call;
+  #block;
+  #longest;
+  #slots = 0;
+
+  /**
+   * @param classes  Their number.
+   * @param type     Float64Array or Float32Array, that of the rows.
+   * @param log      Whether the evidence is the logarithm.
+   * @param settings The numbers of the whole rule, in the order of events_prepare.
+   * @param each     Numbers of the classes: enter, leave, bias, minDuration, ignore.
+   */
+  constructor(classes, type, log, settings, each) {
+    const suffix = type === Float64Array ? "f64" : "f32";
+    this.#classes = classes;
+    this.#type = type;
+    this.#call = Object.fromEntries(FUNCTIONS.map((name) => [name, core[`events_${name}_${suffix}`]]));
+    this.#longest = settings.maxDuration;
+    if (each.minDuration.some((length) => length > 0)) this.#slots = FIRST_SLOTS;
+    const columns = [each.enter, each.leave, each.bias, each.minDuration, each.ignore];
+    const padded = columns.flatMap((column) => [...column, ...new Array(classes + 1 - column.length).fill(0)]);
+    const all = [...Object.values(settings), ...padded];
+    const size = core[`events_size_${suffix}`](classes);
+    const [block, numbersAt] = borrow(size, all.length * 8);
+    numbers(Float64Array, numbersAt, all.length).set(all);
+    const status = core[`events_prepare_${suffix}`](block, classes, log, numbersAt);
+    if (status !== 0) throw settingsError(status);
+    this.#block = new Block(size);
+  }
+
+  /** The state of a new stream. */
+  start() {
+    this.#block.load();
+    const [block] = place(this.#block.size);
+    const bytes = this.#call.bytes(block, FIRST_NODES, this.#slots);
+    const [, stateAt] = place(this.#block.size, bytes);
+    this.#call.start(block, stateAt, FIRST_NODES, this.#slots);
+    return numbers(Uint8Array, stateAt, bytes).slice();
+  }
+
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
+  run(state, times, probs) {
+    const K = this.#classes;
+    const rows = times.length;
+    const most = Math.min(rows, ROWS_AT_A_TIME);
+    const found = [];
+    let memory = this.#load(state, most);
+    for (let row = 0; row < rows; ) {
+      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt, room } = memory;
+      const count = Math.min(most, rows - row);
+      numbers(Float64Array, timesAt, count).set(rows === count ? times : times.subarray(row, row + count));
+      numbers(this.#type, probsAt, count * K).set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
+      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, room, countsAt);
+      const [events, taken] = numbers(Uint32Array, countsAt, 2);
+      if (status !== 0) {
+        const failed = row + taken;
+        const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
+        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+      }
+      this.#read(memory, events, found);
+      row += taken;
+      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(stateOf(memory), most);
+    }
+    return { state: stateOf(memory), events: found };
+  }
+
+  /** End the stream: its last events. */
+  finish(state) {
+    const memory = this.#load(state);
+    const found = [];
+    this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
+    this.#read(memory, numbers(Uint32Array, memory.countsAt, 1)[0], found);
+    return found;
+  }
+
+  /** The event that would be the last one if the stream ended now, where it lasts to that end; a list of one, or of none. */
+  current(state) {
+    const { block, stateAt, copyAt, eventsAt } = this.#load(state);
+    const open = this.#call.current(block, stateAt, copyAt, eventsAt);
+    return open === 0 ? [] : [{ ...eventsFrom(eventsAt, 1)[0], confirmed: open === 2 }];
+  }
+
+  /** The core's memory with the rule and a state in it, which has room for the next row. */
+  #load(state, rows = 0) {
+    const size = this.#type.BYTES_PER_ELEMENT;
+    this.#block.load();
+    const lay = (bytes, room, more) => {
+      const parts = [8, rows * 8, rows * this.#classes * size, room * EVENT_BYTES, bytes, more];
+      const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
+      return { block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt, room, bytes };
+    };
+    let memory = lay(state.length, 0, 0);
+    numbers(Uint8Array, memory.stateAt, state.length).set(state);
+    const needed = this.#call.needed(memory.block, memory.stateAt);
+    let ready = state;
+    if (needed > 0) {
+      memory = lay(state.length, 0, needed);
+      this.#call.grow(memory.block, memory.stateAt, memory.copyAt);
+      ready = numbers(Uint8Array, memory.copyAt, needed).slice();
+      numbers(Uint8Array, memory.stateAt, needed).set(ready);
+    }
+    memory = lay(ready.length, rows + 2 * this.#call.room(memory.stateAt), ready.length);
+    numbers(Uint8Array, memory.stateAt, ready.length).set(ready);
+    return memory;
+  }
+
+  /** Add so many events to a list, divided where they are too long. */
+  #read({ block, eventsAt, copyAt }, count, found) {
+    for (const [i, event] of eventsFrom(eventsAt, count).entries()) {
+      const length = event.end - event.start;
+      if (length / this.#longest > MOST_PIECES) {
+        throw new RangeError(`maxDuration is ${float(this.#longest)}; it would divide an event into more than 1e6 pieces`);
+      }
+      if (!(length > this.#longest)) {
+        found.push(event);
+        continue;
+      }
+      for (let n = 0; this.#call.piece(block, eventsAt + i * EVENT_BYTES, n, copyAt) !== 0; n++) {
+        found.push(...eventsFrom(copyAt, 1));
+      }
+    }
+  }
+}
+
+/** The rules of several labels, with the methods of `RuleCore`: each label is decided by itself, off and on. */
+class LabelRules {
+  #rules;
+  #count;
+
+  /** @param rules Of each label, for the classes off and on; null where no event of it is reported. */
+  constructor(rules) {
+    this.#count = rules.length;
+    this.#rules = rules.map((rule, label) => ({ rule, label })).filter(({ rule }) => rule !== null);
+  }
+
+  start() {
+    return this.#rules.map(({ rule }) => rule.start());
+  }
+
+  /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
+  run(states, times, probs) {
+    const L = this.#count;
+    const parts = this.#rules.map(({ rule, label }, i) => {
+      const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
+      // A sum may round to a little more than 1; what is not near it, the core refuses.
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      return { state, events: ofLabel(label, events) };
+    });
+    return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
+  }
+
+  finish(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.finish(states[i]))).sort(byEnd);
+  }
+
+  current(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.current(states[i])));
+  }
+}
+
+const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
+const byEnd = (a, b) => a.end - b.end || a.label - b.label;
+
+const stateOf = ({ stateAt, bytes }) => numbers(Uint8Array, stateAt, bytes).slice();
+
+function eventsFrom(address, count) {
+  const reals = numbers(Float64Array, address, 4 * count);
+  const whole = numbers(Int32Array, address, 8 * count);
+  return Array.from({ length: count }, (_, i) => ({
+    label: whole[8 * i + 6], start: reals[4 * i], end: reals[4 * i + 1], probability: reals[4 * i + 2],
+  }));
+}
+
+function failedRow(status, row, time, last, probs) {
+  if (status !== BAD_TIME) return rowError(status, row, probs, 1, 1);
+  const rule =
+    time < last
+      ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
+      : "it must be finite, and at most 1e30 after the last one";
+  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+}
+
+return { RuleCore, LabelRules };
+})();
+
+const module12 = await (async () => {
+// The rule that turns probabilities into events: expected time right, less a cost per change.
+const { checkOptions, isRow } = module5;
+const { LabelRules, RuleCore } = module11;
+const { float, repr } = module3;
+const { duration } = module4;
+
+const OPTIONS = [
+  "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
+  "maxDuration", "maxDelay",
+];
+const EVIDENCE = ["time", "log"];
+/** The smallest probability that `evidence: "log"` takes the logarithm of. */
+const FLOOR = 1e-3;
+const BY_CLASS = ["changeCost", "leaveCost", "minDuration", "bias"];
+const OPTIONAL = ["maxGap", "maxDuration", "maxDelay"];
+
+/** How events are decided: the path of classes with the most expected time right. */
+class EventRule {
+  #compiled = {};
+
+  /** Costs and durations are numbers in the unit of the times, or text such as "30s"; some are for all classes, or by class. */
+  constructor(options = {}) {
+    if (typeof options !== "object" || options === null || isRow(options)) {
+      throw new TypeError(`options is ${repr(options)}; give it as { changeCost: "30s" }`);
+    }
+    checkOptions("EventRule", options, OPTIONS);
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
+    const { changeCost = 0, leaveCost = 0, minDuration = 0, mergeGap, bias = 0 } = given;
+    const { evidence = "time", minProbability, pad = [0, 0], shift = 0, ignore = [] } = given;
+    this.changeCost = byClass("changeCost", changeCost, span);
+    this.leaveCost = byClass("leaveCost", leaveCost, span);
+    this.minDuration = byClass("minDuration", minDuration, span);
+    this.mergeGap = mergeGap === undefined ? undefined : byClass("mergeGap", mergeGap, span);
+    this.bias = byClass("bias", bias, checkBias);
+    this.evidence = evidence;
+    this.minProbability = minProbability;
+    if (!isRow(pad) || pad.length !== 2) {
+      throw new RangeError(`pad is ${repr(pad)}; it must be a pair: the time before and the time after`);
+    }
+    this.pad = Object.freeze(Array.from(pad, (side) => span("pad", side)));
+    this.shift = span("shift", shift);
+    const names = typeof ignore === "string" || typeof ignore[Symbol.iterator] !== "function" ? [ignore] : [...ignore];
+    this.ignore = Object.freeze([...new Set(names.map(String))]);
+    for (const name of OPTIONAL) {
+      this[name] = given[name] === undefined ? undefined : span(name, given[name]);
+      if (this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive duration, or null`);
+    }
+    if (!EVIDENCE.includes(evidence)) {
+      throw new RangeError(`evidence is ${repr(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
+    }
+    if (minProbability !== undefined && !(typeof minProbability === "number" && minProbability > 0 && minProbability < 1)) {
+      throw new RangeError(`minProbability is ${repr(minProbability)}; it must be a number between 0 and 1`);
+    }
+    Object.freeze(this);
+  }
+
+  /** The options that make the same rule: those that are not the default, and the cost of a change. */
+  get options() {
+    const isDefault = {
+      leaveCost: 0, minDuration: 0, bias: 0, evidence: "time", pad: "0,0", shift: 0, ignore: "",
+    };
+    const entries = OPTIONS.map((name) => [name, this[name]]).filter(([name, value]) => {
+      const plain = isRow(value) ? value.join() : value;
+      return name === "changeCost" || (value !== undefined && plain !== isDefault[name]);
+    });
+    return structuredClone(Object.fromEntries(entries));
+  }
+
+  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
+  check(classes, independent = false) {
+    const names = classes.map(String);
+    if (isObject(this.mergeGap) && !independent) {
+      throw new RangeError(
+        `mergeGap is ${repr(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
+          "their own: give one duration, or minDuration of what is between",
+      );
+    }
+    for (const argument of [...BY_CLASS, "mergeGap"]) {
+      if (isObject(this[argument])) requireKnown(argument, Object.keys(this[argument]), names);
+    }
+    requireKnown("ignore", this.ignore, names);
+    const missing = names.find((name) => isObject(this.changeCost) && !Object.hasOwn(this.changeCost, name));
+    if (missing !== undefined) {
+      throw new RangeError(`changeCost has no cost of entering ${repr(missing)}; name every class, or give one number for all`);
+    }
+    const longest = Math.max(...numbersOf(this.minDuration, names));
+    if (this.maxDelay < longest) {
+      throw new RangeError(
+        `maxDelay is ${float(this.maxDelay)}; it must not be below the longest minimum duration, ${float(longest)}`,
+      );
+    }
+    if (names.every((name) => this.ignore.includes(name))) throw new RangeError("ignore has all classes; leave one of them out");
+  }
+
+  /** The rule of the core for these classes, in their order; of `independent` ones, one for each label. */
+  _compiled(classes, type, independent = false) {
+    const names = classes.map(String);
+    const key = JSON.stringify([names, type.name, independent]);
+    if (this.#compiled.key !== key) {
+      this.check(classes, independent);
+      this.#compiled = { key, core: independent ? this.#ofLabels(names, type) : this.#ofClasses(names, type) };
+    }
+    return this.#compiled.core;
+  }
+
+  #ofLabels(names, type) {
+    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
+  }
+
+  /** The rule of one of several labels at once: of two classes, off and on. */
+  #lane(label) {
+    const of = (given) => (isObject(given) ? given[label] : given);
+    return new EventRule({
+      ...this.options, changeCost: of(this.changeCost), mergeGap: of(this.mergeGap), ignore: "off",
+      leaveCost: { on: of(this.leaveCost) ?? 0 }, minDuration: { on: of(this.minDuration) ?? 0 }, bias: { on: of(this.bias) ?? 0 },
+    });
+  }
+
+  #ofClasses(names, type) {
+    const enter = numbersOf(this.changeCost, names);
+    const [minProbability, maxGap, maxDelay, maxDuration] = [
+      this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
+    ];
+    if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
+    const settings = {
+      floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
+      padBefore: this.pad[0], padAfter: this.pad[1], shift: this.shift,
+    };
+    const each = {
+      enter, leave: numbersOf(this.leaveCost, names), bias: numbersOf(this.bias, names),
+      minDuration: numbersOf(this.minDuration, names), ignore: names.map((name) => Number(this.ignore.includes(name))),
+    };
+    return new RuleCore(names.length, type, this.evidence === "log", settings, each);
+  }
+}
+
+const isObject = (value) => typeof value === "object" && value !== null;
+
+/** One number, or one for each class that is named, checked. */
+function byClass(argument, value, check) {
+  if (!isObject(value) || isRow(value)) return check(argument, value);
+  const checked = Object.create(null);
+  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  return Object.freeze(checked);
+}
+
+/** A duration that is neither negative nor infinite. */
+function span(argument, value) {
+  const length = duration(argument, value);
+  if (length >= 0 && length < Infinity) return length;
+  throw new RangeError(`${argument} is ${repr(value)}; it must not be negative, and finite`);
+}
+
+function checkBias(argument, value) {
+  if (typeof value === "number" && value >= -1 && value <= 1) return value;
+  throw new RangeError(`${argument} is ${repr(value)}; it must be a number from -1 to 1`);
+}
+
+function requireKnown(argument, named, classes) {
+  const unknown = named.find((name) => !classes.includes(name));
+  if (unknown !== undefined) throw new RangeError(`${argument} names ${repr(unknown)}; the classes are ${repr(classes)}`);
+}
+
+/** The number of each class; 0 where it is not named. */
+function numbersOf(value, names) {
+  return names.map((name) => (isObject(value) ? (value[name] ?? 0) : value));
+}
+
+return { EventRule };
+})();
+
+const module13 = await (async () => {
 // Several labels at once: one filter of two classes, off and on, for each label.
 const { arrayType, checkNumber, checkOptions, classNames, isRow, takeNumbers, vector } = module5;
 const { pairs, scoreRow, scoreRows } = module10;
@@ -1283,7 +1661,7 @@ function filtersOf(labels, given) {
 return { MultiLabelFilter };
 })();
 
-const module12 = await (async () => {
+const module14 = await (async () => {
 // Policies: which classifier to call next.
 const { Block, borrow, message, numbers, place } = module2;
 const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module5;
@@ -1533,7 +1911,7 @@ function policyError(status, probs, observation, name, time) {
 return { Periodic, Adaptive };
 })();
 
-const module13 = await (async () => {
+const module15 = await (async () => {
 // The sticky filter: a hidden Markov model whose class tends to stay.
 const { Block, borrow, numbers } = module2;
 const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module5;
@@ -1648,8 +2026,9 @@ function modeRows({ modes, pairs }, K, dtype) {
 return { StickyFilter };
 })();
 
-const module14 = await (async () => {
+const module16 = await (async () => {
 // Settings as TOML: what files of settings use of it, and no more. Anything else is refused, with its line.
+const { isRow } = module5;
 const { float, repr } = module3;
 
 const ESCAPES = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", '"': '"', "\\": "\\" };
@@ -1785,47 +2164,66 @@ class Reader {
   }
 }
 
-/** A filter, with the weights and channels of its sources, as the TOML that Python's `load` reads. */
-function toToml(filter, { beta = {}, channel = {} } = {}) {
+/**
+ * A filter, with the weights and channels of its sources and a rule for events, as the TOML that Python's `load` reads. What
+ * `load` found of a smoother and of what to expect is written as it was.
+ */
+function toToml(filter, { beta = {}, channel = {}, rule = null, smoother = null, expected = null } = {}) {
   const names = filter.classes.map((name) => (typeof name === "number" ? String(name) : quoted(name)));
-  const classes = `classes = [${names.join(", ")}]\n`;
-  if (filter.kind !== "multi_label") return classes + settings(filter, beta, channel, "");
-  const lanes = filter.classes.map((label, i) => {
-    const of = (given) => (isByLabel(given) ? given[String(label)] : given);
-    const each = (section) => Object.entries(section).map(([source, given]) => [source, of(given)]);
-    const weights = typeof beta === "number" ? beta : Object.fromEntries(each(beta));
-    return (title) => settings(filter.filters[i], weights, Object.fromEntries(each(channel)), title);
+  rule?.check(filter.classes, filter.kind === "multi_label");
+  const settings = [...ofRows(filter, beta, channel)];
+  if (rule !== null) settings.push(["events", new Map(snakeCased(rule.options))]);
+  if (smoother !== null) settings.push(["smoother", smoother]);
+  if (expected !== null) settings.push(["expected", expected]);
+  return [`classes = [${names.join(", ")}]`, ...section("", settings)].join("\n") + "\n";
+}
+
+/** The settings of a filter, its weights and channels; of several labels at once, of all, or of each where they differ. */
+function ofRows(filter, beta, channel) {
+  if (filter.kind !== "multi_label") return ofClasses(filter, beta, channel);
+  const lanes = filter.filters.map((lane, i) => {
+    const label = String(filter.classes[i]);
+    const of = (given) => (isByLabel(given) ? given[label] : given);
+    const each = (entries) => new Map(Object.entries(entries).map(([source, given]) => [source, of(given)]));
+    return [label, ofClasses(lane, typeof beta === "number" ? beta : each(beta), each(channel))];
   });
-  const head = `${classes}scores = "independent"\n`;
-  const texts = new Set(lanes.map((lane) => lane("")));
-  if (texts.size === 1) return head + [...texts][0];
-  return head + lanes.map((lane, i) => lane(`labels.${key(String(filter.classes[i]))}`)).join("");
+  const texts = new Set(lanes.map(([, lane]) => section("", lane).join("\n")));
+  const [[, common]] = lanes;
+  return new Map([["scores", "independent"], ...(texts.size === 1 ? common : [["labels", new Map(lanes)]])]);
 }
 
 /** Whether a weight or a channel is given for each label. */
 const isByLabel = (given) => typeof given === "object" && given !== null && typeof given.apply !== "function";
 
-/** The kind of a filter, its options, weights and channels; within a section, where it has a title. */
-function settings(filter, beta, channel, title) {
-  const within = (name) => (title === "" ? name : `${title}.${name}`);
-  const sections = [[within("options"), entriesOf(filter.options)]];
-  const head = [["filter", filter.kind]];
-  if (typeof beta === "number") head.push(["beta", beta]);
-  else if (Object.keys(beta).length > 0) sections.push([within("beta"), Object.entries(beta)]);
-  for (const [source, used] of Object.entries(channel)) {
-    if (used) sections.push([within(`channel.${key(source)}`), [["matrix", used.matrix], ["prior", used.prior]]]);
-  }
-  const lines = sections.map(([name, entries]) => [`\n[${name}]`, ...entries.map(line)].join("\n") + "\n");
-  return `${title === "" ? "" : `\n[${title}]\n`}${head.map(line).join("\n")}\n${lines.join("")}`;
+function ofClasses(filter, beta, channel) {
+  const settings = new Map([["filter", filter.kind]]);
+  if (typeof beta === "number" && beta !== 1) settings.set("beta", beta);
+  settings.set("options", new Map(snakeCased(filter.options)));
+  if (typeof beta !== "number" && entriesOf(beta).length > 0) settings.set("beta", beta);
+  const used = entriesOf(channel).filter(([, one]) => one);
+  const channels = used.map(([source, { matrix, prior }]) => [source, { matrix, prior }]);
+  return channels.length > 0 ? settings.set("channel", new Map(channels)) : settings;
 }
 
 /** Options by the names of Python; what it computes by itself is left out. */
-function entriesOf(options) {
+function snakeCased(options) {
   const renamed = Object.entries(options).map(([name, entry]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), entry]);
   return renamed.filter(([name, entry]) => name !== "prepared" && entry !== undefined);
 }
 
-const line = ([name, entry]) => `${key(name)} = ${value(entry)}`;
+const entriesOf = (entries) => (Array.isArray(entries) || entries instanceof Map ? [...entries] : Object.entries(entries));
+
+const isSection = (entry) => typeof entry === "object" && !isRow(entry);
+
+/** The lines of a section, and of those within it. */
+function section(title, given) {
+  const entries = entriesOf(given);
+  const inner = entries.filter(([, entry]) => isSection(entry));
+  const lines = title !== "" && (inner.length < entries.length || inner.length === 0) ? ["", `[${title}]`] : [];
+  for (const [name, entry] of entries) if (!isSection(entry)) lines.push(`${key(name)} = ${value(entry)}`);
+  for (const [name, entry] of inner) lines.push(...section(title === "" ? key(name) : `${title}.${key(name)}`, entry));
+  return lines;
+}
 
 function value(entry) {
   if (typeof entry === "number") return float(entry);
@@ -1843,26 +2241,27 @@ function quoted(text) {
 return { parseToml, toToml };
 })();
 
-const module15 = await (async () => {
+const module17 = await (async () => {
 // Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
 const { Channel } = module6;
 const { checkWeight } = module5;
 const { DirichletFilter } = module9;
-const { MultiLabelFilter } = module11;
-const { Adaptive, Periodic } = module12;
-const { StickyFilter } = module13;
+const { EventRule } = module12;
+const { MultiLabelFilter } = module13;
+const { Adaptive, Periodic } = module14;
+const { StickyFilter } = module15;
 const { repr } = module3;
-const { parseToml } = module14;
+const { parseToml } = module16;
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-// "expected" says what each source did when tuned, "events" how events are decided, "smoother" what smooths: none of them
-// changes a result of the filter, and none is used here.
+// "expected" says what each source did when tuned, "smoother" what smooths: none of them changes a result of the filter, and
+// neither is used here, but `toToml` writes them again.
 const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "labels"];
 const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
 const TWO = [0, 1];
 
-/** A fresh filter, the weights and channels of the sources, and a policy or null. */
+/** A fresh filter, the weights and channels of the sources; a policy and a rule for events, or null; and what is not used. */
 function load(config) {
   const content = typeof config === "string" ? parse(config) : config;
   if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
@@ -1873,7 +2272,7 @@ function load(config) {
   if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
     throw new RangeError(`classes is ${repr(classes)}; it must be a list of text or whole numbers`);
   }
-  for (const title of ["options", "beta", "channel", "policy", "labels"]) {
+  for (const title of ["options", "beta", "channel", "policy", "events", "smoother", "expected", "labels"]) {
     const forAll = title === "beta" && typeof content.beta === "number";
     if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
@@ -1886,7 +2285,14 @@ function load(config) {
     throw new RangeError('labels needs "scores": "independent": several labels at once');
   }
   const chain = scores === "independent" ? chainOfLabels(content, classes) : chainOf(content, classes);
-  return { ...chain, policy: content.policy === undefined ? null : makePolicy(content.policy, chain.beta) };
+  const { policy, events, smoother = null, expected = null } = content;
+  return {
+    ...chain,
+    policy: policy === undefined ? null : makePolicy(policy, chain.beta),
+    rule: events === undefined ? null : makeRule(events, classes, scores === "independent"),
+    smoother,
+    expected,
+  };
 }
 
 /** The filter, the weights and the channels of settings. */
@@ -1983,6 +2389,14 @@ function makePolicy({ kind, ...options }, beta) {
   return policy;
 }
 
+function makeRule(section, classes, independent) {
+  return within("events", () => {
+    const rule = new EventRule(camelCased(section));
+    rule.check(classes, independent);
+    return rule;
+  });
+}
+
 /** What `make` returns; its errors begin with a title. */
 function within(title, make) {
   try {
@@ -2015,388 +2429,10 @@ function camelCased(options) {
 return { load };
 })();
 
-const module16 = await (async () => {
-// The compiled part of an event rule. It never changes, and a state is an array of bytes that never changes either.
-const { Block, borrow, numbers, place } = module2;
-const { rowError, settingsError } = module5;
-const { core } = module1;
-const { pairs } = module10;
-const { float } = module3;
-
-const ROWS_AT_A_TIME = 4096;
-/** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
-const FIRST_NODES = 16;
-const FIRST_SLOTS = 16;
-/** Start, end and probability as doubles, then the class and whether it was forced. */
-const EVENT_BYTES = 32;
-const BAD_TIME = 27;
-const MOST_PIECES = 1e6;
-const FUNCTIONS = ["bytes", "start", "room", "last", "needed", "grow", "run", "finish", "current", "piece"];
-
-class RuleCore {
-  #classes;
-  #type;
-  #call;
-  #block;
-  #longest;
-  #slots = 0;
-
-  /**
-   * @param classes  Their number.
-   * @param type     Float64Array or Float32Array, that of the rows.
-   * @param log      Whether the evidence is the logarithm.
-   * @param settings The numbers of the whole rule, in the order of events_prepare.
-   * @param each     Numbers of the classes: enter, leave, bias, minDuration, ignore.
-   */
-  constructor(classes, type, log, settings, each) {
-    const suffix = type === Float64Array ? "f64" : "f32";
-    this.#classes = classes;
-    this.#type = type;
-    this.#call = Object.fromEntries(FUNCTIONS.map((name) => [name, core[`events_${name}_${suffix}`]]));
-    this.#longest = settings.maxDuration;
-    if (each.minDuration.some((length) => length > 0)) this.#slots = FIRST_SLOTS;
-    const columns = [each.enter, each.leave, each.bias, each.minDuration, each.ignore];
-    const padded = columns.flatMap((column) => [...column, ...new Array(classes + 1 - column.length).fill(0)]);
-    const all = [...Object.values(settings), ...padded];
-    const size = core[`events_size_${suffix}`](classes);
-    const [block, numbersAt] = borrow(size, all.length * 8);
-    numbers(Float64Array, numbersAt, all.length).set(all);
-    const status = core[`events_prepare_${suffix}`](block, classes, log, numbersAt);
-    if (status !== 0) throw settingsError(status);
-    this.#block = new Block(size);
-  }
-
-  /** The state of a new stream. */
-  start() {
-    this.#block.load();
-    const [block] = place(this.#block.size);
-    const bytes = this.#call.bytes(block, FIRST_NODES, this.#slots);
-    const [, stateAt] = place(this.#block.size, bytes);
-    this.#call.start(block, stateAt, FIRST_NODES, this.#slots);
-    return numbers(Uint8Array, stateAt, bytes).slice();
-  }
-
-  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
-  run(state, times, probs) {
-    const K = this.#classes;
-    const rows = times.length;
-    const most = Math.min(rows, ROWS_AT_A_TIME);
-    const found = [];
-    let memory = this.#load(state, most);
-    for (let row = 0; row < rows; ) {
-      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt, room } = memory;
-      const count = Math.min(most, rows - row);
-      numbers(Float64Array, timesAt, count).set(rows === count ? times : times.subarray(row, row + count));
-      numbers(this.#type, probsAt, count * K).set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
-      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, room, countsAt);
-      const [events, taken] = numbers(Uint32Array, countsAt, 2);
-      if (status !== 0) {
-        const failed = row + taken;
-        const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
-        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
-      }
-      this.#read(memory, events, found);
-      row += taken;
-      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(stateOf(memory), most);
-    }
-    return { state: stateOf(memory), events: found };
-  }
-
-  /** End the stream: its last events. */
-  finish(state) {
-    const memory = this.#load(state);
-    const found = [];
-    this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
-    this.#read(memory, numbers(Uint32Array, memory.countsAt, 1)[0], found);
-    return found;
-  }
-
-  /** The event that would be the last one if the stream ended now, where it lasts to that end; a list of one, or of none. */
-  current(state) {
-    const { block, stateAt, copyAt, eventsAt } = this.#load(state);
-    const open = this.#call.current(block, stateAt, copyAt, eventsAt);
-    return open === 0 ? [] : [{ ...eventsFrom(eventsAt, 1)[0], confirmed: open === 2 }];
-  }
-
-  /** The core's memory with the rule and a state in it, which has room for the next row. */
-  #load(state, rows = 0) {
-    const size = this.#type.BYTES_PER_ELEMENT;
-    this.#block.load();
-    const lay = (bytes, room, more) => {
-      const parts = [8, rows * 8, rows * this.#classes * size, room * EVENT_BYTES, bytes, more];
-      const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
-      return { block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt, room, bytes };
-    };
-    let memory = lay(state.length, 0, 0);
-    numbers(Uint8Array, memory.stateAt, state.length).set(state);
-    const needed = this.#call.needed(memory.block, memory.stateAt);
-    let ready = state;
-    if (needed > 0) {
-      memory = lay(state.length, 0, needed);
-      this.#call.grow(memory.block, memory.stateAt, memory.copyAt);
-      ready = numbers(Uint8Array, memory.copyAt, needed).slice();
-      numbers(Uint8Array, memory.stateAt, needed).set(ready);
-    }
-    memory = lay(ready.length, rows + 2 * this.#call.room(memory.stateAt), ready.length);
-    numbers(Uint8Array, memory.stateAt, ready.length).set(ready);
-    return memory;
-  }
-
-  /** Add so many events to a list, divided where they are too long. */
-  #read({ block, eventsAt, copyAt }, count, found) {
-    for (const [i, event] of eventsFrom(eventsAt, count).entries()) {
-      const length = event.end - event.start;
-      if (length / this.#longest > MOST_PIECES) {
-        throw new RangeError(`maxDuration is ${float(this.#longest)}; it would divide an event into more than 1e6 pieces`);
-      }
-      if (!(length > this.#longest)) {
-        found.push(event);
-        continue;
-      }
-      for (let n = 0; this.#call.piece(block, eventsAt + i * EVENT_BYTES, n, copyAt) !== 0; n++) {
-        found.push(...eventsFrom(copyAt, 1));
-      }
-    }
-  }
-}
-
-/** The rules of several labels, with the methods of `RuleCore`: each label is decided by itself, off and on. */
-class LabelRules {
-  #rules;
-  #count;
-
-  /** @param rules Of each label, for the classes off and on; null where no event of it is reported. */
-  constructor(rules) {
-    this.#count = rules.length;
-    this.#rules = rules.map((rule, label) => ({ rule, label })).filter(({ rule }) => rule !== null);
-  }
-
-  start() {
-    return this.#rules.map(({ rule }) => rule.start());
-  }
-
-  /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
-  run(states, times, probs) {
-    const L = this.#count;
-    const parts = this.#rules.map(({ rule, label }, i) => {
-      const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
-      // A sum may round to a little more than 1; what is not near it, the core refuses.
-      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
-      return { state, events: ofLabel(label, events) };
-    });
-    return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
-  }
-
-  finish(states) {
-    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.finish(states[i]))).sort(byEnd);
-  }
-
-  current(states) {
-    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.current(states[i])));
-  }
-}
-
-const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
-const byEnd = (a, b) => a.end - b.end || a.label - b.label;
-
-const stateOf = ({ stateAt, bytes }) => numbers(Uint8Array, stateAt, bytes).slice();
-
-function eventsFrom(address, count) {
-  const reals = numbers(Float64Array, address, 4 * count);
-  const whole = numbers(Int32Array, address, 8 * count);
-  return Array.from({ length: count }, (_, i) => ({
-    label: whole[8 * i + 6], start: reals[4 * i], end: reals[4 * i + 1], probability: reals[4 * i + 2],
-  }));
-}
-
-function failedRow(status, row, time, last, probs) {
-  if (status !== BAD_TIME) return rowError(status, row, probs, 1, 1);
-  const rule =
-    time < last
-      ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
-      : "it must be finite, and at most 1e30 after the last one";
-  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
-}
-
-return { RuleCore, LabelRules };
-})();
-
-const module17 = await (async () => {
-// The rule that turns probabilities into events: expected time right, less a cost per change.
-const { checkOptions, isRow } = module5;
-const { LabelRules, RuleCore } = module16;
-const { float, repr } = module3;
-const { duration } = module4;
-
-const OPTIONS = [
-  "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
-  "maxDuration", "maxDelay",
-];
-const EVIDENCE = ["time", "log"];
-/** The smallest probability that `evidence: "log"` takes the logarithm of. */
-const FLOOR = 1e-3;
-const BY_CLASS = ["changeCost", "leaveCost", "minDuration", "bias"];
-const OPTIONAL = ["maxGap", "maxDuration", "maxDelay"];
-
-/** How events are decided: the path of classes with the most expected time right. */
-class EventRule {
-  #compiled = {};
-
-  /** Costs and durations are numbers in the unit of the times, or text such as "30s"; some are for all classes, or by class. */
-  constructor(options = {}) {
-    if (typeof options !== "object" || options === null || isRow(options)) {
-      throw new TypeError(`options is ${repr(options)}; give it as { changeCost: "30s" }`);
-    }
-    checkOptions("EventRule", options, OPTIONS);
-    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
-    const { changeCost = 0, leaveCost = 0, minDuration = 0, mergeGap, bias = 0 } = given;
-    const { evidence = "time", minProbability, pad = [0, 0], shift = 0, ignore = [] } = given;
-    this.changeCost = byClass("changeCost", changeCost, span);
-    this.leaveCost = byClass("leaveCost", leaveCost, span);
-    this.minDuration = byClass("minDuration", minDuration, span);
-    this.mergeGap = mergeGap === undefined ? undefined : byClass("mergeGap", mergeGap, span);
-    this.bias = byClass("bias", bias, checkBias);
-    this.evidence = evidence;
-    this.minProbability = minProbability;
-    if (!isRow(pad) || pad.length !== 2) {
-      throw new RangeError(`pad is ${repr(pad)}; it must be a pair: the time before and the time after`);
-    }
-    this.pad = Object.freeze(Array.from(pad, (side) => span("pad", side)));
-    this.shift = span("shift", shift);
-    const names = typeof ignore === "string" || typeof ignore[Symbol.iterator] !== "function" ? [ignore] : [...ignore];
-    this.ignore = Object.freeze([...new Set(names.map(String))]);
-    for (const name of OPTIONAL) {
-      this[name] = given[name] === undefined ? undefined : span(name, given[name]);
-      if (this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive duration, or null`);
-    }
-    if (!EVIDENCE.includes(evidence)) {
-      throw new RangeError(`evidence is ${repr(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
-    }
-    if (minProbability !== undefined && !(typeof minProbability === "number" && minProbability > 0 && minProbability < 1)) {
-      throw new RangeError(`minProbability is ${repr(minProbability)}; it must be a number between 0 and 1`);
-    }
-    Object.freeze(this);
-  }
-
-  /** The options that make the same rule: those that are not the default, and the cost of a change. */
-  get options() {
-    const isDefault = {
-      leaveCost: 0, minDuration: 0, bias: 0, evidence: "time", pad: "0,0", shift: 0, ignore: "",
-    };
-    const entries = OPTIONS.map((name) => [name, this[name]]).filter(([name, value]) => {
-      const plain = isRow(value) ? value.join() : value;
-      return name === "changeCost" || (value !== undefined && plain !== isDefault[name]);
-    });
-    return structuredClone(Object.fromEntries(entries));
-  }
-
-  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
-  check(classes, independent = false) {
-    const names = classes.map(String);
-    if (isObject(this.mergeGap) && !independent) {
-      throw new RangeError(
-        `mergeGap is ${repr(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
-          "their own: give one duration, or minDuration of what is between",
-      );
-    }
-    for (const argument of [...BY_CLASS, "mergeGap"]) {
-      if (isObject(this[argument])) requireKnown(argument, Object.keys(this[argument]), names);
-    }
-    requireKnown("ignore", this.ignore, names);
-    const missing = names.find((name) => isObject(this.changeCost) && !Object.hasOwn(this.changeCost, name));
-    if (missing !== undefined) {
-      throw new RangeError(`changeCost has no cost of entering ${repr(missing)}; name every class, or give one number for all`);
-    }
-    const longest = Math.max(...numbersOf(this.minDuration, names));
-    if (this.maxDelay < longest) {
-      throw new RangeError(
-        `maxDelay is ${float(this.maxDelay)}; it must not be below the longest minimum duration, ${float(longest)}`,
-      );
-    }
-    if (names.every((name) => this.ignore.includes(name))) throw new RangeError("ignore has all classes; leave one of them out");
-  }
-
-  /** The rule of the core for these classes, in their order; of `independent` ones, one for each label. */
-  _compiled(classes, type, independent = false) {
-    const names = classes.map(String);
-    const key = JSON.stringify([names, type.name, independent]);
-    if (this.#compiled.key !== key) {
-      this.check(classes, independent);
-      this.#compiled = { key, core: independent ? this.#ofLabels(names, type) : this.#ofClasses(names, type) };
-    }
-    return this.#compiled.core;
-  }
-
-  #ofLabels(names, type) {
-    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
-  }
-
-  /** The rule of one of several labels at once: of two classes, off and on. */
-  #lane(label) {
-    const of = (given) => (isObject(given) ? given[label] : given);
-    return new EventRule({
-      ...this.options, changeCost: of(this.changeCost), mergeGap: of(this.mergeGap), ignore: "off",
-      leaveCost: { on: of(this.leaveCost) ?? 0 }, minDuration: { on: of(this.minDuration) ?? 0 }, bias: { on: of(this.bias) ?? 0 },
-    });
-  }
-
-  #ofClasses(names, type) {
-    const enter = numbersOf(this.changeCost, names);
-    const [minProbability, maxGap, maxDelay, maxDuration] = [
-      this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
-    ];
-    if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
-    const settings = {
-      floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
-      padBefore: this.pad[0], padAfter: this.pad[1], shift: this.shift,
-    };
-    const each = {
-      enter, leave: numbersOf(this.leaveCost, names), bias: numbersOf(this.bias, names),
-      minDuration: numbersOf(this.minDuration, names), ignore: names.map((name) => Number(this.ignore.includes(name))),
-    };
-    return new RuleCore(names.length, type, this.evidence === "log", settings, each);
-  }
-}
-
-const isObject = (value) => typeof value === "object" && value !== null;
-
-/** One number, or one for each class that is named, checked. */
-function byClass(argument, value, check) {
-  if (!isObject(value) || isRow(value)) return check(argument, value);
-  const checked = Object.create(null);
-  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
-  return Object.freeze(checked);
-}
-
-/** A duration that is neither negative nor infinite. */
-function span(argument, value) {
-  const length = duration(argument, value);
-  if (length >= 0 && length < Infinity) return length;
-  throw new RangeError(`${argument} is ${repr(value)}; it must not be negative, and finite`);
-}
-
-function checkBias(argument, value) {
-  if (typeof value === "number" && value >= -1 && value <= 1) return value;
-  throw new RangeError(`${argument} is ${repr(value)}; it must be a number from -1 to 1`);
-}
-
-function requireKnown(argument, named, classes) {
-  const unknown = named.find((name) => !classes.includes(name));
-  if (unknown !== undefined) throw new RangeError(`${argument} names ${repr(unknown)}; the classes are ${repr(classes)}`);
-}
-
-/** The number of each class; 0 where it is not named. */
-function numbersOf(value, names) {
-  return names.map((name) => (isObject(value) ? (value[name] ?? 0) : value));
-}
-
-return { EventRule };
-})();
-
 const module18 = await (async () => {
 // The events of a whole stream.
 const { checkOptions, classNames, takeRows } = module5;
-const { EventRule } = module17;
+const { EventRule } = module12;
 const { repr } = module3;
 
 /**
@@ -2864,15 +2900,15 @@ return { Tracker };
 
 const module22 = await (async () => {
 const { Channel } = module6;
-const { load } = module15;
+const { load } = module17;
 const { DirichletFilter } = module9;
-const { EventRule } = module17;
+const { EventRule } = module12;
 const { events } = module18;
-const { MultiLabelFilter } = module11;
-const { Adaptive, Periodic } = module12;
+const { MultiLabelFilter } = module13;
+const { Adaptive, Periodic } = module14;
 const { softmax } = module19;
-const { StickyFilter } = module13;
-const { toToml } = module14;
+const { StickyFilter } = module15;
+const { toToml } = module16;
 const { Tracker } = module21;
 
 return { Channel, load, DirichletFilter, EventRule, events, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
