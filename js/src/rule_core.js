@@ -58,8 +58,8 @@ export class RuleCore {
     return numbers(Uint8Array, stateAt, bytes).slice();
   }
 
-  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
-  run(state, times, probs) {
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. A row `alone` is not numbered. */
+  run(state, times, probs, alone = false) {
     const K = this.#classes;
     const rows = times.length;
     const most = Math.min(rows, ROWS_AT_A_TIME);
@@ -75,7 +75,8 @@ export class RuleCore {
       if (status !== 0) {
         const failed = row + taken;
         const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
-        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+        const ofRow = probs.subarray(failed * K, (failed + 1) * K);
+        throw failedRow(status, alone ? undefined : failed, times[failed], last, ofRow);
       }
       this.#read(memory, events, found);
       row += taken;
@@ -158,12 +159,12 @@ export class LabelRules {
   }
 
   /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
-  run(states, times, probs) {
+  run(states, times, probs, alone) {
     const L = this.#count;
     const parts = this.#rules.map(({ rule, label }, i) => {
       const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
       // A sum may round to a little more than 1; what is not near it, the core refuses.
-      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)), alone);
       return { state, events: ofLabel(label, events) };
     });
     return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
@@ -197,5 +198,5 @@ function failedRow(status, row, time, last, probs) {
     time < last
       ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
       : "it must be finite, and at most 1e30 after the last one";
-  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+  return new RangeError(`time${row === undefined ? "" : ` in row ${row}`} is ${float(time)}; ${rule}`);
 }

@@ -1153,8 +1153,8 @@ class RuleCore {
     return numbers(Uint8Array, stateAt, bytes).slice();
   }
 
-  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
-  run(state, times, probs) {
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. A row `alone` is not numbered. */
+  run(state, times, probs, alone = false) {
     const K = this.#classes;
     const rows = times.length;
     const most = Math.min(rows, ROWS_AT_A_TIME);
@@ -1170,7 +1170,8 @@ class RuleCore {
       if (status !== 0) {
         const failed = row + taken;
         const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
-        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+        const ofRow = probs.subarray(failed * K, (failed + 1) * K);
+        throw failedRow(status, alone ? undefined : failed, times[failed], last, ofRow);
       }
       this.#read(memory, events, found);
       row += taken;
@@ -1253,12 +1254,12 @@ class LabelRules {
   }
 
   /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
-  run(states, times, probs) {
+  run(states, times, probs, alone) {
     const L = this.#count;
     const parts = this.#rules.map(({ rule, label }, i) => {
       const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
       // A sum may round to a little more than 1; what is not near it, the core refuses.
-      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)), alone);
       return { state, events: ofLabel(label, events) };
     });
     return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
@@ -1292,7 +1293,7 @@ function failedRow(status, row, time, last, probs) {
     time < last
       ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
       : "it must be finite, and at most 1e30 after the last one";
-  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+  return new RangeError(`time${row === undefined ? "" : ` in row ${row}`} is ${float(time)}; ${rule}`);
 }
 
 return { RuleCore, LabelRules };
@@ -2978,6 +2979,92 @@ return { softmax };
 })();
 
 const module24 = await (async () => {
+// The events of live streams: what a rule knows of each stream, and what it has confirmed.
+const { arrayType } = module5;
+const { EventRule } = module12;
+const { repr } = module3;
+
+const REMEDY = 'give one: events: new EventRule({ changeCost: "30s" })';
+
+/** The rule that a tracker decides events by, of its option `events` and the rule of its chain; or null. */
+function ruleOf(events, chain) {
+  if (events === undefined || events === null || events === false) return null;
+  if (events === true && !chain.rule) throw new RangeError(`events is true, but the chain has no rule; ${REMEDY}`);
+  const rule = events === true ? chain.rule : events;
+  if (!(rule instanceof EventRule)) throw new TypeError(`events is ${repr(events)}; it must be an EventRule, or true or false`);
+  return rule;
+}
+
+function noRule() {
+  return new RangeError(`the tracker has no rule for events; ${REMEDY}`);
+}
+
+/** A rule, for many streams. What is known of one is the state of the rule and what was confirmed; it never changes. */
+class LiveEvents {
+  #core;
+  #names;
+  #independent;
+  #waiting = new Set(); // the streams with events to be fetched, in the order of the first; some may have none
+  #ended = []; // what was confirmed of streams that are over
+  #time = new Float64Array(1);
+
+  constructor(rule, filter) {
+    this.#independent = filter.kind === "multi_label";
+    this.#names = filter.classes.map(String);
+    this.#core = rule._compiled(filter.classes, arrayType(filter.dtype), this.#independent);
+  }
+
+  /** What is known of a stream after a row; before its first row, `known` is undefined. */
+  after(known, at, estimate) {
+    this.#time[0] = at;
+    const { state, events } = this.#core.run(known?.state ?? this.#core.start(), this.#time, estimate, true);
+    const before = known?.confirmed ?? [];
+    return { state, confirmed: events.length === 0 ? before : [...before, ...events] };
+  }
+
+  /** What is known of a stream that begins anew; its old events are not lost. */
+  anew(known) {
+    return { state: this.#core.start(), confirmed: this.#finished(known) };
+  }
+
+  /** Take note that a stream may have events to be fetched. */
+  note(stream, { confirmed }) {
+    if (confirmed.length > 0) this.#waiting.add(stream);
+  }
+
+  /** End a stream. */
+  end(stream, known) {
+    for (const event of this.#finished(known)) this.#ended.push(this.#event(stream, event));
+  }
+
+  /** All events that were not fetched, in order; `take` returns those of a stream that is held, and forgets them. */
+  pop(take) {
+    const found = this.#ended;
+    for (const stream of this.#waiting) for (const event of take(stream)) found.push(this.#event(stream, event));
+    this.#ended = [];
+    this.#waiting.clear();
+    return found;
+  }
+
+  /** The event of a stream that goes on at present, or null; of several labels at once, a list of them. */
+  current(stream, known) {
+    const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null }));
+    return this.#independent ? events : (events[0] ?? null);
+  }
+
+  #finished({ state, confirmed }) {
+    return [...confirmed, ...this.#core.finish(state)];
+  }
+
+  #event(stream, { label, start, end, probability }) {
+    return { stream, label: this.#names[label], start, end, probability };
+  }
+}
+
+return { ruleOf, noRule, LiveEvents };
+})();
+
+const module25 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
 const { float, general, repr } = module3;
 const { positiveDuration } = module4;
@@ -2997,7 +3084,11 @@ class StreamTable {
   #walk = this.#entries.entries();
   #first = [];
 
-  constructor({ expireAfter, maxStreams, maxJump }) {
+  #ended;
+
+  /** `ended` is called with a stream and its value before that is forgotten. */
+  constructor({ expireAfter, maxStreams, maxJump }, ended) {
+    this.#ended = ended;
     if (maxStreams !== undefined && !(typeof maxStreams === "number" && maxStreams >= 1)) {
       throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
     }
@@ -3064,7 +3155,7 @@ class StreamTable {
   /** Forget streams, all or none. */
   drop(streams) {
     streams.forEach((stream) => this.get(stream));
-    streams.forEach((stream) => this.#entries.delete(stream));
+    streams.forEach((stream) => this.#remove(stream));
   }
 
   /** Set the clock; forget the streams that are over, and return them. */
@@ -3117,6 +3208,11 @@ class StreamTable {
     this.#clock = now;
   }
 
+  #remove(stream) {
+    this.#ended(stream, this.#entries.get(stream).value);
+    this.#entries.delete(stream);
+  }
+
   #putLast(stream, entry) {
     this.#entries.delete(stream);
     this.#entries.set(stream, entry);
@@ -3127,7 +3223,7 @@ class StreamTable {
     while (this.size > 0) {
       const [stream, { seen }] = this.#oldest();
       if (!(this.size > this.limits.maxStreams) && !this.#isOver(seen, this.#clock)) break;
-      this.#entries.delete(stream);
+      this.#remove(stream);
       forgotten.push(stream);
     }
     return forgotten;
@@ -3165,17 +3261,18 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module25 = await (async () => {
+const module26 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 const { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } = module5;
 const { channelsOfLabels, corrected, scoreRow, weightOfLabels } = module10;
+const { LiveEvents, noRule, ruleOf } = module24;
 const { prediction } = module7;
-const { StreamTable } = module24;
+const { StreamTable } = module25;
 const { repr } = module3;
 const { TimeReader } = module4;
 
 const DEFAULT_SOURCE = "default";
-const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit"];
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit", "events"];
 
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 class Tracker {
@@ -3187,16 +3284,19 @@ class Tracker {
   #start;
   #table;
   #times;
+  #live; // null where no events are decided
 
-  /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
+  /** `filter` is a filter, or what `load` returns: then weights, channels, policy and rule come with it. */
   constructor(filter, options = {}) {
     checkOptions("Tracker", options, OPTIONS);
     const chain = filter?.filter === undefined ? { filter } : filter;
     const named = typeof chain.beta === "number" || Object.keys(chain.beta ?? {}).length > 0;
     const weights = named ? chain.beta : 1;
     const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
-    this.#table = new StreamTable(options);
+    const rule = ruleOf(options.events, chain);
     this.#filter = chain.filter.copy();
+    this.#live = rule === null ? null : new LiveEvents(rule, this.#filter);
+    this.#table = new StreamTable(options, (stream, { events }) => this.#live?.end(stream, events));
     this.#filter.reset();
     this.#start = this.#filter._numbers();
     this.#labels = this.#filter.kind === "multi_label" ? this.#filter.classes : null;
@@ -3270,9 +3370,18 @@ class Tracker {
     const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
     policy?.called(name, this.#labels === null ? observed : row, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
-    this.#table.put(stream, at, { state, estimate, policy, last });
+    const events = this.#live === null ? null : this.#eventsAfter(stream, known, at, estimate);
+    this.#table.put(stream, at, { state, estimate, policy, last, events });
     this.#times.see(dt);
     return estimate.slice();
+  }
+
+  /** What the rule knows of a stream after a row; where that begins the stream anew, `known` is undefined. */
+  #eventsAfter(stream, known, at, estimate) {
+    const begun = known === undefined && this.#table.has(stream) ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
+    const events = this.#live.after(begun, at, estimate);
+    this.#live.note(stream, events);
+    return events;
   }
 
   /** The source that the policy would call for a stream at a time; nothing changes. */
@@ -3303,10 +3412,28 @@ class Tracker {
     return this.#table.get(stream).time;
   }
 
-  /** Forget streams. */
+  /** The events that were confirmed since the last call, each once; of a stream that is dropped or over, all are. */
+  popEvents() {
+    if (this.#live === null) throw noRule();
+    return this.#live.pop((stream) => {
+      if (!this.#table.has(stream)) return [];
+      const { value } = this.#table.get(stream);
+      const { state, confirmed } = value.events;
+      value.events = { state, confirmed: [] };
+      return confirmed;
+    });
+  }
+
+  /** The event of a stream that goes on at present, with the end null, or null; of several labels at once, a list of them. */
+  current(stream) {
+    if (this.#live === null) throw noRule();
+    return this.#live.current(stream, this.#table.get(stream).value.events);
+  }
+
+  /** Forget streams; their last events are confirmed. */
   drop(streams) {
     if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
-    this.#table.drop([...streams]);
+    this.#table.drop([...new Set(streams)]);
   }
 
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */
@@ -3369,7 +3496,7 @@ function fastest(filter) {
 return { Tracker };
 })();
 
-const module26 = await (async () => {
+const module27 = await (async () => {
 const { Channel } = module6;
 const { load } = module17;
 const { DirichletFilter } = module9;
@@ -3381,9 +3508,9 @@ const { Adaptive, Periodic } = module14;
 const { softmax } = module23;
 const { StickyFilter } = module15;
 const { toToml } = module16;
-const { Tracker } = module25;
+const { Tracker } = module26;
 
 return { Channel, load, DirichletFilter, writeEvents, EventRule, events, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module26;
+const classfilter = module27;
