@@ -194,6 +194,17 @@ const run = {
     });
     return { events: found };
   },
+  /** The same of rows as a program has them, with dates in milliseconds; or why they are refused. */
+  eventRows({ rule, options, single }) {
+    try {
+      const { times, probs, ...rest } = options;
+      const at = Array.isArray(times) ? times.map((time) => (time?.date === undefined ? time : new Date(time.date))) : times;
+      const rows = single ? probs.map((row) => Float32Array.from(row)) : probs;
+      return { events: events(rule === null ? null : new EventRule(rule), { ...rest, times: at, probs: rows }) };
+    } catch (error) {
+      return { message: error.message };
+    }
+  },
   /** What each call of a tracker returns, or why it is refused. */
   calls({ config, options, rule, steps }) {
     const tracker = new Tracker(load(config), { ...options, events: rule === undefined ? true : new EventRule(rule) });
