@@ -1431,6 +1431,9 @@ class EventRule {
     const [minProbability, maxGap, maxDelay, maxDuration] = [
       this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
     ];
+    if (minProbability > 0 && minProbability < 1e-30) {
+      throw new RangeError(`minProbability is ${float(minProbability)}; it must be at least 1e-30`);
+    }
     if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
     const settings = {
       floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
