@@ -104,7 +104,8 @@ export class EventRule {
   }
 
   #ofLabels(names, type) {
-    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
+    const lane = (name) => this.#lane(name)._compiled(["off", "on"], type);
+    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : lane(name))));
   }
 
   /** The rule of one of several labels at once: of two classes, off and on. */
@@ -143,7 +144,9 @@ const isObject = (value) => typeof value === "object" && value !== null;
 function byClass(argument, value, check) {
   if (!isObject(value) || isRow(value)) return check(argument, value);
   const checked = Object.create(null);
-  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) {
+    checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  }
   return Object.freeze(checked);
 }
 
