@@ -17,6 +17,7 @@ from urllib.parse import unquote, urljoin
 import pytest
 from website.docstrings import in_markdown
 from website.gallery import draw
+from website.home import AFTER, FIELDS, as_home
 from website.reference import pages
 from website.sessions import with_copies
 
@@ -69,9 +70,24 @@ def test_every_page_has_its_place_in_the_navigation() -> None:
     nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     files = re.findall(r" (\S+\.md)$", nav, re.MULTILINE)
     assert len(files) == len(set(files))
-    expected = {f"docs/{page.name}" for page in ROOT.glob("docs/*.md")}
+    expected = {page.relative_to(ROOT).as_posix() for page in ROOT.glob("docs/**/*.md")}
     assert expected | {f"reference/{name}" for name in PAGES} <= set(files)
     assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"} <= set(files)
+
+
+def test_the_home_page_is_the_readme_with_its_fields_as_cards() -> None:
+    readme = (ROOT / "README.md").read_text()
+    home = as_home(readme)
+    extra = ("---", "hide: [navigation, toc]", '<div class="grid cards" markdown>', "</div>", "")
+    text = [line for line in home.splitlines() if line not in extra]
+    assert sorted(text) == sorted(line for line in readme.splitlines() if line)
+    titles = re.findall("^## (.*)$", home, re.MULTILINE)
+    assert titles.index(FIELDS) == titles.index(AFTER) + 1
+    cards = re.findall(r'^<div class="grid cards" markdown>\n\n(.*?)\n</div>$', home, re.M | re.S)
+    assert len(cards) == 1
+    assert all(line.startswith("- **[") for line in cards[0].splitlines())
+    linked = set(re.findall(r"\((docs/fields/\w+\.md)\)", cards[0]))
+    assert linked >= {f"docs/fields/{page.name}" for page in ROOT.glob("docs/fields/*.md")}
 
 
 def test_docstrings_become_markdown() -> None:
