@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html import unescape
@@ -26,6 +28,16 @@ from conftest import Run
 
 ROOT = Path(__file__).parents[1]
 PAGES = dict(pages())
+WORDS = """
+    segments, bouts, episodes, intervals, annotation, hysteresis, onset, offset, threshold,
+    debounce, patience, confirmations, suppression, cool-down, delay on, delay off, hangover,
+    flicker, jitter, chattering, smoothing, majority vote, median filter, moving average,
+    sliding window, post-processing, temporal filtering, tracks, id switch, class lock, VAD,
+    voice activity, diarization, hypnogram, epochs, frames, tags, multi-label, calibration,
+    temperature, HMM, hidden Markov model, Viterbi, forgetting, ensemble, look-ahead, latency,
+    unknown
+"""
+"""What people search for; docs/glossary.md says what it is here."""
 MODULES = ("metrics", "policy", "plot", "config", "reference", "simulation", "sklearn", "spark")
 
 
@@ -150,6 +162,42 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path)
         assert ":math:" not in text, name
         assert "arithmatex" not in text, name
         assert text.count('<span class="gp">$ </span>') == 0 or 'data-copy="' in text, name
+    assert words_that_lead_nowhere(site) == []
+
+
+def words_that_lead_nowhere(site: Path) -> list[str]:
+    """Return the words for which the site's search does not list the glossary."""
+    page = (ROOT / "docs/glossary.md").read_text()
+    cells = re.findall(r"^\| ([^|]+) \| \[", page, re.MULTILINE)
+    words = sorted({word.strip() for word in ",".join([WORDS, *cells]).split(",")})
+    assert len(words) > 70
+    if shutil.which("node") is None or not (ROOT / "js/node_modules").exists():
+        return [word for word in words if not in_index(site, word)]
+    process = subprocess.run(
+        ["node", "tests/js/search_site.mjs", str(site), json.dumps(words)],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout)
+    assert result["messages"] == []
+    return [
+        word
+        for word in words
+        if not in_index(site, word)
+        or not any("docs/glossary.html" in url for url in result["found"][word])
+    ]
+
+
+def in_index(site: Path, word: str) -> bool:
+    """Say whether a section of the glossary, as the search has it, has all parts of a word."""
+    index = json.loads((site / "search/search_index.json").read_text())
+    sections = [
+        f"{entry['title']} {entry['text']}".lower()
+        for entry in index["docs"]
+        if entry["location"].startswith("docs/glossary.html#")
+    ]
+    assert len(sections) > 10
+    return any(all(part in text for part in re.split("[ -]", word.lower())) for text in sections)
 
 
 def broken_links(site: Path, html: dict[str, str], name: str) -> list[str]:
