@@ -21,7 +21,7 @@ FILES = [
     "docs/**/*.png",
     "docs/example.html",
     "benchmarks/README.md",
-    "examples/*.py",
+    "examples/**/*.py",
     "experiments/results/*",
 ]
 RARELY_FOUND = "---\nsearch:\n  boost: 0.1\n---\n\n"
