@@ -1,8 +1,10 @@
-"""The data and the pictures of the README's first example: ``python -m examples.first``.
+"""The data and the pictures of the README's examples: ``python -m examples.first``.
 
-It writes ``examples/predictions.csv``, simulated predictions in the columns that every table has;
-``docs/first.png``, one stream before and after the filter, and its events; and ``docs/events.png``,
-the same with events at three costs.
+It writes two tables of simulated predictions in the columns that every table has:
+``examples/one_classifier.csv`` and, with a weak and a strong classifier,
+``examples/predictions.csv``. And two pictures: ``docs/first.png``, a stream of the first table
+before and after the filter, and its events; ``docs/events.png``, a stream of the second one, with
+events at three costs.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 import classfilter as cf
 
 ROOT = Path(__file__).parents[1]
+ONE = ROOT / "examples/one_classifier.csv"
 TABLE = ROOT / "examples/predictions.csv"
 FIRST = ROOT / "docs/first.png"
 EVENTS = ROOT / "docs/events.png"
@@ -20,45 +23,52 @@ STREAMS = {"ann": 0, "bob": 1, "cas": 2, "dee": 3}
 """Names and seeds."""
 STREAM, MINUTES = "ann", slice(40, 80)
 """What the pictures show."""
-COST = 20
-"""Seconds: that of the README."""
-COSTS = (5, COST, 60)
+DURATION = "5min"
+"""How long an event usually lasts, which the README tells `tune`."""
+COSTS = (5, 20, 60)
+"""Seconds."""
+
+
+def write_one_classifier(path: Path) -> None:
+    """Write 90 minutes of four people: one classifier, every 5 s."""
+    tables = []
+    for seed in STREAMS.values():
+        day = _day(seed, weak=0.75, error_time=30.0)
+        rec = cf.Recording(day.time, "weak", day.probs["weak"], day.classes, day.truth)
+        tables.append(rec.to_table().drop("source"))
+    _write(tables, path)
 
 
 def write_predictions(path: Path) -> None:
     """Write 90 minutes of four people: a weak classifier every 5 s, a strong one every minute."""
-    import polars as pl
-
-    tables = []
-    for name, seed in STREAMS.items():
-        day = cf.simulate(
-            classes=["sit", "walk", "cycle", "run"], hours=1.5, seed=seed,
-            weak=0.65, strong=0.9, error_time=60.0, shared=0.3,
-        )  # fmt: skip
-        table = day.recording().to_table()
-        tables.append(table.insert_column(1, pl.Series("stream", [name] * table.height)))
-    rounded = pl.concat(tables).with_columns(pl.col("^p_.*$").round(3))
-    cf.write_table(rounded, path)
+    days = [_day(seed, weak=0.65, error_time=60.0) for seed in STREAMS.values()]
+    _write([day.recording().to_table() for day in days], path)
 
 
-def draw(table: Path, first: Path, events: Path) -> None:
-    """Tune on all streams, and draw one of them: raw, filtered, and as events."""
+def draw_first(table: Path, path: Path) -> None:
+    """Tune on all streams of one classifier, and draw one of them before and after."""
+    recordings = cf.recordings(cf.read_table(table))
+    tuned = cf.tune(recordings, event_duration=DURATION)
+    rec = recordings[STREAM]
+    write_timeline(path, rec, tuned, ("Before", "After"), {"Events": cf.events(rec, tuned)})
+
+
+def draw_events(table: Path, path: Path) -> None:
+    """Tune on all streams of two classifiers, and draw one of them with events by cost."""
     recordings = cf.recordings(cf.read_table(table))
     tuned = cf.tune(recordings, reference="strong")
     rec = recordings[STREAM]
-    write_timeline(first, rec, tuned, ("Before", "After"), {"Events": COST})
-    lanes = {f"Events, {cost} s": cost for cost in COSTS}
-    write_timeline(events, rec, tuned, ("Raw", "Filtered"), lanes)
+    events = {f"Events, {cost} s": cf.events(rec, tuned, cf.EventRule(cost)) for cost in COSTS}
+    write_timeline(path, rec, tuned, ("Raw", "Filtered"), events)
 
 
 def write_timeline(
-    path: Path, rec: cf.Recording, tuned: cf.Tuned, rows: tuple[str, str], costs: dict[str, int]
+    path: Path, rec: cf.Recording, tuned: cf.Tuned, rows: tuple[str, str], events: dict[str, Any]
 ) -> None:
-    """Draw the labels of a stream, its rows before and after the filter, and events by cost."""
+    """Draw the labels of a stream, its rows before and after the filter, and lanes of events."""
     before, after = rows
     part = slice(MINUTES.start * 12, MINUTES.stop * 12)
-    lanes: dict[str, Any] = {before: rec.probs[part], after: tuned.run(rec)[part]}
-    lanes |= {name: cf.events(rec, tuned, cf.EventRule(cost)) for name, cost in costs.items()}
+    lanes: dict[str, Any] = {before: rec.probs[part], after: tuned.run(rec)[part], **events}
     truth = None if rec.label is None else rec.label[part]
     figure = cf.plot.timeline(rec.time[part], truth, lanes, rec.classes)
     figure.set_size_inches(9.0, 1.0 + 0.4 * (1 + len(lanes)))
@@ -66,7 +76,24 @@ def write_timeline(
     figure.savefig(path, dpi=150)
 
 
+def _day(seed: int, weak: float, error_time: float) -> cf.simulation.Simulation:
+    return cf.simulate(
+        classes=["sit", "walk", "cycle", "run"], hours=1.5, seed=seed,
+        weak=weak, strong=0.9, error_time=error_time, shared=0.3,
+    )  # fmt: skip
+
+
+def _write(tables: list[Any], path: Path) -> None:
+    import polars as pl
+
+    for name, table in zip(STREAMS, tables, strict=True):
+        table.insert_column(1, pl.Series("stream", [name] * table.height))
+    cf.write_table(pl.concat(tables).with_columns(pl.col("^p_.*$").round(3)), path)
+
+
 if __name__ == "__main__":
+    write_one_classifier(ONE)
     write_predictions(TABLE)
-    draw(TABLE, FIRST, EVENTS)
-    print(*(path.relative_to(ROOT) for path in (TABLE, FIRST, EVENTS)), sep=", ")
+    draw_first(ONE, FIRST)
+    draw_events(TABLE, EVENTS)
+    print(*(path.relative_to(ROOT) for path in (ONE, TABLE, FIRST, EVENTS)), sep=", ")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
 
 def blocks(page: Path) -> list[str]:
@@ -28,6 +28,10 @@ def test_commands_are_parsed() -> None:
     block = "$ cat << END\n> a\n> END\na\n$ true\n$ echo b\nb\n"
     assert commands(block) == [("cat << END\na\nEND", "a\n"), ("true", ""), ("echo b", "b\n")]
     assert sum(len(blocks(page)) for page in PAGES) >= 6
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 120
 
 
 def anchors(page: Path) -> set[str]:

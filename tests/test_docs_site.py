@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html import unescape
@@ -17,6 +19,7 @@ from urllib.parse import unquote, urljoin
 import pytest
 from website.docstrings import in_markdown
 from website.gallery import draw
+from website.home import AFTER, FIELDS, as_home
 from website.reference import pages
 from website.sessions import with_copies
 
@@ -25,6 +28,16 @@ from conftest import Run
 
 ROOT = Path(__file__).parents[1]
 PAGES = dict(pages())
+WORDS = """
+    segments, bouts, episodes, intervals, annotation, hysteresis, onset, offset, threshold,
+    debounce, patience, confirmations, suppression, cool-down, delay on, delay off, hangover,
+    flicker, jitter, chattering, smoothing, majority vote, median filter, moving average,
+    sliding window, post-processing, temporal filtering, tracks, id switch, class lock, VAD,
+    voice activity, diarization, hypnogram, epochs, frames, tags, multi-label, calibration,
+    temperature, HMM, hidden Markov model, Viterbi, forgetting, ensemble, look-ahead, latency,
+    unknown
+"""
+"""What people search for; docs/glossary.md says what it is here."""
 MODULES = ("metrics", "policy", "plot", "config", "reference", "simulation", "sklearn", "spark")
 
 
@@ -69,9 +82,24 @@ def test_every_page_has_its_place_in_the_navigation() -> None:
     nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
     files = re.findall(r" (\S+\.md)$", nav, re.MULTILINE)
     assert len(files) == len(set(files))
-    expected = {f"docs/{page.name}" for page in ROOT.glob("docs/*.md")}
+    expected = {page.relative_to(ROOT).as_posix() for page in ROOT.glob("docs/**/*.md")}
     assert expected | {f"reference/{name}" for name in PAGES} <= set(files)
     assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"} <= set(files)
+
+
+def test_the_home_page_is_the_readme_with_its_fields_as_cards() -> None:
+    readme = (ROOT / "README.md").read_text()
+    home = as_home(readme)
+    extra = ("---", "hide: [navigation, toc]", '<div class="grid cards" markdown>', "</div>", "")
+    text = [line for line in home.splitlines() if line not in extra]
+    assert sorted(text) == sorted(line for line in readme.splitlines() if line)
+    titles = re.findall("^## (.*)$", home, re.MULTILINE)
+    assert titles.index(FIELDS) == titles.index(AFTER) + 1
+    cards = re.findall(r'^<div class="grid cards" markdown>\n\n(.*?)\n</div>$', home, re.M | re.S)
+    assert len(cards) == 1
+    assert all(line.startswith("- **[") for line in cards[0].splitlines())
+    linked = set(re.findall(r"\((docs/fields/\w+\.md)\)", cards[0]))
+    assert linked >= {f"docs/fields/{page.name}" for page in ROOT.glob("docs/fields/*.md")}
 
 
 def test_docstrings_become_markdown() -> None:
@@ -134,6 +162,42 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path: Path)
         assert ":math:" not in text, name
         assert "arithmatex" not in text, name
         assert text.count('<span class="gp">$ </span>') == 0 or 'data-copy="' in text, name
+    assert words_that_lead_nowhere(site) == []
+
+
+def words_that_lead_nowhere(site: Path) -> list[str]:
+    """Return the words for which the site's search does not list the glossary."""
+    page = (ROOT / "docs/glossary.md").read_text()
+    cells = re.findall(r"^\| ([^|]+) \| \[", page, re.MULTILINE)
+    words = sorted({word.strip() for word in ",".join([WORDS, *cells]).split(",")})
+    assert len(words) > 70
+    if shutil.which("node") is None or not (ROOT / "js/node_modules").exists():
+        return [word for word in words if not in_index(site, word)]
+    process = subprocess.run(
+        ["node", "tests/js/search_site.mjs", str(site), json.dumps(words)],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout)
+    assert result["messages"] == []
+    return [
+        word
+        for word in words
+        if not in_index(site, word)
+        or not any("docs/glossary.html" in url for url in result["found"][word])
+    ]
+
+
+def in_index(site: Path, word: str) -> bool:
+    """Say whether a section of the glossary, as the search has it, has all parts of a word."""
+    index = json.loads((site / "search/search_index.json").read_text())
+    sections = [
+        f"{entry['title']} {entry['text']}".lower()
+        for entry in index["docs"]
+        if entry["location"].startswith("docs/glossary.html#")
+    ]
+    assert len(sections) > 10
+    return any(all(part in text for part in re.split("[ -]", word.lower())) for text in sections)
 
 
 def broken_links(site: Path, html: dict[str, str], name: str) -> list[str]:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from website.gallery import draw
+from website.home import as_home
 from website.reference import pages
 
 ROOT = Path(__file__).parents[1]
@@ -16,11 +17,11 @@ FILES = [
     "C*.md",
     "SECURITY.md",
     "CITATION.cff",
-    "docs/*.md",
-    "docs/*.png",
+    "docs/**/*.md",
+    "docs/**/*.png",
     "docs/example.html",
     "benchmarks/README.md",
-    "examples/*.py",
+    "examples/**/*.py",
     "experiments/results/*",
 ]
 RARELY_FOUND = "---\nsearch:\n  boost: 0.1\n---\n\n"
@@ -40,6 +41,8 @@ def lay_out(target: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             if file.suffix == ".md":
                 text = as_sessions(file.read_text("utf-8"))
+                if file == ROOT / "README.md":
+                    text = as_home(text)
                 if file.parent.name == "results":  # long tables: other pages explain
                     text = RARELY_FOUND + text
                 copy.write_text(text, "utf-8")

@@ -1,29 +1,37 @@
-"""The data of the README's first example: those that its script writes."""
+"""The data of the README's examples: those that their script writes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 from examples import first
 
 
-def test_the_table_is_what_the_script_writes(tmp_path: Path) -> None:
-    first.write_predictions(tmp_path / "predictions.csv")
-    written, committed = pl.read_csv(tmp_path / "predictions.csv"), pl.read_csv(first.TABLE)
-    names = ["time", "stream", "source", "label"]
+@pytest.mark.parametrize(
+    ("write", "file"),
+    [(first.write_one_classifier, first.ONE), (first.write_predictions, first.TABLE)],
+)
+def test_the_tables_are_what_the_script_writes(
+    write: Callable[[Path], None], file: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "table.csv")
+    written, committed = pl.read_csv(tmp_path / "table.csv"), pl.read_csv(file)
     assert written.columns == committed.columns
-    assert written.select(names).equals(committed.select(names))
-    difference = written.drop(names).to_numpy() - committed.drop(names).to_numpy()
+    numbers = [name for name in written.columns if name.startswith("p_")]
+    assert written.drop(numbers).equals(committed.drop(numbers))
+    difference = written.select(numbers).to_numpy() - committed.select(numbers).to_numpy()
     assert np.abs(difference).max() <= 0.001 + 1e-12  # a last digit may be rounded differently
 
 
 def test_the_pictures_are_drawn(tmp_path: Path) -> None:
     from matplotlib.image import imread
 
-    drawn = tmp_path / "docs/first.png", tmp_path / "docs/events.png"
-    first.draw(first.TABLE, *drawn)
-    for path, committed in zip(drawn, (first.FIRST, first.EVENTS), strict=True):
-        assert imread(path).shape == imread(committed).shape
+    first.draw_first(first.ONE, tmp_path / "first.png")
+    first.draw_events(first.TABLE, tmp_path / "events.png")
+    for committed in (first.FIRST, first.EVENTS):
+        assert imread(tmp_path / committed.name).shape == imread(committed).shape

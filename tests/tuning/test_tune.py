@@ -68,7 +68,7 @@ def test_one_source(kind: Any) -> None:
     tuned = tune([alone(0), alone(1), alone(2)], kind)
     assert (tuned.reference, tuned.criterion) == ("weak", "future predictions")
     assert tuned.channel == {"weak": None}
-    assert "What its source predicts later is" in str(tuned)
+    assert "Later predictions of its source are" in str(tuned)
     raw = accuracy(lambda rec: rec.run(cf.RawFilter(rec.classes)), [alone(5), alone(6)])
     assert accuracy(tuned.run, [alone(5), alone(6)]) > raw + 0.02
 
@@ -92,7 +92,7 @@ def test_the_table_and_the_explanation() -> None:
         assert len({trial.candidate for trial in tuned.table}) == len(scores)
         assert all(0 < trial.error < 0.5 for trial in tuned.table)
         (score,) = (t.score for t in tuned.table if t.candidate == tuned.candidate)
-        line = f"later is {np.exp(score):.2f} times as likely in its class as on average."
+        line = f" are {np.exp(score):.2f} times as likely in the filtered class as on average."
         assert line in str(tuned)
         for rival, gain, error, needed in tuned.rivals:
             clear = "clearly less" if gain > 0 else "clearly more"

@@ -63,7 +63,7 @@ class EventRule:
     pad : pair of durations
         How far each event is extended, before and after, into time without an event.
     shift : duration
-        Every change is reported so much earlier, to make up for the delay of a filter.
+        Every change is reported earlier by this time, to make up for the delay of a filter.
     ignore : class or iterable of them
         Classes for which no event is reported, such as the background.
     max_gap : duration, optional

@@ -71,9 +71,11 @@ def cli() -> None:
     "--lag",
     type=click.IntRange(0),
     metavar="ROWS",
-    help="Smooth with only so many later rows of a stream, in parts.",
+    help="Smooth each row with only this many later rows of its stream.",
 )
-@click.option("--sort", is_flag=True, help="Rows in any order of time; needs the file in memory.")
+@click.option(
+    "--sort", is_flag=True, help="Accept rows in any order of time; needs the file in memory."
+)
 @click.option("--threads", type=click.IntRange(1), help="How many; by default one per processor.")
 @click.option("--quiet", is_flag=True, help="Neither progress nor summary.")
 def filter_command(

@@ -85,13 +85,19 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
     one: dict[str, Any] = {"metavar": "DURATION"}
     decorated: Callable[..., None] = with_rule
     for option in (
-        click.option("--max-delay", **one, help="Decide what lies further back: a bound of delay."),
+        click.option(
+            "--max-delay", **one, help="The longest time that an event stays provisional."
+        ),
         click.option("--max-duration", **one, help="Divide longer events."),
-        click.option("--max-gap", **one, help="A row stands for no more; then events end."),
+        click.option(
+            "--max-gap", **one, help="The longest time that a row stands for; events end after it."
+        ),
         click.option("--ignore", metavar="CLASSES", help="Report no events of these: other,rest."),
-        click.option("--shift", **one, help="Report every change so much earlier."),
+        click.option("--shift", **one, help="Report every change earlier by this time."),
         click.option("--pad", callback=_pad, metavar="BEFORE[,AFTER]", help="Extend each event."),
-        click.option("--min-probability", type=float, help="Below it the class is uncertain."),
+        click.option(
+            "--min-probability", type=float, help="Report no event where no class is this probable."
+        ),
         click.option(
             "--evidence",
             type=click.Choice(["time", "log"]),
@@ -104,13 +110,18 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="[CLASS=]NUMBER",
             help="Subtracted from the probability of a class.",
         ),
-        click.option("--merge-gap", **each, help="Join events of a class that are so close."),
+        click.option(
+            "--merge-gap",
+            **each,
+            help="Join two events of a class if the gap between them is no longer.",
+        ),
         click.option("--min-duration", **each, help="No event is shorter: walk=10s. Repeatable."),
         click.option("--leave-cost", **each, help="The cost of leaving a class."),
         click.option(
             "--change-cost",
             **each,
-            help="What a change must be worth, in time right: 30s, or walk=30s for each class.",
+            help="How much longer a change must make the result right: 30s, or walk=30s for each "
+            "class.",
         ),
     ):
         decorated = option(decorated)
@@ -136,9 +147,9 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
     "--lag",
     type=click.IntRange(0),
     metavar="ROWS",
-    help="Use only so many later rows of a stream: the events of stream --lag.",
+    help="Use only this many later rows of a stream: the events of stream --lag.",
 )
-@click.option("--sort", is_flag=True, help="Rows in any order of time.")
+@click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
 @click.option("--start", help="The date of second 0, where dates go to a format of seconds.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 def events_command(

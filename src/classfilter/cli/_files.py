@@ -129,14 +129,15 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--separator",
             metavar="CHARACTER",
-            help="That of a CSV file: comma, semicolon, tab or bar. By default, the header tells.",
+            help="The separator of a CSV file: comma, semicolon, tab or bar; by default it is "
+            "found in the header.",
         ),
         click.option(
             "--format",
             "file_kind",
             type=click.Choice(KINDS),
-            help="The kind of standard input (-) and output, and of other files whose suffix does "
-            "not tell; CSV by default.",
+            help="The format of standard input (-) and output, and of files without a known "
+            "suffix; CSV by default.",
         ),
         click.argument("table", metavar="IN", type=FILE),
     ):

@@ -227,7 +227,7 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--unit",
             type=click.Choice(list(PER_SECOND)),
-            help="What times that are numbers count; by default they stay as they are.",
+            help="The unit of times that are numbers; by default they are not converted.",
         ),
         click.option(
             "--scores",

@@ -46,7 +46,7 @@ REJECTED = 3
     "--lag",
     type=click.IntRange(1),
     metavar="ROWS",
-    help="Decide events so many lines of a stream later, on rows smoothed with these: better ones.",
+    help="Decide events this many lines of a stream later, on rows smoothed with these lines.",
 )
 @click.option("--state", type=FILE, help="Save all states to this file, and continue from it.")
 @click.option(
@@ -62,14 +62,18 @@ REJECTED = 3
     callback=duration,
     default="366d",
     show_default=True,
-    help="Reject a time so far ahead in its stream, unless the next line confirms it.",
+    help="Reject a time that is further ahead in its stream, unless the next line confirms it.",
 )
 @click.option(
     "--expire-after",
     callback=duration,
-    help="A stream is over after so long without a line; its next line begins it anew.",
+    help="A stream is over after this time without a line; its next line begins it anew.",
 )
-@click.option("--max-streams", type=click.IntRange(1), help="Keep so many, the latest ones.")
+@click.option(
+    "--max-streams",
+    type=click.IntRange(1),
+    help="Keep at most this many streams, those whose lines came last.",
+)
 def stream(
     settings: Settings,
     form: TableFormat,

@@ -35,7 +35,7 @@ from ._options import (
 REFERENCE = click.option(
     "--reference", help="The best source; by default the one observed least often."
 )
-SORT = click.option("--sort", is_flag=True, help="Rows in any order of time.")
+SORT = click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
 
@@ -87,7 +87,7 @@ def _durations(
 @click.option(
     "--max-changes",
     type=click.FloatRange(min=0),
-    help="A wish: at most so many changes of class an hour.",
+    help="A wish: at most this many changes of class an hour.",
 )
 @click.option(
     "--max-delay",
@@ -125,7 +125,7 @@ def tune(
     """Find a filter, the weights of all sources and their channels, without labels.
 
     IN is a file as for filter, of one stream or many. OUT is for --config of the other commands.
-    What was chosen, what it does, and how sure that is, is printed. If IN has the reference at
+    It prints what was chosen, what it does, and how certain that is. If IN has the reference at
     every time, say with --every how often it will be called.
     """
     from ..tuning._tune import tune as run

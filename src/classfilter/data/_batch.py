@@ -303,7 +303,7 @@ def filter_table(
         What the numbers of ``p_<class>`` and ``confidence`` are. With a `MultiLabelFilter` they are
         independent in any case, each label's by itself: logits become scores by a sigmoid.
     unit : {"s", "ms", "us", "ns"}, optional
-        What the numbers of ``time`` count; dates do not need it. By default they stay as they are,
+        The unit of the numbers of ``time``; dates do not need it. By default they stay as they are,
         in the unit of the filter's half-life. The column itself does not change.
 
     Returns

@@ -72,8 +72,9 @@ class Recording:
         one or more, each row of `probs` has a score in [0, 1] for each, NaN where it was not
         observed, and `label` is (T, L): 1 where a label is true, 0 where not, -1 where unknown.
     unit : {"s", "ms", "us", "ns"}, optional
-        What the numbers of `time` count; `time` is in seconds then. By default they stay as they
-        are, in the unit of a filter's half-life, with a warning if they look like milliseconds.
+        The unit of the numbers of `time`, which are then converted to seconds. By default they
+        stay as they are, in the unit of a filter's half-life, with a warning if they look like
+        milliseconds.
 
     Examples
     --------

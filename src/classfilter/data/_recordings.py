@@ -42,7 +42,7 @@ def recordings(
         labels that may be true at once: each lies in [0, 1], and one column is enough. Columns
         ``y_<label>`` say where a label is true: 1, 0, or empty.
     unit : {"s", "ms", "us", "ns"}, optional
-        What the numbers of ``time`` count; see `Recording`.
+        The unit of the numbers of ``time``; see `Recording`.
 
     Returns
     -------

@@ -56,9 +56,9 @@ class StickyFilter(BaseFilter, _core.Sticky):
     classes : int or iterable
         The number of classes, or their names.
     stay : float, default 0.99
-        Probability that a time unit does not touch the class, 0 to 1.
+        Probability that the class is not drawn again within a time unit, 0 to 1.
     half_life : float, str or timedelta, optional
-        Instead of stay: the time that leaves the class untouched with probability one half. A
+        Instead of stay: the time within which the class is drawn again with probability one half. A
         number is in time units; ``"60s"``, ``"5m"`` and timedeltas are for times in seconds, or
         dates.
     prior : array_like, shape (K,), optional

@@ -34,7 +34,7 @@ class AsyncCascade(BaseCascade):
 
     An output that comes after the deadline is taken at the next step, with the time that it belongs
     to: the filter goes back to that time, takes it, and takes again the observations since. Its
-    state is then, to the bit, what it would be had the output been in time. Only what the policy
+    state is then the same, to the bit, as if the output had come in time. Only what the policy
     chose meanwhile, without that output, stays as it was.
 
     A source that is still busy is not called again. If the policy chooses it, the free source with

@@ -45,9 +45,9 @@ class Tracker(HeldStreams):
         Chooses which source to call next, for each stream by itself; see `next_source`.
     expire_after : float, str or timedelta, optional
         A stream is over when more than `expire_after` passes without a row of it; its next row
-        begins it anew. It is forgotten when the newest time of all streams has gone on so far since
-        its last row. A time further from the others than that counts when three streams agree on
-        it, so that one or two wrong clocks drop nothing.
+        begins it anew. It is forgotten when the newest time of all streams has advanced by more
+        than that since its last row. A time further from the others than that counts when three
+        streams agree on it, so that one or two wrong clocks drop nothing.
     max_streams : int, optional
         Where there are more, the stream whose last row came first is dropped.
     max_jump : float, str or timedelta, optional

@@ -82,7 +82,7 @@ def explain_suggestion(suggestion: Suggestion, effect: EventEffect) -> list[str]
     applied, expected = suggestion.applied_offline_cost, suggestion.expected_events
     live = events(effect.live, suggestion.live_cost, effect.argmax_live)
     offline = events(effect.offline, applied, effect.argmax_offline)
-    line = f"About {rate_in_words(expected * per)} {unit} are to expect"
+    line = f"About {rate_in_words(expected * per)} {unit} are expected"
     if suggestion.applied:
         line += f": {suggestion.why}"
     elif suggestion.offline_cost:
@@ -91,7 +91,7 @@ def explain_suggestion(suggestion: Suggestion, effect: EventEffect) -> list[str]
         line += ", so smoothed rows need no cost"
     return [
         f"Suggested events {unit}: live {live}; offline {offline}.",
-        f"{line}. How long an event usually lasts settles it: event_duration.",
+        f"{line}. If you know how long an event usually lasts, give event_duration.",
     ]
 
 

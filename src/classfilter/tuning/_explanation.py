@@ -218,11 +218,12 @@ def explain(
     if labels:
         lines.append(f"It predicts the labelled class in {mean:.1%} ± {error:.1%} of the rows.")
     else:
-        whose = "its source predicts" if len(rows.sources) == 1 else f"{reference!r} predicts"
+        judge = "its source" if len(rows.sources) == 1 else repr(reference)
         if judged_by_all and len(rows.sources) > 1:
-            whose = "the sources predict"
+            judge = "the sources"
         lines.append(
-            f"What {whose} later is {_times(mean)} times as likely in its class as on average."
+            f"Later predictions of {judge} are {_times(mean)} times as likely in the filtered "
+            "class as on average."
         )
     for rival in rivals:
         its = mean - rival.gain
