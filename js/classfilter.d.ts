@@ -356,6 +356,30 @@ export function events<Stream extends StreamName = null>(
   },
 ): (Event<Stream> & { end: number; probability: number })[];
 
+export interface WriteEventsOptions {
+  /** The time that is second 0 of the file, for all formats but CSV and JSON; events whose times are dates need it. */
+  start?: number | Date | null;
+  /** Allow events of one stream and class that overlap; otherwise they are an error. */
+  overlaps?: boolean;
+  /** Whether the times are dates, as UNIX seconds; CSV and JSON show them as dates. */
+  dates?: boolean;
+  /** The zone that dates are shown in: "Europe/Berlin", "+02:00", "UTC". Without it they are in UTC, and shown without a zone. */
+  zone?: string | null;
+  /** Of TextGrid: what each tier holds, all events of a stream or those of a class; "stream" by default. */
+  tiers?: "stream" | "class";
+  /** Of TextGrid: the end of the last interval; by default, of the last event. */
+  duration?: Duration | null;
+  /** Of WebVTT: whether a cue shows the probability; true by default. */
+  probability?: boolean;
+}
+
+/** Confirmed events as the text of a file, with the bytes of Python's `write_events`. */
+export function writeEvents(
+  events: readonly { stream?: StreamName; label: string; start: number; end: number | null; probability?: number | null }[],
+  format: "csv" | "tsv" | "txt" | "rttm" | "TextGrid" | "textgrid" | "vtt" | "json",
+  options?: WriteEventsOptions,
+): string;
+
 export interface Config {
   filter: DirichletFilter | StickyFilter;
   /** The weight of each source; empty where there are none. */

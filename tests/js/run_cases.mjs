@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { readTable } from "../../js/example/table.js";
 import {
   Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, softmax, toToml,
+  writeEvents,
 } from "../../js/src/index.js";
 
 const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
@@ -192,6 +193,14 @@ const run = {
       classes, scores, times: decode(times), probs: single ? Float32Array.from(rows) : rows, stream: "ann",
     });
     return { events: found };
+  },
+  /** Events as the text of a file, or why they are refused. */
+  eventFile({ events: list, format, options }) {
+    try {
+      return { text: writeEvents(list, format, options) };
+    } catch (error) {
+      return { message: error.message };
+    }
   },
   softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
   /** A row that a tracker refuses: the message, and whether the stream is as before. */

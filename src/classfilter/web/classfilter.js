@@ -135,7 +135,12 @@ function general(x, digits = 6) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-return { float, repr, general };
+/** A character that Python counts as space. */
+const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+const isBlank = (text) => Array.from(text).every((character) => SPACE.test(character));
+
+return { float, repr, general, SPACE, isBlank };
 })();
 
 const module4 = await (async () => {
@@ -2430,6 +2435,472 @@ return { load };
 })();
 
 const module18 = await (async () => {
+// Decimal numbers without rounding, as Python's `decimal` has them: a coefficient, and the power of ten of its last digit.
+const { float } = module3;
+
+/** The digits to which Python rounds a product. */
+const DIGITS = 28;
+
+/** The shortest decimal that is read as this number. */
+function exact(x) {
+  const [mantissa, power = "0"] = float(Math.abs(x)).split("e");
+  const [whole, fraction = ""] = mantissa.split(".");
+  return { negative: x < 0 || Object.is(x, -0), digits: BigInt(whole + fraction), power: Number(power) - fraction.length };
+}
+
+/** The decimal 0, without digits behind the point. */
+const ZERO = Object.freeze({ negative: false, digits: 0n, power: 0 });
+
+function minus(a, b) {
+  const power = Math.min(a.power, b.power);
+  const difference = signed(a, power) - signed(b, power);
+  const negative = difference === 0n ? a.digits === 0n && a.negative && !b.negative : difference < 0n;
+  return { negative, digits: difference < 0n ? -difference : difference, power };
+}
+
+/** Below, at or above 0, as a is below, at or above b. */
+function compare(a, b) {
+  const { negative, digits } = minus(a, b);
+  return digits === 0n ? 0 : negative ? -1 : 1;
+}
+
+/** The number as text without an exponent, which not every reader knows. */
+function plain({ negative, digits, power }) {
+  const text = digits.toString();
+  const sign = negative ? "-" : "";
+  if (power >= 0) return sign + text + (digits === 0n ? "" : "0".repeat(power));
+  const padded = text.padStart(1 - power, "0");
+  return `${sign}${padded.slice(0, power)}.${padded.slice(power)}`;
+}
+
+const toNumber = (x) => Number(plain(x));
+
+/** The largest whole number that is not above x, and what is left, from 0 to 1, as digits behind the point. */
+function floorAndFraction(x) {
+  const { power } = x;
+  if (power >= 0) return [signed(x, 0), ""];
+  const one = 10n ** BigInt(-power);
+  const rest = ((signed(x, power) % one) + one) % one;
+  return [(signed(x, power) - rest) / one, rest.toString().padStart(-power, "0").replace(/0+$/, "")];
+}
+
+/** x times 1000 as a whole number; of two that are equally near, the even one. */
+function thousands(x) {
+  const digits = x.digits * 1000n;
+  const excess = digits.toString().length - DIGITS;
+  const rounded = excess > 0 ? { ...x, digits: halfEven(digits, excess), power: x.power + excess } : { ...x, digits };
+  const whole = rounded.power >= 0 ? signed({ ...rounded, negative: false }, 0) : halfEven(rounded.digits, -rounded.power);
+  return x.negative ? -whole : whole;
+}
+
+/** Digits without so many of the last. */
+function halfEven(digits, count) {
+  const one = 10n ** BigInt(count);
+  const whole = digits / one;
+  const twice = 2n * (digits % one);
+  return twice > one || (twice === one && whole % 2n === 1n) ? whole + 1n : whole;
+}
+
+function signed({ negative, digits, power }, to) {
+  const scaled = digits * 10n ** BigInt(power - to);
+  return negative ? -scaled : scaled;
+}
+
+return { exact, ZERO, minus, compare, plain, toNumber, floorAndFraction, thousands };
+})();
+
+const module19 = await (async () => {
+// Times of events as dates in ISO 8601, in a zone.
+const { exact, floorAndFraction } = module18;
+const { float, repr } = module3;
+
+const OFFSET = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
+const FIRST = new Date(0).setUTCFullYear(1, 0, 1); // `Date.UTC` would take it for 1901
+const LAST = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/** What writes UNIX seconds in a zone, "Europe/Berlin", "+02:00" or "UTC"; without one, as in UTC and without an offset. */
+function dateWriter(zone) {
+  const offsetAt = offsetsOf(zone);
+  return (x) => {
+    const [whole, fraction] = floorAndFraction(exact(x));
+    const ms = Number(whole) * 1000;
+    const local = ms + offsetAt(ms) * 60000;
+    if (!(ms >= FIRST && ms <= LAST && local >= FIRST && local <= LAST)) {
+      throw new RangeError(`time is ${float(x)}; a date must lie in the years 1 to 9999`);
+    }
+    const text = new Date(local).toISOString().slice(0, 19) + (fraction === "" ? "" : `.${fraction}`);
+    return zone === null ? text : text + offsetText(offsetAt(ms));
+  };
+}
+
+/** What tells how many minutes a zone is ahead of UTC at a time, in milliseconds. */
+function offsetsOf(zone) {
+  if (zone === null || zone === "UTC") return () => 0;
+  const match = OFFSET.exec(zone);
+  if (match !== null) return () => Number(`${match[1]}1`) * (Number(match[2]) * 60 + Number(match[3]));
+  const format = zoneFormat(zone);
+  return (ms) => {
+    if (!(Math.abs(ms) <= 8.64e15)) return 0;
+    const { value } = format.formatToParts(ms).find(({ type }) => type === "timeZoneName");
+    const [, sign, hours, minutes, seconds] = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(value) ?? [];
+    // Local mean time, before there were zones, has seconds: such a date is written in UTC.
+    return sign === undefined || seconds !== undefined ? 0 : Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes));
+  };
+}
+
+function zoneFormat(zone) {
+  try {
+    if (typeof zone === "string") return new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
+  } catch {
+    // said below
+  }
+  throw new RangeError(`zone is ${repr(zone)}; it must be a time zone such as "Europe/Berlin" or "+02:00"`);
+}
+
+function offsetText(minutes) {
+  const size = Math.abs(minutes);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+return { dateWriter };
+})();
+
+const module20 = await (async () => {
+// Files of events: what each format makes of their rows, with the bytes of Python.
+const { ZERO, compare, exact, minus, plain, thousands, toNumber } = module18;
+const { SPACE, float, repr } = module3;
+const { duration } = module4;
+
+const COLUMNS = ["stream", "class", "start", "end", "duration", "probability"];
+const NA = "n/a";
+const RTTM_NA = "<NA>";
+const TIERS = ["stream", "class"];
+
+/** CSV with the columns of an event table; times are numbers, or dates. */
+function writeCsv(events, writeDate) {
+  const rows = events.map(({ stream, label, start, end, probability }) => {
+    const times = [start, end].map(exact);
+    const texts = writeDate === null ? times.map(plain) : [start, end].map(writeDate);
+    return [stream ?? "", label, ...texts, plain(minus(times[1], times[0])), probability === null ? "" : float(probability)];
+  });
+  const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  return [COLUMNS, ...rows].map((row) => `${row.map(quoted).join(",")}\n`).join("");
+}
+
+/** JSON as ActivityNet has it; the stream null is the key "". */
+function writeJson(events, writeDate) {
+  const results = new Map();
+  for (const { stream, label, start, end, probability } of events) {
+    const times = [start, end].map((x) => (writeDate === null ? float(x) : JSON.stringify(writeDate(x))));
+    const entries = [["label", JSON.stringify(label)]];
+    if (probability !== null) entries.push(["score", float(probability)]);
+    entries.push(["segment", nested("[]", 4, times)]);
+    const item = nested("{}", 3, entries.map(([key, text]) => `"${key}": ${text}`));
+    if (!results.has(stream ?? "")) results.set(stream ?? "", []);
+    results.get(stream ?? "").push(item);
+  }
+  const streams = [...results].map(([stream, items]) => `${JSON.stringify(stream)}: ${nested("[]", 2, items)}`);
+  return `${nested("{}", 0, [`"results": ${nested("{}", 1, streams)}`])}\n`;
+}
+
+/** A list or an object in JSON, each entry in a line of its own, so many spaces in and one more. */
+function nested([open, close], depth, entries) {
+  if (entries.length === 0) return open + close;
+  return `${open}\n${entries.map((entry) => " ".repeat(depth + 1) + entry).join(",\n")}\n${" ".repeat(depth)}${close}`;
+}
+
+/** A BIDS table of events; `probability` is a column of our own, as BIDS allows. */
+function writeTsv(rows) {
+  oneStream(rows, "BIDS events.tsv");
+  checkNames(rows, /[\t\n\r]/, 'tabs, line breaks or the name "n/a"', "BIDS events.tsv", NA);
+  const known = rows.some(({ probability }) => probability !== null);
+  const lines = byStart(rows).map(({ label, start, end, probability }) => {
+    const cells = [plain(start), plain(minus(end, start)), label];
+    return [...cells, ...(known ? [probability === null ? NA : float(probability)] : [])];
+  });
+  const header = ["onset", "duration", "trial_type", ...(known ? ["probability"] : [])];
+  return [header, ...lines].map((cells) => `${cells.join("\t")}\n`).join("");
+}
+
+/** Audacity's label track; it has no place for probabilities. */
+function writeAudacity(rows) {
+  oneStream(rows, "a label track");
+  checkNames(rows, /[\t\n\r]/, "tabs or line breaks", "a label track");
+  return rows.map(({ label, start, end }) => `${plain(start)}\t${plain(end)}\t${label}\n`).join("");
+}
+
+/** RTTM: a line SPEAKER with ten fields for each event. */
+function writeRttm(rows) {
+  checkNames(rows, SPACE, 'spaces or the name "<NA>"', "RTTM", RTTM_NA);
+  const line = ({ stream, label, start, end, probability }) =>
+    `SPEAKER ${stream ?? RTTM_NA} 1 ${plain(start)} ${plain(minus(end, start))} ` +
+    `${RTTM_NA} ${RTTM_NA} ${label} ${probability === null ? RTTM_NA : float(probability)} ${RTTM_NA}\n`;
+  return rows.map(line).join("");
+}
+
+/**
+ * WebVTT, with times to the millisecond: the first line of a cue is the class, in the voice of its stream, the second the
+ * probability.
+ */
+function writeWebvtt(rows, { probability = true }) {
+  checkNames(rows, /[\n\r]/, "line breaks", "WebVTT");
+  const cues = byStart(rows).map((row) => {
+    const [start, end] = [row.start, row.end].map(thousands);
+    if (start < 0n) {
+      throw new RangeError(`start is ${float(toNumber(row.start))}; WebVTT has no negative times: give start`);
+    }
+    if (start === end) {
+      throw new RangeError(
+        `end is ${float(toNumber(row.end))}, the start ${plain(row.start)}; a cue of WebVTT must last for a millisecond: ` +
+          "leave the event out",
+      );
+    }
+    const voice = row.stream === null ? "" : `<v ${escaped(row.stream)}>`;
+    const p = row.probability === null || !probability ? "" : `\n${float(row.probability)}`;
+    return `\n${clock(start)} --> ${clock(end)}\n${voice}${escaped(row.label)}${p}\n`;
+  });
+  return `WEBVTT\n${cues.join("")}`;
+}
+
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** Milliseconds as WebVTT has a time: 01:02:03.004. */
+function clock(ms) {
+  const two = (n) => n.toString().padStart(2, "0");
+  const seconds = ms / 1000n;
+  return `${two(seconds / 3600n)}:${two((seconds / 60n) % 60n)}:${two(seconds % 60n)}.${(ms % 1000n).toString().padStart(3, "0")}`;
+}
+
+/**
+ * Praat's TextGrid in the long format. `tiers` says what each holds: all events of a stream, or those of a class. Of a stream
+ * whose events overlap there is a tier for each class. `duration` is the end of the last interval.
+ */
+function writeTextgrid(rows, { tiers = "stream", duration: longest = null }) {
+  if (!TIERS.includes(tiers)) throw new RangeError(`tiers is ${repr(tiers)}; it must be one of ${TIERS.join(", ")}`);
+  const first = rows.reduce((least, { start }) => (compare(start, least) < 0 ? start : least), ZERO);
+  let last = rows.reduce((most, { end }) => (most === null || compare(end, most) > 0 ? end : most), null) ?? first;
+  if (longest !== null) {
+    const length = exact(duration("duration", longest));
+    if (compare(length, last) < 0) {
+      throw new RangeError(`duration is ${float(toNumber(length))}; the last event ends at ${plain(last)}`);
+    }
+    last = length;
+  }
+  if (compare(last, first) <= 0) {
+    throw new RangeError(`events are ${rows.length}, so the file would have no length; give duration`);
+  }
+  if (tiers === "class") oneStream(rows, "a TextGrid with a tier for each class");
+  const groups = groupsOf(rows, tiers);
+  const span = [`xmin = ${plain(first)}`, `xmax = ${plain(last)}`];
+  const lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", ...span];
+  lines.push("tiers? <exists>", `size = ${groups.length}`, "item []:");
+  const inside = (depth, texts) => texts.map((text) => " ".repeat(depth) + text);
+  groups.forEach(([name, group], i) => {
+    const intervals = intervalsOf(group, first, last);
+    const tier = ['class = "IntervalTier"', `name = ${quoted(name)}`, ...span, `intervals: size = ${intervals.length}`];
+    lines.push(`    item [${i + 1}]:`, ...inside(8, tier));
+    intervals.forEach(([start, end, text], j) => {
+      const entries = [`xmin = ${plain(start)}`, `xmax = ${plain(end)}`, `text = ${quoted(text)}`];
+      lines.push(`        intervals [${j + 1}]:`, ...inside(12, entries));
+    });
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+/** The name of each tier, and its events by their start. */
+function groupsOf(rows, tiers) {
+  const inOrder = byStart(rows);
+  const ends = new Map();
+  const overlap = new Set();
+  for (const { stream, start, end } of inOrder) {
+    if (ends.has(stream) && compare(start, ends.get(stream)) < 0) overlap.add(stream);
+    ends.set(stream, end);
+  }
+  const names = ({ stream, label }) =>
+    tiers === "class" ? [label, ""] : [stream ?? "", overlap.has(stream) ? label : ""];
+  const groups = new Map(rows.map((row) => [JSON.stringify(names(row)), [names(row)[0], []]]));
+  for (const row of inOrder) groups.get(JSON.stringify(names(row)))[1].push(row);
+  return groups.size === 0 ? [["", []]] : [...groups.values()];
+}
+
+/** The intervals of a tier, without gaps between them. */
+function intervalsOf(rows, first, last) {
+  const intervals = [];
+  let at = first;
+  for (const { start, end, label } of rows) {
+    if (compare(start, at) < 0) {
+      throw new RangeError(
+        `start is ${float(toNumber(start))}, but the event before ends at ${plain(at)}; intervals of a class must not overlap: ` +
+          "merge them",
+      );
+    }
+    if (compare(end, start) === 0) {
+      throw new RangeError(`end is ${float(toNumber(end))}, as the start; an interval must have a length: leave it out`);
+    }
+    if (compare(start, at) > 0) intervals.push([at, start, ""]);
+    intervals.push([start, end, label]);
+    at = end;
+  }
+  if (compare(at, last) < 0) intervals.push([at, last, ""]);
+  return intervals;
+}
+
+const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+
+const byStart = (rows) => [...rows].sort((a, b) => compare(a.start, b.start));
+
+/** Refuse several streams in a format that has no place for their names. */
+function oneStream(rows, where) {
+  const count = new Set(rows.map(({ stream }) => stream)).size;
+  if (count > 1) {
+    throw new RangeError(
+      `events have ${count} streams; ${where} has no place for their names: write each stream to a file of its own, ` +
+        "or write CSV or JSON",
+    );
+  }
+}
+
+/** Refuse names with characters that a format cannot hold, or that mean something else there. */
+function checkNames(rows, forbidden, words, where, taken) {
+  rows.forEach(({ label, stream }, i) => {
+    for (const [what, name] of [["label", label], ["stream", stream]]) {
+      if (name === null || !(forbidden.test(name) || name === taken)) continue;
+      const remedy = "rename it, or write CSV or JSON";
+      throw new RangeError(`${what} in row ${i} is ${repr(name)}; ${where} cannot hold ${words}: ${remedy}`);
+    }
+  });
+}
+
+return { writeCsv, writeJson, writeTsv, writeAudacity, writeRttm, writeWebvtt, writeTextgrid };
+})();
+
+const module21 = await (async () => {
+// Events as the text of a file: CSV, BIDS events.tsv, Audacity, RTTM, TextGrid, WebVTT and JSON.
+const { isRow } = module5;
+const { exact, minus } = module18;
+const { dateWriter } = module19;
+const { writeAudacity, writeCsv, writeJson, writeRttm, writeTextgrid, writeTsv, writeWebvtt } = module20;
+const { float, isBlank, repr } = module3;
+
+const FORMATS = {
+  csv: { write: writeCsv, seconds: false, options: [] },
+  tsv: { write: writeTsv, seconds: true, options: [] },
+  txt: { write: writeAudacity, seconds: true, options: [] },
+  rttm: { write: writeRttm, seconds: true, options: [] },
+  textgrid: { write: writeTextgrid, seconds: true, options: ["tiers", "duration"] },
+  vtt: { write: writeWebvtt, seconds: true, options: ["probability"] },
+  json: { write: writeJson, seconds: false, options: [] },
+};
+const COMMON = ["start", "overlaps", "dates", "zone"];
+
+/**
+ * Events as the text of a file, the bytes of Python's `write_events` of the same events.
+ *
+ * `start` is the time of second 0 of the formats that hold seconds: all but CSV and JSON. With `dates`, the times are dates as
+ * UNIX seconds, and CSV and JSON show them in `zone`. `overlaps` allows events of one stream and class that overlap.
+ */
+function writeEvents(list, format, options = {}) {
+  const kind = typeof format === "string" ? FORMATS[format.toLowerCase()] : undefined;
+  if (kind === undefined || !Object.hasOwn(FORMATS, format.toLowerCase())) {
+    throw new RangeError(`format is ${repr(format)}; the formats are csv, tsv, txt, rttm, vtt, json and TextGrid`);
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (COMMON.includes(name) || kind.options.includes(name)) continue;
+    const known = kind.options.length > 0 ? `; it has ${kind.options.join(", ")}` : "";
+    throw new RangeError(`${name} is ${repr(value)}; ${format} has no such option${known}`);
+  }
+  const { start = null, overlaps = false, dates = false, zone = null } = options;
+  const writeDate = dateWriter(zone);
+  const events = checked(list, overlaps);
+  if (!kind.seconds) {
+    if (start !== null) throw new RangeError(`start is ${repr(start)}; ${format} holds times as they are, without it`);
+    return unicode(kind.write(events, dates ? writeDate : null));
+  }
+  if (dates && start === null) {
+    throw new RangeError(
+      `start is null, but the times are dates and ${format} holds seconds; give the date of second 0, such as ` +
+        "start: events[0].start, or write CSV or JSON",
+    );
+  }
+  const zero = exact(start === null ? 0 : secondZero(start));
+  const rows = events.map((event) => ({ ...event, start: minus(exact(event.start), zero), end: minus(exact(event.end), zero) }));
+  return unicode(kind.write(rows, options));
+}
+
+function secondZero(start) {
+  const seconds = start instanceof Date ? start.getTime() / 1000 : start;
+  if (typeof seconds === "number" && Number.isFinite(seconds)) return seconds;
+  throw new RangeError(`start is ${repr(start)}; give a number or a Date`);
+}
+
+/** Events with their streams as text, checked. */
+function checked(list, overlaps) {
+  if (!Array.isArray(list) || list.some((event) => typeof event !== "object" || event === null || isRow(event))) {
+    throw new TypeError(`events is ${repr(list)}; give a list of events: { stream, label, start, end, probability }`);
+  }
+  list.forEach(checkEvent);
+  if (!overlaps) checkOverlaps(list);
+  const names = new Map();
+  return list.map(({ stream = null, label, start, end, probability = null }, i) => {
+    const text = stream === null ? null : typeof stream === "string" ? stream : repr(stream);
+    if (text !== null && (isBlank(text) || text.includes("\0"))) {
+      throw new RangeError(`stream in row ${i} is ${repr(stream)}; it must be a name that is not empty, or null`);
+    }
+    if (text !== null && names.has(text) && names.get(text) !== stream) {
+      throw new RangeError(
+        `stream in row ${i} is ${repr(stream)}, which is ${repr(text)} in a file, as another stream is; rename one of them`,
+      );
+    }
+    names.set(text, stream);
+    return { stream: text, label, start, end, probability };
+  });
+}
+
+function checkEvent({ label, start, end = null, probability = null }, i) {
+  const refuse = (name, rest) => new RangeError(`${name} in row ${i} is ${rest}`);
+  if (typeof label !== "string" || isBlank(label) || label.includes("\0")) {
+    throw refuse("label", `${repr(label)}; it must be text that is not empty`);
+  }
+  if (end === null) throw refuse("end", "null: the event is provisional; leave it out until it is confirmed");
+  for (const [name, x] of [["start", start], ["end", end]]) {
+    if (!Number.isFinite(x)) throw refuse(name, `${repr(x)}; it must be a finite number`);
+  }
+  if (end < start) throw refuse("end", `${float(end)}, before the start, ${float(start)}`);
+  if (probability !== null && !(typeof probability === "number" && probability >= 0 && probability <= 1)) {
+    throw refuse("probability", `${repr(probability)}; it must lie in [0, 1], or be null`);
+  }
+}
+
+function checkOverlaps(events) {
+  const last = new Map(); // of each stream, of each class
+  const order = events.map((_, i) => i).sort((a, b) => events[a].start - events[b].start || events[a].end - events[b].end);
+  for (const i of order) {
+    const { stream = null, label, start } = events[i];
+    if (!last.has(stream)) last.set(stream, new Map());
+    const before = last.get(stream).get(label);
+    last.get(stream).set(label, i);
+    if (before === undefined || !(start < events[before].end)) continue;
+    const of = `class ${repr(label)}${stream === null ? "" : ` of ${repr(stream)}`}`;
+    throw new RangeError(
+      `start in row ${i} is ${float(start)}, but row ${before}, also of ${of}, ends at ${float(events[before].end)}; ` +
+        "merge them, or give overlaps: true",
+    );
+  }
+}
+
+/** The text, unless half a character is in it, which no file can hold. */
+function unicode(text) {
+  const half = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.exec(text);
+  if (half === null) return text;
+  const code = half[0].charCodeAt(0).toString(16);
+  throw new RangeError(`events have a name with '\\u${code}', which is not Unicode`);
+}
+
+return { writeEvents };
+})();
+
+const module22 = await (async () => {
 // The events of a whole stream.
 const { checkOptions, classNames, takeRows } = module5;
 const { EventRule } = module12;
@@ -2480,7 +2951,7 @@ function seconds(times) {
 return { events };
 })();
 
-const module19 = await (async () => {
+const module23 = await (async () => {
 // Logits as class probabilities.
 const { vector } = module5;
 const { float, repr } = module3;
@@ -2506,7 +2977,7 @@ function softmax(scores, temperature = 1) {
 return { softmax };
 })();
 
-const module20 = await (async () => {
+const module24 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
 const { float, general, repr } = module3;
 const { positiveDuration } = module4;
@@ -2694,12 +3165,12 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module21 = await (async () => {
+const module25 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 const { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } = module5;
 const { channelsOfLabels, corrected, scoreRow, weightOfLabels } = module10;
 const { prediction } = module7;
-const { StreamTable } = module20;
+const { StreamTable } = module24;
 const { repr } = module3;
 const { TimeReader } = module4;
 
@@ -2898,20 +3369,21 @@ function fastest(filter) {
 return { Tracker };
 })();
 
-const module22 = await (async () => {
+const module26 = await (async () => {
 const { Channel } = module6;
 const { load } = module17;
 const { DirichletFilter } = module9;
+const { writeEvents } = module21;
 const { EventRule } = module12;
-const { events } = module18;
+const { events } = module22;
 const { MultiLabelFilter } = module13;
 const { Adaptive, Periodic } = module14;
-const { softmax } = module19;
+const { softmax } = module23;
 const { StickyFilter } = module15;
 const { toToml } = module16;
-const { Tracker } = module21;
+const { Tracker } = module25;
 
-return { Channel, load, DirichletFilter, EventRule, events, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
+return { Channel, load, DirichletFilter, writeEvents, EventRule, events, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module22;
+const classfilter = module26;
