@@ -69,7 +69,7 @@ const look = () => page.evaluate(() => {
   const lanes = document.getElementById("lanes").chart;
   const other = lanes.scales.x;
   return {
-    data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers"), span: text("span"), row: text("row"),
+    data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers").trim(), span: text("span"), row: text("row"),
     toml: text("toml"), message: document.getElementById("message").hidden ? null : text("message"),
     halfLifeDisabled: document.getElementById("halfLife").disabled,
     wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,

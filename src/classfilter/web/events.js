@@ -51,9 +51,9 @@ function eventF1(truth, predicted, ignored) {
 function describeEvents(stream, list, rule) {
   const rate = stream.hours > 0 ? `, ${(list.length / stream.hours).toFixed(1)} an hour` : "";
   const words = `Events: ${list.length.toLocaleString("en")}${rate}.`;
-  if (!stream.labelled) return words;
+  if (!stream.labelled) return [words];
   stream.truth ??= labelEvents(stream);
-  return `${words} F1 of events by the labels: ${eventF1(stream.truth, list, rule.ignore).toFixed(3)}.`;
+  return [words, `F1 of events by the labels: ${eventF1(stream.truth, list, rule.ignore).toFixed(3)}.`];
 }
 
 // ---- files ----

@@ -25,12 +25,13 @@ function measure(labels) {
   return { rate, share: stream.labelled ? `${(100 * accuracy(stream, labels)).toFixed(1)} %` : null };
 }
 
+/** What the settings do, a sentence each. */
 function describe() {
   const before = (stream.before ??= measure(stream.raw));
   const after = measure(result.labels);
-  const words = `Switches per hour: ${before.rate} as predicted, ${after.rate} filtered. ${describeEvents(stream, result.events, result.rule)}`;
-  if (after.share === null) return words;
-  return `${words} Accuracy by the labels: ${before.share} as predicted, ${after.share} filtered.`;
+  const sentences = [`Switches per hour: ${before.rate} as predicted, ${after.rate} filtered.`, ...describeEvents(stream, result.events, result.rule)];
+  if (after.share !== null) sentences.push(`Accuracy by the labels: ${before.share} as predicted, ${after.share} filtered.`);
+  return sentences.flatMap((textContent) => [Object.assign(document.createElement("span"), { textContent }), " "]);
 }
 
 // ---- drawing ----
@@ -69,7 +70,7 @@ function redraw() {
   charts.lanesOf.at(-1).events = result.events;
   charts.lanes.redraw(false);
   drawProbabilities();
-  element("numbers").textContent = describe();
+  element("numbers").replaceChildren(...describe());
   frames.words = requestAnimationFrame(() => guarded(writeWords));
 }
 
