@@ -121,7 +121,8 @@ def rule_in_words(rule: EventRule | None) -> str:
     if rule.min_duration:
         words.append(f"minimum duration {_span(rule.min_duration)}")
     others = [name for name in rule.settings if name not in ("change_cost", "min_duration")]
-    return ", ".join([*words, *([f"and {len(others)} more options"] if others else [])])
+    option = "option" if len(others) == 1 else "options"
+    return ", ".join([*words, *([f"and {len(others)} more {option}"] if others else [])])
 
 
 def _span(value: Any) -> str:

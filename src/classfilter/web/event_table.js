@@ -20,6 +20,7 @@ function fillEventHeader() {
 /** Show other events, from the first page on. */
 function setEvents(list) {
   Object.assign(tableState, { list, page: 0 });
+  element("eventRows").events = list;
   drawEventTable();
 }
 
