@@ -13,10 +13,8 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.config import parse
-from classfilter.web._page_data import page_data, playable
-from classfilter.web._report import fill_page
-from test_report_page import SOURCES, use
-from test_report_page import streams as streams_of
+from report_pages import SOURCES, use, write_page
+from report_pages import streams as streams_of
 
 CLASSES = ["a&b", "<b>", "__proto__", "plain"]  # no spaces, which RTTM cannot hold
 RULE = cf.EventRule(
@@ -46,13 +44,6 @@ def streams() -> dict[str, cf.Recording]:
 def settings() -> cf.Chain:
     sticky = cf.StickyFilter(CLASSES, half_life=30.0, prior=[0.3, 0.2, 0.4, 0.1])
     return cf.Chain(sticky, beta=BETA, channel={SOURCES[1]: cf.Channel(np.eye(4) + 0.2)})
-
-
-def write_page(recs: dict[Any, cf.Recording], chain: cf.Chain, path: Path) -> Path:
-    """Write a report without the tables, which take a while to compute."""
-    data = page_data(list(recs.items()), playable(chain), chain.rule)
-    path.write_text(fill_page("", "", [], data), "utf-8")
-    return path
 
 
 def downloads(prefix: str, formats: list[str]) -> list[list[Any]]:

@@ -9,8 +9,7 @@ import numpy as np
 
 import classfilter as cf
 import node_cases as node
-from test_report_events import write_page
-from test_report_page import use
+from report_pages import use, write_page
 
 STREAMS = 5000
 CLASSES = ["a", "b"]

@@ -10,6 +10,13 @@ const [file, folder] = process.argv.slice(2);
 const { browser, page, messages, requests, drawn } = await openPage(1000, 900);
 page.setDefaultTimeout(10_000);
 
+/** Where a picture is on the screen; the mouse does not scroll. */
+async function boxOf(selector) {
+  const over = page.locator(`${selector} .u-over`);
+  await over.scrollIntoViewIfNeeded();
+  return over.boundingBox();
+}
+
 const ACTIONS = {
   slide: (selector, value) => page.locator(selector).evaluate((input, number) => {
     input.value = number;
@@ -31,7 +38,7 @@ const ACTIONS = {
   click: (selector) => page.click(selector),
   press: (selector, key) => page.locator(selector).press(key),
   drag: async (selector, [from, to]) => {
-    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    const box = await boxOf(selector);
     const y = box.y + box.height / 2;
     await page.mouse.move(box.x + from * box.width, y);
     await page.mouse.down();
@@ -40,7 +47,7 @@ const ACTIONS = {
     await page.mouse.move(0, 0);
   },
   wheel: async (selector, [key, at, delta]) => {
-    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    const box = await boxOf(selector);
     await page.mouse.move(box.x + at * box.width, box.y + box.height / 2);
     await page.keyboard.down(key);
     await page.mouse.wheel(0, delta);
@@ -48,7 +55,7 @@ const ACTIONS = {
     await page.keyboard.up(key);
   },
   point: async (selector, [x, y]) => {
-    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    const box = await boxOf(selector);
     await page.mouse.move(box.x + x * box.width, box.y + y * box.height);
   },
   theme: (scheme) => page.emulateMedia({ colorScheme: scheme }),

@@ -74,8 +74,7 @@ def test_every_figure() -> None:
     for rec in recs.values():
         raw = held(rec)
         filtered = [
-            None if a is None else int(p.argmax())
-            for a, p in zip(raw, tuned.run(rec), strict=True)
+            None if a is None else int(p.argmax()) for a, p in zip(raw, tuned.run(rec), strict=True)
         ]
         totals += [counted(rec, raw), counted(rec, filtered)]
         assert rec.label is not None
@@ -111,7 +110,9 @@ def test_a_rule_by_class_is_said() -> None:
     rule = cf.EventRule(5.0, min_duration={"class 0": 10.0}, merge_gap=3.0)
     tuned = chain(rule)
     shown = tiles(headline(figures(list(streams().items()), tuned), tuned))
-    assert shown["Events"][1].endswith("change cost 5 s, minimum duration by class, and 1 more option")
+    assert shown["Events"][1].endswith(
+        "change cost 5 s, minimum duration by class, and 1 more option"
+    )
 
 
 def test_rows_without_time() -> None:

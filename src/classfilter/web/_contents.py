@@ -15,8 +15,11 @@ def with_places(sections: Sequence[str]) -> tuple[list[str], list[tuple[str, str
 
     Examples
     --------
-    >>> with_places(["<section><h2>Calls, and why</h2></section>", ""])
-    (['<section id="calls-and-why"><h2>Calls, and why</h2></section>'], [('calls-and-why', 'Calls, and why')])
+    >>> placed, titles = with_places(["<section><h2>Calls, and why</h2></section>", ""])
+    >>> placed
+    ['<section id="calls-and-why"><h2>Calls, and why</h2></section>']
+    >>> titles
+    [('calls-and-why', 'Calls, and why')]
     """
     placed, titles = [], []
     for section in sections:

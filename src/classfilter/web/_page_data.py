@@ -124,7 +124,9 @@ def _time_kind(recs: Sequence[Recording]) -> dict[str, Any]:
     """
     kinds = [rec._time_kind for rec in recs]
     dates = all(kind.kind == "date" for kind in kinds)
-    unix = all(kind.is_number and rec.time[0] >= FIRST_DATE for kind, rec in zip(kinds, recs))
+    unix = all(
+        kind.is_number and rec.time[0] >= FIRST_DATE for kind, rec in zip(kinds, recs, strict=True)
+    )
     zone = "UTC" if unix else None
     if dates:
         zones = {kind.zone_name(offsets=True) or "" for kind in kinds}
