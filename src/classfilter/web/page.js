@@ -61,15 +61,16 @@ function filterStream(of) {
   return { filter, probs: filter.run(observations(of, settings.channelled), { beta, dt: of.dt }) };
 }
 
-/** Filter the stream that is shown, decide its events, and draw both. */
-function redraw() {
-  const { filter, probs } = filterStream(stream);
+/** Filter the stream that is shown, unless only the rule has changed; decide its events, and draw both. */
+function redraw(kept = null) {
+  const same = kept?.of === stream;
+  const { filter, probs } = same ? kept : filterStream(stream);
   const rule = usedRule();
-  result = { filter, probs, rule, labels: labelsOf(probs), events: eventsOf(rule, stream, probs) };
+  result = { of: stream, filter, probs, rule, labels: same ? kept.labels : labelsOf(probs), events: eventsOf(rule, stream, probs) };
   charts.lanesOf.at(-2).labels = result.labels;
   charts.lanesOf.at(-1).events = result.events;
   charts.lanes.redraw(false);
-  drawProbabilities();
+  if (!same) drawProbabilities();
   element("numbers").replaceChildren(...describe());
   frames.words = requestAnimationFrame(() => guarded(writeWords));
 }
@@ -86,9 +87,14 @@ function drawProbabilities() {
 }
 
 const frames = { redraw: 0, words: 0 };
-function redrawSoon() {
+/** Draw in the next frame; `kept` is what the filter gave, where its settings and the stream are the same. */
+function redrawSoon(kept = null) {
+  const same = frames.redraw === 0 ? kept : null; // a frame that is cancelled may have been for the filter
   for (const frame of Object.values(frames)) cancelAnimationFrame(frame);
-  frames.redraw = requestAnimationFrame(() => guarded(redraw));
+  frames.redraw = requestAnimationFrame(() => {
+    frames.redraw = 0;
+    guarded(() => redraw(same));
+  });
 }
 
 /** Errors are words on the page. */
@@ -240,9 +246,11 @@ function listen() {
       const index = chosenStream(target);
       return index === null ? undefined : guarded(() => showStream(index));
     }
-    takeControl(target);
-    showTexts();
-    return redrawSoon();
+    return guarded(() => {
+      takeControl(target);
+      showTexts();
+      redrawSoon(SPANS.includes(target.id) ? result : null);
+    });
   });
   for (const [id, step] of [["streamBefore", -1], ["streamAfter", 1]]) {
     element(id).addEventListener("click", () => guarded(() => showStream(shownIndex + step)));
