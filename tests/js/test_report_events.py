@@ -162,7 +162,7 @@ def dated(zone: Any) -> cf.Recording:
     rec = cf.simulate("plain", hours=0.5, seed=4).recording()
     start = datetime(2024, 5, 1, 8, 0, tzinfo=zone)
     time = [start + timedelta(seconds=float(t)) for t in rec.time]
-    return cf.Recording(time, rec.source, rec.probs, CLASSES)
+    return cf.Recording(np.array(time, object), rec.source, rec.probs, CLASSES)
 
 
 def chain_of(rec: cf.Recording) -> cf.Chain:

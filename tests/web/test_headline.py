@@ -80,7 +80,9 @@ def test_every_figure() -> None:
         assert rec.label is not None
         for label, a, b in zip(rec.label, raw, filtered, strict=True):
             if a is not None:
-                truth.append(label), before.append(a), after.append(b)
+                truth.append(label)
+                before.append(a)
+                after.append(b)
     rates = 3600 * totals[:, 0] / totals[:, 1]
     assert rates[1] < rates[0]
     assert shown["Changes an hour"] == [
