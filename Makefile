@@ -28,7 +28,7 @@ report: .venv/ready
 
 # The picture in the README, of that report.
 screenshot: report js/node_modules
-	echo '[["size", 1000, 1040], ["drag", "#lanes", [0.34, 0.4]], ["screenshot", "report.png"]]' | node tests/js/use_report.mjs report.html docs > /dev/null
+	echo '[["size", 1400, 1230], ["drag", "#lanes", [0.34, 0.4]], ["screenshot", "report.png"]]' | node tests/js/use_report.mjs report.html docs > /dev/null
 
 # What needs no more than pip: minutes. It leaves out the slow, trained and emulated tests.
 # Each process imports and collects all, so that more than four cost more than they save.

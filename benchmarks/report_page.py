@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[1]
 DAYS = 12
 """Of 17,280 rows: 207,360 in all."""
 ROWS = 20_000
+STREAMS = 5_000
+"""Of which the first has as many rows, and the others eight: 60,000 in all, which a report has."""
 
 
 def main() -> None:
@@ -29,26 +31,38 @@ def main() -> None:
     long = cf.simulate("capture24", hours=ROWS * 5 / 3600, seed=99).recording()
     empty = cf.Recording([0, 5], ["strong", "weak"], np.full((2, 6), 1 / 6), long.classes)
     with tempfile.TemporaryDirectory() as folder:
-        large, redrawn, least = (
-            Path(folder, f"{name}.html") for name in ("large", "long", "least")
+        large, redrawn, least, many = (
+            Path(folder, f"{name}.html") for name in ("large", "long", "least", "many")
         )
         start = time.process_time()
         tuned.report(days, large)
         took = time.process_time() - start
         tuned.report(long, redrawn)
         tuned.report(empty, least)
-        command = ["node", "benchmarks/report_page.mjs", str(large), str(redrawn)]
+        starts = range(0, 8 * (STREAMS - 1), 8)
+        short = [
+            days[i % DAYS].part(slice(at % 17_000, at % 17_000 + 8)) for i, at in enumerate(starts)
+        ]
+        start = time.process_time()
+        tuned.report([long, *short], many)
+        took_many = time.process_time() - start
+        command = ["node", "benchmarks/report_page.mjs", *map(str, (large, redrawn, many))]
         result = json.loads(subprocess.check_output(command, cwd=ROOT))
-        sizes = [path.stat().st_size for path in (large, redrawn, least)]
-    print(f"A report on {sum(map(len, days)):,} rows")
-    print(f"  write it, processor time {took:17.1f} s")
-    print(f"  open it, until it is drawn {result['opened']:12,.0f} ms")
-    print(f"Redraw {len(long):,} rows, 6 classes{'work':>24}{'to the next frame':>21}   goal")
-    for kind, (work, frame) in result["redrawn"].items():
-        print(f"  {kind:34}{work:22.1f} ms {frame:16.1f} ms   50 ms")
+        sizes = [path.stat().st_size for path in (large, redrawn, least, many)]
+    show(f"{sum(map(len, days)):,} rows", took, result["opened"])
+    show_redraws(f"{len(long):,} rows, 6 classes", result["redrawn"])
+    show(f"{STREAMS:,} streams", took_many, result["openedMany"])
+    show_redraws(f"{len(long):,} rows in it", result["redrawnMany"])
     print("Size")
     for name, size in zip(
-        ("rows of 12 days, 60,000 of them in it", f"{ROWS:,} rows", "no rows"), sizes, strict=True
+        (
+            "rows of 12 days, 60,000 of them in it",
+            f"{ROWS:,} rows",
+            "no rows",
+            f"{STREAMS:,} streams",
+        ),
+        sizes,
+        strict=True,
     ):
         print(f"  report, {name:40}{size / 1e6:8.2f} MB")
     packed = json.loads(
@@ -59,6 +73,20 @@ def main() -> None:
     print(f"  npm package {packed[0]['size'] / 1e3:43.0f} kB")
     wasm = (ROOT / "src/classfilter/web/classfilter.wasm").stat().st_size
     print(f"  classfilter.wasm {wasm / 1e3:38.1f} kB")
+
+
+def show(title: str, took: float, opened: float) -> None:
+    """Print how long a report takes to write and to open."""
+    print(f"A report on {title}")
+    print(f"  write it, processor time {took:17.1f} s")
+    print(f"  open it, until it is drawn {opened:12,.0f} ms")
+
+
+def show_redraws(title: str, redrawn: dict[str, tuple[float, float]]) -> None:
+    """Print how long it takes to redraw after a slider moved."""
+    print(f"Redraw {title:30}{'work':>24}{'to the next frame':>21}   goal")
+    for kind, (work, frame) in redrawn.items():
+        print(f"  {kind:34}{work:22.1f} ms {frame:16.1f} ms   50 ms")
 
 
 if __name__ == "__main__":

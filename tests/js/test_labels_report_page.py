@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import classfilter as cf
 import node_cases as node
 from classfilter.config import parse
 from label_report import LABELS, label_recordings, label_settings
@@ -20,7 +21,7 @@ STEPS = [["slide", "#weight0", 0.4], ["stream", "1"], ["stream", "5"], ["open", 
 def test_each_label_can_be_played_with(tmp_path: Path) -> None:
     if not (ROOT / "js/node_modules").exists():
         pytest.skip("there is no Playwright; make js/node_modules installs it")
-    tuned, recs = label_settings(), label_recordings()
+    tuned, recs = label_settings().with_rule(cf.EventRule(7.0)), label_recordings()
     tuned.report(recs, tmp_path / "labels.html")
     script = str(ROOT / "tests/js/use_report.mjs")
     command = ["node", script, str(tmp_path / "labels.html"), str(tmp_path)]
@@ -40,5 +41,13 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
         expected = tuned.run(rec)[:, k]
         assert node.same_bits(shown["data"][2], expected)
         np.testing.assert_array_equal(node.decode(shown["data"][0], np.float64), rec.time)
+        name = next(name for name in recs if recs[name] is rec)
+        events = [event for event in cf.events({name: rec}, tuned) if event.label == LABELS[k]]
+        assert [event[0] for event in shown["events"]] == [event.label for event in events]
+        for i, values in enumerate(zip(*(event[2:] for event in events), strict=True), 1):
+            bits = [float(node.decode(event[i], np.float64)[0]) for event in shown["events"]]
+            assert bits == list(values)
+        assert events
+        assert chain.rule == tuned.lane(LABELS[k]).rule
     assert states[1]["data"] != states[0]["data"]
     assert parse(states[1]["toml"]).weight("mic") == ("mic", 0.4)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,8 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.config import parse
+from report_pages import CLASSES, SOURCES, streams, use
 
-ROOT = Path(__file__).parents[2]
-CLASSES = ["</script><img src=x onerror=alert(1)>", "\"'><u>\u2028", "__proto__", "plain"]
-SOURCES = ["<i>strong</i>", "constructor"]
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"]
 STEPS: list[list[Any]] = [
     ["slide", "#floor", -2.0],
@@ -46,23 +42,6 @@ VIEWS: list[list[Any]] = [
 ]
 
 
-def streams(names: tuple[Any, Any] = (CLASSES, SOURCES)) -> dict[str, cf.Recording]:
-    """Return two streams of two sources; the second one has a pause, gaps and equal times."""
-    recs = {}
-    for seed in range(2):
-        day = cf.simulate("plain", hours=1.5, seed=seed).recording()
-        probs, time = day.probs.copy(), day.time.copy()
-        if seed:
-            probs[40:44] = np.nan
-            time[500:] += 3000.0
-            time[700:720:2] = time[701:721:2]  # two rows of one time
-        source = np.where(day.source == "strong", *names[1])
-        hard = (np.arange(len(day)) // 50 == 2) & (day.source == "weak")  # classes, no confidence
-        probs[hard] = np.eye(len(names[0]))[probs[hard].argmax(axis=1)]
-        recs[f"<u>{seed}</u>"] = cf.Recording(time, source, probs, names[0], day.label, hard=hard)
-    return recs
-
-
 def settings() -> cf.Tuned:
     """Return settings with transitions and a channel, which tune would choose."""
     rows = np.full((4, 4), 0.002) + 0.992 * np.eye(4)
@@ -72,16 +51,6 @@ def settings() -> cf.Tuned:
     return cf.Tuned(
         sticky, beta=beta, channel={SOURCES[0]: None, SOURCES[1]: channel}, reference=SOURCES[0]
     )
-
-
-def use(path: Path, steps: list[list[Any]]) -> dict[str, Any]:
-    if not (ROOT / "js/node_modules").exists():
-        pytest.skip("there is no Playwright; make js/node_modules installs it")
-    command = ["node", str(ROOT / "tests/js/use_report.mjs"), str(path), str(path.parent)]
-    process = subprocess.run(command, input=json.dumps(steps), capture_output=True, text=True)
-    assert process.returncode == 0, process.stderr
-    result: dict[str, Any] = json.loads(process.stdout)
-    return result
 
 
 @pytest.fixture(scope="module")

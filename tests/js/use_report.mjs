@@ -8,6 +8,14 @@ import { openPage } from "./open_page.mjs";
 
 const [file, folder] = process.argv.slice(2);
 const { browser, page, messages, requests, drawn } = await openPage(1000, 900);
+page.setDefaultTimeout(10_000);
+
+/** Where a picture is on the screen; the mouse does not scroll. */
+async function boxOf(selector) {
+  const over = page.locator(`${selector} .u-over`);
+  await over.scrollIntoViewIfNeeded();
+  return over.boundingBox();
+}
 
 const ACTIONS = {
   slide: (selector, value) => page.locator(selector).evaluate((input, number) => {
@@ -20,11 +28,17 @@ const ACTIONS = {
     await page.selectOption("#stream", index);
     await page.waitForFunction(() => document.getElementById("probs").chart.old !== true);
   },
+  search: async (selector, text) => {
+    await page.evaluate(() => (document.getElementById("probs").chart.old = true));
+    await page.fill(selector, text);
+    await page.waitForFunction(() => document.getElementById("probs").chart.old !== true);
+  },
+  type: (selector, text) => page.fill(selector, text),
   check: (selector, value) => page.setChecked(selector, value),
   click: (selector) => page.click(selector),
   press: (selector, key) => page.locator(selector).press(key),
   drag: async (selector, [from, to]) => {
-    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    const box = await boxOf(selector);
     const y = box.y + box.height / 2;
     await page.mouse.move(box.x + from * box.width, y);
     await page.mouse.down();
@@ -33,7 +47,7 @@ const ACTIONS = {
     await page.mouse.move(0, 0);
   },
   wheel: async (selector, [key, at, delta]) => {
-    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    const box = await boxOf(selector);
     await page.mouse.move(box.x + at * box.width, box.y + box.height / 2);
     await page.keyboard.down(key);
     await page.mouse.wheel(0, delta);
@@ -41,7 +55,7 @@ const ACTIONS = {
     await page.keyboard.up(key);
   },
   point: async (selector, [x, y]) => {
-    const box = await page.locator(`${selector} .u-over`).boundingBox();
+    const box = await boxOf(selector);
     await page.mouse.move(box.x + x * box.width, box.y + y * box.height);
   },
   theme: (scheme) => page.emulateMedia({ colorScheme: scheme }),
@@ -65,12 +79,17 @@ const look = () => page.evaluate(() => {
   };
   const text = (id) => document.getElementById(id).textContent;
   const { chart } = document.getElementById("probs");
+  const cells = [...document.getElementById("eventRows").rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
   const { min, max } = chart.scales.x;
   const lanes = document.getElementById("lanes").chart;
   const other = lanes.scales.x;
   return {
-    data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers"), span: text("span"), row: text("row"),
+    data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers").trim(), span: text("span"), row: text("row"),
     toml: text("toml"), message: document.getElementById("message").hidden ? null : text("message"),
+    events: document.getElementById("eventRows").events.map(({ label, start, end, probability }) => [label, ...[start, end, probability].map((x) => bits([x]))]),
+    eventTable: cells, eventCount: text("eventCount"), zones: [...document.getElementById("zone").options].map((option) => option.text),
+    unpacked: document.getElementById("data").counted.unpacked, elements: document.querySelectorAll("*").length,
+    offered: document.getElementById("streamNames").options.length, streamCount: text("streamCount"), shownStream: document.getElementById("streamName").value,
     halfLifeDisabled: document.getElementById("halfLife").disabled,
     wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
   };

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { runInThisContext } from "node:vm";
 
-const charts = readFileSync(new URL("../../src/classfilter/web/charts.js", import.meta.url), "utf8");
-const { dateWriter, dates, knownZone } = runInThisContext(`(() => {${charts};return { dateWriter, dates, knownZone };})()`);
+const source = readFileSync(new URL("../../src/classfilter/web/times.js", import.meta.url), "utf8");
+const { dateWriter, dates, knownZone } = runInThisContext(`(() => {${source};return { dateWriter, dates, knownZone };})()`);
 const cases = JSON.parse(readFileSync(0, "utf8"));
 const texts = cases.map(({ zone, times }) => {
   const write = dateWriter(knownZone(zone));

@@ -83,7 +83,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 def test_names_are_text(page: Page) -> None:
     tags = {tag for tag, _ in page.elements}
-    assert not tags & {"img", "u", "i", "iframe", "object", "a", "link", "base"}
+    assert not tags & {"img", "u", "i", "iframe", "object", "link", "base"}
     attributes = {name for _, attributes in page.elements for name in attributes}
     assert not [name for name in attributes if name.startswith("on") or name == "style"]
     assert page.data["classes"] == HOSTILE
@@ -97,9 +97,20 @@ def test_it_has_events_by_their_cost(page: Page) -> None:
     assert "Events by the cost of a change" in [a.get("aria-label") for _, a in page.elements]
 
 
+def test_the_contents_lead_to_every_section(page: Page) -> None:
+    places = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
+    links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
+    assert links == ["#main", *(f"#{place}" for place in places)]
+    titles = [text for text in page.all("a")[1:] if text.strip()]
+    assert titles == page.all("h2")
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
 def test_nothing_comes_from_outside(page: Page) -> None:
     for _, attributes in page.elements:
-        assert not {"src", "href", "srcset", "action"} & attributes.keys()
+        assert not {"src", "srcset", "action"} & attributes.keys()
+        assert (attributes.get("href") or "#").startswith("#")
     assert "@import" not in "".join(page.all("style"))
     assert "url(" not in "".join(page.all("style"))
 

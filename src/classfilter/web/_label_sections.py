@@ -13,12 +13,12 @@ from ..chain._labels import weight_text
 from ..data._recording import Recording
 from ..tuning._effect import count_changes, last_predictions
 from ..tuning._result import Tuned
+from ._headline import Figures, hours
 from ._page_data import NamedRecordings
 from ._sections import (
     MAX_STREAMS,
     calibration_section,
     confusions_section,
-    hours,
     picture,
     rates_of_sources,
     section,
@@ -44,16 +44,34 @@ def label_streams_section(streams: NamedRecordings) -> str:
     )
 
 
-def labels_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> str:
+def label_measures(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> list[list[float]]:
+    """Return a row for each label, and their averages: see `labels_section` for the columns."""
+    measures = [_measures(recs, tuned, label, labelled) for label in recs[0].classes]
+    known = [np.array([x for x in column if x == x]) for column in zip(*measures, strict=True)]
+    return [*measures, [float(x.mean()) if x.size else np.nan for x in known]]
+
+
+def with_averages(of: Figures, measures: list[list[float]], labelled: bool) -> Figures:
+    """Return the figures of a headline with the averages of all labels."""
+    average = measures[-1]
+    right = (average[4] / 100, average[7] / 100) if labelled else of.right
+    return of._replace(changes=(average[2], average[3]), right=right)
+
+
+def labels_section(
+    recs: Sequence[Recording],
+    tuned: Chain,
+    labelled: bool,
+    measures: list[list[float]] | None = None,
+) -> str:
     """Say of each label how often it is on, how often that changes, and how right it is."""
     header = ["label", "on, as predicted", "filtered"]
     header += ["switches per hour, as predicted", "filtered"]
     if labelled:
         header += ["F1, as predicted", "precision", "recall", "F1, filtered"]
-    measures = [_measures(recs, tuned, label, labelled) for label in recs[0].classes]
-    lines = [[label, *_cells(row)] for label, row in zip(recs[0].classes, measures, strict=True)]
-    known = [np.array([x for x in column if x == x]) for column in zip(*measures, strict=True)]
-    lines.append(["average", *_cells([x.mean() if x.size else np.nan for x in known])])
+    measures = measures or label_measures(recs, tuned, labelled)
+    names = [*recs[0].classes, "average"]
+    lines = [[name, *_cells(row)] for name, row in zip(names, measures, strict=True)]
     text = (
         "Each label has a filter of its own, and is on where it is more probable than not. The "
         "average counts all labels alike."

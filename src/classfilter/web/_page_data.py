@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from .._predictions import DEFAULT_RELIABILITY
 from .._validation import class_order
 from ..chain._chain import Chain
+from ..chain._event_rule import EventRule
 from ..data._recording import Recording
 from ..embedded._json import to_json
 from ..filters._dirichlet import DirichletFilter
@@ -21,18 +23,20 @@ from ..tuning._folds import median_step
 
 NamedRecordings = list[tuple[str, Recording]]
 """Recordings, by the names of their streams."""
+ALL_ROWS = "all rows"
+"""The name of a stream that has none."""
 FIRST_DATE = 3e8
 """Numbers from here on are taken for UNIX seconds: 1979."""
 
 
-def first_rows(streams: NamedRecordings, limit: int) -> NamedRecordings:
-    """Return the first streams, until there are as many rows.
+def first_rows(streams: NamedRecordings, limit: int, most: int | None = None) -> NamedRecordings:
+    """Return the first streams, until there are as many rows, or as many streams.
 
     Of one that is too long, the beginning, so that its filter starts as it does on all of it.
     """
     chosen: NamedRecordings = []
     for name, rec in streams:
-        if limit > 0 and len(rec):
+        if limit > 0 and len(rec) and (most is None or len(chosen) < most):
             chosen.append((name, rec if len(rec) <= limit else rec.part(slice(0, limit))))
             limit -= len(chosen[-1][1])
     return chosen
@@ -49,7 +53,9 @@ def playable(tuned: Chain) -> Chain:
     return tuned.with_filter(DirichletFilter(tuned.classes, estimate="mean"))
 
 
-def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
+def page_data(
+    streams: NamedRecordings, tuned: Chain, rule: EventRule | None = None
+) -> dict[str, Any]:
     """Return what the page's script reads; names are values in it, never keys.
 
     Parameters
@@ -58,6 +64,8 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
         With all their sources among the chain's.
     tuned : Chain
         As `playable` returns it.
+    rule : EventRule, optional
+        Of filtered rows: that of `tuned` may be for smoothed ones.
     """
     filter_ = tuned.filter()
     first = streams[0][1]
@@ -68,13 +76,16 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
         "classes": [first.classes[k] for k in columns],
         "sources": sources,
         "reliability": DEFAULT_RELIABILITY,
-        "zone": _zone(first),
+        "independent": False,
+        **_time_kind([rec for _, rec in streams]),
         "step": median_step([rec for _, rec in streams]),
-        "configs": [to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel))],
+        "configs": [to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel, rule=rule))],
         "streams": [
             {
                 "name": name,
+                "stream": None if name == ALL_ROWS else name,
                 "config": 0,
+                "zone": rec._time_kind.zone_name(offsets=True),
                 "time": packed(rec.time, np.float64),
                 "source": packed([sources.index(source) for source in rec.source], np.uint16),
                 "probs": packed(rec.probs[:, columns], np.float64),
@@ -88,27 +99,39 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
 
 def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     """Return the same of several labels at once: each is a stream of two classes, off and on."""
-    lanes = [
-        page_data([(f"{name}: {label}", rec.lane(label))], playable(tuned.lane(label)))
-        | {"label": i}
-        for name, rec in streams
-        for i, label in enumerate(rec.classes)
-    ]
-    configs = {lane["label"]: lane["configs"][0] for lane in lanes}
-    return lanes[0] | {
+    recs = [rec for _, rec in streams]
+    configs, lanes = [], {}
+    for i, label in enumerate(recs[0].classes):
+        chain = tuned.lane(label)
+        of_label = [(name, rec.lane(label)) for name, rec in streams]
+        data = page_data(of_label, playable(chain), chain.rule)
+        configs += data["configs"]
+        for j, lane in enumerate(data["streams"]):
+            lanes[j, i] = lane | {"name": f"{streams[j][0]}: {label}", "config": i}
+    return data | {
         "classes": ["off", "on"],
-        "step": median_step([rec for _, rec in streams]),
-        "configs": [configs[i] for i in sorted(configs)],
-        "streams": [lane["streams"][0] | {"config": lane["label"]} for lane in lanes],
+        "independent": True,
+        "step": median_step(recs),
+        "configs": configs,
+        "streams": [lanes[place] for place in sorted(lanes)],
     }
 
 
-def _zone(rec: Recording) -> str | None:
-    """Return the zone in which the page shows times; "" for dates without one, None for numbers."""
-    kind = rec._time_kind
-    if kind.kind == "date":
-        return kind.zone_name() or ""
-    return "UTC" if kind.is_number and rec.time[0] >= FIRST_DATE else None
+def _time_kind(recs: Sequence[Recording]) -> dict[str, Any]:
+    """Return whether times are dates, or numbers that look like UNIX seconds, and their zone.
+
+    The zone is a name or an offset; "" for dates without one, None for other numbers.
+    """
+    kinds = [rec._time_kind for rec in recs]
+    dates = all(kind.kind == "date" for kind in kinds)
+    unix = all(
+        kind.is_number and rec.time[0] >= FIRST_DATE for kind, rec in zip(kinds, recs, strict=True)
+    )
+    zone = "UTC" if unix else None
+    if dates:
+        zones = {kind.zone_name(offsets=True) or "" for kind in kinds}
+        zone = zones.pop() if len(zones) == 1 else "UTC"
+    return {"dates": dates, "unix": unix, "zone": zone}
 
 
 def _labels(rec: Recording, place_of: NDArray[Any]) -> NDArray[Any]:

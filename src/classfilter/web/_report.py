@@ -22,15 +22,20 @@ from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ..tuning._tune import tune
+from ._contents import links, with_places
 from ._event_costs import event_costs_section
+from ._headline import figures, headline
 from ._label_sections import (
     each_label_section,
+    label_measures,
     label_settings_section,
     label_streams_section,
     labels_section,
     lanes_section,
+    with_averages,
 )
 from ._page_data import (
+    ALL_ROWS,
     NamedRecordings,
     as_script,
     first_rows,
@@ -54,6 +59,19 @@ MAX_EMBEDDED = 60_000
 """How many rows a report has in it, for its pictures and sliders."""
 MAX_MEASURED = 200_000
 """How many rows the tables are measured on, but for those of the streams."""
+MAX_MEASURED_STREAMS = 500
+"""And of how many streams: each is smoothed and filtered many times."""
+SCRIPTS = (
+    "times.js",
+    "charts.js",
+    "rows.js",
+    "settings.js",
+    "events.js",
+    "event_table.js",
+    "streams.js",
+    "page.js",
+)
+"""The page's own script, in this order."""
 TUNED = 0.3
 """The progress at which tuning is done."""
 
@@ -113,14 +131,18 @@ def report(
     both = [(name, rec) for name, rec in streams if len(rec)]
     streams = [(name, rec) for (name, _), rec in zip(streams, recs, strict=True) if len(rec)]
     lanes = max(1, len(tuned.classes)) if independent else 1
-    measured, shown = first_rows(streams, MAX_MEASURED), first_rows(streams, MAX_EMBEDDED // lanes)
+    measured = first_rows(streams, MAX_MEASURED, MAX_MEASURED_STREAMS)
+    shown = first_rows(streams, MAX_EMBEDDED // lanes)
     some = [rec for _, rec in measured]
     labelled = any(rec.label is not None and (rec.label >= 0).any() for _, rec in streams)
     comparison = _comparison(some, best, lambda x: report_progress(TUNED + (1 - TUNED) * x))
+    result = figures(streams, tuned)
     if independent:
+        measures = label_measures(some, tuned, labelled)
+        result = with_averages(result, measures, labelled)
         sections = [
             label_streams_section(streams),
-            labels_section(some, tuned, labelled),
+            labels_section(some, tuned, labelled, measures),
             lanes_section(measured, tuned),
             each_label_section(some, tuned, best, labelled),
             comparison_section(comparison),
@@ -129,18 +151,20 @@ def report(
         ]
         data = label_page_data(shown, tuned)
     else:
+        dense = [rec for _, rec in first_rows(both, MAX_MEASURED, MAX_MEASURED_STREAMS)]
         sections = [
             streams_section(streams, tuned, labelled),
             sources_section(measured, tuned),
             confusions_section(some, tuned, labelled),
             calibration_section(some, tuned, best, labelled),
             comparison_section(comparison),
-            calls_section(some, [r for _, r in first_rows(both, MAX_MEASURED)], tuned, labelled),
+            calls_section(some, dense, tuned, labelled),
             event_costs_section(tuned),
             choice_section(tuned),
         ]
-        data = page_data(shown, playable(tuned))
-    page = fill_page(_summary(streams, measured, shown, tuned), sections, data)
+        data = page_data(shown, playable(tuned), tuned.rule)
+    said = _summary(streams, measured, shown, tuned)
+    page = fill_page(said, headline(result, tuned), sections, data)
     with atomic_write(fspath(path), private=True) as file:
         file.write(page.encode())
     report_progress(1.0)
@@ -171,7 +195,7 @@ def _named(recordings: Any) -> NamedRecordings:
     recordings = of_dataframe(recordings)
     if not isinstance(recordings, Mapping):
         return [(f"stream {i}", rec) for i, rec in enumerate(recordings)]
-    return [("all rows" if name is None else str(name), rec) for name, rec in recordings.items()]
+    return [(ALL_ROWS if name is None else str(name), rec) for name, rec in recordings.items()]
 
 
 def _comparison(recs: Sequence[Recording], reference: str, progress: Progress) -> Comparison | str:
@@ -216,7 +240,7 @@ def _summary(
     return "\n".join(lines)
 
 
-def fill_page(summary: str, sections: Sequence[str], data: Any) -> str:
+def fill_page(summary: str, figures: str, sections: Sequence[str], data: Any) -> str:
     """Return the page: the template with its text, its data, and what may run in it.
 
     The policy allows the page's own script and style, by their hashes, and nothing from outside.
@@ -224,14 +248,17 @@ def fill_page(summary: str, sections: Sequence[str], data: Any) -> str:
     text = {path.name: path.read_text("utf-8") for path in FOLDER.iterdir() if path.suffix in TEXTS}
     wasm = base64.b64encode((FOLDER / "classfilter.wasm").read_bytes()).decode()
     core = f'const wasm = {{ WASM: "{wasm}" }};\n{text["classfilter.js"]}'
-    script = "\n".join([core, text["charts.js"], text["rows.js"], text["page.js"]])
+    script = "\n".join([core, *(text[name] for name in SCRIPTS)])
+    placed, titles = with_places(sections)
     library, style = text["uplot.js"], f"{text['uplot.css']}\n{text['style.css']}"
     values = {
         "policy": f"default-src 'none'; script-src {_hash(library)} {_hash(script)} "
         f"'wasm-unsafe-eval'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'",
         "style": style,
         "summary": lines_of(summary),
-        "sections": "".join(sections),
+        "headline": figures,
+        "contents": links(titles),
+        "sections": "".join(placed),
         "data": as_script(data),
         "library": library,
         "script": script,

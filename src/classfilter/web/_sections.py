@@ -22,6 +22,7 @@ from ..tuning._effect import count_changes, last_predictions
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ._calibration import calibration, diagram
+from ._headline import hours
 from ._page_data import NamedRecordings, playable
 
 MAX_STREAMS = 20
@@ -47,12 +48,6 @@ def section(title: str, *parts: Any) -> str:
 def picture(drawn: Markup) -> Markup:
     """Return a picture that scrolls sideways where the screen is narrow."""
     return Markup(f"<div>{drawn}</div>")
-
-
-def hours(rec: Recording) -> float:
-    """Return the length of a stream without pauses longer than ten usual steps."""
-    dt = rec.dt[1:]
-    return float(dt[dt <= 10 * np.median(dt)].sum()) / 3600 if dt.size else 0.0
 
 
 def rates_of_sources(recs: Sequence[Recording]) -> list[list[str]]:
@@ -99,12 +94,11 @@ def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
     if tuned.expected:
         health, against = episodes(tuned, recs)
     # What the settings were tuned on is within what was expected: each is judged by its past too.
-    lines = [[e.source, names[e.stream], f"{e.start:.10g}", e.verdict] for e in against]
     known = {(e.source, e.stream, e.verdict.split()[0]) for e in against}
-    lines += [
-        [e.source, names[e.stream], f"{e.start:.10g}", e.verdict]
-        for e in by_itself
-        if (e.source, e.stream, e.verdict.split()[0]) not in known
+    new = [e for e in by_itself if (e.source, e.stream, e.verdict.split()[0]) not in known]
+    lines = [
+        [e.source, names[e.stream], recs[e.stream]._time_kind.text(e.start), e.verdict]
+        for e in (*against, *new)
     ]
     how = (
         "A source is reported when it is stuck on a class, silent, or disagrees with the estimate "

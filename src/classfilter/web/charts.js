@@ -35,7 +35,7 @@ function patternOf(k, context) {
 
 /** A small picture of a class's colour and hatch. */
 function swatch(k) {
-  const canvas = Object.assign(document.createElement("canvas"), { width: 16, height: 16 });
+  const canvas = Object.assign(document.createElement("canvas"), { width: 16, height: 16, className: "swatch" });
   const pen = canvas.getContext("2d");
   pen.fillStyle = patternOf(k, pen);
   pen.fillRect(0, 0, 16, 16);
@@ -43,57 +43,6 @@ function swatch(k) {
 }
 
 const shorten = (name, length) => (name.length <= length ? name : `${name.slice(0, length - 1)}…`);
-
-/** Seconds as 1:23:45, or with days. */
-function clock(seconds) {
-  const sign = seconds < 0 ? "-" : "";
-  const whole = Math.floor(Math.abs(seconds));
-  const [days, hours, minutes] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60];
-  const two = (number) => String(number).padStart(2, "0");
-  const rest = Math.abs(seconds) - whole;
-  const fraction = rest > 0 ? rest.toFixed(3).slice(1).replace(/0+$/, "") : "";
-  return `${sign}${days > 0 ? `${days} d ` : ""}${hours}:${two(minutes)}:${two(whole % 60)}${fraction}`;
-}
-
-/** Times on an axis, without seconds where all are whole minutes. */
-function clocks(times) {
-  const whole = times.every((time) => time % 60 === 0);
-  return times.map((time) => (whole ? clock(time).slice(0, -3) : clock(time)));
-}
-
-/** A zone, or UTC if the browser does not know it. */
-function knownZone(zone) {
-  try {
-    new Intl.DateTimeFormat("en-CA", { timeZone: zone || "UTC" });
-    return zone;
-  } catch {
-    return "UTC";
-  }
-}
-
-/** What writes a time as 2024-05-01 08:00:00, in a zone; "" is none, and shows dates as they are. */
-function dateWriter(zone) {
-  const parts = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
-  const format = new Intl.DateTimeFormat("en-CA", { ...parts, hourCycle: "h23", timeZone: zone || "UTC" });
-  return (time) => {
-    const of = Object.fromEntries(format.formatToParts(1000 * time).map(({ type, value }) => [type, value]));
-    return `${of.year}-${of.month}-${of.day} ${of.hour}:${of.minute}:${of.second}`;
-  };
-}
-
-/** Dates on an axis: the day where it begins, and the time of day. */
-function dates(times, write) {
-  const texts = times.map(write);
-  if (texts.every((text) => text.endsWith(" 00:00:00"))) return texts.map((text) => text.slice(0, 10));
-  const end = texts.every((text) => text.endsWith(":00")) ? 16 : 19;
-  const isNew = (i) => i === 0 || texts[i].slice(0, 10) !== texts[i - 1].slice(0, 10);
-  return texts.map((text, i) => (isNew(i) ? `${text.slice(5, 10)} ` : "") + text.slice(11, end));
-}
-
-const DURATIONS = [
-  ...[1e-3, 1e-2, 0.1].flatMap((unit) => [unit, 2 * unit, 5 * unit]), 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
-  3600, 7200, 10800, 21600, 43200, ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((days) => 86400 * days),
-];
 
 /** What both pictures share: the axes, in the colours of the page, and what a drag and a double click do. */
 function chartOptions(element, zone, height, setView) {
@@ -164,32 +113,65 @@ function drawLanes(element, classes, zone, lanes, setView) {
   return zoomByWheel(new uPlot(options, [[0, 1], [0, 0]], element), setView);
 }
 
-/** Where there are more rows than pixels, each pixel has its most frequent class. */
-function fillLane(u, { times, labels }, top, patterns) {
+/** Where there are more rows or events than pixels, each pixel has its most frequent class. */
+function fillLane(u, lane, top, patterns) {
   const { left, width } = u.bbox;
   const [upper, lower] = [u.valToPos(top - 0.08, "y", true), u.valToPos(top - 0.92, "y", true)];
   const { min, max } = u.scales.x;
   const place = (time) => left + (width * (time - min)) / (max - min);
-  const first = Math.max(0, upperBound(times, min) - 1);
-  const last = Math.min(times.length, upperBound(times, max));
   const fill = (from, to, k) => {
     const [start, end] = [Math.max(from, left), Math.min(to, left + width)];
     if (k < 0 || end <= start) return;
     u.ctx.fillStyle = patterns[k];
     u.ctx.fillRect(start, upper, Math.max(end - start, 1), lower - upper);
   };
-  if (last - first > width) {
-    const shown = mostFrequent(times, labels, first, last, min, max, Math.round(width), patterns.length);
+  const fillPixels = (shown) => {
     for (let start = 0, end; start < shown.length; start = end) {
       for (end = start + 1; end < shown.length && shown[end] === shown[start]; end++);
       fill(left + start, left + end, shown[start]);
     }
-    return;
+  };
+  if (lane.events !== undefined) {
+    const inView = lane.events.filter(({ start, end }) => end > min && start < max);
+    if (2 * inView.length > width) return fillPixels(mostTime(inView, min, max, Math.round(width), patterns.length));
+    for (const { start, end, k } of inView) {
+      const to = place(end);
+      fill(place(start), to - place(start) > 4 ? to - 1 : to, k); // a gap, so that two of one class are two
+    }
+    return undefined;
   }
+  const { times, labels } = lane;
+  const first = Math.max(0, upperBound(times, min) - 1);
+  const last = Math.min(times.length, upperBound(times, max));
+  if (last - first > width) return fillPixels(mostFrequent(times, labels, first, last, min, max, Math.round(width), patterns.length));
   for (let start = first, end; start < last; start = end) {
     for (end = start + 1; end < last && labels[end] === labels[start]; end++);
     fill(place(times[start]), end < times.length ? place(times[end]) : left + width, labels[start]);
   }
+  return undefined;
+}
+
+/** The class that has most of the time in each of some bins; -1 where there is no event. */
+function mostTime(events, min, max, bins, classes) {
+  const spent = new Float64Array(bins * classes);
+  const scale = bins / (max - min);
+  for (const { start, end, k } of events) {
+    const [from, to] = [Math.max(0, (start - min) * scale), Math.min(bins, (end - min) * scale)];
+    for (let bin = Math.floor(from); bin < to; bin++) spent[bin * classes + k] += Math.min(to, bin + 1) - Math.max(from, bin);
+  }
+  return mostIn(spent, bins, classes);
+}
+
+/** The class with the largest number in each bin; -1 where all are 0. */
+function mostIn(numbers, bins, classes) {
+  const shown = new Int16Array(bins).fill(-1);
+  for (let bin = 0; bin < bins; bin++) {
+    let most = 0;
+    for (let k = 0; k < classes; k++) {
+      if (numbers[bin * classes + k] > most) [most, shown[bin]] = [numbers[bin * classes + k], k];
+    }
+  }
+  return shown;
 }
 
 /** The class that is most frequent in each of some bins; a bin without rows continues the one before. */
@@ -199,14 +181,8 @@ function mostFrequent(times, labels, first, last, min, max, bins, classes) {
     const bin = Math.min(bins - 1, Math.max(0, Math.floor((bins * (times[i] - min)) / (max - min))));
     if (labels[i] >= 0) counts[bin * classes + labels[i]] += 1;
   }
-  const shown = new Int16Array(bins).fill(-1);
-  for (let bin = 0; bin < bins; bin++) {
-    let most = 0;
-    for (let k = 0; k < classes; k++) {
-      if (counts[bin * classes + k] > most) [most, shown[bin]] = [counts[bin * classes + k], k];
-    }
-    if (most === 0 && bin > 0) shown[bin] = shown[bin - 1];
-  }
+  const shown = mostIn(counts, bins, classes);
+  for (let bin = 1; bin < bins; bin++) if (shown[bin] < 0) shown[bin] = shown[bin - 1];
   return shown;
 }
 
@@ -221,16 +197,63 @@ function upperBound(times, time) {
   return low;
 }
 
-/** A line for each class. Few rows are steps, since an estimate holds until the next row. `showRow` gets the row under the pointer. */
+/** A line for each class. Few rows are steps, since an estimate holds until the next row; of many, each pixel has the range of its rows. */
 function drawProbs(element, classes, zone, setView, showRow) {
-  const options = chartOptions(element, zone, 220, setView);
-  const [steps, lines] = [uPlot.paths.stepped({ align: 1 }), uPlot.paths.linear()];
-  const paths = (u, i, from, to) => (to - from < u.bbox.width / 2 ? steps : lines)(u, i, from, to);
+  const options = chartOptions(element, zone, 240, setView);
+  const steps = uPlot.paths.stepped({ align: 1 });
+  const isDense = (u, from, to) => to - from > u.bbox.width;
+  const paths = (u, i, from, to) => (isDense(u, from, to) ? null : steps(u, i, from, to));
   options.scales.y = { range: [0, 1] };
   options.hooks.setCursor = [(u) => showRow(u.cursor.left >= 0 ? u.cursor.idx : null)];
+  options.hooks.drawSeries = [(u, i) => {
+    const times = u.data[0];
+    const [from, to] = [Math.max(0, upperBound(times, u.scales.x.min) - 1), Math.min(times.length, upperBound(times, u.scales.x.max) + 1)];
+    if (i > 0 && isDense(u, from, to)) fillRanges(u, times, u.data[i], from, to, colourOf(i - 1));
+  }];
   Object.assign(options.axes[1], { values: (_, splits) => splits.map((p) => `${Math.round(100 * p)} %`) });
   options.series = [{}, ...classes.map((label, k) => ({
     label, stroke: colourOf(k), width: 1.5, paths, points: { show: false }, dash: k < COLOURS.length ? undefined : [6, 3],
   }))];
   return zoomByWheel(new uPlot(options, [[0, 1], ...classes.map(() => [0, 0])], element), setView);
+}
+
+/** Fill the range of some values in each pixel, joined to the one before: as a line would look, for a fraction of its work. */
+function fillRanges(u, times, values, from, to, colour) {
+  const { left, top, width, height } = u.bbox;
+  const { min, max } = u.scales.x;
+  const [bins, thick] = [Math.round(width), Math.max(1, Math.round(1.5 * devicePixelRatio))];
+  const scale = bins / (max - min);
+  const [low, high, last] = [Infinity, -Infinity, NaN].map((value) => new Float64Array(bins).fill(value));
+  let [before, used] = [NaN, -1];
+  for (let i = from; i < to; i++) {
+    const bin = Math.floor((times[i] - min) * scale);
+    const value = values[i];
+    if (bin >= 0 && bin < bins && value === value) {
+      if (bin !== used && before === before) { // the line comes from the row before
+        low[bin] = Math.min(low[bin], before);
+        high[bin] = Math.max(high[bin], before);
+      }
+      if (value < low[bin]) low[bin] = value;
+      if (value > high[bin]) high[bin] = value;
+      last[bin] = value;
+      used = bin;
+    }
+    before = value;
+  }
+  u.ctx.save();
+  u.ctx.fillStyle = colour;
+  const place = (value) => top + Math.round((1 - value) * height - thick / 2);
+  let [start, upper, lower] = [0, NaN, NaN];
+  const fill = (end) => upper === upper && u.ctx.fillRect(left + start, upper, end - start, lower - upper + thick);
+  for (let bin = 0; bin < bins; bin++) {
+    const empty = high[bin] < low[bin]; // an estimate holds until the next row
+    const held = empty && bin > 0 ? place(last[bin - 1]) : NaN;
+    if (empty && bin > 0) last[bin] = last[bin - 1];
+    const [a, b] = empty ? [held, held] : [place(high[bin]), place(low[bin])];
+    if (a === upper && b === lower) continue; // one rectangle for equal neighbours
+    fill(bin);
+    [start, upper, lower] = [bin, a, b];
+  }
+  fill(bins);
+  u.ctx.restore();
 }

@@ -1,51 +1,20 @@
-// The page: settings, the filter, and the pictures of one stream.
-const hasTransitions = () => tuned.filter.options.transitions !== undefined;
-const tunedKind = () => (hasTransitions() ? "transitions" : tuned.filter.kind);
-const kinds = () => [
-  ...(hasTransitions() ? [["transitions", "sticky, estimated transitions"]] : []), ["sticky", "sticky"], ["dirichlet", "Dirichlet"],
-];
+// The page: the stream that is shown, the filter and the rule over it, and the pictures.
 let usedConfig = null;
-let settings = null;
 let stream = null;
 let view = null;
 let charts = null;
+let result = null;
 
-/** What the filter gets: the rows, those of some sources through their channels. */
-function observations() {
-  const wanted = String(settings.channelled);
-  if (stream.observed?.wanted === wanted) return stream.observed.rows;
-  const all = stream.probs.slice();
-  stream.corrected.forEach((channel, s) => {
-    if (channel === null || !settings.channelled[s]) return;
-    channel.rows.forEach((i, j) => all.set(channel.probs.subarray(j * K, (j + 1) * K), i * K));
-  });
-  stream.observed = { wanted, rows: all };
-  return all;
-}
+// ---- times ----
 
-function makeFilter() {
-  const { kind, halfLife, decay, floor } = settings;
-  const { options } = tuned.filter;
-  const left = decay ?? 0.5 ** (1 / halfLife);
-  if (kind === "transitions") return new classfilter.StickyFilter(tuned.filter.classes, { ...options, floor });
-  if (kind === "sticky") {
-    const { prior, temperature, dtype } = options;
-    const start = tuned.filter.kind === "sticky" ? { prior } : {};
-    return new classfilter.StickyFilter(tuned.filter.classes, { stay: left, ...start, floor, temperature, dtype });
-  }
-  const others = tuned.filter.kind === "dirichlet" ? options : { estimate: "mean", temperature: options.temperature, dtype: options.dtype };
-  return new classfilter.DirichletFilter(tuned.filter.classes, { ...others, gamma: left, floor });
-}
+const zones = zonesOf(data);
+let shownZone = zones[0] ?? withoutZone(data);
+let timeText = null;
 
-function tunedSettings() {
-  const { options } = tuned.filter;
-  const decay = options.gamma ?? (hasTransitions() ? undefined : options.stay) ?? null;
-  const halfLife = decay === null ? 10 * data.step : Math.log(0.5) / Math.log(decay);
-  return {
-    kind: tunedKind(), decay, halfLife, floor: options.floor,
-    beta: data.sources.map((name) => tuned.beta[name]),
-    channelled: data.sources.map((name) => tuned.channel[name] !== undefined),
-  };
+function useZone(zone) {
+  shownZone = zone;
+  timeText = zone.zone === null ? (time) => clock(Math.round(time)) : dateWriter(zone.zone);
+  if (zone.name === "seconds") timeText = (time) => String(Number(time.toPrecision(12)));
 }
 
 // ---- the numbers below the sliders ----
@@ -53,66 +22,79 @@ function tunedSettings() {
 function measure(labels) {
   const perHour = switchesPerHour(stream, labels);
   const rate = Number.isNaN(perHour) ? "unknown" : perHour.toFixed(1);
-  return { rate, share: stream.label.some((label) => label >= 0) ? `${(100 * accuracy(stream, labels)).toFixed(1)} %` : null };
+  return { rate, share: stream.labelled ? `${(100 * accuracy(stream, labels)).toFixed(1)} %` : null };
 }
 
-function describe(filtered) {
+/** What the settings do, a sentence each. */
+function describe() {
   const before = (stream.before ??= measure(stream.raw));
-  const after = measure(filtered);
-  const words = `Switches per hour: ${before.rate} as predicted, ${after.rate} filtered.`;
-  if (after.share === null) return words;
-  return `${words} Accuracy by the labels: ${before.share} as predicted, ${after.share} filtered.`;
+  const after = measure(result.labels);
+  const sentences = [`Switches per hour: ${before.rate} as predicted, ${after.rate} filtered.`, ...describeEvents(stream, result.events, result.rule)];
+  if (after.share !== null) sentences.push(`Accuracy by the labels: ${before.share} as predicted, ${after.share} filtered.`);
+  return sentences.flatMap((textContent) => [Object.assign(document.createElement("span"), { textContent }), " "]);
 }
 
 // ---- drawing ----
 
-/** The rows of the lanes: the labels, what each source predicts, and the filter. */
-function lanesOf(filtered) {
+/** The rows of the lanes: the labels, what each source predicts, and the filter; then the events. */
+function lanesOf() {
   const lanes = data.sources.map((name, s) => {
-    const rows = rowsOf(stream.source, s);
+    const rows = stream.rowsOf[s];
     return { name, times: Float64Array.from(rows, (i) => stream.time[i]), labels: Int16Array.from(rows, (i) => stream.raw[i]) };
   }).filter(({ times }) => times.length > 0);
-  const all = { name: "filtered", times: stream.time, labels: filtered };
-  const truth = stream.label.some((label) => label >= 0) ? [{ name: "label", times: stream.time, labels: stream.label }] : [];
-  return [...truth, ...lanes, all];
+  const truth = stream.labelled ? [{ name: "label", times: stream.time, labels: stream.label }] : [];
+  return [...truth, ...lanes, { name: "filtered", times: stream.time, labels: stream.raw }, { name: "events", events: [] }];
 }
 
-function shownColumns(filtered) {
+function shownColumns() {
   const s = data.sources.indexOf(element("shown").value.slice(1));
-  if (s < 0) return columnsOf(stream.time, filtered);
-  const rows = rowsOf(stream.source, s).filter((i) => stream.raw[i] >= 0);
+  if (s < 0) return columnsOf(stream.time, result.probs);
+  const rows = stream.rowsOf[s].filter((i) => stream.raw[i] >= 0);
   return columnsOf(Float64Array.from(rows, (i) => stream.time[i]), takeRows(stream.probs, rows, Float64Array));
 }
 
-let result = null;
-
-/** Filter the stream with the settings, and draw it. */
-function redraw() {
+/** Filter a stream with the settings. */
+function filterStream(of) {
   const filter = makeFilter();
-  const beta = new Float64Array(stream.time.length);
-  for (let i = 0; i < beta.length; i++) beta[i] = settings.beta[stream.source[i]];
-  const probs = filter.run(observations(), { beta, dt: stream.dt });
-  result = { filter, probs, labels: labelsOf(probs) };
-  charts.filteredLane.labels = result.labels;
+  const beta = new Float64Array(of.time.length);
+  for (let i = 0; i < beta.length; i++) beta[i] = settings.beta[of.source[i]];
+  return { filter, probs: filter.run(observations(of, settings.channelled), { beta, dt: of.dt }) };
+}
+
+/** Filter the stream that is shown, unless only the rule has changed; decide its events, and draw both. */
+function redraw(kept = null) {
+  const same = kept?.of === stream;
+  const { filter, probs } = same ? kept : filterStream(stream);
+  const rule = usedRule();
+  result = { of: stream, filter, probs, rule, labels: same ? kept.labels : labelsOf(probs), events: eventsOf(rule, stream, probs) };
+  charts.lanesOf.at(-2).labels = result.labels;
+  charts.lanesOf.at(-1).events = result.events;
   charts.lanes.redraw(false);
-  drawProbabilities();
-  element("numbers").textContent = describe(result.labels);
-  const named = (values) => Object.assign(Object.create(null), Object.fromEntries(data.sources.map((name, s) => [name, values(s, name)])));
-  element("toml").textContent = classfilter.toToml(filter, {
-    beta: named((s) => settings.beta[s]),
-    channel: named((s, name) => (settings.channelled[s] ? tuned.channel[name] : null)),
-  });
+  if (!same) drawProbabilities();
+  element("numbers").replaceChildren(...describe());
+  frames.words = requestAnimationFrame(() => guarded(writeWords));
+}
+
+/** What can wait for the next frame: the table and the file of the settings. */
+function writeWords() {
+  setEvents(result.events);
+  element("toml").textContent = asToml(result.filter);
 }
 
 function drawProbabilities() {
-  charts.probs.setData(shownColumns(result.probs), false);
+  charts.probs.setData(shownColumns(), false);
   charts.probs.setScale("x", { min: view[0], max: view[1] });
 }
 
-let frame = 0;
-function redrawSoon() {
-  cancelAnimationFrame(frame);
-  frame = requestAnimationFrame(() => guarded(redraw));
+const frames = { redraw: 0, words: 0 };
+/** Draw in the next frame; `kept` is what the filter gave, where its settings and the stream are the same. */
+function redrawSoon(kept = null) {
+  const same = frames.redraw === 0 ? kept : null; // a frame that is cancelled may have been for the filter
+  for (const frame of Object.values(frames)) cancelAnimationFrame(frame);
+  frames.redraw = requestAnimationFrame(() => {
+    frames.redraw = 0;
+    guarded(() => redraw(same));
+  });
 }
 
 /** Errors are words on the page. */
@@ -134,11 +116,8 @@ function setView(wanted) {
   const start = wanted === null ? first : Math.min(Math.max((wanted[0] + wanted[1] - width) / 2, first), last - width);
   view = [start, start + width];
   for (const chart of [charts.lanes, charts.probs]) chart.setScale("x", { min: view[0], max: view[1] });
-  element("span").textContent = `${timeText(view[0])} to ${timeText(view[1])}${zone ? ` ${zone}` : ""}`;
+  element("span").textContent = `${timeText(view[0])} to ${timeText(view[1])} (${shownZone.name})`;
 }
-
-const zone = knownZone(data.zone);
-const timeText = zone === null ? (time) => clock(Math.round(time)) : dateWriter(zone);
 
 /** The most probable classes of a row, in words. */
 function showRow(row) {
@@ -146,7 +125,7 @@ function showRow(row) {
   if (row === null || row === undefined || !(row < times.length)) return;
   const order = columns.map((_, k) => k).sort((a, b) => columns[b][row] - columns[a][row]);
   const parts = order.slice(0, 3).map((k) => `${tuned.filter.classes[k]} ${(100 * columns[k][row]).toFixed(0)} %`);
-  element("row").textContent = `${timeText(times[row])}: ${parts.join(", ")}`;
+  element("row").textContent = `${timeText(times[row])}${zones.length > 0 ? ` (${shownZone.name})` : ""}: ${parts.join(", ")}`;
 }
 
 function moveView(move) {
@@ -174,77 +153,29 @@ function useConfig(index) {
 async function showStream(index) {
   useConfig(data.streams[index].config);
   stream = await openStream(data.streams[index]);
+  markStream(index);
+  makeCharts();
+}
+
+/** Make the pictures anew, for another stream or zone. */
+function makeCharts() {
   for (const chart of charts === null ? [] : [charts.lanes, charts.probs]) chart.destroy();
-  const lanes = lanesOf(stream.raw);
+  const lanes = lanesOf();
   charts = {
-    filteredLane: lanes.at(-1),
-    lanes: drawLanes(element("lanes"), data.classes, zone, lanes, setView),
-    probs: drawProbs(element("probs"), data.classes, zone, setView, showRow),
+    lanesOf: lanes,
+    lanes: drawLanes(element("lanes"), data.classes, shownZone.zone, lanes, setView),
+    probs: drawProbs(element("probs"), data.classes, shownZone.zone, setView, showRow),
   };
   element("lanes").chart = charts.lanes;
   element("probs").chart = charts.probs;
   element("lanes").setAttribute("aria-label", `The class over time: ${lanes.map(({ name }) => name).join(", ")}, from the top`);
   element("probs").setAttribute("aria-label", "The probability of each class over time");
+  element("row").textContent = "";
   setView(null);
   redraw();
 }
 
-// ---- the controls ----
-
-const logarithm = (value) => Math.log10(Math.min(Math.max(value, 1e-30), 1e30));
-const short = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(3))) : "∞");
-
-/** Put the settings into the controls. */
-function showSettings() {
-  element("kind").value = settings.kind;
-  element("halfLife").value = logarithm(settings.halfLife);
-  element("floor").value = logarithm(settings.floor);
-  data.sources.forEach((_, s) => {
-    element(`weight${s}`).value = settings.beta[s];
-    if (element(`channel${s}`) !== null) element(`channel${s}`).checked = settings.channelled[s];
-  });
-  showTexts();
-}
-
-function showTexts() {
-  const fixed = settings.kind === "transitions";
-  element("halfLife").disabled = fixed;
-  element("halfLifeText").textContent = fixed ? "estimated" : `${short(settings.halfLife)} s`;
-  element("floorText").textContent = String(settings.floor);
-  data.sources.forEach((_, s) => (element(`weight${s}Text`).textContent = short(settings.beta[s])));
-}
-
-/** Take what a control says; what was not touched stays as it was tuned, to the bit. */
-function takeControl({ id, value, checked, dataset }) {
-  const s = Number(dataset.source);
-  if (id === "kind") {
-    settings.kind = value;
-    settings.decay = value === tunedKind() && settings.halfLife === tunedSettings().halfLife ? tunedSettings().decay : null;
-  } else if (id === "halfLife") {
-    settings.halfLife = Number((10 ** Number(value)).toPrecision(3));
-    settings.decay = null;
-  } else if (id === "floor") settings.floor = Number((10 ** Number(value)).toPrecision(2));
-  else if (id === `weight${s}`) settings.beta[s] = Number(value);
-  else if (id === `channel${s}`) settings.channelled[s] = checked;
-}
-
-function sourceControls(name, s) {
-  const text = Object.assign(document.createElement("span"), { textContent: name, title: name });
-  const input = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 1, step: 0.01, id: `weight${s}` });
-  const output = Object.assign(document.createElement("output"), { id: `weight${s}Text` });
-  const weight = document.createElement("label");
-  weight.append(text, input, output);
-  input.dataset.source = s;
-  const group = document.createElement("div");
-  group.append(weight);
-  if (tuned.channel[name] === undefined) return group;
-  const box = Object.assign(document.createElement("input"), { type: "checkbox", id: `channel${s}` });
-  const check = Object.assign(document.createElement("label"), { className: "check" });
-  box.dataset.source = s;
-  check.append(box, "through its channel");
-  group.append(check);
-  return group;
-}
+// ---- files ----
 
 function save(name, text) {
   const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
@@ -262,23 +193,27 @@ function asCsv() {
   return [header, ...lines].map((line) => line.map(String).map(cell).join(",")).join("\n") + "\n";
 }
 
-function listen() {
-  element("controls").addEventListener("submit", (event) => event.preventDefault());
-  element("controls").addEventListener("input", ({ target }) => {
-    if (target.id === "stream") return guarded(() => showStream(Number(target.value)));
-    takeControl(target);
-    showTexts();
-    return redrawSoon();
-  });
-  element("restore").addEventListener("click", () => {
-    settings = tunedSettings();
-    showSettings();
-    redrawSoon();
-  });
-  element("shown").addEventListener("input", drawProbabilities);
-  element("view").addEventListener("click", ({ target }) => {
-    if (target.dataset.view !== undefined) moveView(target.dataset.view);
-  });
+/** The events of all streams in the page, with the settings that it shows. */
+async function eventsOfAll() {
+  const lists = [];
+  for (const packed of data.streams) {
+    const of = await openStream(packed);
+    lists.push(eventsOf(result.rule, of, filterStream(of).probs));
+  }
+  return lists.flat();
+}
+
+async function saveEvents(format) {
+  const all = element("eventsOf").value === "all";
+  const zoneOfAll = new Set(data.streams.map(({ zone }) => zone));
+  const zone = all ? (zoneOfAll.size === 1 ? stream.zone : "UTC") : stream.zone;
+  const list = all ? await eventsOfAll() : result.events;
+  save(`events.${format}`, eventFile(list, format, zone, stream.time[0]));
+}
+
+// ---- listening ----
+
+function listenToPictures() {
   const keys = { "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", Home: "all" };
   for (const id of ["lanes", "probs"]) {
     element(id).addEventListener("keydown", (event) => {
@@ -294,17 +229,61 @@ function listen() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     for (const chart of [charts.lanes, charts.probs]) chart.redraw(false);
   });
+  element("view").addEventListener("click", ({ target }) => {
+    if (target.dataset.view !== undefined) moveView(target.dataset.view);
+  });
+  element("shown").addEventListener("input", drawProbabilities);
+  element("zone").addEventListener("input", ({ target }) => {
+    useZone(zones[target.value]);
+    makeCharts();
+  });
+}
+
+function listen() {
+  element("controls").addEventListener("submit", (event) => event.preventDefault());
+  element("controls").addEventListener("input", ({ target }) => {
+    if (target.id === "stream" || target.id === "streamName") {
+      const index = chosenStream(target);
+      return index === null ? undefined : guarded(() => showStream(index));
+    }
+    return guarded(() => {
+      takeControl(target);
+      showTexts();
+      redrawSoon(SPANS.includes(target.id) ? result : null);
+    });
+  });
+  for (const [id, step] of [["streamBefore", -1], ["streamAfter", 1]]) {
+    element(id).addEventListener("click", () => guarded(() => showStream(shownIndex + step)));
+  }
+  element("restore").addEventListener("click", () => {
+    settings = tunedSettings();
+    showSettings();
+    redrawSoon();
+  });
   element("copy").addEventListener("click", () => navigator.clipboard.writeText(element("toml").textContent).then(
     () => (element("copy").textContent = "Copied"),
     () => getSelection().selectAllChildren(element("toml")),
   ));
   element("save").addEventListener("click", () => save("settings.toml", element("toml").textContent));
   element("saveRows").addEventListener("click", () => save("filtered.csv", asCsv()));
+  element("eventsOf").addEventListener("input", showDownloads);
+  element("formats").addEventListener("click", ({ target }) => {
+    if (target.dataset.format !== undefined) guarded(() => saveEvents(target.dataset.format));
+  });
+  listenToTable((times) => {
+    setView(times);
+    element("lanes").scrollIntoView({ block: "nearest" });
+  });
 }
 
 await guarded(async () => {
-  element("play").hidden = false;
-  element("stream").append(...data.streams.map(({ name }, i) => new Option(name, i)));
+  for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
+  fillStreams();
+  fillEventHeader();
+  fillDownloads();
+  useZone(shownZone);
+  element("zones").hidden = zones.length === 0;
+  element("zone").append(...zones.map(({ text }, i) => new Option(text, i)));
   element("shown").append(new Option("filtered", "="), ...data.sources.map((name) => new Option(`as predicted by ${name}`, `:${name}`)));
   element("legend").append(...data.classes.map((name, k) => {
     const item = document.createElement("span");
@@ -314,5 +293,6 @@ await guarded(async () => {
   const hundredths = (value) => Math.round(100 * logarithm(value)) / 100;
   Object.assign(element("halfLife"), { min: hundredths(data.step / 4), max: hundredths(data.step * 20000) });
   listen();
+  listenToPictures();
   await showStream(0);
 });

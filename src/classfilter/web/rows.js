@@ -3,6 +3,8 @@ const element = (id) => document.getElementById(id);
 const data = JSON.parse(element("data").textContent);
 let tuned = classfilter.load(data.configs[0]); // that of the stream that is shown
 const K = data.classes.length;
+const counted = { unpacked: 0 }; // for tests: a page of thousands of streams opens one
+element("data").counted = counted;
 
 /** Numbers as Python packed them: little-endian, deflated, in base 64. */
 async function unpack(text, type) {
@@ -47,25 +49,54 @@ function withoutChannel(probs, hard) {
   return rows;
 }
 
-/** A stream: its rows without channels, and those of each source through its channel. */
-async function openStream({ name, ...packed }) {
+/** A stream: its rows without channels, and those of each source through its channel. Only what is shown is unpacked. */
+async function openStream({ name, stream, zone, ...packed }) {
   const [time, source, probs, label, hard] = await Promise.all([
     unpack(packed.time, Float64Array), unpack(packed.source, Uint16Array),
     unpack(packed.probs, Float64Array), unpack(packed.label, Int16Array), unpack(packed.hard, Uint8Array),
   ]);
+  counted.unpacked += 1;
   const dt = time.map((at, i) => (i === 0 ? 0 : at - time[i - 1]));
-  const raw = labelsOf(probs);
   const sorted = dt.filter((step, i) => i > 0 && step > 0).sort();
   const middle = sorted.length >> 1;
   const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
   const type = tuned.filter.dtype === "float32" ? Float32Array : Float64Array;
-  const corrected = data.sources.map((source_, s) => {
-    const channel = tuned.channel[source_];
+  const rowsOfSources = data.sources.map((_, s) => rowsOf(source, s));
+  const corrected = data.sources.map((name_, s) => {
+    const channel = tuned.channel[name_];
     if (channel === undefined) return null;
-    const rows = rowsOf(source, s);
+    const rows = rowsOfSources[s];
     return { rows, probs: channel.apply(takeRows(probs, rows, type)) };
   });
-  return { name, time, source, probs: withoutChannel(probs, hard), label, dt, raw, longestGap: 10 * median, corrected, observed: null };
+  return {
+    name, stream, zone, time, source, label, dt, corrected, rowsOf: rowsOfSources,
+    probs: withoutChannel(probs, hard), raw: labelsOf(probs), longestGap: 10 * median, hours: hoursOf(dt),
+    labelled: label.some((k) => k >= 0), observed: null,
+  };
+}
+
+/** What the filter gets of a stream: the rows, those of some sources through their channels. */
+function observations(of, channelled) {
+  const wanted = String(channelled);
+  if (of.observed?.wanted === wanted) return of.observed.rows;
+  const all = of.probs.slice();
+  of.corrected.forEach((channel, s) => {
+    if (channel === null || !channelled[s]) return;
+    channel.rows.forEach((i, j) => all.set(channel.probs.subarray(j * K, (j + 1) * K), i * K));
+  });
+  of.observed = { wanted, rows: all };
+  return all;
+}
+
+/** Hours without pauses longer than ten usual steps, as in the table of the streams. */
+function hoursOf(dt) {
+  const steps = dt.slice(1).sort();
+  if (steps.length === 0) return 0;
+  const middle = steps.length >> 1;
+  const median = steps.length % 2 ? steps[middle] : (steps[middle - 1] + steps[middle]) / 2;
+  let seconds = 0;
+  for (let i = 1; i < dt.length; i++) if (dt[i] <= 10 * median) seconds += dt[i];
+  return seconds / 3600;
 }
 
 /** As metrics.switches_per_hour in Python; of several rows of one time, the last counts. */
