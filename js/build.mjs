@@ -21,7 +21,7 @@ const SOURCES = ["build.mjs", ...list("c/", /\.[ch]$/), ...list("src/", /\.js$/)
 const FLAGS = [
   "--target=wasm32", "-std=c99", "-Oz", "-mbulk-memory", "-nostdlib", "-ffreestanding", "-ffp-contract=off",
   "-fvisibility=hidden", "-DCF_BLOCK=1", "-DCF_LANES=1", `-I${CORE}`,
-  "-Wl,--no-entry,--export-dynamic,--export=__heap_base,--strip-all",
+  "-Wl,--no-entry,--export-dynamic,--export=__heap_base,--strip-all,--compress-relocations",
 ];
 
 /**

@@ -274,12 +274,123 @@ export class Adaptive implements Policy {
   copy(): Adaptive;
 }
 
+/** One for all classes, or by the names of classes. */
+export type ByClass<T> = T | Readonly<Record<string, T>> | ReadonlyMap<ClassName, T>;
+
+/** How events are decided. Costs, durations and times share one unit; null is as good as nothing. */
+export interface EventRuleOptions {
+  /** The cost of entering a class, as a time: a change is reported if it is worth so much time right. 0 by default. */
+  changeCost?: ByClass<Duration> | null;
+  /** The cost of leaving a class; 0 by default, and for a class that is not named. */
+  leaveCost?: ByClass<Duration> | null;
+  /** No event of a class is shorter; 0 by default, and for a class that is not named. */
+  minDuration?: ByClass<Duration> | null;
+  /** Two events of a class with nothing else between them become one where the gap is no longer; by label, of several at once. */
+  mergeGap?: ByClass<Duration> | null;
+  /** Subtracted from the probability of a class, -1 to 1: above 0 it needs more evidence. */
+  bias?: ByClass<number> | null;
+  /** What a row is worth: its probability, or the logarithm of it; "time" by default. */
+  evidence?: "time" | "log" | null;
+  /** Where no class has this probability, the time is uncertain: no event. */
+  minProbability?: number | null;
+  /** How far each event is extended, before and after, into time without an event. */
+  pad?: readonly [Duration, Duration] | null;
+  /** Every change is reported so much earlier, to make up for the delay of a filter. */
+  shift?: Duration | null;
+  /** Classes for which no event is reported, such as the background. */
+  ignore?: ClassName | Iterable<ClassName> | null;
+  /** A row stands for no more time than this; after it the stream is unknown and events end. */
+  maxGap?: Duration | null;
+  /** A longer event is split into pieces of this length. */
+  maxDuration?: Duration | null;
+  /** What lies further back than this is decided by the best path so far. It bounds the delay of live events. */
+  maxDelay?: Duration | null;
+}
+
+/** How events are decided: the path of classes with the most expected time right, less a cost per change. It never changes. */
+export class EventRule {
+  constructor(options?: EventRuleOptions);
+  readonly changeCost: number | Readonly<Record<string, number>>;
+  readonly leaveCost: number | Readonly<Record<string, number>>;
+  readonly minDuration: number | Readonly<Record<string, number>>;
+  readonly mergeGap?: number | Readonly<Record<string, number>>;
+  readonly bias: number | Readonly<Record<string, number>>;
+  readonly evidence: "time" | "log";
+  readonly minProbability?: number;
+  readonly pad: readonly number[];
+  readonly shift: number;
+  readonly ignore: readonly string[];
+  readonly maxGap?: number;
+  readonly maxDuration?: number;
+  readonly maxDelay?: number;
+  /** The options that make the same rule: those that are not the default, and the cost of a change. */
+  readonly options: EventRuleOptions;
+  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
+  check(classes: readonly ClassName[], independent?: boolean): void;
+}
+
+/** A class of a stream, from its start to its end. */
+export interface Event<Stream = StreamName> {
+  stream: Stream;
+  label: string;
+  /** In the unit of the rows' times: UNIX seconds, where these were dates. */
+  start: number;
+  /** null while it is still going on. */
+  end: number | null;
+  /** The mean probability of the class in it; null where it is not known. */
+  probability: number | null;
+}
+
+/**
+ * The events of one stream, by their start: of rows of probabilities, as a filter returns them or as they are, and of their
+ * times, in order. With `scores: "independent"`, each of several labels is decided by itself, and events overlap.
+ */
+export function events<Stream extends StreamName = null>(
+  rule: EventRule,
+  rows: {
+    classes: readonly ClassName[];
+    times: Iterable<number | Date>;
+    probs: Numbers | readonly Row[];
+    stream?: Stream;
+    scores?: "probabilities" | "independent";
+  },
+): (Event<Stream> & { end: number; probability: number })[];
+
+export interface WriteEventsOptions {
+  /** The time that is second 0 of the file, for all formats but CSV and JSON; events whose times are dates need it. */
+  start?: number | Date | null;
+  /** Allow events of one stream and class that overlap; otherwise they are an error. */
+  overlaps?: boolean;
+  /** Whether the times are dates, as UNIX seconds; CSV and JSON show them as dates. */
+  dates?: boolean;
+  /** The zone that dates are shown in: "Europe/Berlin", "+02:00", "UTC". Without it they are in UTC, and shown without a zone. */
+  zone?: string | null;
+  /** Of TextGrid: what each tier holds, all events of a stream or those of a class; "stream" by default. */
+  tiers?: "stream" | "class";
+  /** Of TextGrid: the end of the last interval; by default, of the last event. */
+  duration?: Duration | null;
+  /** Of WebVTT: whether a cue shows the probability; true by default. */
+  probability?: boolean;
+}
+
+/** Confirmed events as the text of a file, with the bytes of Python's `write_events`. */
+export function writeEvents(
+  events: readonly { stream?: StreamName; label: string; start: number; end: number | null; probability?: number | null }[],
+  format: "csv" | "tsv" | "txt" | "rttm" | "TextGrid" | "textgrid" | "vtt" | "json",
+  options?: WriteEventsOptions,
+): string;
+
 export interface Config {
   filter: DirichletFilter | StickyFilter;
   /** The weight of each source; empty where there are none. */
   beta: Record<string, number>;
   channel: Record<string, Channel>;
   policy: Policy | null;
+  /** How events are decided; null where the file does not say. */
+  rule: EventRule | null;
+  /** What smooths in Python, and what it expects of sources, as the file has it: `toToml` writes it again. */
+  smoother: object | null;
+  expected: object | null;
 }
 
 /** Settings of several labels at once; weights and channels are those of all labels, or of each. */
@@ -288,17 +399,23 @@ export interface MultiLabelConfig {
   beta: Record<string, ByLabel<number>>;
   channel: Record<string, ByLabel<Channel | null>>;
   policy: Policy | null;
+  rule: EventRule | null;
+  smoother: object | null;
+  expected: object | null;
 }
 
 /** Settings from the text of a TOML file, or from the JSON that `classfilter export --json` writes: its text, or the object. */
 export function load<Loaded extends Config | MultiLabelConfig = Config>(config: string | object): Loaded;
 
-/** A filter, with the weights and channels of its sources, as the TOML file that Python and `load` read. */
+/** A filter, with the weights and channels of its sources and a rule for events, as the TOML file that Python and `load` read. */
 export function toToml(
   filter: DirichletFilter | StickyFilter | MultiLabelFilter,
   sources?: {
     beta?: number | Readonly<Record<string, ByLabel<number>>>;
     channel?: Readonly<Record<string, ByLabel<Channel | null>>>;
+    rule?: EventRule | null;
+    smoother?: object | null;
+    expected?: object | null;
   },
 ): string;
 

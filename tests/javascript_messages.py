@@ -16,7 +16,8 @@ def python_message(make: Any) -> str:
     text = str(error.value).replace("True or False", "true or false")
     text = text.replace("classfilter.softmax", "softmax")
     text = text.replace(', and scores="independent" where it is an argument', "")
-    return re.sub(r"(half|prior|max|min|expire)_(\w)", lambda m: m[1] + m[2].upper(), text)
+    names = "half|prior|max|min|expire|change|leave|merge"
+    return re.sub(rf"({names})_(\w)", lambda m: m[1] + m[2].upper(), text)
 
 
 def sent(value: Any) -> Any:
@@ -26,3 +27,8 @@ def sent(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity"
     return value
+
+
+def camel(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options by the names of JavaScript."""
+    return {re.sub(r"_(\w)", lambda m: m[1].upper(), key): sent(v) for key, v in options.items()}

@@ -22,6 +22,18 @@
 #define adaptive_start adaptive_start_f32
 #define adaptive_choose adaptive_choose_f32
 #define adaptive_called adaptive_called_f32
+#define events_size events_size_f32
+#define events_prepare events_prepare_f32
+#define events_bytes events_bytes_f32
+#define events_start events_start_f32
+#define events_room events_room_f32
+#define events_last events_last_f32
+#define events_needed events_needed_f32
+#define events_grow events_grow_f32
+#define events_run events_run_f32
+#define events_finish events_finish_f32
+#define events_current events_current_f32
+#define events_piece events_piece_f32
 #define cf_dirichlet_prepare cf_dirichlet_prepare_f32
 #define cf_dirichlet_start cf_dirichlet_start_f32
 #define cf_dirichlet_read cf_dirichlet_read_f32
@@ -35,4 +47,16 @@
 #define cf_adaptive_start cf_adaptive_start_f32
 #define cf_adaptive_choose cf_adaptive_choose_f32
 #define cf_adaptive_called cf_adaptive_called_f32
+#define cf_events_prepare cf_events_prepare_f32
+#define cf_events_size cf_events_size_f32
+#define cf_events_start cf_events_start_f32
+#define cf_events_update cf_events_update_f32
+#define cf_events_run cf_events_run_f32
+#define cf_events_finish cf_events_finish_f32
+#define cf_events_current cf_events_current_f32
+#define cf_events_piece cf_events_piece_f32
+#define cf_events_memory cf_events_memory_f32
+#define cf_events_full cf_events_full_f32
+#define cf_events_last cf_events_last_f32
+#define cf_events_grow cf_events_grow_f32
 #include "binding_impl.h"

@@ -196,3 +196,106 @@ JS_EXPORT cf_status adaptive_called(const cf_adaptive *policy, cf_real *state, i
                                     const cf_real *observed, const cf_real *probs, cf_real dt) {
     return cf_adaptive_called(policy, state, strong, classes, observed, probs, dt);
 }
+
+/* ---- the event rule: the settings, then the numbers of each class ---- */
+
+typedef struct {
+    cf_events settings;
+    double durations[]; /* of each class; then the numbers of the rule's precision, and what is ignored */
+} js_events;
+
+JS_EXPORT size_t events_size(size_t classes) {
+    const size_t more = classes + 1;
+    return sizeof(js_events) + more * (sizeof(double) + 3 * sizeof(cf_real) + 1);
+}
+
+/* `numbers` are nine settings in the order below; then, K + 1 of each: enter, leave, bias, min_duration, ignore. */
+JS_EXPORT cf_status events_prepare(js_events *rule, size_t classes, int log, const double *numbers) {
+    cf_events *const settings = &rule->settings;
+    const size_t more = classes + 1;
+    const double *const of_classes = numbers + 9;
+    cf_real *const enter = (cf_real *)(void *)(rule->durations + more), *const leave = enter + more;
+    cf_real *const bias = leave + more;
+    unsigned char *const ignore = (unsigned char *)(bias + more);
+    size_t k;
+    for (k = 0; k < more; k++) {
+        enter[k] = (cf_real)of_classes[k];
+        leave[k] = (cf_real)of_classes[more + k];
+        bias[k] = (cf_real)of_classes[2 * more + k];
+        rule->durations[k] = of_classes[3 * more + k];
+        ignore[k] = of_classes[4 * more + k] != 0;
+    }
+    settings->classes = classes;
+    settings->log = log;
+    settings->floor = (cf_real)numbers[0];
+    settings->min_probability = (cf_real)numbers[1];
+    settings->enter = enter;
+    settings->leave = leave;
+    settings->bias = bias;
+    settings->min_duration = rule->durations;
+    settings->ignore = ignore;
+    settings->max_gap = numbers[2];
+    settings->max_delay = numbers[3];
+    settings->max_duration = numbers[4];
+    settings->merge_gap = numbers[5];
+    settings->pad_before = numbers[6];
+    settings->pad_after = numbers[7];
+    settings->shift = numbers[8];
+    return cf_events_prepare(settings);
+}
+
+/* The bytes of a state. */
+JS_EXPORT size_t events_bytes(const js_events *rule, size_t nodes, size_t slots) {
+    return cf_events_size(&rule->settings, nodes, slots);
+}
+
+JS_EXPORT void events_start(const js_events *rule, void *state, size_t nodes, size_t slots) {
+    (void)cf_events_start(&rule->settings, state, nodes, slots);
+}
+
+/* How many events a row, or the end of the stream, may give. */
+JS_EXPORT size_t events_room(const void *state) {
+    size_t nodes, slots;
+    cf_events_memory(state, &nodes, &slots);
+    return CF_EVENTS_ROOM(nodes);
+}
+
+/* The time of the last row. */
+JS_EXPORT double events_last(const void *state) { return cf_events_last(state); }
+
+/* The bytes that a state needs before its next row; 0 where it has enough. */
+JS_EXPORT size_t events_needed(const js_events *rule, const void *state) {
+    size_t nodes, slots;
+    return cf_events_full(&rule->settings, state, &nodes, &slots) ? cf_events_size(&rule->settings, nodes, slots) : 0;
+}
+
+JS_EXPORT cf_status events_grow(const js_events *rule, const void *state, void *larger) {
+    size_t nodes, slots;
+    (void)cf_events_full(&rule->settings, state, &nodes, &slots);
+    return cf_events_grow(&rule->settings, state, larger, nodes, slots);
+}
+
+/* Rows until there are no more, or the state must grow, or `room` is full. `counts` are the events, then the rows taken. */
+JS_EXPORT cf_status events_run(const js_events *rule, void *state, size_t rows, const double *times,
+                               const cf_real *probs, cf_event *events, size_t room, size_t *counts) {
+    const cf_events *const settings = &rule->settings;
+    const cf_status status = cf_events_run(settings, state, rows, times, probs, events, room, counts, counts + 1);
+    if (status != CF_OK || rows == 0 || counts[1] > 0 || events_needed(rule, state) > 0) return status;
+    counts[1] = 1; /* it cannot grow any more */
+    return cf_events_update(settings, state, *times, probs, events, counts);
+}
+
+JS_EXPORT void events_finish(const js_events *rule, void *state, cf_event *events, size_t *count) {
+    (void)cf_events_finish(&rule->settings, state, events, count);
+}
+
+/* Whether an event goes on: 2 where its start is confirmed. */
+JS_EXPORT int events_current(const js_events *rule, const void *state, void *copy, cf_event *event) {
+    int open, confirmed;
+    (void)cf_events_current(&rule->settings, state, copy, event, &open, &confirmed);
+    return open ? 1 + confirmed : 0;
+}
+
+JS_EXPORT int events_piece(const js_events *rule, const cf_event *event, size_t i, cf_event *piece) {
+    return cf_events_piece(&rule->settings, event, i, piece);
+}

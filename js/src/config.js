@@ -2,6 +2,7 @@
 import { Channel } from "./channel.js";
 import { checkWeight } from "./checks.js";
 import { DirichletFilter } from "./dirichlet.js";
+import { EventRule } from "./event_rule.js";
 import { MultiLabelFilter } from "./multi_label.js";
 import { Adaptive, Periodic } from "./policy.js";
 import { StickyFilter } from "./sticky.js";
@@ -10,13 +11,13 @@ import { parseToml } from "./toml.js";
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-// "expected" says what each source did when tuned, "events" how events are decided, "smoother" what smooths: none of them
-// changes a result of the filter, and none is used here.
+// "expected" says what each source did when tuned, "smoother" what smooths: none of them changes a result of the filter, and
+// neither is used here, but `toToml` writes them again.
 const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "labels"];
 const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
 const TWO = [0, 1];
 
-/** A fresh filter, the weights and channels of the sources, and a policy or null. */
+/** A fresh filter, the weights and channels of the sources; a policy and a rule for events, or null; and what is not used. */
 export function load(config) {
   const content = typeof config === "string" ? parse(config) : config;
   if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
@@ -27,7 +28,7 @@ export function load(config) {
   if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
     throw new RangeError(`classes is ${repr(classes)}; it must be a list of text or whole numbers`);
   }
-  for (const title of ["options", "beta", "channel", "policy", "labels"]) {
+  for (const title of ["options", "beta", "channel", "policy", "events", "smoother", "expected", "labels"]) {
     const forAll = title === "beta" && typeof content.beta === "number";
     if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
@@ -40,7 +41,14 @@ export function load(config) {
     throw new RangeError('labels needs "scores": "independent": several labels at once');
   }
   const chain = scores === "independent" ? chainOfLabels(content, classes) : chainOf(content, classes);
-  return { ...chain, policy: content.policy === undefined ? null : makePolicy(content.policy, chain.beta) };
+  const { policy, events, smoother = null, expected = null } = content;
+  return {
+    ...chain,
+    policy: policy === undefined ? null : makePolicy(policy, chain.beta),
+    rule: events === undefined ? null : makeRule(events, classes, scores === "independent"),
+    smoother,
+    expected,
+  };
 }
 
 /** The filter, the weights and the channels of settings. */
@@ -135,6 +143,14 @@ function makePolicy({ kind, ...options }, beta) {
     }
   }
   return policy;
+}
+
+function makeRule(section, classes, independent) {
+  return within("events", () => {
+    const rule = new EventRule(camelCased(section));
+    rule.check(classes, independent);
+    return rule;
+  });
 }
 
 /** What `make` returns; its errors begin with a title. */

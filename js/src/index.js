@@ -1,6 +1,9 @@
 export { Channel } from "./channel.js";
 export { load } from "./config.js";
 export { DirichletFilter } from "./dirichlet.js";
+export { writeEvents } from "./event_files.js";
+export { EventRule } from "./event_rule.js";
+export { events } from "./events.js";
 export { MultiLabelFilter } from "./multi_label.js";
 export { Adaptive, Periodic } from "./policy.js";
 export { softmax } from "./scores.js";

@@ -47,3 +47,8 @@ export function general(x, digits = 6) {
   const text = x.toFixed(digits - 1 - power);
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
+
+/** A character that Python counts as space. */
+export const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+export const isBlank = (text) => Array.from(text).every((character) => SPACE.test(character));

@@ -1,4 +1,5 @@
 // Settings as TOML: what files of settings use of it, and no more. Anything else is refused, with its line.
+import { isRow } from "./checks.js";
 import { float, repr } from "./text.js";
 
 const ESCAPES = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", '"': '"', "\\": "\\" };
@@ -134,47 +135,66 @@ class Reader {
   }
 }
 
-/** A filter, with the weights and channels of its sources, as the TOML that Python's `load` reads. */
-export function toToml(filter, { beta = {}, channel = {} } = {}) {
+/**
+ * A filter, with the weights and channels of its sources and a rule for events, as the TOML that Python's `load` reads. What
+ * `load` found of a smoother and of what to expect is written as it was.
+ */
+export function toToml(filter, { beta = {}, channel = {}, rule = null, smoother = null, expected = null } = {}) {
   const names = filter.classes.map((name) => (typeof name === "number" ? String(name) : quoted(name)));
-  const classes = `classes = [${names.join(", ")}]\n`;
-  if (filter.kind !== "multi_label") return classes + settings(filter, beta, channel, "");
-  const lanes = filter.classes.map((label, i) => {
-    const of = (given) => (isByLabel(given) ? given[String(label)] : given);
-    const each = (section) => Object.entries(section).map(([source, given]) => [source, of(given)]);
-    const weights = typeof beta === "number" ? beta : Object.fromEntries(each(beta));
-    return (title) => settings(filter.filters[i], weights, Object.fromEntries(each(channel)), title);
+  rule?.check(filter.classes, filter.kind === "multi_label");
+  const settings = [...ofRows(filter, beta, channel)];
+  if (rule !== null) settings.push(["events", new Map(snakeCased(rule.options))]);
+  if (smoother !== null) settings.push(["smoother", smoother]);
+  if (expected !== null) settings.push(["expected", expected]);
+  return [`classes = [${names.join(", ")}]`, ...section("", settings)].join("\n") + "\n";
+}
+
+/** The settings of a filter, its weights and channels; of several labels at once, of all, or of each where they differ. */
+function ofRows(filter, beta, channel) {
+  if (filter.kind !== "multi_label") return ofClasses(filter, beta, channel);
+  const lanes = filter.filters.map((lane, i) => {
+    const label = String(filter.classes[i]);
+    const of = (given) => (isByLabel(given) ? given[label] : given);
+    const each = (entries) => new Map(Object.entries(entries).map(([source, given]) => [source, of(given)]));
+    return [label, ofClasses(lane, typeof beta === "number" ? beta : each(beta), each(channel))];
   });
-  const head = `${classes}scores = "independent"\n`;
-  const texts = new Set(lanes.map((lane) => lane("")));
-  if (texts.size === 1) return head + [...texts][0];
-  return head + lanes.map((lane, i) => lane(`labels.${key(String(filter.classes[i]))}`)).join("");
+  const texts = new Set(lanes.map(([, lane]) => section("", lane).join("\n")));
+  const [[, common]] = lanes;
+  return new Map([["scores", "independent"], ...(texts.size === 1 ? common : [["labels", new Map(lanes)]])]);
 }
 
 /** Whether a weight or a channel is given for each label. */
 const isByLabel = (given) => typeof given === "object" && given !== null && typeof given.apply !== "function";
 
-/** The kind of a filter, its options, weights and channels; within a section, where it has a title. */
-function settings(filter, beta, channel, title) {
-  const within = (name) => (title === "" ? name : `${title}.${name}`);
-  const sections = [[within("options"), entriesOf(filter.options)]];
-  const head = [["filter", filter.kind]];
-  if (typeof beta === "number") head.push(["beta", beta]);
-  else if (Object.keys(beta).length > 0) sections.push([within("beta"), Object.entries(beta)]);
-  for (const [source, used] of Object.entries(channel)) {
-    if (used) sections.push([within(`channel.${key(source)}`), [["matrix", used.matrix], ["prior", used.prior]]]);
-  }
-  const lines = sections.map(([name, entries]) => [`\n[${name}]`, ...entries.map(line)].join("\n") + "\n");
-  return `${title === "" ? "" : `\n[${title}]\n`}${head.map(line).join("\n")}\n${lines.join("")}`;
+function ofClasses(filter, beta, channel) {
+  const settings = new Map([["filter", filter.kind]]);
+  if (typeof beta === "number" && beta !== 1) settings.set("beta", beta);
+  settings.set("options", new Map(snakeCased(filter.options)));
+  if (typeof beta !== "number" && entriesOf(beta).length > 0) settings.set("beta", beta);
+  const used = entriesOf(channel).filter(([, one]) => one);
+  const channels = used.map(([source, { matrix, prior }]) => [source, { matrix, prior }]);
+  return channels.length > 0 ? settings.set("channel", new Map(channels)) : settings;
 }
 
 /** Options by the names of Python; what it computes by itself is left out. */
-function entriesOf(options) {
+function snakeCased(options) {
   const renamed = Object.entries(options).map(([name, entry]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), entry]);
   return renamed.filter(([name, entry]) => name !== "prepared" && entry !== undefined);
 }
 
-const line = ([name, entry]) => `${key(name)} = ${value(entry)}`;
+const entriesOf = (entries) => (Array.isArray(entries) || entries instanceof Map ? [...entries] : Object.entries(entries));
+
+const isSection = (entry) => typeof entry === "object" && !isRow(entry);
+
+/** The lines of a section, and of those within it. */
+function section(title, given) {
+  const entries = entriesOf(given);
+  const inner = entries.filter(([, entry]) => isSection(entry));
+  const lines = title !== "" && (inner.length < entries.length || inner.length === 0) ? ["", `[${title}]`] : [];
+  for (const [name, entry] of entries) if (!isSection(entry)) lines.push(`${key(name)} = ${value(entry)}`);
+  for (const [name, entry] of inner) lines.push(...section(title === "" ? key(name) : `${title}.${key(name)}`, entry));
+  return lines;
+}
 
 function value(entry) {
   if (typeof entry === "number") return float(entry);

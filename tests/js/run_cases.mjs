@@ -3,7 +3,8 @@
 import { createInterface } from "node:readline";
 import { readTable } from "../../js/example/table.js";
 import {
-  Adaptive, Channel, DirichletFilter, MultiLabelFilter, Periodic, StickyFilter, Tracker, load, softmax, toToml,
+  Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, softmax, toToml,
+  writeEvents,
 } from "../../js/src/index.js";
 
 const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
@@ -133,8 +134,9 @@ const run = {
   /** Settings read and written again; or why they are refused. */
   toml({ config }) {
     try {
-      const { filter, beta, channel } = load(config);
-      return { text: toToml(filter, { beta, channel }), sources: Object.keys(beta), classes: filter.classes };
+      const { filter, policy, ...rest } = load(config);
+      const { beta } = rest;
+      return { text: toToml(filter, rest), sources: Object.keys(beta), classes: filter.classes };
     } catch (error) {
       return { message: error.message };
     }
@@ -183,6 +185,22 @@ const run = {
     });
     process.env.TZ = before;
     return times;
+  },
+  /** The events of a stream. */
+  events({ rule, classes, times, probs, single, scores }) {
+    const rows = decode(probs);
+    const found = events(new EventRule(rule), {
+      classes, scores, times: decode(times), probs: single ? Float32Array.from(rows) : rows, stream: "ann",
+    });
+    return { events: found };
+  },
+  /** Events as the text of a file, or why they are refused. */
+  eventFile({ events: list, format, options }) {
+    try {
+      return { text: writeEvents(list, format, options) };
+    } catch (error) {
+      return { message: error.message };
+    }
   },
   softmax: ({ scores, temperature }) => ({ out: encode(softmax(scores, temperature)) }),
   /** A row that a tracker refuses: the message, and whether the stream is as before. */

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.policy import Adaptive, Periodic
-from javascript_messages import python_message, sent
+from javascript_messages import camel, python_message, sent
 
 PYTHON: dict[str, Any] = {
     "DirichletFilter": cf.DirichletFilter,
@@ -108,10 +107,6 @@ CALLS: list[tuple[str, Any, dict[str, Any]]] = [
     ("run", [GOOD, GOOD], {"dt": [0.5]}),
     ("run", [GOOD] * 5000 + [[0.4, 0.4, 0.4]], {}),
 ]
-
-
-def camel(options: dict[str, Any]) -> dict[str, Any]:
-    return {re.sub(r"_(\w)", lambda m: m[1].upper(), key): sent(v) for key, v in options.items()}
 
 
 def compare(cases: list[dict[str, Any]], expected: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,63 @@ def test_python_and_javascript_read_each_other() -> None:
         assert parse(result["text"]).settings == chain.settings
 
 
+HEAD = 'classes = ["a", "b"]\nfilter = "sticky"\n'
+RULES = [
+    cf.EventRule(),
+    cf.EventRule("30s", min_duration={"a b": 2.5}, ignore=["walk", "'"], pad=(0.5, 1e-7)),
+    cf.EventRule({name: i / 3 for i, name in enumerate(NAMES)}),
+    cf.EventRule(
+        1e22, leave_cost={"#": 1.0}, merge_gap=0.0, bias={"日本 😀": -1.0}, evidence="log",
+        min_probability=0.3, shift="500ms", max_gap=60, max_duration="1h", max_delay=30.0,
+    ),
+]  # fmt: skip
+EXPECTED = {"interval": 5.0, "missing": 0.0, "agreement": 0.5, "longest_gap": 1e30}
+EXPECTED |= {"shares": [1 / 9] * 9, "longest_runs": [0.0] * 9, "longest_disagreement": 1.5}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_comes_back_with_the_bytes_of_python(rule: cf.EventRule) -> None:
+    smoother = cf.Chain(cf.StickyFilter(NAMES), rule=replace(rule, change_cost=7.0, shift=0.25))
+    chain = cf.Chain(
+        cf.StickyFilter(NAMES, half_life=3.0), beta={"a b": 0.5}, rule=rule, smoother=smoother,
+        expected={"a b": EXPECTED},
+    )  # fmt: skip
+    text = to_toml(chain.settings_and_expected)
+    assert "[smoother.events]" in text
+    (result,) = node.run([{"kind": "toml", "config": text}])
+    assert result["text"] == text
+
+
+def test_a_rule_comes_from_json() -> None:
+    chain = cf.Chain(cf.StickyFilter(NAMES), rule=RULES[1])
+    (result,) = node.run([{"kind": "toml", "config": to_json(chain)}])
+    assert parse(result["text"]).rule == RULES[1]
+
+
+def test_a_rule_of_labels() -> None:
+    f = cf.MultiLabelFilter(["robin", "wren"], cf.StickyFilter(2))
+    rule = cf.EventRule(2.0, merge_gap={"wren": 3.0})
+    text = to_toml(cf.Chain(f, rule=rule).settings)
+    (result,) = node.run([{"kind": "toml", "config": text}])
+    assert result["text"] == text
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("min_duration = -2.5", "events: minDuration is -2.5; it must not be negative, and finite"),
+        ("merge_gap = {a = 1}", "line 4: a value is a number, text in quotes"),
+        ("ignore = ['a', 'b']", "events: ignore has all classes; leave one of them out"),
+        ("cost = 1", "events: unknown option cost; EventRule has changeCost, leaveCost"),
+        ("[events.merge_gap]\na = 1.0", "but the classes exclude each other; only several labels"),
+        ("[events.bias]\nc = 1.0", "events: bias names 'c'; the classes are ['a', 'b']"),
+    ],
+)
+def test_a_wrong_rule_is_refused(section: str, message: str) -> None:
+    (result,) = node.run([{"kind": "toml", "config": f"{HEAD}[events]\n{section}"}])
+    assert message in result["message"]
+
+
 def test_a_filter_from_toml_has_the_bits_of_python() -> None:
     rng = np.random.default_rng(0)
     for f in FILTERS:
@@ -87,9 +145,6 @@ def test_what_people_write() -> None:
     assert ours.settings == theirs.settings
     assert list(ours.classes) == ["a", "bé😀"]
     assert ours.beta == {"weak one": 0.5, "strong": 1.0}
-
-
-HEAD = 'classes = ["a", "b"]\nfilter = "sticky"\n'
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,12 @@ function general(x, digits = 6) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-return { float, repr, general };
+/** A character that Python counts as space. */
+const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+const isBlank = (text) => Array.from(text).every((character) => SPACE.test(character));
+
+return { float, repr, general, SPACE, isBlank };
 })();
 
 const module4 = await (async () => {
@@ -1088,6 +1093,384 @@ return { scoreRow, scoreRows, pairs, weightOfLabels, channelsOfLabels, corrected
 })();
 
 const module11 = await (async () => {
+// The compiled part of an event rule. It never changes, and a state is an array of bytes that never changes either.
+const { Block, borrow, numbers, place } = module2;
+const { rowError, settingsError } = module5;
+const { core } = module1;
+const { pairs } = module10;
+const { float } = module3;
+
+const ROWS_AT_A_TIME = 4096;
+/** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
+const FIRST_NODES = 16;
+const FIRST_SLOTS = 16;
+/** Start, end and probability as doubles, then the class and whether it was forced. */
+const EVENT_BYTES = 32;
+const BAD_TIME = 27;
+const MOST_PIECES = 1e6;
+const FUNCTIONS = ["bytes", "start", "room", "last", "needed", "grow", "run", "finish", "current", "piece"];
+
+class RuleCore {
+  #classes;
+  #type;
+  #call;
+  #block;
+  #longest;
+  #slots = 0;
+
+  /**
+   * @param classes  Their number.
+   * @param type     Float64Array or Float32Array, that of the rows.
+   * @param log      Whether the evidence is the logarithm.
+   * @param settings The numbers of the whole rule, in the order of events_prepare.
+   * @param each     Numbers of the classes: enter, leave, bias, minDuration, ignore.
+   */
+  constructor(classes, type, log, settings, each) {
+    const suffix = type === Float64Array ? "f64" : "f32";
+    this.#classes = classes;
+    this.#type = type;
+    this.#call = Object.fromEntries(FUNCTIONS.map((name) => [name, core[`events_${name}_${suffix}`]]));
+    this.#longest = settings.maxDuration;
+    if (each.minDuration.some((length) => length > 0)) this.#slots = FIRST_SLOTS;
+    const columns = [each.enter, each.leave, each.bias, each.minDuration, each.ignore];
+    const padded = columns.flatMap((column) => [...column, ...new Array(classes + 1 - column.length).fill(0)]);
+    const all = [...Object.values(settings), ...padded];
+    const size = core[`events_size_${suffix}`](classes);
+    const [block, numbersAt] = borrow(size, all.length * 8);
+    numbers(Float64Array, numbersAt, all.length).set(all);
+    const status = core[`events_prepare_${suffix}`](block, classes, log, numbersAt);
+    if (status !== 0) throw settingsError(status);
+    this.#block = new Block(size);
+  }
+
+  /** The state of a new stream. */
+  start() {
+    this.#block.load();
+    const [block] = place(this.#block.size);
+    const bytes = this.#call.bytes(block, FIRST_NODES, this.#slots);
+    const [, stateAt] = place(this.#block.size, bytes);
+    this.#call.start(block, stateAt, FIRST_NODES, this.#slots);
+    return numbers(Uint8Array, stateAt, bytes).slice();
+  }
+
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
+  run(state, times, probs) {
+    const K = this.#classes;
+    const rows = times.length;
+    const most = Math.min(rows, ROWS_AT_A_TIME);
+    const found = [];
+    let memory = this.#load(state, most);
+    for (let row = 0; row < rows; ) {
+      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt, room } = memory;
+      const count = Math.min(most, rows - row);
+      numbers(Float64Array, timesAt, count).set(rows === count ? times : times.subarray(row, row + count));
+      numbers(this.#type, probsAt, count * K).set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
+      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, room, countsAt);
+      const [events, taken] = numbers(Uint32Array, countsAt, 2);
+      if (status !== 0) {
+        const failed = row + taken;
+        const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
+        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+      }
+      this.#read(memory, events, found);
+      row += taken;
+      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(stateOf(memory), most);
+    }
+    return { state: stateOf(memory), events: found };
+  }
+
+  /** End the stream: its last events. */
+  finish(state) {
+    const memory = this.#load(state);
+    const found = [];
+    this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
+    this.#read(memory, numbers(Uint32Array, memory.countsAt, 1)[0], found);
+    return found;
+  }
+
+  /** The event that would be the last one if the stream ended now, where it lasts to that end; a list of one, or of none. */
+  current(state) {
+    const { block, stateAt, copyAt, eventsAt } = this.#load(state);
+    const open = this.#call.current(block, stateAt, copyAt, eventsAt);
+    return open === 0 ? [] : [{ ...eventsFrom(eventsAt, 1)[0], confirmed: open === 2 }];
+  }
+
+  /** The core's memory with the rule and a state in it, which has room for the next row. */
+  #load(state, rows = 0) {
+    const size = this.#type.BYTES_PER_ELEMENT;
+    this.#block.load();
+    const lay = (bytes, room, more) => {
+      const parts = [8, rows * 8, rows * this.#classes * size, room * EVENT_BYTES, bytes, more];
+      const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
+      return { block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt, room, bytes };
+    };
+    let memory = lay(state.length, 0, 0);
+    numbers(Uint8Array, memory.stateAt, state.length).set(state);
+    const needed = this.#call.needed(memory.block, memory.stateAt);
+    let ready = state;
+    if (needed > 0) {
+      memory = lay(state.length, 0, needed);
+      this.#call.grow(memory.block, memory.stateAt, memory.copyAt);
+      ready = numbers(Uint8Array, memory.copyAt, needed).slice();
+      numbers(Uint8Array, memory.stateAt, needed).set(ready);
+    }
+    memory = lay(ready.length, rows + 2 * this.#call.room(memory.stateAt), ready.length);
+    numbers(Uint8Array, memory.stateAt, ready.length).set(ready);
+    return memory;
+  }
+
+  /** Add so many events to a list, divided where they are too long. */
+  #read({ block, eventsAt, copyAt }, count, found) {
+    for (const [i, event] of eventsFrom(eventsAt, count).entries()) {
+      const length = event.end - event.start;
+      if (length / this.#longest > MOST_PIECES) {
+        throw new RangeError(`maxDuration is ${float(this.#longest)}; it would divide an event into more than 1e6 pieces`);
+      }
+      if (!(length > this.#longest)) {
+        found.push(event);
+        continue;
+      }
+      for (let n = 0; this.#call.piece(block, eventsAt + i * EVENT_BYTES, n, copyAt) !== 0; n++) {
+        found.push(...eventsFrom(copyAt, 1));
+      }
+    }
+  }
+}
+
+/** The rules of several labels, with the methods of `RuleCore`: each label is decided by itself, off and on. */
+class LabelRules {
+  #rules;
+  #count;
+
+  /** @param rules Of each label, for the classes off and on; null where no event of it is reported. */
+  constructor(rules) {
+    this.#count = rules.length;
+    this.#rules = rules.map((rule, label) => ({ rule, label })).filter(({ rule }) => rule !== null);
+  }
+
+  start() {
+    return this.#rules.map(({ rule }) => rule.start());
+  }
+
+  /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
+  run(states, times, probs) {
+    const L = this.#count;
+    const parts = this.#rules.map(({ rule, label }, i) => {
+      const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
+      // A sum may round to a little more than 1; what is not near it, the core refuses.
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      return { state, events: ofLabel(label, events) };
+    });
+    return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
+  }
+
+  finish(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.finish(states[i]))).sort(byEnd);
+  }
+
+  current(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.current(states[i])));
+  }
+}
+
+const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
+const byEnd = (a, b) => a.end - b.end || a.label - b.label;
+
+const stateOf = ({ stateAt, bytes }) => numbers(Uint8Array, stateAt, bytes).slice();
+
+function eventsFrom(address, count) {
+  const reals = numbers(Float64Array, address, 4 * count);
+  const whole = numbers(Int32Array, address, 8 * count);
+  return Array.from({ length: count }, (_, i) => ({
+    label: whole[8 * i + 6], start: reals[4 * i], end: reals[4 * i + 1], probability: reals[4 * i + 2],
+  }));
+}
+
+function failedRow(status, row, time, last, probs) {
+  if (status !== BAD_TIME) return rowError(status, row, probs, 1, 1);
+  const rule =
+    time < last
+      ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
+      : "it must be finite, and at most 1e30 after the last one";
+  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+}
+
+return { RuleCore, LabelRules };
+})();
+
+const module12 = await (async () => {
+// The rule that turns probabilities into events: expected time right, less a cost per change.
+const { checkOptions, isRow } = module5;
+const { LabelRules, RuleCore } = module11;
+const { float, repr } = module3;
+const { duration } = module4;
+
+const OPTIONS = [
+  "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
+  "maxDuration", "maxDelay",
+];
+const EVIDENCE = ["time", "log"];
+/** The smallest probability that `evidence: "log"` takes the logarithm of. */
+const FLOOR = 1e-3;
+const BY_CLASS = ["changeCost", "leaveCost", "minDuration", "bias"];
+const OPTIONAL = ["maxGap", "maxDuration", "maxDelay"];
+
+/** How events are decided: the path of classes with the most expected time right. */
+class EventRule {
+  #compiled = {};
+
+  /** Costs and durations are numbers in the unit of the times, or text such as "30s"; some are for all classes, or by class. */
+  constructor(options = {}) {
+    if (typeof options !== "object" || options === null || isRow(options)) {
+      throw new TypeError(`options is ${repr(options)}; give it as { changeCost: "30s" }`);
+    }
+    checkOptions("EventRule", options, OPTIONS);
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
+    const { changeCost = 0, leaveCost = 0, minDuration = 0, mergeGap, bias = 0 } = given;
+    const { evidence = "time", minProbability, pad = [0, 0], shift = 0, ignore = [] } = given;
+    this.changeCost = byClass("changeCost", changeCost, span);
+    this.leaveCost = byClass("leaveCost", leaveCost, span);
+    this.minDuration = byClass("minDuration", minDuration, span);
+    this.mergeGap = mergeGap === undefined ? undefined : byClass("mergeGap", mergeGap, span);
+    this.bias = byClass("bias", bias, checkBias);
+    this.evidence = evidence;
+    this.minProbability = minProbability;
+    if (!isRow(pad) || pad.length !== 2) {
+      throw new RangeError(`pad is ${repr(pad)}; it must be a pair: the time before and the time after`);
+    }
+    this.pad = Object.freeze(Array.from(pad, (side) => span("pad", side)));
+    this.shift = span("shift", shift);
+    const names = typeof ignore === "string" || typeof ignore[Symbol.iterator] !== "function" ? [ignore] : [...ignore];
+    this.ignore = Object.freeze([...new Set(names.map(String))]);
+    for (const name of OPTIONAL) {
+      this[name] = given[name] === undefined ? undefined : span(name, given[name]);
+      if (this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive duration, or null`);
+    }
+    if (!EVIDENCE.includes(evidence)) {
+      throw new RangeError(`evidence is ${repr(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
+    }
+    if (minProbability !== undefined && !(typeof minProbability === "number" && minProbability > 0 && minProbability < 1)) {
+      throw new RangeError(`minProbability is ${repr(minProbability)}; it must be a number between 0 and 1`);
+    }
+    Object.freeze(this);
+  }
+
+  /** The options that make the same rule: those that are not the default, and the cost of a change. */
+  get options() {
+    const isDefault = {
+      leaveCost: 0, minDuration: 0, bias: 0, evidence: "time", pad: "0,0", shift: 0, ignore: "",
+    };
+    const entries = OPTIONS.map((name) => [name, this[name]]).filter(([name, value]) => {
+      const plain = isRow(value) ? value.join() : value;
+      return name === "changeCost" || (value !== undefined && plain !== isDefault[name]);
+    });
+    return structuredClone(Object.fromEntries(entries));
+  }
+
+  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
+  check(classes, independent = false) {
+    const names = classes.map(String);
+    if (isObject(this.mergeGap) && !independent) {
+      throw new RangeError(
+        `mergeGap is ${repr(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
+          "their own: give one duration, or minDuration of what is between",
+      );
+    }
+    for (const argument of [...BY_CLASS, "mergeGap"]) {
+      if (isObject(this[argument])) requireKnown(argument, Object.keys(this[argument]), names);
+    }
+    requireKnown("ignore", this.ignore, names);
+    const missing = names.find((name) => isObject(this.changeCost) && !Object.hasOwn(this.changeCost, name));
+    if (missing !== undefined) {
+      throw new RangeError(`changeCost has no cost of entering ${repr(missing)}; name every class, or give one number for all`);
+    }
+    const longest = Math.max(...numbersOf(this.minDuration, names));
+    if (this.maxDelay < longest) {
+      throw new RangeError(
+        `maxDelay is ${float(this.maxDelay)}; it must not be below the longest minimum duration, ${float(longest)}`,
+      );
+    }
+    if (names.every((name) => this.ignore.includes(name))) throw new RangeError("ignore has all classes; leave one of them out");
+  }
+
+  /** The rule of the core for these classes, in their order; of `independent` ones, one for each label. */
+  _compiled(classes, type, independent = false) {
+    const names = classes.map(String);
+    const key = JSON.stringify([names, type.name, independent]);
+    if (this.#compiled.key !== key) {
+      this.check(classes, independent);
+      this.#compiled = { key, core: independent ? this.#ofLabels(names, type) : this.#ofClasses(names, type) };
+    }
+    return this.#compiled.core;
+  }
+
+  #ofLabels(names, type) {
+    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
+  }
+
+  /** The rule of one of several labels at once: of two classes, off and on. */
+  #lane(label) {
+    const of = (given) => (isObject(given) ? given[label] : given);
+    return new EventRule({
+      ...this.options, changeCost: of(this.changeCost), mergeGap: of(this.mergeGap), ignore: "off",
+      leaveCost: { on: of(this.leaveCost) ?? 0 }, minDuration: { on: of(this.minDuration) ?? 0 }, bias: { on: of(this.bias) ?? 0 },
+    });
+  }
+
+  #ofClasses(names, type) {
+    const enter = numbersOf(this.changeCost, names);
+    const [minProbability, maxGap, maxDelay, maxDuration] = [
+      this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
+    ];
+    if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
+    const settings = {
+      floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
+      padBefore: this.pad[0], padAfter: this.pad[1], shift: this.shift,
+    };
+    const each = {
+      enter, leave: numbersOf(this.leaveCost, names), bias: numbersOf(this.bias, names),
+      minDuration: numbersOf(this.minDuration, names), ignore: names.map((name) => Number(this.ignore.includes(name))),
+    };
+    return new RuleCore(names.length, type, this.evidence === "log", settings, each);
+  }
+}
+
+const isObject = (value) => typeof value === "object" && value !== null;
+
+/** One number, or one for each class that is named, checked. */
+function byClass(argument, value, check) {
+  if (!isObject(value) || isRow(value)) return check(argument, value);
+  const checked = Object.create(null);
+  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  return Object.freeze(checked);
+}
+
+/** A duration that is neither negative nor infinite. */
+function span(argument, value) {
+  const length = duration(argument, value);
+  if (length >= 0 && length < Infinity) return length;
+  throw new RangeError(`${argument} is ${repr(value)}; it must not be negative, and finite`);
+}
+
+function checkBias(argument, value) {
+  if (typeof value === "number" && value >= -1 && value <= 1) return value;
+  throw new RangeError(`${argument} is ${repr(value)}; it must be a number from -1 to 1`);
+}
+
+function requireKnown(argument, named, classes) {
+  const unknown = named.find((name) => !classes.includes(name));
+  if (unknown !== undefined) throw new RangeError(`${argument} names ${repr(unknown)}; the classes are ${repr(classes)}`);
+}
+
+/** The number of each class; 0 where it is not named. */
+function numbersOf(value, names) {
+  return names.map((name) => (isObject(value) ? (value[name] ?? 0) : value));
+}
+
+return { EventRule };
+})();
+
+const module13 = await (async () => {
 // Several labels at once: one filter of two classes, off and on, for each label.
 const { arrayType, checkNumber, checkOptions, classNames, isRow, takeNumbers, vector } = module5;
 const { pairs, scoreRow, scoreRows } = module10;
@@ -1283,7 +1666,7 @@ function filtersOf(labels, given) {
 return { MultiLabelFilter };
 })();
 
-const module12 = await (async () => {
+const module14 = await (async () => {
 // Policies: which classifier to call next.
 const { Block, borrow, message, numbers, place } = module2;
 const { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } = module5;
@@ -1533,7 +1916,7 @@ function policyError(status, probs, observation, name, time) {
 return { Periodic, Adaptive };
 })();
 
-const module13 = await (async () => {
+const module15 = await (async () => {
 // The sticky filter: a hidden Markov model whose class tends to stay.
 const { Block, borrow, numbers } = module2;
 const { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } = module5;
@@ -1648,8 +2031,9 @@ function modeRows({ modes, pairs }, K, dtype) {
 return { StickyFilter };
 })();
 
-const module14 = await (async () => {
+const module16 = await (async () => {
 // Settings as TOML: what files of settings use of it, and no more. Anything else is refused, with its line.
+const { isRow } = module5;
 const { float, repr } = module3;
 
 const ESCAPES = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r", '"': '"', "\\": "\\" };
@@ -1785,47 +2169,66 @@ class Reader {
   }
 }
 
-/** A filter, with the weights and channels of its sources, as the TOML that Python's `load` reads. */
-function toToml(filter, { beta = {}, channel = {} } = {}) {
+/**
+ * A filter, with the weights and channels of its sources and a rule for events, as the TOML that Python's `load` reads. What
+ * `load` found of a smoother and of what to expect is written as it was.
+ */
+function toToml(filter, { beta = {}, channel = {}, rule = null, smoother = null, expected = null } = {}) {
   const names = filter.classes.map((name) => (typeof name === "number" ? String(name) : quoted(name)));
-  const classes = `classes = [${names.join(", ")}]\n`;
-  if (filter.kind !== "multi_label") return classes + settings(filter, beta, channel, "");
-  const lanes = filter.classes.map((label, i) => {
-    const of = (given) => (isByLabel(given) ? given[String(label)] : given);
-    const each = (section) => Object.entries(section).map(([source, given]) => [source, of(given)]);
-    const weights = typeof beta === "number" ? beta : Object.fromEntries(each(beta));
-    return (title) => settings(filter.filters[i], weights, Object.fromEntries(each(channel)), title);
+  rule?.check(filter.classes, filter.kind === "multi_label");
+  const settings = [...ofRows(filter, beta, channel)];
+  if (rule !== null) settings.push(["events", new Map(snakeCased(rule.options))]);
+  if (smoother !== null) settings.push(["smoother", smoother]);
+  if (expected !== null) settings.push(["expected", expected]);
+  return [`classes = [${names.join(", ")}]`, ...section("", settings)].join("\n") + "\n";
+}
+
+/** The settings of a filter, its weights and channels; of several labels at once, of all, or of each where they differ. */
+function ofRows(filter, beta, channel) {
+  if (filter.kind !== "multi_label") return ofClasses(filter, beta, channel);
+  const lanes = filter.filters.map((lane, i) => {
+    const label = String(filter.classes[i]);
+    const of = (given) => (isByLabel(given) ? given[label] : given);
+    const each = (entries) => new Map(Object.entries(entries).map(([source, given]) => [source, of(given)]));
+    return [label, ofClasses(lane, typeof beta === "number" ? beta : each(beta), each(channel))];
   });
-  const head = `${classes}scores = "independent"\n`;
-  const texts = new Set(lanes.map((lane) => lane("")));
-  if (texts.size === 1) return head + [...texts][0];
-  return head + lanes.map((lane, i) => lane(`labels.${key(String(filter.classes[i]))}`)).join("");
+  const texts = new Set(lanes.map(([, lane]) => section("", lane).join("\n")));
+  const [[, common]] = lanes;
+  return new Map([["scores", "independent"], ...(texts.size === 1 ? common : [["labels", new Map(lanes)]])]);
 }
 
 /** Whether a weight or a channel is given for each label. */
 const isByLabel = (given) => typeof given === "object" && given !== null && typeof given.apply !== "function";
 
-/** The kind of a filter, its options, weights and channels; within a section, where it has a title. */
-function settings(filter, beta, channel, title) {
-  const within = (name) => (title === "" ? name : `${title}.${name}`);
-  const sections = [[within("options"), entriesOf(filter.options)]];
-  const head = [["filter", filter.kind]];
-  if (typeof beta === "number") head.push(["beta", beta]);
-  else if (Object.keys(beta).length > 0) sections.push([within("beta"), Object.entries(beta)]);
-  for (const [source, used] of Object.entries(channel)) {
-    if (used) sections.push([within(`channel.${key(source)}`), [["matrix", used.matrix], ["prior", used.prior]]]);
-  }
-  const lines = sections.map(([name, entries]) => [`\n[${name}]`, ...entries.map(line)].join("\n") + "\n");
-  return `${title === "" ? "" : `\n[${title}]\n`}${head.map(line).join("\n")}\n${lines.join("")}`;
+function ofClasses(filter, beta, channel) {
+  const settings = new Map([["filter", filter.kind]]);
+  if (typeof beta === "number" && beta !== 1) settings.set("beta", beta);
+  settings.set("options", new Map(snakeCased(filter.options)));
+  if (typeof beta !== "number" && entriesOf(beta).length > 0) settings.set("beta", beta);
+  const used = entriesOf(channel).filter(([, one]) => one);
+  const channels = used.map(([source, { matrix, prior }]) => [source, { matrix, prior }]);
+  return channels.length > 0 ? settings.set("channel", new Map(channels)) : settings;
 }
 
 /** Options by the names of Python; what it computes by itself is left out. */
-function entriesOf(options) {
+function snakeCased(options) {
   const renamed = Object.entries(options).map(([name, entry]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), entry]);
   return renamed.filter(([name, entry]) => name !== "prepared" && entry !== undefined);
 }
 
-const line = ([name, entry]) => `${key(name)} = ${value(entry)}`;
+const entriesOf = (entries) => (Array.isArray(entries) || entries instanceof Map ? [...entries] : Object.entries(entries));
+
+const isSection = (entry) => typeof entry === "object" && !isRow(entry);
+
+/** The lines of a section, and of those within it. */
+function section(title, given) {
+  const entries = entriesOf(given);
+  const inner = entries.filter(([, entry]) => isSection(entry));
+  const lines = title !== "" && (inner.length < entries.length || inner.length === 0) ? ["", `[${title}]`] : [];
+  for (const [name, entry] of entries) if (!isSection(entry)) lines.push(`${key(name)} = ${value(entry)}`);
+  for (const [name, entry] of inner) lines.push(...section(title === "" ? key(name) : `${title}.${key(name)}`, entry));
+  return lines;
+}
 
 function value(entry) {
   if (typeof entry === "number") return float(entry);
@@ -1843,26 +2246,27 @@ function quoted(text) {
 return { parseToml, toToml };
 })();
 
-const module15 = await (async () => {
+const module17 = await (async () => {
 // Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
 const { Channel } = module6;
 const { checkWeight } = module5;
 const { DirichletFilter } = module9;
-const { MultiLabelFilter } = module11;
-const { Adaptive, Periodic } = module12;
-const { StickyFilter } = module13;
+const { EventRule } = module12;
+const { MultiLabelFilter } = module13;
+const { Adaptive, Periodic } = module14;
+const { StickyFilter } = module15;
 const { repr } = module3;
-const { parseToml } = module14;
+const { parseToml } = module16;
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-// "expected" says what each source did when tuned, "events" how events are decided, "smoother" what smooths: none of them
-// changes a result of the filter, and none is used here.
+// "expected" says what each source did when tuned, "smoother" what smooths: none of them changes a result of the filter, and
+// neither is used here, but `toToml` writes them again.
 const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "labels"];
 const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
 const TWO = [0, 1];
 
-/** A fresh filter, the weights and channels of the sources, and a policy or null. */
+/** A fresh filter, the weights and channels of the sources; a policy and a rule for events, or null; and what is not used. */
 function load(config) {
   const content = typeof config === "string" ? parse(config) : config;
   if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
@@ -1873,7 +2277,7 @@ function load(config) {
   if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
     throw new RangeError(`classes is ${repr(classes)}; it must be a list of text or whole numbers`);
   }
-  for (const title of ["options", "beta", "channel", "policy", "labels"]) {
+  for (const title of ["options", "beta", "channel", "policy", "events", "smoother", "expected", "labels"]) {
     const forAll = title === "beta" && typeof content.beta === "number";
     if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
       throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
@@ -1886,7 +2290,14 @@ function load(config) {
     throw new RangeError('labels needs "scores": "independent": several labels at once');
   }
   const chain = scores === "independent" ? chainOfLabels(content, classes) : chainOf(content, classes);
-  return { ...chain, policy: content.policy === undefined ? null : makePolicy(content.policy, chain.beta) };
+  const { policy, events, smoother = null, expected = null } = content;
+  return {
+    ...chain,
+    policy: policy === undefined ? null : makePolicy(policy, chain.beta),
+    rule: events === undefined ? null : makeRule(events, classes, scores === "independent"),
+    smoother,
+    expected,
+  };
 }
 
 /** The filter, the weights and the channels of settings. */
@@ -1983,6 +2394,14 @@ function makePolicy({ kind, ...options }, beta) {
   return policy;
 }
 
+function makeRule(section, classes, independent) {
+  return within("events", () => {
+    const rule = new EventRule(camelCased(section));
+    rule.check(classes, independent);
+    return rule;
+  });
+}
+
 /** What `make` returns; its errors begin with a title. */
 function within(title, make) {
   try {
@@ -2015,7 +2434,524 @@ function camelCased(options) {
 return { load };
 })();
 
-const module16 = await (async () => {
+const module18 = await (async () => {
+// Decimal numbers without rounding, as Python's `decimal` has them: a coefficient, and the power of ten of its last digit.
+const { float } = module3;
+
+/** The digits to which Python rounds a product. */
+const DIGITS = 28;
+
+/** The shortest decimal that is read as this number. */
+function exact(x) {
+  const [mantissa, power = "0"] = float(Math.abs(x)).split("e");
+  const [whole, fraction = ""] = mantissa.split(".");
+  return { negative: x < 0 || Object.is(x, -0), digits: BigInt(whole + fraction), power: Number(power) - fraction.length };
+}
+
+/** The decimal 0, without digits behind the point. */
+const ZERO = Object.freeze({ negative: false, digits: 0n, power: 0 });
+
+function minus(a, b) {
+  const power = Math.min(a.power, b.power);
+  const difference = signed(a, power) - signed(b, power);
+  const negative = difference === 0n ? a.digits === 0n && a.negative && !b.negative : difference < 0n;
+  return { negative, digits: difference < 0n ? -difference : difference, power };
+}
+
+/** Below, at or above 0, as a is below, at or above b. */
+function compare(a, b) {
+  const { negative, digits } = minus(a, b);
+  return digits === 0n ? 0 : negative ? -1 : 1;
+}
+
+/** The number as text without an exponent, which not every reader knows. */
+function plain({ negative, digits, power }) {
+  const text = digits.toString();
+  const sign = negative ? "-" : "";
+  if (power >= 0) return sign + text + (digits === 0n ? "" : "0".repeat(power));
+  const padded = text.padStart(1 - power, "0");
+  return `${sign}${padded.slice(0, power)}.${padded.slice(power)}`;
+}
+
+const toNumber = (x) => Number(plain(x));
+
+/** The largest whole number that is not above x, and what is left, from 0 to 1, as digits behind the point. */
+function floorAndFraction(x) {
+  const { power } = x;
+  if (power >= 0) return [signed(x, 0), ""];
+  const one = 10n ** BigInt(-power);
+  const rest = ((signed(x, power) % one) + one) % one;
+  return [(signed(x, power) - rest) / one, rest.toString().padStart(-power, "0").replace(/0+$/, "")];
+}
+
+/** x times 1000 as a whole number; of two that are equally near, the even one. */
+function thousands(x) {
+  const digits = x.digits * 1000n;
+  const excess = digits.toString().length - DIGITS;
+  const rounded = excess > 0 ? { ...x, digits: halfEven(digits, excess), power: x.power + excess } : { ...x, digits };
+  const whole = rounded.power >= 0 ? signed({ ...rounded, negative: false }, 0) : halfEven(rounded.digits, -rounded.power);
+  return x.negative ? -whole : whole;
+}
+
+/** Digits without so many of the last. */
+function halfEven(digits, count) {
+  const one = 10n ** BigInt(count);
+  const whole = digits / one;
+  const twice = 2n * (digits % one);
+  return twice > one || (twice === one && whole % 2n === 1n) ? whole + 1n : whole;
+}
+
+function signed({ negative, digits, power }, to) {
+  const scaled = digits * 10n ** BigInt(power - to);
+  return negative ? -scaled : scaled;
+}
+
+return { exact, ZERO, minus, compare, plain, toNumber, floorAndFraction, thousands };
+})();
+
+const module19 = await (async () => {
+// Times of events as dates in ISO 8601, in a zone.
+const { exact, floorAndFraction } = module18;
+const { float, repr } = module3;
+
+const OFFSET = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
+const FIRST = new Date(0).setUTCFullYear(1, 0, 1); // `Date.UTC` would take it for 1901
+const LAST = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/** What writes UNIX seconds in a zone, "Europe/Berlin", "+02:00" or "UTC"; without one, as in UTC and without an offset. */
+function dateWriter(zone) {
+  const offsetAt = offsetsOf(zone);
+  return (x) => {
+    const [whole, fraction] = floorAndFraction(exact(x));
+    const ms = Number(whole) * 1000;
+    const local = ms + offsetAt(ms) * 60000;
+    if (!(ms >= FIRST && ms <= LAST && local >= FIRST && local <= LAST)) {
+      throw new RangeError(`time is ${float(x)}; a date must lie in the years 1 to 9999`);
+    }
+    const text = new Date(local).toISOString().slice(0, 19) + (fraction === "" ? "" : `.${fraction}`);
+    return zone === null ? text : text + offsetText(offsetAt(ms));
+  };
+}
+
+/** What tells how many minutes a zone is ahead of UTC at a time, in milliseconds. */
+function offsetsOf(zone) {
+  if (zone === null || zone === "UTC") return () => 0;
+  const match = OFFSET.exec(zone);
+  if (match !== null) return () => Number(`${match[1]}1`) * (Number(match[2]) * 60 + Number(match[3]));
+  const format = zoneFormat(zone);
+  return (ms) => {
+    if (!(Math.abs(ms) <= 8.64e15)) return 0;
+    const { value } = format.formatToParts(ms).find(({ type }) => type === "timeZoneName");
+    const [, sign, hours, minutes, seconds] = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(value) ?? [];
+    // Local mean time, before there were zones, has seconds: such a date is written in UTC.
+    return sign === undefined || seconds !== undefined ? 0 : Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes));
+  };
+}
+
+function zoneFormat(zone) {
+  try {
+    if (typeof zone === "string") return new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
+  } catch {
+    // said below
+  }
+  throw new RangeError(`zone is ${repr(zone)}; it must be a time zone such as "Europe/Berlin" or "+02:00"`);
+}
+
+function offsetText(minutes) {
+  const size = Math.abs(minutes);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+return { dateWriter };
+})();
+
+const module20 = await (async () => {
+// Files of events: what each format makes of their rows, with the bytes of Python.
+const { ZERO, compare, exact, minus, plain, thousands, toNumber } = module18;
+const { SPACE, float, repr } = module3;
+const { duration } = module4;
+
+const COLUMNS = ["stream", "class", "start", "end", "duration", "probability"];
+const NA = "n/a";
+const RTTM_NA = "<NA>";
+const TIERS = ["stream", "class"];
+
+/** CSV with the columns of an event table; times are numbers, or dates. */
+function writeCsv(events, writeDate) {
+  const rows = events.map(({ stream, label, start, end, probability }) => {
+    const times = [start, end].map(exact);
+    const texts = writeDate === null ? times.map(plain) : [start, end].map(writeDate);
+    return [stream ?? "", label, ...texts, plain(minus(times[1], times[0])), probability === null ? "" : float(probability)];
+  });
+  const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  return [COLUMNS, ...rows].map((row) => `${row.map(quoted).join(",")}\n`).join("");
+}
+
+/** JSON as ActivityNet has it; the stream null is the key "". */
+function writeJson(events, writeDate) {
+  const results = new Map();
+  for (const { stream, label, start, end, probability } of events) {
+    const times = [start, end].map((x) => (writeDate === null ? float(x) : JSON.stringify(writeDate(x))));
+    const entries = [["label", JSON.stringify(label)]];
+    if (probability !== null) entries.push(["score", float(probability)]);
+    entries.push(["segment", nested("[]", 4, times)]);
+    const item = nested("{}", 3, entries.map(([key, text]) => `"${key}": ${text}`));
+    if (!results.has(stream ?? "")) results.set(stream ?? "", []);
+    results.get(stream ?? "").push(item);
+  }
+  const streams = [...results].map(([stream, items]) => `${JSON.stringify(stream)}: ${nested("[]", 2, items)}`);
+  return `${nested("{}", 0, [`"results": ${nested("{}", 1, streams)}`])}\n`;
+}
+
+/** A list or an object in JSON, each entry in a line of its own, so many spaces in and one more. */
+function nested([open, close], depth, entries) {
+  if (entries.length === 0) return open + close;
+  return `${open}\n${entries.map((entry) => " ".repeat(depth + 1) + entry).join(",\n")}\n${" ".repeat(depth)}${close}`;
+}
+
+/** A BIDS table of events; `probability` is a column of our own, as BIDS allows. */
+function writeTsv(rows) {
+  oneStream(rows, "BIDS events.tsv");
+  checkNames(rows, /[\t\n\r]/, 'tabs, line breaks or the name "n/a"', "BIDS events.tsv", NA);
+  const known = rows.some(({ probability }) => probability !== null);
+  const lines = byStart(rows).map(({ label, start, end, probability }) => {
+    const cells = [plain(start), plain(minus(end, start)), label];
+    return [...cells, ...(known ? [probability === null ? NA : float(probability)] : [])];
+  });
+  const header = ["onset", "duration", "trial_type", ...(known ? ["probability"] : [])];
+  return [header, ...lines].map((cells) => `${cells.join("\t")}\n`).join("");
+}
+
+/** Audacity's label track; it has no place for probabilities. */
+function writeAudacity(rows) {
+  oneStream(rows, "a label track");
+  checkNames(rows, /[\t\n\r]/, "tabs or line breaks", "a label track");
+  return rows.map(({ label, start, end }) => `${plain(start)}\t${plain(end)}\t${label}\n`).join("");
+}
+
+/** RTTM: a line SPEAKER with ten fields for each event. */
+function writeRttm(rows) {
+  checkNames(rows, SPACE, 'spaces or the name "<NA>"', "RTTM", RTTM_NA);
+  const line = ({ stream, label, start, end, probability }) =>
+    `SPEAKER ${stream ?? RTTM_NA} 1 ${plain(start)} ${plain(minus(end, start))} ` +
+    `${RTTM_NA} ${RTTM_NA} ${label} ${probability === null ? RTTM_NA : float(probability)} ${RTTM_NA}\n`;
+  return rows.map(line).join("");
+}
+
+/**
+ * WebVTT, with times to the millisecond: the first line of a cue is the class, in the voice of its stream, the second the
+ * probability.
+ */
+function writeWebvtt(rows, { probability = true }) {
+  checkNames(rows, /[\n\r]/, "line breaks", "WebVTT");
+  const cues = byStart(rows).map((row) => {
+    const [start, end] = [row.start, row.end].map(thousands);
+    if (start < 0n) {
+      throw new RangeError(`start is ${float(toNumber(row.start))}; WebVTT has no negative times: give start`);
+    }
+    if (start === end) {
+      throw new RangeError(
+        `end is ${float(toNumber(row.end))}, the start ${plain(row.start)}; a cue of WebVTT must last for a millisecond: ` +
+          "leave the event out",
+      );
+    }
+    const voice = row.stream === null ? "" : `<v ${escaped(row.stream)}>`;
+    const p = row.probability === null || !probability ? "" : `\n${float(row.probability)}`;
+    return `\n${clock(start)} --> ${clock(end)}\n${voice}${escaped(row.label)}${p}\n`;
+  });
+  return `WEBVTT\n${cues.join("")}`;
+}
+
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** Milliseconds as WebVTT has a time: 01:02:03.004. */
+function clock(ms) {
+  const two = (n) => n.toString().padStart(2, "0");
+  const seconds = ms / 1000n;
+  return `${two(seconds / 3600n)}:${two((seconds / 60n) % 60n)}:${two(seconds % 60n)}.${(ms % 1000n).toString().padStart(3, "0")}`;
+}
+
+/**
+ * Praat's TextGrid in the long format. `tiers` says what each holds: all events of a stream, or those of a class. Of a stream
+ * whose events overlap there is a tier for each class. `duration` is the end of the last interval.
+ */
+function writeTextgrid(rows, { tiers = "stream", duration: longest = null }) {
+  if (!TIERS.includes(tiers)) throw new RangeError(`tiers is ${repr(tiers)}; it must be one of ${TIERS.join(", ")}`);
+  const first = rows.reduce((least, { start }) => (compare(start, least) < 0 ? start : least), ZERO);
+  let last = rows.reduce((most, { end }) => (most === null || compare(end, most) > 0 ? end : most), null) ?? first;
+  if (longest !== null) {
+    const length = exact(duration("duration", longest));
+    if (compare(length, last) < 0) {
+      throw new RangeError(`duration is ${float(toNumber(length))}; the last event ends at ${plain(last)}`);
+    }
+    last = length;
+  }
+  if (compare(last, first) <= 0) {
+    throw new RangeError(`events are ${rows.length}, so the file would have no length; give duration`);
+  }
+  if (tiers === "class") oneStream(rows, "a TextGrid with a tier for each class");
+  const groups = groupsOf(rows, tiers);
+  const span = [`xmin = ${plain(first)}`, `xmax = ${plain(last)}`];
+  const lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", ...span];
+  lines.push("tiers? <exists>", `size = ${groups.length}`, "item []:");
+  const inside = (depth, texts) => texts.map((text) => " ".repeat(depth) + text);
+  groups.forEach(([name, group], i) => {
+    const intervals = intervalsOf(group, first, last);
+    const tier = ['class = "IntervalTier"', `name = ${quoted(name)}`, ...span, `intervals: size = ${intervals.length}`];
+    lines.push(`    item [${i + 1}]:`, ...inside(8, tier));
+    intervals.forEach(([start, end, text], j) => {
+      const entries = [`xmin = ${plain(start)}`, `xmax = ${plain(end)}`, `text = ${quoted(text)}`];
+      lines.push(`        intervals [${j + 1}]:`, ...inside(12, entries));
+    });
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+/** The name of each tier, and its events by their start. */
+function groupsOf(rows, tiers) {
+  const inOrder = byStart(rows);
+  const ends = new Map();
+  const overlap = new Set();
+  for (const { stream, start, end } of inOrder) {
+    if (ends.has(stream) && compare(start, ends.get(stream)) < 0) overlap.add(stream);
+    ends.set(stream, end);
+  }
+  const names = ({ stream, label }) =>
+    tiers === "class" ? [label, ""] : [stream ?? "", overlap.has(stream) ? label : ""];
+  const groups = new Map(rows.map((row) => [JSON.stringify(names(row)), [names(row)[0], []]]));
+  for (const row of inOrder) groups.get(JSON.stringify(names(row)))[1].push(row);
+  return groups.size === 0 ? [["", []]] : [...groups.values()];
+}
+
+/** The intervals of a tier, without gaps between them. */
+function intervalsOf(rows, first, last) {
+  const intervals = [];
+  let at = first;
+  for (const { start, end, label } of rows) {
+    if (compare(start, at) < 0) {
+      throw new RangeError(
+        `start is ${float(toNumber(start))}, but the event before ends at ${plain(at)}; intervals of a class must not overlap: ` +
+          "merge them",
+      );
+    }
+    if (compare(end, start) === 0) {
+      throw new RangeError(`end is ${float(toNumber(end))}, as the start; an interval must have a length: leave it out`);
+    }
+    if (compare(start, at) > 0) intervals.push([at, start, ""]);
+    intervals.push([start, end, label]);
+    at = end;
+  }
+  if (compare(at, last) < 0) intervals.push([at, last, ""]);
+  return intervals;
+}
+
+const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+
+const byStart = (rows) => [...rows].sort((a, b) => compare(a.start, b.start));
+
+/** Refuse several streams in a format that has no place for their names. */
+function oneStream(rows, where) {
+  const count = new Set(rows.map(({ stream }) => stream)).size;
+  if (count > 1) {
+    throw new RangeError(
+      `events have ${count} streams; ${where} has no place for their names: write each stream to a file of its own, ` +
+        "or write CSV or JSON",
+    );
+  }
+}
+
+/** Refuse names with characters that a format cannot hold, or that mean something else there. */
+function checkNames(rows, forbidden, words, where, taken) {
+  rows.forEach(({ label, stream }, i) => {
+    for (const [what, name] of [["label", label], ["stream", stream]]) {
+      if (name === null || !(forbidden.test(name) || name === taken)) continue;
+      const remedy = "rename it, or write CSV or JSON";
+      throw new RangeError(`${what} in row ${i} is ${repr(name)}; ${where} cannot hold ${words}: ${remedy}`);
+    }
+  });
+}
+
+return { writeCsv, writeJson, writeTsv, writeAudacity, writeRttm, writeWebvtt, writeTextgrid };
+})();
+
+const module21 = await (async () => {
+// Events as the text of a file: CSV, BIDS events.tsv, Audacity, RTTM, TextGrid, WebVTT and JSON.
+const { isRow } = module5;
+const { exact, minus } = module18;
+const { dateWriter } = module19;
+const { writeAudacity, writeCsv, writeJson, writeRttm, writeTextgrid, writeTsv, writeWebvtt } = module20;
+const { float, isBlank, repr } = module3;
+
+const FORMATS = {
+  csv: { write: writeCsv, seconds: false, options: [] },
+  tsv: { write: writeTsv, seconds: true, options: [] },
+  txt: { write: writeAudacity, seconds: true, options: [] },
+  rttm: { write: writeRttm, seconds: true, options: [] },
+  textgrid: { write: writeTextgrid, seconds: true, options: ["tiers", "duration"] },
+  vtt: { write: writeWebvtt, seconds: true, options: ["probability"] },
+  json: { write: writeJson, seconds: false, options: [] },
+};
+const COMMON = ["start", "overlaps", "dates", "zone"];
+
+/**
+ * Events as the text of a file, the bytes of Python's `write_events` of the same events.
+ *
+ * `start` is the time of second 0 of the formats that hold seconds: all but CSV and JSON. With `dates`, the times are dates as
+ * UNIX seconds, and CSV and JSON show them in `zone`. `overlaps` allows events of one stream and class that overlap.
+ */
+function writeEvents(list, format, options = {}) {
+  const kind = typeof format === "string" ? FORMATS[format.toLowerCase()] : undefined;
+  if (kind === undefined || !Object.hasOwn(FORMATS, format.toLowerCase())) {
+    throw new RangeError(`format is ${repr(format)}; the formats are csv, tsv, txt, rttm, vtt, json and TextGrid`);
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (COMMON.includes(name) || kind.options.includes(name)) continue;
+    const known = kind.options.length > 0 ? `; it has ${kind.options.join(", ")}` : "";
+    throw new RangeError(`${name} is ${repr(value)}; ${format} has no such option${known}`);
+  }
+  const { start = null, overlaps = false, dates = false, zone = null } = options;
+  const writeDate = dateWriter(zone);
+  const events = checked(list, overlaps);
+  if (!kind.seconds) {
+    if (start !== null) throw new RangeError(`start is ${repr(start)}; ${format} holds times as they are, without it`);
+    return unicode(kind.write(events, dates ? writeDate : null));
+  }
+  if (dates && start === null) {
+    throw new RangeError(
+      `start is null, but the times are dates and ${format} holds seconds; give the date of second 0, such as ` +
+        "start: events[0].start, or write CSV or JSON",
+    );
+  }
+  const zero = exact(start === null ? 0 : secondZero(start));
+  const rows = events.map((event) => ({ ...event, start: minus(exact(event.start), zero), end: minus(exact(event.end), zero) }));
+  return unicode(kind.write(rows, options));
+}
+
+function secondZero(start) {
+  const seconds = start instanceof Date ? start.getTime() / 1000 : start;
+  if (typeof seconds === "number" && Number.isFinite(seconds)) return seconds;
+  throw new RangeError(`start is ${repr(start)}; give a number or a Date`);
+}
+
+/** Events with their streams as text, checked. */
+function checked(list, overlaps) {
+  if (!Array.isArray(list) || list.some((event) => typeof event !== "object" || event === null || isRow(event))) {
+    throw new TypeError(`events is ${repr(list)}; give a list of events: { stream, label, start, end, probability }`);
+  }
+  list.forEach(checkEvent);
+  if (!overlaps) checkOverlaps(list);
+  const names = new Map();
+  return list.map(({ stream = null, label, start, end, probability = null }, i) => {
+    const text = stream === null ? null : typeof stream === "string" ? stream : repr(stream);
+    if (text !== null && (isBlank(text) || text.includes("\0"))) {
+      throw new RangeError(`stream in row ${i} is ${repr(stream)}; it must be a name that is not empty, or null`);
+    }
+    if (text !== null && names.has(text) && names.get(text) !== stream) {
+      throw new RangeError(
+        `stream in row ${i} is ${repr(stream)}, which is ${repr(text)} in a file, as another stream is; rename one of them`,
+      );
+    }
+    names.set(text, stream);
+    return { stream: text, label, start, end, probability };
+  });
+}
+
+function checkEvent({ label, start, end = null, probability = null }, i) {
+  const refuse = (name, rest) => new RangeError(`${name} in row ${i} is ${rest}`);
+  if (typeof label !== "string" || isBlank(label) || label.includes("\0")) {
+    throw refuse("label", `${repr(label)}; it must be text that is not empty`);
+  }
+  if (end === null) throw refuse("end", "null: the event is provisional; leave it out until it is confirmed");
+  for (const [name, x] of [["start", start], ["end", end]]) {
+    if (!Number.isFinite(x)) throw refuse(name, `${repr(x)}; it must be a finite number`);
+  }
+  if (end < start) throw refuse("end", `${float(end)}, before the start, ${float(start)}`);
+  if (probability !== null && !(typeof probability === "number" && probability >= 0 && probability <= 1)) {
+    throw refuse("probability", `${repr(probability)}; it must lie in [0, 1], or be null`);
+  }
+}
+
+function checkOverlaps(events) {
+  const last = new Map(); // of each stream, of each class
+  const order = events.map((_, i) => i).sort((a, b) => events[a].start - events[b].start || events[a].end - events[b].end);
+  for (const i of order) {
+    const { stream = null, label, start } = events[i];
+    if (!last.has(stream)) last.set(stream, new Map());
+    const before = last.get(stream).get(label);
+    last.get(stream).set(label, i);
+    if (before === undefined || !(start < events[before].end)) continue;
+    const of = `class ${repr(label)}${stream === null ? "" : ` of ${repr(stream)}`}`;
+    throw new RangeError(
+      `start in row ${i} is ${float(start)}, but row ${before}, also of ${of}, ends at ${float(events[before].end)}; ` +
+        "merge them, or give overlaps: true",
+    );
+  }
+}
+
+/** The text, unless half a character is in it, which no file can hold. */
+function unicode(text) {
+  const half = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.exec(text);
+  if (half === null) return text;
+  const code = half[0].charCodeAt(0).toString(16);
+  throw new RangeError(`events have a name with '\\u${code}', which is not Unicode`);
+}
+
+return { writeEvents };
+})();
+
+const module22 = await (async () => {
+// The events of a whole stream.
+const { checkOptions, classNames, takeRows } = module5;
+const { EventRule } = module12;
+const { repr } = module3;
+
+/**
+ * The events of one stream, by their start: of rows of probabilities, as a filter returns them or as they are, and of their
+ * times, numbers or dates. With `scores: "independent"`, each of several labels is decided by itself, and events overlap.
+ */
+function events(rule, options) {
+  if (!(rule instanceof EventRule)) throw new TypeError(`rule is ${repr(rule)}; it must be an EventRule`);
+  checkOptions("events", options, ["classes", "times", "probs", "stream", "scores"]);
+  const { probs, stream = null, scores = "probabilities" } = options;
+  if (scores !== "probabilities" && scores !== "independent") {
+    throw new RangeError(`scores is ${repr(scores)}; it must be probabilities or independent`);
+  }
+  const independent = scores === "independent";
+  const classes = classNames(options.classes, independent ? 1 : 2);
+  const type = isSingle(probs) ? Float32Array : Float64Array;
+  const rows = takeRows(probs, classes.length, type);
+  const times = seconds(options.times);
+  if (times.length * classes.length !== rows.length) {
+    const count = rows.length / classes.length;
+    throw new RangeError(`times has ${times.length} entries, but probs has ${count} rows; give one time per row`);
+  }
+  const core = rule._compiled(classes, type, independent);
+  const { state, events: confirmed } = core.run(core.start(), times, rows);
+  const found = [...confirmed, ...core.finish(state)].sort((a, b) => a.start - b.start || a.label - b.label);
+  return found.map(({ label, start, end, probability }) => ({ stream, label: String(classes[label]), start, end, probability }));
+}
+
+const isSingle = (probs) =>
+  probs instanceof Float32Array || (Array.isArray(probs) && probs.length > 0 && probs.every((row) => row instanceof Float32Array));
+
+/** Times as numbers; dates become seconds. */
+function seconds(times) {
+  if (times instanceof Float64Array) return times;
+  if (typeof times !== "object" || times === null || typeof times[Symbol.iterator] !== "function") {
+    throw new TypeError(`times is ${repr(times)}; give a number or a Date for each row`);
+  }
+  return Float64Array.from(times, (time, i) => {
+    if (time instanceof Date) return time.getTime() / 1000;
+    if (typeof time === "number") return time;
+    throw new TypeError(`times[${i}] is ${repr(time)}; give a number or a Date`);
+  });
+}
+
+return { events };
+})();
+
+const module23 = await (async () => {
 // Logits as class probabilities.
 const { vector } = module5;
 const { float, repr } = module3;
@@ -2041,7 +2977,7 @@ function softmax(scores, temperature = 1) {
 return { softmax };
 })();
 
-const module17 = await (async () => {
+const module24 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
 const { float, general, repr } = module3;
 const { positiveDuration } = module4;
@@ -2229,12 +3165,12 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module18 = await (async () => {
+const module25 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 const { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } = module5;
 const { channelsOfLabels, corrected, scoreRow, weightOfLabels } = module10;
 const { prediction } = module7;
-const { StreamTable } = module17;
+const { StreamTable } = module24;
 const { repr } = module3;
 const { TimeReader } = module4;
 
@@ -2433,18 +3369,21 @@ function fastest(filter) {
 return { Tracker };
 })();
 
-const module19 = await (async () => {
+const module26 = await (async () => {
 const { Channel } = module6;
-const { load } = module15;
+const { load } = module17;
 const { DirichletFilter } = module9;
-const { MultiLabelFilter } = module11;
-const { Adaptive, Periodic } = module12;
-const { softmax } = module16;
-const { StickyFilter } = module13;
-const { toToml } = module14;
-const { Tracker } = module18;
+const { writeEvents } = module21;
+const { EventRule } = module12;
+const { events } = module22;
+const { MultiLabelFilter } = module13;
+const { Adaptive, Periodic } = module14;
+const { softmax } = module23;
+const { StickyFilter } = module15;
+const { toToml } = module16;
+const { Tracker } = module25;
 
-return { Channel, load, DirichletFilter, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
+return { Channel, load, DirichletFilter, writeEvents, EventRule, events, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module19;
+const classfilter = module26;

@@ -1,0 +1,167 @@
+// The rule that turns probabilities into events: expected time right, less a cost per change.
+import { checkOptions, isRow } from "./checks.js";
+import { LabelRules, RuleCore } from "./rule_core.js";
+import { float, repr } from "./text.js";
+import { duration } from "./times.js";
+
+const OPTIONS = [
+  "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
+  "maxDuration", "maxDelay",
+];
+const EVIDENCE = ["time", "log"];
+/** The smallest probability that `evidence: "log"` takes the logarithm of. */
+const FLOOR = 1e-3;
+const BY_CLASS = ["changeCost", "leaveCost", "minDuration", "bias"];
+const OPTIONAL = ["maxGap", "maxDuration", "maxDelay"];
+
+/** How events are decided: the path of classes with the most expected time right. */
+export class EventRule {
+  #compiled = {};
+
+  /** Costs and durations are numbers in the unit of the times, or text such as "30s"; some are for all classes, or by class. */
+  constructor(options = {}) {
+    if (typeof options !== "object" || options === null || isRow(options)) {
+      throw new TypeError(`options is ${repr(options)}; give it as { changeCost: "30s" }`);
+    }
+    checkOptions("EventRule", options, OPTIONS);
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
+    const { changeCost = 0, leaveCost = 0, minDuration = 0, mergeGap, bias = 0 } = given;
+    const { evidence = "time", minProbability, pad = [0, 0], shift = 0, ignore = [] } = given;
+    this.changeCost = byClass("changeCost", changeCost, span);
+    this.leaveCost = byClass("leaveCost", leaveCost, span);
+    this.minDuration = byClass("minDuration", minDuration, span);
+    this.mergeGap = mergeGap === undefined ? undefined : byClass("mergeGap", mergeGap, span);
+    this.bias = byClass("bias", bias, checkBias);
+    this.evidence = evidence;
+    this.minProbability = minProbability;
+    if (!isRow(pad) || pad.length !== 2) {
+      throw new RangeError(`pad is ${repr(pad)}; it must be a pair: the time before and the time after`);
+    }
+    this.pad = Object.freeze(Array.from(pad, (side) => span("pad", side)));
+    this.shift = span("shift", shift);
+    const names = typeof ignore === "string" || typeof ignore[Symbol.iterator] !== "function" ? [ignore] : [...ignore];
+    this.ignore = Object.freeze([...new Set(names.map(String))]);
+    for (const name of OPTIONAL) {
+      this[name] = given[name] === undefined ? undefined : span(name, given[name]);
+      if (this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive duration, or null`);
+    }
+    if (!EVIDENCE.includes(evidence)) {
+      throw new RangeError(`evidence is ${repr(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
+    }
+    if (minProbability !== undefined && !(typeof minProbability === "number" && minProbability > 0 && minProbability < 1)) {
+      throw new RangeError(`minProbability is ${repr(minProbability)}; it must be a number between 0 and 1`);
+    }
+    Object.freeze(this);
+  }
+
+  /** The options that make the same rule: those that are not the default, and the cost of a change. */
+  get options() {
+    const isDefault = {
+      leaveCost: 0, minDuration: 0, bias: 0, evidence: "time", pad: "0,0", shift: 0, ignore: "",
+    };
+    const entries = OPTIONS.map((name) => [name, this[name]]).filter(([name, value]) => {
+      const plain = isRow(value) ? value.join() : value;
+      return name === "changeCost" || (value !== undefined && plain !== isDefault[name]);
+    });
+    return structuredClone(Object.fromEntries(entries));
+  }
+
+  /** Raise for a class that is named here and is not one of these; labels that may be true at once are `independent`. */
+  check(classes, independent = false) {
+    const names = classes.map(String);
+    if (isObject(this.mergeGap) && !independent) {
+      throw new RangeError(
+        `mergeGap is ${repr(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
+          "their own: give one duration, or minDuration of what is between",
+      );
+    }
+    for (const argument of [...BY_CLASS, "mergeGap"]) {
+      if (isObject(this[argument])) requireKnown(argument, Object.keys(this[argument]), names);
+    }
+    requireKnown("ignore", this.ignore, names);
+    const missing = names.find((name) => isObject(this.changeCost) && !Object.hasOwn(this.changeCost, name));
+    if (missing !== undefined) {
+      throw new RangeError(`changeCost has no cost of entering ${repr(missing)}; name every class, or give one number for all`);
+    }
+    const longest = Math.max(...numbersOf(this.minDuration, names));
+    if (this.maxDelay < longest) {
+      throw new RangeError(
+        `maxDelay is ${float(this.maxDelay)}; it must not be below the longest minimum duration, ${float(longest)}`,
+      );
+    }
+    if (names.every((name) => this.ignore.includes(name))) throw new RangeError("ignore has all classes; leave one of them out");
+  }
+
+  /** The rule of the core for these classes, in their order; of `independent` ones, one for each label. */
+  _compiled(classes, type, independent = false) {
+    const names = classes.map(String);
+    const key = JSON.stringify([names, type.name, independent]);
+    if (this.#compiled.key !== key) {
+      this.check(classes, independent);
+      this.#compiled = { key, core: independent ? this.#ofLabels(names, type) : this.#ofClasses(names, type) };
+    }
+    return this.#compiled.core;
+  }
+
+  #ofLabels(names, type) {
+    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
+  }
+
+  /** The rule of one of several labels at once: of two classes, off and on. */
+  #lane(label) {
+    const of = (given) => (isObject(given) ? given[label] : given);
+    return new EventRule({
+      ...this.options, changeCost: of(this.changeCost), mergeGap: of(this.mergeGap), ignore: "off",
+      leaveCost: { on: of(this.leaveCost) ?? 0 }, minDuration: { on: of(this.minDuration) ?? 0 }, bias: { on: of(this.bias) ?? 0 },
+    });
+  }
+
+  #ofClasses(names, type) {
+    const enter = numbersOf(this.changeCost, names);
+    const [minProbability, maxGap, maxDelay, maxDuration] = [
+      this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
+    ];
+    if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
+    const settings = {
+      floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
+      padBefore: this.pad[0], padAfter: this.pad[1], shift: this.shift,
+    };
+    const each = {
+      enter, leave: numbersOf(this.leaveCost, names), bias: numbersOf(this.bias, names),
+      minDuration: numbersOf(this.minDuration, names), ignore: names.map((name) => Number(this.ignore.includes(name))),
+    };
+    return new RuleCore(names.length, type, this.evidence === "log", settings, each);
+  }
+}
+
+const isObject = (value) => typeof value === "object" && value !== null;
+
+/** One number, or one for each class that is named, checked. */
+function byClass(argument, value, check) {
+  if (!isObject(value) || isRow(value)) return check(argument, value);
+  const checked = Object.create(null);
+  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  return Object.freeze(checked);
+}
+
+/** A duration that is neither negative nor infinite. */
+function span(argument, value) {
+  const length = duration(argument, value);
+  if (length >= 0 && length < Infinity) return length;
+  throw new RangeError(`${argument} is ${repr(value)}; it must not be negative, and finite`);
+}
+
+function checkBias(argument, value) {
+  if (typeof value === "number" && value >= -1 && value <= 1) return value;
+  throw new RangeError(`${argument} is ${repr(value)}; it must be a number from -1 to 1`);
+}
+
+function requireKnown(argument, named, classes) {
+  const unknown = named.find((name) => !classes.includes(name));
+  if (unknown !== undefined) throw new RangeError(`${argument} names ${repr(unknown)}; the classes are ${repr(classes)}`);
+}
+
+/** The number of each class; 0 where it is not named. */
+function numbersOf(value, names) {
+  return names.map((name) => (isObject(value) ? (value[name] ?? 0) : value));
+}

@@ -1,0 +1,201 @@
+// The compiled part of an event rule. It never changes, and a state is an array of bytes that never changes either.
+import { Block, borrow, numbers, place } from "./core.js";
+import { rowError, settingsError } from "./checks.js";
+import { core } from "./instance.js";
+import { pairs } from "./label_scores.js";
+import { float } from "./text.js";
+
+const ROWS_AT_A_TIME = 4096;
+/** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
+const FIRST_NODES = 16;
+const FIRST_SLOTS = 16;
+/** Start, end and probability as doubles, then the class and whether it was forced. */
+const EVENT_BYTES = 32;
+const BAD_TIME = 27;
+const MOST_PIECES = 1e6;
+const FUNCTIONS = ["bytes", "start", "room", "last", "needed", "grow", "run", "finish", "current", "piece"];
+
+export class RuleCore {
+  #classes;
+  #type;
+  #call;
+  #block;
+  #longest;
+  #slots = 0;
+
+  /**
+   * @param classes  Their number.
+   * @param type     Float64Array or Float32Array, that of the rows.
+   * @param log      Whether the evidence is the logarithm.
+   * @param settings The numbers of the whole rule, in the order of events_prepare.
+   * @param each     Numbers of the classes: enter, leave, bias, minDuration, ignore.
+   */
+  constructor(classes, type, log, settings, each) {
+    const suffix = type === Float64Array ? "f64" : "f32";
+    this.#classes = classes;
+    this.#type = type;
+    this.#call = Object.fromEntries(FUNCTIONS.map((name) => [name, core[`events_${name}_${suffix}`]]));
+    this.#longest = settings.maxDuration;
+    if (each.minDuration.some((length) => length > 0)) this.#slots = FIRST_SLOTS;
+    const columns = [each.enter, each.leave, each.bias, each.minDuration, each.ignore];
+    const padded = columns.flatMap((column) => [...column, ...new Array(classes + 1 - column.length).fill(0)]);
+    const all = [...Object.values(settings), ...padded];
+    const size = core[`events_size_${suffix}`](classes);
+    const [block, numbersAt] = borrow(size, all.length * 8);
+    numbers(Float64Array, numbersAt, all.length).set(all);
+    const status = core[`events_prepare_${suffix}`](block, classes, log, numbersAt);
+    if (status !== 0) throw settingsError(status);
+    this.#block = new Block(size);
+  }
+
+  /** The state of a new stream. */
+  start() {
+    this.#block.load();
+    const [block] = place(this.#block.size);
+    const bytes = this.#call.bytes(block, FIRST_NODES, this.#slots);
+    const [, stateAt] = place(this.#block.size, bytes);
+    this.#call.start(block, stateAt, FIRST_NODES, this.#slots);
+    return numbers(Uint8Array, stateAt, bytes).slice();
+  }
+
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
+  run(state, times, probs) {
+    const K = this.#classes;
+    const rows = times.length;
+    const most = Math.min(rows, ROWS_AT_A_TIME);
+    const found = [];
+    let memory = this.#load(state, most);
+    for (let row = 0; row < rows; ) {
+      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt, room } = memory;
+      const count = Math.min(most, rows - row);
+      numbers(Float64Array, timesAt, count).set(rows === count ? times : times.subarray(row, row + count));
+      numbers(this.#type, probsAt, count * K).set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
+      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, room, countsAt);
+      const [events, taken] = numbers(Uint32Array, countsAt, 2);
+      if (status !== 0) {
+        const failed = row + taken;
+        const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
+        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+      }
+      this.#read(memory, events, found);
+      row += taken;
+      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(stateOf(memory), most);
+    }
+    return { state: stateOf(memory), events: found };
+  }
+
+  /** End the stream: its last events. */
+  finish(state) {
+    const memory = this.#load(state);
+    const found = [];
+    this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
+    this.#read(memory, numbers(Uint32Array, memory.countsAt, 1)[0], found);
+    return found;
+  }
+
+  /** The event that would be the last one if the stream ended now, where it lasts to that end; a list of one, or of none. */
+  current(state) {
+    const { block, stateAt, copyAt, eventsAt } = this.#load(state);
+    const open = this.#call.current(block, stateAt, copyAt, eventsAt);
+    return open === 0 ? [] : [{ ...eventsFrom(eventsAt, 1)[0], confirmed: open === 2 }];
+  }
+
+  /** The core's memory with the rule and a state in it, which has room for the next row. */
+  #load(state, rows = 0) {
+    const size = this.#type.BYTES_PER_ELEMENT;
+    this.#block.load();
+    const lay = (bytes, room, more) => {
+      const parts = [8, rows * 8, rows * this.#classes * size, room * EVENT_BYTES, bytes, more];
+      const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
+      return { block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt, room, bytes };
+    };
+    let memory = lay(state.length, 0, 0);
+    numbers(Uint8Array, memory.stateAt, state.length).set(state);
+    const needed = this.#call.needed(memory.block, memory.stateAt);
+    let ready = state;
+    if (needed > 0) {
+      memory = lay(state.length, 0, needed);
+      this.#call.grow(memory.block, memory.stateAt, memory.copyAt);
+      ready = numbers(Uint8Array, memory.copyAt, needed).slice();
+      numbers(Uint8Array, memory.stateAt, needed).set(ready);
+    }
+    memory = lay(ready.length, rows + 2 * this.#call.room(memory.stateAt), ready.length);
+    numbers(Uint8Array, memory.stateAt, ready.length).set(ready);
+    return memory;
+  }
+
+  /** Add so many events to a list, divided where they are too long. */
+  #read({ block, eventsAt, copyAt }, count, found) {
+    for (const [i, event] of eventsFrom(eventsAt, count).entries()) {
+      const length = event.end - event.start;
+      if (length / this.#longest > MOST_PIECES) {
+        throw new RangeError(`maxDuration is ${float(this.#longest)}; it would divide an event into more than 1e6 pieces`);
+      }
+      if (!(length > this.#longest)) {
+        found.push(event);
+        continue;
+      }
+      for (let n = 0; this.#call.piece(block, eventsAt + i * EVENT_BYTES, n, copyAt) !== 0; n++) {
+        found.push(...eventsFrom(copyAt, 1));
+      }
+    }
+  }
+}
+
+/** The rules of several labels, with the methods of `RuleCore`: each label is decided by itself, off and on. */
+export class LabelRules {
+  #rules;
+  #count;
+
+  /** @param rules Of each label, for the classes off and on; null where no event of it is reported. */
+  constructor(rules) {
+    this.#count = rules.length;
+    this.#rules = rules.map((rule, label) => ({ rule, label })).filter(({ rule }) => rule !== null);
+  }
+
+  start() {
+    return this.#rules.map(({ rule }) => rule.start());
+  }
+
+  /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
+  run(states, times, probs) {
+    const L = this.#count;
+    const parts = this.#rules.map(({ rule, label }, i) => {
+      const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
+      // A sum may round to a little more than 1; what is not near it, the core refuses.
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      return { state, events: ofLabel(label, events) };
+    });
+    return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
+  }
+
+  finish(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.finish(states[i]))).sort(byEnd);
+  }
+
+  current(states) {
+    return this.#rules.flatMap(({ rule, label }, i) => ofLabel(label, rule.current(states[i])));
+  }
+}
+
+const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
+const byEnd = (a, b) => a.end - b.end || a.label - b.label;
+
+const stateOf = ({ stateAt, bytes }) => numbers(Uint8Array, stateAt, bytes).slice();
+
+function eventsFrom(address, count) {
+  const reals = numbers(Float64Array, address, 4 * count);
+  const whole = numbers(Int32Array, address, 8 * count);
+  return Array.from({ length: count }, (_, i) => ({
+    label: whole[8 * i + 6], start: reals[4 * i], end: reals[4 * i + 1], probability: reals[4 * i + 2],
+  }));
+}
+
+function failedRow(status, row, time, last, probs) {
+  if (status !== BAD_TIME) return rowError(status, row, probs, 1, 1);
+  const rule =
+    time < last
+      ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
+      : "it must be finite, and at most 1e30 after the last one";
+  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+}

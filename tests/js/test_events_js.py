@@ -1,0 +1,111 @@
+"""Events in JavaScript: those of `cf.events`, to the bit, of any rule and any stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import classfilter as cf
+import node_cases as node
+from classfilter._events._decide import Decoder
+from event_streams import random_stream
+from javascript_messages import camel
+
+NAMES = ["walk", "__proto__", "7", "a b", "it's", "é"]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_options(
+    rng: np.random.Generator, names: list[str], independent: bool = False
+) -> dict[str, Any]:
+    """Return options of an EventRule, as they are given to it."""
+
+    def maybe(share: float, *values: Any) -> Any:
+        return values[rng.integers(len(values))] if rng.random() < share else None
+
+    def by_class(least: int, *values: Any) -> dict[str, Any]:
+        chosen = rng.permutation(names)[: rng.integers(least, len(names) + 1)]
+        return {str(name): values[rng.integers(len(values))] for name in chosen}
+
+    costs = (0.0, 0.25, 0.3, "1s", 2.0)
+    options = {
+        "change_cost": by_class(len(names), *costs) if rng.random() < 0.3 else maybe(1, *costs),
+        "leave_cost": maybe(0.3, 0.5, by_class(0, 0.5, "500ms")),
+        "min_duration": maybe(0.5, 1.0, "2s", by_class(0, 0.5, 1.0, 3.0)),
+        "bias": maybe(0.3, 0.1, by_class(0, -0.2, 0.1)),
+        "merge_gap": maybe(0.4, 0.0, 1.0, "3s", *([by_class(0, 1.0, 2.0)] if independent else [])),
+        "evidence": maybe(0.3, "log", "time"),
+        "min_probability": maybe(0.3, 0.3, 0.5),
+        "pad": maybe(0.4, [0.5, 0.0], [1.5, "500ms"]),
+        "shift": maybe(0.3, 0.5, "2s"),
+        "ignore": maybe(0.3, names[0], names[1:]),
+        "max_gap": maybe(0.4, 2.0, "4s"),
+        "max_duration": maybe(0.3, 2.0, 0.7),
+        "max_delay": maybe(0.3, 3.0, "5s"),
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def as_bits(found: list[dict[str, Any]]) -> list[Any]:
+    return [(e["label"], e["start"], e["end"], e["probability"]) for e in found]
+
+
+def in_node(cases: list[dict[str, Any]]) -> list[list[Any]]:
+    return [as_bits(result["events"]) for result in node.run(cases)]
+
+
+def in_python(
+    options: dict[str, Any], names: list[str], times: Any, probs: Any, independent: bool = False
+) -> list[Any]:
+    decoder = Decoder(cf.EventRule(**options), tuple(names), probs.dtype, independent)
+    columns = [column.tolist() for column in decoder.decide(times, probs)]
+    return [(names[k], *rest) for k, *rest in zip(*columns, strict=True)]
+
+
+def case_of(options: dict[str, Any], names: list[str], times: Any, probs: Any, **more: Any) -> Any:
+    numbers = {"times": node.encode(times), "probs": node.encode(probs)}
+    return {"kind": "events", "rule": camel(options), "classes": names, **numbers, **more}
+
+
+@given(seed=seeds)
+@example(seed=0)
+def test_events_have_the_bits_of_python(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = NAMES[: rng.integers(2, 7)]
+    cases, expected = [], []
+    for dtype in ("float64", "float32"):
+        options = random_options(rng, names)
+        times, probs = random_stream(rng, len(names), int(rng.integers(1, 300)))
+        expected.append(in_python(options, names, times, probs.astype(dtype)))
+        cases.append(case_of(options, names, times, probs, single=dtype == "float32"))
+    assert in_node(cases) == expected
+
+
+@given(seed=seeds)
+@example(seed=0)
+def test_labels_at_once_have_the_bits_of_python(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = NAMES[: rng.integers(1, 5)]
+    options = random_options(rng, names, independent=True)
+    if len(names) == 1:
+        options.pop("ignore", None)
+    times = np.cumsum(rng.choice([0.0, 0.25, 1.0, 1.0, 5.0], int(rng.integers(1, 200))))
+    probs = rng.beta(0.3, 0.3, (len(times), len(names)))
+    probs[rng.random(probs.shape) < 0.1] = np.nan
+    case = {"scores": "independent"}
+    expected = [in_python(options, names, times, probs.astype(t), True) for t in ("f8", "f4")]
+    rows = [case_of(options, names, times, probs, single=x, **case) for x in (False, True)]
+    assert in_node(rows) == expected
+
+
+def test_a_long_stream_comes_in_parts_and_its_state_grows() -> None:
+    rng = np.random.default_rng(0)
+    times = np.arange(9000) * 0.1
+    probs = rng.dirichlet([0.3] * 3, len(times))
+    for options in ({"min_duration": 400.0}, {"change_cost": 3e3, "evidence": "log"}, {}):
+        expected = in_python(options, NAMES[:3], times, probs)
+        assert in_node([case_of(options, NAMES[:3], times, probs)]) == [expected]
+    assert len(expected) > 4096
