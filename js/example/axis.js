@@ -13,7 +13,7 @@ export function timeWriter({ kind, zone }) {
 }
 
 /** How far the clocks of a zone are ahead of UTC, in seconds, at a time. */
-function offsetOf(zone) {
+export function offsetOf(zone) {
   const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)$/.exec(zone ?? "") ?? [];
   if (sign !== undefined) return () => (sign === "-" ? -60 : 60) * (60 * Number(hours) + Number(minutes));
   if (zone === null || zone === "UTC") return () => 0;

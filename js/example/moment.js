@@ -18,12 +18,24 @@ export class Moment {
     return this.whole + this.rest / this.perSecond;
   }
 
-  /** As Polars writes it to CSV: a date without its zone, or ISO 8601's duration. */
+  /** As Polars writes it to CSV: a date without its zone, or a span as ISO 8601. */
   toString() {
+    return this.text(null);
+  }
+
+  /** A date in a zone that is so many seconds ahead of UTC, with its offset; null is none. */
+  text(offset) {
     const digits = Math.round(Math.log10(this.perSecond));
     const fraction = digits === 0 ? "" : `.${String(this.rest).padStart(digits, "0")}`;
     if (this.kind === "span") return `PT${this.whole}${fraction}S`;
-    const text = new Date(1000 * this.whole).toISOString();
-    return this.kind === "day" ? text.slice(0, 10) : text.slice(0, 19) + fraction;
+    const text = new Date(1000 * (this.whole + (offset ?? 0))).toISOString();
+    if (this.kind === "day") return text.slice(0, 10);
+    return text.slice(0, 19) + fraction + (offset === null ? "" : offsetText(offset));
   }
+}
+
+function offsetText(offset) {
+  const minutes = Math.abs(offset) / 60;
+  const two = (number) => String(Math.floor(number)).padStart(2, "0");
+  return `${offset < 0 ? "-" : "+"}${two(minutes / 60)}${two(minutes % 60)}`;
 }

@@ -4,7 +4,7 @@ import { timeWriter } from "./axis.js";
 import { element, formOf, resetForm, showSettings, showTexts, withControl } from "./controls.js";
 import { drawLanes, drawProbs, timeAt } from "./lanes.js";
 import { openFile } from "./open_file.js";
-import { commandArguments, save, writeTable } from "./results.js";
+import { commandArguments, save, withZones, writeTable } from "./results.js";
 import { readRows } from "./rows.js";
 import { chainOf, loadedSettings, newSettings } from "./settings.js";
 import { eventRows, lanesOf, legendItems } from "./shown.js";
@@ -125,7 +125,8 @@ function draw() {
   element("moreEvents").textContent = listed.more === 0 ? "" : `And ${listed.more} more, which the files have.`;
   element("same").hidden = file.name === SIMULATED; // there is no such file
   const same = commandArguments(file.name, form).join(" ");
-  element("command").textContent = `classfilter filter ${same} -o filtered.csv\nclassfilter events ${same} -o events.csv`;
+  const kind = rows.timeKind.kind === "span" && file.name.endsWith(".parquet") ? "parquet" : "csv"; // CSV has no spans of time
+  element("command").textContent = `classfilter filter ${same} -o filtered.${kind}\nclassfilter events ${same} -o events.csv`;
 }
 
 /** The times to show: those of the view, as far as the stream has them. */
@@ -186,7 +187,7 @@ function saveRows() {
       cells[row] = rows.independent ? classes.filter((_, k) => probs[i * K + k] > 0.5).join(",") : classes[best[i]];
     });
   });
-  save("filtered.csv", writeTable(table, rows.classes, columns, { name: rows.independent ? "labels" : "class", cells }));
+  save("filtered.csv", writeTable(withZones(table), rows.classes, columns, { name: rows.independent ? "labels" : "class", cells }));
 }
 
 function saveEvents(format) {
@@ -196,7 +197,8 @@ function saveEvents(format) {
   const dates = kind === "date";
   // Formats of seconds count from the first row.
   const start = dates && format !== "csv" && format !== "json" ? time.reduce((least, at) => Math.min(least, at)) : null;
-  save(`events.${format}`, writeEvents(found, format, { dates, zone, start }));
+  const named = /^[+-]/.test(zone ?? "") ? "UTC" : zone; // as the command line, whose tables have no offsets
+  save(`events.${format}`, writeEvents(found, format, { dates, zone: named, start }));
 }
 
 function saveSettings() {

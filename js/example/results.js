@@ -1,4 +1,5 @@
 // What the page gives back: the rows with their results, and the command that computes the same.
+import { offsetOf } from "./axis.js";
 import { SEPARATORS } from "./csv.js";
 
 /** The table with f_<class> and class added, or f_<label> and labels, as CSV. `columns` are the results in the table's order. */
@@ -15,6 +16,17 @@ export function writeTable({ names, columns }, classes, results, last) {
   const lines = [[...all.keys()].map(cell).join(",")];
   for (let row = 0; row < cells[0].length; row++) lines.push(cells.map((column) => cell(column[row])).join(","));
   return `${lines.join("\n")}\n`;
+}
+
+/** A table whose dates are text in their zone, with its offset: 2024-05-01T10:00:00.000000+0200. */
+export function withZones({ names, columns, zones }) {
+  const written = columns.map((cells, i) => {
+    const zone = zones?.get(names[i]) ?? null;
+    if (zone === null) return cells;
+    const shift = offsetOf(zone);
+    return cells.map((moment) => moment && moment.text(shift(moment.seconds)));
+  });
+  return { names, columns: written };
 }
 
 function cell(value) {

@@ -192,6 +192,7 @@ CONTROLS = {
     "independent": {"changeCost": "35", "minDuration": "45"},
     "plain": {"changeCost": "30", "minDuration": "50", "floor": "-2"},
     "iso": {"changeCost": "40"},
+    "one score": {"changeCost": "35"},
 }
 
 REFUSED: dict[str, tuple[str, Callable[[], Any], dict[str, Any], str]] = {
@@ -290,8 +291,10 @@ def test_the_command_that_the_page_shows_gives_the_same(
     for command in commands(said):
         code, _, err = run(*command, "--quiet")
         assert code == 0, err
+    if Path("filtered.parquet").exists():  # what CSV cannot hold, spans of time, is left out
+        cf.write_table(cf.read_table("filtered.parquet").drop("time"), "filtered.csv")
     ours, theirs = rows_of(Path("page-filtered.csv")), rows_of(Path("filtered.csv"))
-    assert [*ours[0]] == [*theirs[0]]
+    assert [*ours[0]][len(ours[0]) - len(theirs[0]) :] == [*theirs[0]]
     assert len(ours) == len(theirs) == T
     for got, expected in zip(ours, theirs, strict=True):
         for column, cell in expected.items():
