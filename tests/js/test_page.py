@@ -45,7 +45,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     assert process.returncode == 0, process.stderr
     shown: dict[str, Any] = json.loads(process.stdout)
-    return shown | {"times": times}
+    return shown | {"times": times, "folder": folder}
 
 
 def test_nothing_goes_wrong_and_nothing_leaves(walk: dict[str, Any]) -> None:
@@ -78,6 +78,13 @@ def test_zoom(walk: dict[str, Any]) -> None:
         got = [float(end) for end in span.split(" to ")]
         assert got == pytest.approx(expected, abs=(last - first) / 100)
     assert walk["changed"]
+
+
+def test_a_file_is_saved(walk: dict[str, Any]) -> None:
+    with (walk["folder"] / walk["name"]).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 300
+    assert {row["class"] for row in rows} <= {*CLASSES}
 
 
 def test_names_are_text(walk: dict[str, Any]) -> None:

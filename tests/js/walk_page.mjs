@@ -58,6 +58,9 @@ await slide("halfLife", "2.5");
 await drawn();
 const after = await pixels("probs");
 const origin = await text("origin");
+const [saved] = await Promise.all([page.waitForEvent("download"), page.click("#saveResult")]);
+const name = saved.suggestedFilename();
+await saved.saveAs(join(folder, name));
 const markup = await page.evaluate(() => document.querySelectorAll("img, b, main script").length);
 const unnamed = await page.evaluate(() =>
   [...document.querySelectorAll("input, select, button, canvas[role=img]")].filter((one) =>
@@ -69,5 +72,5 @@ const outside = await page.evaluate(() => fetch("https://example.org").then(() =
 await browser.close();
 const refused = messages.splice(0).filter((message) => !message.includes("example.org"));
 console.log(JSON.stringify({
-  simulated, free, dear, sideways, weights, origin, spans, markup, unnamed, changed: before !== after, bad, outside, messages: refused, requests,
+  name, simulated, free, dear, sideways, weights, origin, spans, markup, unnamed, changed: before !== after, bad, outside, messages: refused, requests,
 }));
