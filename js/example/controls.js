@@ -71,7 +71,9 @@ export function showTexts(settings, unit) {
 }
 
 /** Settings with what a control says; what was not touched stays as it was loaded, to the bit. */
-export function withControl(settings, { id, value, dataset }, step, sources) {
+export function withControl(before, { id, value, dataset }, step, sources) {
+  if (id === "stream") return before;
+  const settings = { ...before, text: undefined };
   if (id === "kind") return { ...settings, kind: value, options: settings.kind === value ? settings.options : {} };
   if (id === "halfLife") return { ...settings, decay: null, halfLife: Number((10 ** Number(value)).toPrecision(3)) };
   if (id === "floor") return { ...settings, floor: Number((10 ** Number(value)).toPrecision(2)) };

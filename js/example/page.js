@@ -46,7 +46,7 @@ async function take(files) {
       settings = null;
     }
     if (loaded !== null) settings = loaded;
-    if (loaded?.independent) element("independent").checked = true;
+    if (loaded !== null) element("independent").checked = loaded.independent;
     await read();
   });
 }
@@ -58,6 +58,10 @@ async function read() {
   data = null;
   try {
     const form = formOf(settings);
+    if (settings?.classes !== undefined && settings.independent !== form.independent) {
+      const what = settings.independent ? "several may be true at once: tick it" : "classes exclude each other: untick it";
+      throw new RangeError(`in the settings, ${what}, or choose a file of rows again to leave them out`);
+    }
     const table = await openFile(file.name, file.bytes, { separator: form.separator, time: form.columns.get("time") });
     if (turn !== opened) return;
     const rows = { ...readRows(table, form), independent: form.independent };
@@ -203,7 +207,7 @@ function saveEvents(format) {
 
 function saveSettings() {
   const { filter, beta, channel, rule } = chain();
-  save("settings.toml", toToml(filter, { beta, channel, rule }));
+  save("settings.toml", settings.text ?? toToml(filter, { beta, channel, rule }));
 }
 
 element("file").addEventListener("change", ({ target }) => take(target.files));

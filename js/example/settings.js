@@ -17,6 +17,7 @@ export function loadedSettings(text) {
   const independent = filter.kind === "multi_label";
   const settings = {
     kind: filter.kind, classes: filter.classes.map(String), independent, beta: named ? beta : 1, channel, fixed: null,
+    text: text.trimStart().startsWith("{") ? undefined : text,
     rule: { changeCost: 0, minDuration: 0, ...rule?.options },
   };
   if (independent || filter.options.transitions !== undefined) return { ...settings, fixed: filter };

@@ -22,6 +22,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+from classfilter.embedded._json import to_json
 from conftest import Run
 
 ROOT = Path(__file__).parents[2]
@@ -195,6 +196,34 @@ CONTROLS = {
     "one score": {"changeCost": "35"},
 }
 
+
+def tuned_chain() -> cf.Chain:
+    """Settings as `tune` finds them, with a rule, weights and a channel."""
+    channel = cf.Channel([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
+    rule = cf.EventRule({"walk": 3.0, "sit": 2.0, "sleep": 4.0}, min_duration=1.5, max_gap=20.0)
+    return cf.Chain(
+        cf.StickyFilter(["sleep", "walk", "sit"], half_life=7.0, prior=[0.5, 0.3, 0.2]),
+        beta={"camera": 0.3, "watch, left": 0.9}, channel={"camera": channel}, rule=rule,
+    )  # fmt: skip
+
+
+def moves() -> cf.Chain:
+    """Settings whose filter no slider shows, for rows of one source."""
+    rows = [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.05, 0.05, 0.9]]
+    f = cf.StickyFilter(["walk", "sit", "sleep"], transitions=rows, floor=0.01)
+    return cf.Chain(f, rule=cf.EventRule(2.0))
+
+
+def birds() -> cf.Chain:
+    """Settings of two labels that differ."""
+    filters = {"robin": cf.StickyFilter(2, half_life=4.0), "wren": cf.DirichletFilter(2, gamma=0.7)}
+    f = cf.MultiLabelFilter(["robin", "wren"], filters)
+    return cf.Chain(f, rule=cf.EventRule({"robin": 2.0, "wren": 1.0}))
+
+
+CHAINS = {"tuned": (several, tuned_chain), "moves": (table, moves), "birds": (scores, birds)}
+CASES |= {name: ("rows.csv", rows, {}) for name, (rows, _) in CHAINS.items()}
+
 REFUSED: dict[str, tuple[str, Callable[[], Any], dict[str, Any], str]] = {
     "latin1": ("rows.csv", lambda: text(table(note=["é"] * T)).encode("latin1"), {}, "iconv"),
     "utf16": ("rows.csv", lambda: text(table()).encode("utf-16"), {}, "iconv -f UTF-16"),
@@ -248,6 +277,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path
             "files": [f"{name}/{file}"], "form": form, "controls": CONTROLS.get(name),
             "downloads": formats,
         }  # fmt: skip
+    for name, (_, chain) in CHAINS.items():
+        chain().save(folder / name / "given.toml")
+        (folder / name / "given.json").write_text(to_json(chain()))
+        given = "given.json" if name == "moves" else "given.toml"  # TOML has no rates of moves
+        cases[name]["files"].append(f"{name}/{given}")
     write(folder / "gzipped/rows.parquet", b"")
     table().write_parquet(folder / "gzipped/rows.parquet", compression="gzip")
     cases["gzipped"] = {"files": ["gzipped/rows.parquet"]}
@@ -314,6 +348,17 @@ def test_the_command_that_the_page_shows_gives_the_same(
         code, _, err = run(*commands(said)[1][:-1], out, "--quiet", *start)
         assert code == 0, err
         assert path.read_bytes() == Path(out).read_bytes()
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_settings_that_were_dropped_are_saved_as_they_were(
+    name: str, page: tuple[dict[str, Any], Path]
+) -> None:
+    saved, given = (page[1] / name / file for file in ("settings.toml", "given.toml"))
+    if name == "moves":
+        assert to_json(cf.load(saved)) == to_json(cf.load(given))
+    else:
+        assert saved.read_bytes() == given.read_bytes()
 
 
 @pytest.mark.parametrize("name", REFUSED)
