@@ -1,6 +1,6 @@
-// What a step of run() costs at K = 6, in nanoseconds, here and in Python's extension: PYTHON=.venv/bin/python node js/bench.mjs
+// What a row of run() and of events() costs at K = 6, in nanoseconds, here and in Python's extension: PYTHON=.venv/bin/python node js/bench.mjs
 import { spawnSync } from "node:child_process";
-import { DirichletFilter, StickyFilter } from "./src/index.js";
+import { DirichletFilter, EventRule, StickyFilter, events } from "./src/index.js";
 
 const K = 6;
 const ROWS = 20_000;
@@ -10,6 +10,8 @@ const CASES = [
   ["dirichlet, weight 1", 1, new DirichletFilter(K, { gamma: 0.95 })],
   ["dirichlet, weight 0.3, float32", 0.3, new DirichletFilter(K, { gamma: 0.95, dtype: "float32" })],
   ["sticky, weight 0.3", 0.3, new StickyFilter(K, { stay: 0.95 })],
+  ["events", null, new EventRule({ changeCost: 5 })],
+  ["events, minimum duration", null, new EventRule({ changeCost: 5, minDuration: 20 })],
 ];
 const NATIVE = `
 import json, sys, time
@@ -22,13 +24,20 @@ cases = [
     (cf.DirichletFilter(${K}, 0.95, dtype="float32"), 0.3),
     (cf.StickyFilter(${K}, 0.95), 0.3),
 ]
-best = [float("inf")] * len(cases)
+rules = [cf.EventRule(5), cf.EventRule(5, min_duration=20)]
+cores = [rule.compiled(tuple("abcdef"), np.float64) for rule in rules]
+best = [float("inf")] * (len(cases) + len(cores))
 for _ in range(3):
     for i, (filter_, beta) in enumerate(cases):
         rows = probs.astype(filter_.dtype)
         start = time.perf_counter()
         filter_.run(rows, beta)
         best[i] = min(best[i], (time.perf_counter() - start) * 1e9 / len(rows))
+    times = np.arange(float(len(probs)))
+    for i, core in enumerate(cores, len(cases)):
+        start = time.perf_counter()
+        core.finish(core.run(core.start(), times, probs)[0])
+        best[i] = min(best[i], (time.perf_counter() - start) * 1e9 / len(probs))
 print(json.dumps(best))
 `;
 
@@ -47,6 +56,7 @@ function rows() {
 }
 
 const probs = rows();
+const times = Float64Array.from({ length: ROWS }, (_, i) => i);
 const here = CASES.map(() => Infinity);
 const native = CASES.map(() => Infinity);
 for (let round = 0; round < ROUNDS; round++) {
@@ -54,7 +64,8 @@ for (let round = 0; round < ROUNDS; round++) {
     CASES.forEach(([, beta, filter], i) => {
       const observed = filter.dtype === "float32" ? Float32Array.from(probs) : probs;
       const start = performance.now();
-      filter.run(observed, { beta });
+      if (filter instanceof EventRule) events(filter, { classes: [..."abcdef"], times, probs });
+      else filter.run(observed, { beta });
       here[i] = Math.min(here[i], ((performance.now() - start) * 1e6) / ROWS);
     });
   }

@@ -335,10 +335,16 @@ export interface Event<Stream = StreamName> {
   label: string;
   /** In the unit of the rows' times: UNIX seconds, where these were dates. */
   start: number;
-  /** null while it is still going on. */
+  /** null while it is provisional: still going on, or not yet confirmed. */
   end: number | null;
   /** The mean probability of the class in it; null where it is not known. */
   probability: number | null;
+}
+
+/** An event that no later row changes. */
+export interface ConfirmedEvent<Stream = StreamName> extends Event<Stream> {
+  end: number;
+  probability: number;
 }
 
 /**
@@ -354,7 +360,7 @@ export function events<Stream extends StreamName = null>(
     stream?: Stream;
     scores?: "probabilities" | "independent";
   },
-): (Event<Stream> & { end: number; probability: number })[];
+): ConfirmedEvent<Stream>[];
 
 export interface WriteEventsOptions {
   /** The time that is second 0 of the file, for all formats but CSV and JSON; events whose times are dates need it. */
@@ -438,6 +444,8 @@ export interface TrackerOptions {
    * stay as they are, in the unit of the half-life, and one warning says where they look like milliseconds.
    */
   unit?: "s" | "ms" | "us" | "ns";
+  /** Decide events by this rule or, with true, by that of the settings; see `popEvents` and `current`. */
+  events?: EventRule | boolean | null;
 }
 
 export interface TrackerUpdateOptions {
@@ -479,6 +487,14 @@ export class Tracker<Stream extends StreamName = string, Label = ClassName> {
   /** The most probable class; of several labels at once, those that are on: `Tracker<string, ClassName[]>`. */
   label(stream: Stream): Label;
   time(stream: Stream): number;
+  /** The events that were confirmed since the last call, each once; of a stream that is dropped or over, all are. */
+  popEvents(): ConfirmedEvent<Stream>[];
+  /**
+   * The event of a stream that goes on at present, with the end null; null where none is reported. Of several labels at once,
+   * a list: an event for each label that is on.
+   */
+  current(stream: Stream): Label extends readonly ClassName[] ? Event<Stream>[] : Event<Stream> | null;
+  /** Forget streams; their last events are confirmed. */
   drop(streams: Iterable<Stream>): void;
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */
   expire(now: number | Date): Stream[];

@@ -232,9 +232,14 @@ NO_FILE = Difference(
     without(Restart),
 )
 NO_EVENTS = Difference(
-    "`Cascade`, Spark, JavaScript, exported firmware",
+    "`Cascade`, Spark, exported firmware",
     "There are no events. Filter there, and pass the results to `cf.events`.",
-    "So far `cf.events`, `Tracker` and the command line decide events.",
+    "So far `cf.events`, `Tracker`, JavaScript and the command line decide events.",
+)
+NO_SMOOTHING = Difference(
+    "JavaScript",
+    "Events are decided on filtered rows: there is no `lag`, and no smoothing.",
+    "The backward pass is not in the WebAssembly, which every report carries.",
 )
 DEVICE = Difference(
     "exported firmware",
@@ -251,7 +256,7 @@ SINGLE = Difference(
 DIFFERENCES = [
     CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
     LISTS, ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
-    NO_EVENTS, DEVICE, SINGLE,
+    NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE,
 ]  # fmt: skip
 OF: dict[str, tuple[Difference, ...]] = {
     "Tracker.update": (),
@@ -265,7 +270,7 @@ OF: dict[str, tuple[Difference, ...]] = {
     "Cascade": (ONE_STREAM, NEVER_STOPS, NO_EVENTS),
     "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS, NO_EVENTS),
     "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS, NO_EVENTS),
-    "JavaScript": (NO_FILE, NO_EVENTS),
+    "JavaScript": (NO_FILE, NO_SMOOTHING),
     "firmware": (DEVICE, SINGLE, NO_EVENTS),
 }
 """The differences of each entry point."""

@@ -24,6 +24,8 @@ def sent(value: Any) -> Any:
     """Return a value with the numbers that JSON lacks as text."""
     if isinstance(value, list):
         return [sent(item) for item in value]
+    if isinstance(value, dict):
+        return {key: sent(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity"
     return value

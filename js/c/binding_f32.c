@@ -26,7 +26,6 @@
 #define events_prepare events_prepare_f32
 #define events_bytes events_bytes_f32
 #define events_start events_start_f32
-#define events_room events_room_f32
 #define events_last events_last_f32
 #define events_needed events_needed_f32
 #define events_grow events_grow_f32
@@ -55,7 +54,6 @@
 #define cf_events_finish cf_events_finish_f32
 #define cf_events_current cf_events_current_f32
 #define cf_events_piece cf_events_piece_f32
-#define cf_events_memory cf_events_memory_f32
 #define cf_events_full cf_events_full_f32
 #define cf_events_last cf_events_last_f32
 #define cf_events_grow cf_events_grow_f32

@@ -253,13 +253,6 @@ JS_EXPORT void events_start(const js_events *rule, void *state, size_t nodes, si
     (void)cf_events_start(&rule->settings, state, nodes, slots);
 }
 
-/* How many events a row, or the end of the stream, may give. */
-JS_EXPORT size_t events_room(const void *state) {
-    size_t nodes, slots;
-    cf_events_memory(state, &nodes, &slots);
-    return CF_EVENTS_ROOM(nodes);
-}
-
 /* The time of the last row. */
 JS_EXPORT double events_last(const void *state) { return cf_events_last(state); }
 

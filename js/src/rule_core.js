@@ -9,11 +9,13 @@ const ROWS_AT_A_TIME = 4096;
 /** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
 const FIRST_NODES = 16;
 const FIRST_SLOTS = 16;
+/** A row, or the end of a stream, gives so many events at most: two more than there are nodes in the largest state. */
+const MOST_EVENTS = 4096 + 2;
 /** Start, end and probability as doubles, then the class and whether it was forced. */
 const EVENT_BYTES = 32;
 const BAD_TIME = 27;
 const MOST_PIECES = 1e6;
-const FUNCTIONS = ["bytes", "start", "room", "last", "needed", "grow", "run", "finish", "current", "piece"];
+const FUNCTIONS = ["bytes", "start", "last", "needed", "grow", "run", "finish", "current", "piece"];
 
 export class RuleCore {
   #classes;
@@ -22,6 +24,7 @@ export class RuleCore {
   #block;
   #longest;
   #slots = 0;
+  #views = {};
 
   /**
    * @param classes  Their number.
@@ -58,30 +61,31 @@ export class RuleCore {
     return numbers(Uint8Array, stateAt, bytes).slice();
   }
 
-  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
-  run(state, times, probs) {
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. A row `alone` is not numbered. */
+  run(state, times, probs, alone = false) {
     const K = this.#classes;
     const rows = times.length;
     const most = Math.min(rows, ROWS_AT_A_TIME);
     const found = [];
     let memory = this.#load(state, most);
     for (let row = 0; row < rows; ) {
-      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt, room } = memory;
+      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt } = memory;
       const count = Math.min(most, rows - row);
-      numbers(Float64Array, timesAt, count).set(rows === count ? times : times.subarray(row, row + count));
-      numbers(this.#type, probsAt, count * K).set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
-      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, room, countsAt);
-      const [events, taken] = numbers(Uint32Array, countsAt, 2);
+      memory.times.set(rows === count ? times : times.subarray(row, row + count));
+      memory.probs.set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
+      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, most + MOST_EVENTS, countsAt);
+      const [events, taken] = memory.counts;
       if (status !== 0) {
         const failed = row + taken;
         const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
-        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+        const ofRow = probs.subarray(failed * K, (failed + 1) * K);
+        throw failedRow(status, alone ? undefined : failed, times[failed], last, ofRow);
       }
-      this.#read(memory, events, found);
+      if (events > 0) this.#read(memory, events, found);
       row += taken;
-      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(stateOf(memory), most);
+      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(memory.state.slice(), most);
     }
-    return { state: stateOf(memory), events: found };
+    return { state: memory.state.slice(), events: found };
   }
 
   /** End the stream: its last events. */
@@ -89,7 +93,7 @@ export class RuleCore {
     const memory = this.#load(state);
     const found = [];
     this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
-    this.#read(memory, numbers(Uint32Array, memory.countsAt, 1)[0], found);
+    this.#read(memory, memory.counts[0], found);
     return found;
   }
 
@@ -102,26 +106,33 @@ export class RuleCore {
 
   /** The core's memory with the rule and a state in it, which has room for the next row. */
   #load(state, rows = 0) {
-    const size = this.#type.BYTES_PER_ELEMENT;
+    const memory = this.#memory(state.length, rows);
     this.#block.load();
-    const lay = (bytes, room, more) => {
-      const parts = [8, rows * 8, rows * this.#classes * size, room * EVENT_BYTES, bytes, more];
-      const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
-      return { block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt, room, bytes };
-    };
-    let memory = lay(state.length, 0, 0);
-    numbers(Uint8Array, memory.stateAt, state.length).set(state);
+    memory.state.set(state);
     const needed = this.#call.needed(memory.block, memory.stateAt);
-    let ready = state;
-    if (needed > 0) {
-      memory = lay(state.length, 0, needed);
-      this.#call.grow(memory.block, memory.stateAt, memory.copyAt);
-      ready = numbers(Uint8Array, memory.copyAt, needed).slice();
-      numbers(Uint8Array, memory.stateAt, needed).set(ready);
-    }
-    memory = lay(ready.length, rows + 2 * this.#call.room(memory.stateAt), ready.length);
-    numbers(Uint8Array, memory.stateAt, ready.length).set(ready);
-    return memory;
+    if (needed === 0) return memory;
+    const larger = this.#memory(needed, rows);
+    numbers(Uint8Array, larger.copyAt, state.length).set(state);
+    this.#call.grow(larger.block, larger.copyAt, larger.stateAt);
+    return larger;
+  }
+
+  /** Addresses and views for so many rows and a state of so many bytes; those of the last call, where they still hold. */
+  #memory(bytes, rows) {
+    const last = this.#views;
+    if (last.bytes === bytes && last.rows === rows && last.buffer === core.memory.buffer) return last;
+    const [K, size] = [this.#classes, this.#type.BYTES_PER_ELEMENT];
+    const parts = [8, rows * 8, rows * K * size, (rows + MOST_EVENTS) * EVENT_BYTES, bytes, bytes];
+    const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
+    this.#views = {
+      bytes, rows, block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt,
+      counts: numbers(Uint32Array, countsAt, 2),
+      times: numbers(Float64Array, timesAt, rows),
+      probs: numbers(this.#type, probsAt, rows * K),
+      state: numbers(Uint8Array, stateAt, bytes),
+      buffer: core.memory.buffer,
+    };
+    return this.#views;
   }
 
   /** Add so many events to a list, divided where they are too long. */
@@ -158,12 +169,12 @@ export class LabelRules {
   }
 
   /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
-  run(states, times, probs) {
+  run(states, times, probs, alone) {
     const L = this.#count;
     const parts = this.#rules.map(({ rule, label }, i) => {
       const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
       // A sum may round to a little more than 1; what is not near it, the core refuses.
-      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)), alone);
       return { state, events: ofLabel(label, events) };
     });
     return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
@@ -181,8 +192,6 @@ export class LabelRules {
 const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
 const byEnd = (a, b) => a.end - b.end || a.label - b.label;
 
-const stateOf = ({ stateAt, bytes }) => numbers(Uint8Array, stateAt, bytes).slice();
-
 function eventsFrom(address, count) {
   const reals = numbers(Float64Array, address, 4 * count);
   const whole = numbers(Int32Array, address, 8 * count);
@@ -197,5 +206,5 @@ function failedRow(status, row, time, last, probs) {
     time < last
       ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
       : "it must be finite, and at most 1e30 after the last one";
-  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+  return new RangeError(`time${row === undefined ? "" : ` in row ${row}`} is ${float(time)}; ${rule}`);
 }

@@ -17,7 +17,11 @@ export class StreamTable {
   #walk = this.#entries.entries();
   #first = [];
 
-  constructor({ expireAfter, maxStreams, maxJump }) {
+  #ended;
+
+  /** `ended` is called with a stream and its value before that is forgotten. */
+  constructor({ expireAfter, maxStreams, maxJump }, ended) {
+    this.#ended = ended;
     if (maxStreams !== undefined && !(typeof maxStreams === "number" && maxStreams >= 1)) {
       throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
     }
@@ -84,7 +88,7 @@ export class StreamTable {
   /** Forget streams, all or none. */
   drop(streams) {
     streams.forEach((stream) => this.get(stream));
-    streams.forEach((stream) => this.#entries.delete(stream));
+    streams.forEach((stream) => this.#remove(stream));
   }
 
   /** Set the clock; forget the streams that are over, and return them. */
@@ -137,6 +141,11 @@ export class StreamTable {
     this.#clock = now;
   }
 
+  #remove(stream) {
+    this.#ended(stream, this.#entries.get(stream).value);
+    this.#entries.delete(stream);
+  }
+
   #putLast(stream, entry) {
     this.#entries.delete(stream);
     this.#entries.set(stream, entry);
@@ -147,7 +156,7 @@ export class StreamTable {
     while (this.size > 0) {
       const [stream, { seen }] = this.#oldest();
       if (!(this.size > this.limits.maxStreams) && !this.#isOver(seen, this.#clock)) break;
-      this.#entries.delete(stream);
+      this.#remove(stream);
       forgotten.push(stream);
     }
     return forgotten;

@@ -1,13 +1,14 @@
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 import { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } from "./checks.js";
 import { channelsOfLabels, corrected, scoreRow, weightOfLabels } from "./label_scores.js";
+import { LiveEvents, noRule, ruleOf } from "./live_events.js";
 import { prediction } from "./predictions.js";
 import { StreamTable } from "./stream_table.js";
 import { repr } from "./text.js";
 import { TimeReader } from "./times.js";
 
 const DEFAULT_SOURCE = "default";
-const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit"];
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit", "events"];
 
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 export class Tracker {
@@ -19,16 +20,19 @@ export class Tracker {
   #start;
   #table;
   #times;
+  #live; // null where no events are decided
 
-  /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
+  /** `filter` is a filter, or what `load` returns: then weights, channels, policy and rule come with it. */
   constructor(filter, options = {}) {
     checkOptions("Tracker", options, OPTIONS);
     const chain = filter?.filter === undefined ? { filter } : filter;
     const named = typeof chain.beta === "number" || Object.keys(chain.beta ?? {}).length > 0;
     const weights = named ? chain.beta : 1;
     const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
-    this.#table = new StreamTable(options);
+    const rule = ruleOf(options.events, chain);
     this.#filter = chain.filter.copy();
+    this.#live = rule === null ? null : new LiveEvents(rule, this.#filter);
+    this.#table = new StreamTable(options, (stream, { events }) => this.#live?.end(stream, events));
     this.#filter.reset();
     this.#start = this.#filter._numbers();
     this.#labels = this.#filter.kind === "multi_label" ? this.#filter.classes : null;
@@ -102,9 +106,18 @@ export class Tracker {
     const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
     policy?.called(name, this.#labels === null ? observed : row, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
-    this.#table.put(stream, at, { state, estimate, policy, last });
+    const events = this.#live === null ? null : this.#eventsAfter(stream, known, at, estimate);
+    this.#table.put(stream, at, { state, estimate, policy, last, events });
     this.#times.see(dt);
     return estimate.slice();
+  }
+
+  /** What the rule knows of a stream after a row; where that begins the stream anew, `known` is undefined. */
+  #eventsAfter(stream, known, at, estimate) {
+    const begun = known === undefined && this.#table.has(stream) ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
+    const events = this.#live.after(begun, at, estimate);
+    this.#live.note(stream, events);
+    return events;
   }
 
   /** The source that the policy would call for a stream at a time; nothing changes. */
@@ -135,10 +148,28 @@ export class Tracker {
     return this.#table.get(stream).time;
   }
 
-  /** Forget streams. */
+  /** The events that were confirmed since the last call, each once; of a stream that is dropped or over, all are. */
+  popEvents() {
+    if (this.#live === null) throw noRule();
+    return this.#live.pop((stream) => {
+      if (!this.#table.has(stream)) return [];
+      const { value } = this.#table.get(stream);
+      const { state, confirmed } = value.events;
+      value.events = { state, confirmed: [] };
+      return confirmed;
+    });
+  }
+
+  /** The event of a stream that goes on at present, with the end null, or null; of several labels at once, a list of them. */
+  current(stream) {
+    if (this.#live === null) throw noRule();
+    return this.#live.current(stream, this.#table.get(stream).value.events);
+  }
+
+  /** Forget streams; their last events are confirmed. */
   drop(streams) {
     if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
-    this.#table.drop([...streams]);
+    this.#table.drop([...new Set(streams)]);
   }
 
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */

@@ -7,7 +7,7 @@ import {
   writeEvents,
 } from "../../js/src/index.js";
 
-const CLASSES = { Adaptive, DirichletFilter, Periodic, StickyFilter };
+const CLASSES = { Adaptive, DirichletFilter, EventRule, Periodic, StickyFilter };
 
 const decode = (base64) => new Float64Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
 const encode = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
@@ -193,6 +193,30 @@ const run = {
       classes, scores, times: decode(times), probs: single ? Float32Array.from(rows) : rows, stream: "ann",
     });
     return { events: found };
+  },
+  /** The same of rows as a program has them, with dates in milliseconds; or why they are refused. */
+  eventRows({ rule, options, single }) {
+    try {
+      const { times, probs, ...rest } = options;
+      const at = Array.isArray(times) ? times.map((time) => (time?.date === undefined ? time : new Date(time.date))) : times;
+      const rows = single ? probs.map((row) => Float32Array.from(row)) : probs;
+      return { events: events(rule === null ? null : new EventRule(rule), { ...rest, times: at, probs: rows }) };
+    } catch (error) {
+      return { message: error.message };
+    }
+  },
+  /** What each call of a tracker returns, or why it is refused. */
+  calls({ config, options, rule, steps }) {
+    const tracker = new Tracker(load(config), { ...options, events: rule === undefined ? true : new EventRule(rule) });
+    const results = steps.map(([method, ...args]) => {
+      try {
+        const found = tracker[method](...args);
+        return { found: method === "update" ? encode(found) : (found ?? null) };
+      } catch (error) {
+        return { message: error.message };
+      }
+    });
+    return { results };
   },
   /** Events as the text of a file, or why they are refused. */
   eventFile({ events: list, format, options }) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ import classfilter as cf
 import node_cases as node
 from classfilter._events._decide import Decoder
 from event_streams import random_stream
-from javascript_messages import camel
+from javascript_messages import camel, python_message, sent
 
 NAMES = ["walk", "__proto__", "7", "a b", "it's", "é"]
 seeds = st.integers(0, 2**32 - 1)
@@ -109,3 +110,65 @@ def test_a_long_stream_comes_in_parts_and_its_state_grows() -> None:
         expected = in_python(options, NAMES[:3], times, probs)
         assert in_node([case_of(options, NAMES[:3], times, probs)]) == [expected]
     assert len(expected) > 4096
+
+
+def of_rows(rule: Any, single: bool = False, **options: Any) -> dict[str, Any]:
+    case = {"kind": "eventRows", "rule": rule, "options": sent(options), "single": single}
+    (result,) = node.run([case])
+    return result
+
+
+ROWS = np.random.default_rng(1).dirichlet([0.4, 0.4], 30)
+
+
+def test_rows_dates_and_names() -> None:
+    """Lists of rows, in the precision of each; dates are UNIX seconds, names of classes text."""
+    times = 1.7e9 + np.arange(30) * 0.5
+    dates = [{"date": 1000 * time} for time in times]
+    for dtype in ("float64", "float32"):
+        expected = in_python({"change_cost": 0.3}, ["0", "1"], times, ROWS.astype(dtype))
+        given = {"classes": 2, "times": dates, "probs": ROWS.tolist(), "stream": 7}
+        result = of_rows({"changeCost": 0.3}, dtype == "float32", **given)
+        assert as_bits(result["events"]) == expected
+        assert {event["stream"] for event in result["events"]} == {7}
+    result = of_rows({}, classes=["a", "b"], times=[0.0], probs=[[0.9, 0.1]])
+    assert result["events"] == []  # a single row stands for no time
+
+
+@pytest.mark.parametrize(
+    ("row", "time", "probs"),
+    [
+        (3, 1.25, [0.5, 0.5]),
+        (0, float("inf"), [0.5, 0.5]),
+        (4, 1e31, [0.5, 0.5]),
+        (2, 2.0, [0.5, 0.75]),
+        (2, 2.0, [-0.5, 1.5]),
+        (29, 29.0, [0.5, float("nan")]),
+    ],
+)
+def test_an_invalid_row_is_refused_in_the_words_of_python(
+    row: int, time: float, probs: list[float]
+) -> None:
+    times, rows = np.arange(30.0), ROWS.copy()
+    times[row], rows[row] = time, probs
+    message = python_message(lambda: in_python({}, ["a", "b"], times, rows))
+    given = {"classes": ["a", "b"], "times": times.tolist(), "probs": rows.tolist()}
+    assert of_rows({}, **given) == {"message": message}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"times": [0, 1]}, "times has 2 entries, but probs has 3 rows; give one time per row"),
+        ({"times": 5}, "times is 5; give a number or a Date for each row"),
+        ({"times": [0, "1", 2]}, "times[1] is '1'; give a number or a Date"),
+        ({"classes": ["a"]}, "classes is ['a']; at least two are needed"),
+        ({"scores": "logits"}, "scores is 'logits'; it must be probabilities or independent"),
+        ({"rows": []}, "unknown option rows; events has classes, times, probs, stream, scores"),
+        ({"probs": [[1, 0], [1], [1, 0]]}, "probs has 1 entries, but the filter has 2 classes; "),
+    ],
+)
+def test_other_arguments_are_refused(changes: dict[str, Any], message: str) -> None:
+    given = {"classes": ["a", "b"], "times": [0, 1, 2], "probs": [[1, 0]] * 3, **changes}
+    assert of_rows({}, **given)["message"].startswith(message)
+    assert of_rows(None, **given)["message"] == "rule is null; it must be an EventRule"

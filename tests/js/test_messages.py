@@ -19,6 +19,7 @@ PYTHON: dict[str, Any] = {
     "Channel": cf.Channel,
     "Adaptive": Adaptive,
     "Periodic": Periodic,
+    "EventRule": cf.EventRule,
 }
 NAN, INF = math.nan, math.inf
 
@@ -77,6 +78,34 @@ SETTINGS: list[tuple[str, list[Any], dict[str, Any]]] = [
     ("Periodic", [], {"every": 0}),
     ("Periodic", [], {"every": 3, "seconds": 2}),
     ("Periodic", [], {"seconds": -2}),
+    ("EventRule", [], {"change_cost": -1.5}),
+    ("EventRule", [], {"change_cost": {"walk": INF}}),
+    ("EventRule", [], {"leave_cost": {"it's": -0.5}}),
+    ("EventRule", [], {"min_duration": NAN}),
+    ("EventRule", [], {"min_duration": "-3s"}),
+    ("EventRule", [], {"merge_gap": -2}),
+    ("EventRule", [], {"bias": 1.5}),
+    ("EventRule", [], {"bias": {"walk": "much"}}),
+    ("EventRule", [], {"evidence": "logarithm"}),
+    ("EventRule", [], {"min_probability": 1.0000001}),
+    ("EventRule", [], {"min_probability": "half"}),
+    ("EventRule", [], {"pad": 2.5}),
+    ("EventRule", [], {"pad": [1.5, 2, 3]}),
+    ("EventRule", [], {"pad": "1s"}),
+    ("EventRule", [], {"pad": [1.5, -2.5]}),
+    ("EventRule", [], {"shift": -0.25}),
+    ("EventRule", [], {"max_delay": -0.25}),
+]
+# Options of a rule that does not fit the classes walk and sit.
+RULES: list[dict[str, Any]] = [
+    {"change_cost": {"walk": 1.5}},
+    {"change_cost": {"walk": 1.5, "sit": 1, "run": 2}},
+    {"leave_cost": {"run": 1}},
+    {"bias": {"run": 0.5}},
+    {"merge_gap": {"walk": 1.5}},
+    {"ignore": ["walk", "sit"]},
+    {"ignore": "run"},
+    {"min_duration": 2.5, "max_delay": 1.5},
 ]
 
 GOOD = [0.2, 0.5, 0.3]
@@ -122,6 +151,29 @@ def test_settings() -> None:
         cases.append({"kind": "error", "name": name, "args": arguments})
         expected.append(python_message(lambda: PYTHON[name](*args, **options)))  # noqa: B023
     compare(cases, expected)
+
+
+def test_rules_that_do_not_fit() -> None:
+    cases, expected = [], []
+    for options in RULES:
+        case = {"kind": "error", "name": "EventRule", "args": [camel(options)], "method": "check"}
+        cases.append({**case, "call": [["walk", "sit"]]})
+        expected.append(python_message(lambda: cf.EventRule(**options).check(("walk", "sit"))))  # noqa: B023
+    compare(cases, expected)
+
+
+def test_a_rule_in_words_of_its_own() -> None:
+    cases = [
+        {"kind": "error", "name": "EventRule", "args": [{name: value}]}
+        for name, value in (("maxGap", 0), ("shift", "soon"), ("cost", 1))
+    ]
+    cases.append({"kind": "error", "name": "EventRule", "args": ["30s"]})
+    start = "unknown option cost; EventRule has changeCost, leaveCost, minDuration, mergeGap, bias"
+    messages = [result["message"] for result in node.run(cases)]
+    assert messages[0] == "maxGap is 0; it must not be 0: give a positive duration, or null"
+    assert messages[1].startswith("shift is 'soon'; it must be a duration: give a number, or text")
+    assert messages[2].startswith(start)
+    assert messages[3] == "options is '30s'; give it as { changeCost: \"30s\" }"
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

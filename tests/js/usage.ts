@@ -1,8 +1,9 @@
 // Checked by the compiler of TypeScript.
 import {
-  Adaptive, Channel, DirichletFilter, MultiLabelFilter, Periodic, StickyFilter, Tracker, load, toToml,
+  Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, toToml,
+  writeEvents,
 } from "classfilter";
-import type { ClassName, Config, DirichletState, MultiLabelConfig, Numbers, Policy } from "classfilter";
+import type { ClassName, Config, ConfirmedEvent, DirichletState, Event, MultiLabelConfig, Numbers, Policy } from "classfilter";
 
 const filter = new DirichletFilter(["walk", "sit"], { halfLife: 10, estimate: "mean", dtype: "float32" });
 const row: Numbers = filter.update([0.7, 0.3], { beta: 0.5, dt: 2 });
@@ -37,7 +38,24 @@ toToml(settings.filter, settings);
 const many = new Tracker<string, ClassName[]>(birds, { beta: { mic: { robin: 0.5, wren: 1 } }, channel: { mic: channel } });
 many.update("garden", 0, "mic", { robin: 0.9, wren: 0.8 });
 const heard: ClassName[] = many.label("garden");
+const rule = new EventRule({ changeCost: { walk: "30s", sit: 10 }, pad: ["1s", 0], ignore: "sit", maxGap: null });
+const cost: number | Readonly<Record<string, number>> = rule.changeCost;
+const found: ConfirmedEvent<string>[] = events(rule, { classes: ["walk", "sit"], times: [0, 1], probs: rows, stream: "ann" });
+events(rule, { classes: filter.classes, times: new Float64Array(2), probs: flat, scores: "independent" })[0]?.end.toFixed();
+const file: string = writeEvents(found, "TextGrid", { tiers: "class", duration: "1h", start: new Date(0) });
+writeEvents([{ label: "walk", start: 0, end: 1 }], "csv", { dates: true, zone: "Europe/Berlin" });
+toToml(filter, { rule: config.rule });
+const live = new Tracker<string>(config, { events: true });
+const now: Event<string> | null = live.current("ann");
+const confirmed: ConfirmedEvent<string>[] = live.popEvents();
+const several: Event<string>[] = new Tracker<string, ClassName[]>(birds, { events: rule }).current("garden");
 
+// @ts-expect-error an option that does not exist
+new EventRule({ cost: 1 });
+// @ts-expect-error a format that does not exist
+writeEvents(found, "xml");
+// @ts-expect-error a rule never changes
+rule.shift = 1;
 // @ts-expect-error an option that does not exist
 new DirichletFilter(2, { half_life: 3 });
 // @ts-expect-error a filter for each label, or one for all
@@ -54,4 +72,4 @@ tracker.label("ann");
 new Tracker<string[]>(sticky);
 // @ts-expect-error limits are given once
 limited.expireAfter = 5;
-console.log(onNow, scored, heard, jump, row, rows, flat, corrected, policy, config, text, kind);
+console.log(cost, file, now, confirmed, several, onNow, scored, heard, jump, row, rows, flat, corrected, policy, config, text, kind);

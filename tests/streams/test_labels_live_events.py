@@ -138,6 +138,14 @@ def test_what_each_row_confirms_and_leaves_open_is_what_each_label_has(seed: int
         assert [e[:4] for e in tracker.pop_events()] == [e[:4] for e in confirmed]
 
 
+def test_a_stream_that_begins_anew_gives_its_last_events_at_once() -> None:
+    f = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=6.0))
+    tracker = cf.Tracker(f, events=cf.EventRule(0.5), expire_after=5.0)
+    for time in (0.0, 1.0, 2.0, 3.0, 20.0):
+        tracker.update("a", time, None, [0.1, 0.9, 0.1])
+    assert [(e.label, e.start, e.end) for e in tracker.pop_events()] == [("wren", 0.0, 4.0)]
+
+
 class Seen(NamedTuple):
     probs: bytes
     time: float

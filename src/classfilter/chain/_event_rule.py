@@ -169,7 +169,7 @@ class EventRule:
                 "has no cost of entering {}",
                 remedy="name every class, or give one number for all",
             )
-        longest = max(_array(self.min_duration, names))
+        longest = float(max(_array(self.min_duration, names)))
         if self.max_delay is not None and self.max_delay < longest:
             rule = f"it must not be below the longest minimum duration, {longest!r}"
             raise ArgumentError("max_delay", self.max_delay, rule=rule)

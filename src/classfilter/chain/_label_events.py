@@ -106,7 +106,7 @@ class LabelRules:
         except BaseException:
             states[slot], times[slot], column[slot] = before, time, known
             raise
-        if found:
+        if events or found:  # those of before, too, where the stream began anew
             waiting[stream] = None
         return estimate
 

@@ -1104,11 +1104,13 @@ const ROWS_AT_A_TIME = 4096;
 /** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
 const FIRST_NODES = 16;
 const FIRST_SLOTS = 16;
+/** A row, or the end of a stream, gives so many events at most: two more than there are nodes in the largest state. */
+const MOST_EVENTS = 4096 + 2;
 /** Start, end and probability as doubles, then the class and whether it was forced. */
 const EVENT_BYTES = 32;
 const BAD_TIME = 27;
 const MOST_PIECES = 1e6;
-const FUNCTIONS = ["bytes", "start", "room", "last", "needed", "grow", "run", "finish", "current", "piece"];
+const FUNCTIONS = ["bytes", "start", "last", "needed", "grow", "run", "finish", "current", "piece"];
 
 class RuleCore {
   #classes;
@@ -1117,6 +1119,7 @@ class RuleCore {
   #block;
   #longest;
   #slots = 0;
+  #views = {};
 
   /**
    * @param classes  Their number.
@@ -1153,30 +1156,31 @@ class RuleCore {
     return numbers(Uint8Array, stateAt, bytes).slice();
   }
 
-  /** Take rows, one after the other in an array: the new state, and the events that are final by now. */
-  run(state, times, probs) {
+  /** Take rows, one after the other in an array: the new state, and the events that are final by now. A row `alone` is not numbered. */
+  run(state, times, probs, alone = false) {
     const K = this.#classes;
     const rows = times.length;
     const most = Math.min(rows, ROWS_AT_A_TIME);
     const found = [];
     let memory = this.#load(state, most);
     for (let row = 0; row < rows; ) {
-      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt, room } = memory;
+      const { block, countsAt, timesAt, probsAt, eventsAt, stateAt } = memory;
       const count = Math.min(most, rows - row);
-      numbers(Float64Array, timesAt, count).set(rows === count ? times : times.subarray(row, row + count));
-      numbers(this.#type, probsAt, count * K).set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
-      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, room, countsAt);
-      const [events, taken] = numbers(Uint32Array, countsAt, 2);
+      memory.times.set(rows === count ? times : times.subarray(row, row + count));
+      memory.probs.set(rows === count ? probs : probs.subarray(row * K, (row + count) * K));
+      const status = this.#call.run(block, stateAt, count, timesAt, probsAt, eventsAt, most + MOST_EVENTS, countsAt);
+      const [events, taken] = memory.counts;
       if (status !== 0) {
         const failed = row + taken;
         const last = failed > 0 ? times[failed - 1] : this.#call.last(stateAt);
-        throw failedRow(status, failed, times[failed], last, probs.subarray(failed * K, (failed + 1) * K));
+        const ofRow = probs.subarray(failed * K, (failed + 1) * K);
+        throw failedRow(status, alone ? undefined : failed, times[failed], last, ofRow);
       }
-      this.#read(memory, events, found);
+      if (events > 0) this.#read(memory, events, found);
       row += taken;
-      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(stateOf(memory), most);
+      if (row < rows && this.#call.needed(block, stateAt) > 0) memory = this.#load(memory.state.slice(), most);
     }
-    return { state: stateOf(memory), events: found };
+    return { state: memory.state.slice(), events: found };
   }
 
   /** End the stream: its last events. */
@@ -1184,7 +1188,7 @@ class RuleCore {
     const memory = this.#load(state);
     const found = [];
     this.#call.finish(memory.block, memory.stateAt, memory.eventsAt, memory.countsAt);
-    this.#read(memory, numbers(Uint32Array, memory.countsAt, 1)[0], found);
+    this.#read(memory, memory.counts[0], found);
     return found;
   }
 
@@ -1197,26 +1201,33 @@ class RuleCore {
 
   /** The core's memory with the rule and a state in it, which has room for the next row. */
   #load(state, rows = 0) {
-    const size = this.#type.BYTES_PER_ELEMENT;
+    const memory = this.#memory(state.length, rows);
     this.#block.load();
-    const lay = (bytes, room, more) => {
-      const parts = [8, rows * 8, rows * this.#classes * size, room * EVENT_BYTES, bytes, more];
-      const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
-      return { block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt, room, bytes };
-    };
-    let memory = lay(state.length, 0, 0);
-    numbers(Uint8Array, memory.stateAt, state.length).set(state);
+    memory.state.set(state);
     const needed = this.#call.needed(memory.block, memory.stateAt);
-    let ready = state;
-    if (needed > 0) {
-      memory = lay(state.length, 0, needed);
-      this.#call.grow(memory.block, memory.stateAt, memory.copyAt);
-      ready = numbers(Uint8Array, memory.copyAt, needed).slice();
-      numbers(Uint8Array, memory.stateAt, needed).set(ready);
-    }
-    memory = lay(ready.length, rows + 2 * this.#call.room(memory.stateAt), ready.length);
-    numbers(Uint8Array, memory.stateAt, ready.length).set(ready);
-    return memory;
+    if (needed === 0) return memory;
+    const larger = this.#memory(needed, rows);
+    numbers(Uint8Array, larger.copyAt, state.length).set(state);
+    this.#call.grow(larger.block, larger.copyAt, larger.stateAt);
+    return larger;
+  }
+
+  /** Addresses and views for so many rows and a state of so many bytes; those of the last call, where they still hold. */
+  #memory(bytes, rows) {
+    const last = this.#views;
+    if (last.bytes === bytes && last.rows === rows && last.buffer === core.memory.buffer) return last;
+    const [K, size] = [this.#classes, this.#type.BYTES_PER_ELEMENT];
+    const parts = [8, rows * 8, rows * K * size, (rows + MOST_EVENTS) * EVENT_BYTES, bytes, bytes];
+    const [block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt] = place(this.#block.size, ...parts);
+    this.#views = {
+      bytes, rows, block, countsAt, timesAt, probsAt, eventsAt, stateAt, copyAt,
+      counts: numbers(Uint32Array, countsAt, 2),
+      times: numbers(Float64Array, timesAt, rows),
+      probs: numbers(this.#type, probsAt, rows * K),
+      state: numbers(Uint8Array, stateAt, bytes),
+      buffer: core.memory.buffer,
+    };
+    return this.#views;
   }
 
   /** Add so many events to a list, divided where they are too long. */
@@ -1253,12 +1264,12 @@ class LabelRules {
   }
 
   /** `probs` are the probabilities of on; events are in order of their end, then of their label. */
-  run(states, times, probs) {
+  run(states, times, probs, alone) {
     const L = this.#count;
     const parts = this.#rules.map(({ rule, label }, i) => {
       const on = probs.constructor.from(times, (_, row) => probs[row * L + label]);
       // A sum may round to a little more than 1; what is not near it, the core refuses.
-      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)));
+      const { state, events } = rule.run(states[i], times, pairs(on).map((p) => Math.max(p, 0)), alone);
       return { state, events: ofLabel(label, events) };
     });
     return { state: parts.map(({ state }) => state), events: parts.flatMap(({ events }) => events).sort(byEnd) };
@@ -1276,8 +1287,6 @@ class LabelRules {
 const ofLabel = (label, events) => events.map((event) => ({ ...event, label }));
 const byEnd = (a, b) => a.end - b.end || a.label - b.label;
 
-const stateOf = ({ stateAt, bytes }) => numbers(Uint8Array, stateAt, bytes).slice();
-
 function eventsFrom(address, count) {
   const reals = numbers(Float64Array, address, 4 * count);
   const whole = numbers(Int32Array, address, 8 * count);
@@ -1292,7 +1301,7 @@ function failedRow(status, row, time, last, probs) {
     time < last
       ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
       : "it must be finite, and at most 1e30 after the last one";
-  return new RangeError(`time in row ${row} is ${float(time)}; ${rule}`);
+  return new RangeError(`time${row === undefined ? "" : ` in row ${row}`} is ${float(time)}; ${rule}`);
 }
 
 return { RuleCore, LabelRules };
@@ -2978,6 +2987,92 @@ return { softmax };
 })();
 
 const module24 = await (async () => {
+// The events of live streams: what a rule knows of each stream, and what it has confirmed.
+const { arrayType } = module5;
+const { EventRule } = module12;
+const { repr } = module3;
+
+const REMEDY = 'give one: events: new EventRule({ changeCost: "30s" })';
+
+/** The rule that a tracker decides events by, of its option `events` and the rule of its chain; or null. */
+function ruleOf(events, chain) {
+  if (events === undefined || events === null || events === false) return null;
+  if (events === true && !chain.rule) throw new RangeError(`events is true, but the chain has no rule; ${REMEDY}`);
+  const rule = events === true ? chain.rule : events;
+  if (!(rule instanceof EventRule)) throw new TypeError(`events is ${repr(events)}; it must be an EventRule, or true or false`);
+  return rule;
+}
+
+function noRule() {
+  return new RangeError(`the tracker has no rule for events; ${REMEDY}`);
+}
+
+/** A rule, for many streams. What is known of one is the state of the rule and what was confirmed; it never changes. */
+class LiveEvents {
+  #core;
+  #names;
+  #independent;
+  #waiting = new Set(); // the streams with events to be fetched, in the order of the first; some may have none
+  #ended = []; // what was confirmed of streams that are over
+  #time = new Float64Array(1);
+
+  constructor(rule, filter) {
+    this.#independent = filter.kind === "multi_label";
+    this.#names = filter.classes.map(String);
+    this.#core = rule._compiled(filter.classes, arrayType(filter.dtype), this.#independent);
+  }
+
+  /** What is known of a stream after a row; before its first row, `known` is undefined. */
+  after(known, at, estimate) {
+    this.#time[0] = at;
+    const { state, events } = this.#core.run(known?.state ?? this.#core.start(), this.#time, estimate, true);
+    const before = known?.confirmed ?? [];
+    return { state, confirmed: events.length === 0 ? before : [...before, ...events] };
+  }
+
+  /** What is known of a stream that begins anew; its old events are not lost. */
+  anew(known) {
+    return { state: this.#core.start(), confirmed: this.#finished(known) };
+  }
+
+  /** Take note that a stream may have events to be fetched. */
+  note(stream, { confirmed }) {
+    if (confirmed.length > 0) this.#waiting.add(stream);
+  }
+
+  /** End a stream. */
+  end(stream, known) {
+    for (const event of this.#finished(known)) this.#ended.push(this.#event(stream, event));
+  }
+
+  /** All events that were not fetched, in order; `take` returns those of a stream that is held, and forgets them. */
+  pop(take) {
+    const found = this.#ended;
+    for (const stream of this.#waiting) for (const event of take(stream)) found.push(this.#event(stream, event));
+    this.#ended = [];
+    this.#waiting.clear();
+    return found;
+  }
+
+  /** The event of a stream that goes on at present, or null; of several labels at once, a list of them. */
+  current(stream, known) {
+    const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null }));
+    return this.#independent ? events : (events[0] ?? null);
+  }
+
+  #finished({ state, confirmed }) {
+    return [...confirmed, ...this.#core.finish(state)];
+  }
+
+  #event(stream, { label, start, end, probability }) {
+    return { stream, label: this.#names[label], start, end, probability };
+  }
+}
+
+return { ruleOf, noRule, LiveEvents };
+})();
+
+const module25 = await (async () => {
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
 const { float, general, repr } = module3;
 const { positiveDuration } = module4;
@@ -2997,7 +3092,11 @@ class StreamTable {
   #walk = this.#entries.entries();
   #first = [];
 
-  constructor({ expireAfter, maxStreams, maxJump }) {
+  #ended;
+
+  /** `ended` is called with a stream and its value before that is forgotten. */
+  constructor({ expireAfter, maxStreams, maxJump }, ended) {
+    this.#ended = ended;
     if (maxStreams !== undefined && !(typeof maxStreams === "number" && maxStreams >= 1)) {
       throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
     }
@@ -3064,7 +3163,7 @@ class StreamTable {
   /** Forget streams, all or none. */
   drop(streams) {
     streams.forEach((stream) => this.get(stream));
-    streams.forEach((stream) => this.#entries.delete(stream));
+    streams.forEach((stream) => this.#remove(stream));
   }
 
   /** Set the clock; forget the streams that are over, and return them. */
@@ -3117,6 +3216,11 @@ class StreamTable {
     this.#clock = now;
   }
 
+  #remove(stream) {
+    this.#ended(stream, this.#entries.get(stream).value);
+    this.#entries.delete(stream);
+  }
+
   #putLast(stream, entry) {
     this.#entries.delete(stream);
     this.#entries.set(stream, entry);
@@ -3127,7 +3231,7 @@ class StreamTable {
     while (this.size > 0) {
       const [stream, { seen }] = this.#oldest();
       if (!(this.size > this.limits.maxStreams) && !this.#isOver(seen, this.#clock)) break;
-      this.#entries.delete(stream);
+      this.#remove(stream);
       forgotten.push(stream);
     }
     return forgotten;
@@ -3165,17 +3269,18 @@ function timeError(stream, at, where, last) {
 return { StreamTable };
 })();
 
-const module25 = await (async () => {
+const module26 = await (async () => {
 // Many live streams: each row of any stream, as it comes, gives an estimate.
 const { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } = module5;
 const { channelsOfLabels, corrected, scoreRow, weightOfLabels } = module10;
+const { LiveEvents, noRule, ruleOf } = module24;
 const { prediction } = module7;
-const { StreamTable } = module24;
+const { StreamTable } = module25;
 const { repr } = module3;
 const { TimeReader } = module4;
 
 const DEFAULT_SOURCE = "default";
-const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit"];
+const OPTIONS = ["beta", "channel", "policy", "expireAfter", "maxStreams", "maxJump", "unit", "events"];
 
 /** One state per stream, for any number of streams that come and go; it equals a filter for each, to the bit. */
 class Tracker {
@@ -3187,16 +3292,19 @@ class Tracker {
   #start;
   #table;
   #times;
+  #live; // null where no events are decided
 
-  /** `filter` is a filter, or what `load` returns: then weights, channels and policy come with it. */
+  /** `filter` is a filter, or what `load` returns: then weights, channels, policy and rule come with it. */
   constructor(filter, options = {}) {
     checkOptions("Tracker", options, OPTIONS);
     const chain = filter?.filter === undefined ? { filter } : filter;
     const named = typeof chain.beta === "number" || Object.keys(chain.beta ?? {}).length > 0;
     const weights = named ? chain.beta : 1;
     const { beta = weights, channel = chain.channel ?? {}, policy = chain.policy ?? null } = options;
-    this.#table = new StreamTable(options);
+    const rule = ruleOf(options.events, chain);
     this.#filter = chain.filter.copy();
+    this.#live = rule === null ? null : new LiveEvents(rule, this.#filter);
+    this.#table = new StreamTable(options, (stream, { events }) => this.#live?.end(stream, events));
     this.#filter.reset();
     this.#start = this.#filter._numbers();
     this.#labels = this.#filter.kind === "multi_label" ? this.#filter.classes : null;
@@ -3270,9 +3378,18 @@ class Tracker {
     const policy = (known?.policy ?? this.#policy)?.copy() ?? null; // the stream's own one stays as it is if this fails
     policy?.called(name, this.#labels === null ? observed : row, before, dt);
     const last = policy === null ? null : new Map(known?.last).set(name, at);
-    this.#table.put(stream, at, { state, estimate, policy, last });
+    const events = this.#live === null ? null : this.#eventsAfter(stream, known, at, estimate);
+    this.#table.put(stream, at, { state, estimate, policy, last, events });
     this.#times.see(dt);
     return estimate.slice();
+  }
+
+  /** What the rule knows of a stream after a row; where that begins the stream anew, `known` is undefined. */
+  #eventsAfter(stream, known, at, estimate) {
+    const begun = known === undefined && this.#table.has(stream) ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
+    const events = this.#live.after(begun, at, estimate);
+    this.#live.note(stream, events);
+    return events;
   }
 
   /** The source that the policy would call for a stream at a time; nothing changes. */
@@ -3303,10 +3420,28 @@ class Tracker {
     return this.#table.get(stream).time;
   }
 
-  /** Forget streams. */
+  /** The events that were confirmed since the last call, each once; of a stream that is dropped or over, all are. */
+  popEvents() {
+    if (this.#live === null) throw noRule();
+    return this.#live.pop((stream) => {
+      if (!this.#table.has(stream)) return [];
+      const { value } = this.#table.get(stream);
+      const { state, confirmed } = value.events;
+      value.events = { state, confirmed: [] };
+      return confirmed;
+    });
+  }
+
+  /** The event of a stream that goes on at present, with the end null, or null; of several labels at once, a list of them. */
+  current(stream) {
+    if (this.#live === null) throw noRule();
+    return this.#live.current(stream, this.#table.get(stream).value.events);
+  }
+
+  /** Forget streams; their last events are confirmed. */
   drop(streams) {
     if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
-    this.#table.drop([...streams]);
+    this.#table.drop([...new Set(streams)]);
   }
 
   /** Set the clock of all streams to now; forget the streams that are over, and return them. */
@@ -3369,7 +3504,7 @@ function fastest(filter) {
 return { Tracker };
 })();
 
-const module26 = await (async () => {
+const module27 = await (async () => {
 const { Channel } = module6;
 const { load } = module17;
 const { DirichletFilter } = module9;
@@ -3381,9 +3516,9 @@ const { Adaptive, Periodic } = module14;
 const { softmax } = module23;
 const { StickyFilter } = module15;
 const { toToml } = module16;
-const { Tracker } = module25;
+const { Tracker } = module26;
 
 return { Channel, load, DirichletFilter, writeEvents, EventRule, events, MultiLabelFilter, Adaptive, Periodic, softmax, StickyFilter, toToml, Tracker };
 })();
 
-const classfilter = module26;
+const classfilter = module27;

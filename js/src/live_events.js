@@ -1,0 +1,81 @@
+// The events of live streams: what a rule knows of each stream, and what it has confirmed.
+import { arrayType } from "./checks.js";
+import { EventRule } from "./event_rule.js";
+import { repr } from "./text.js";
+
+const REMEDY = 'give one: events: new EventRule({ changeCost: "30s" })';
+
+/** The rule that a tracker decides events by, of its option `events` and the rule of its chain; or null. */
+export function ruleOf(events, chain) {
+  if (events === undefined || events === null || events === false) return null;
+  if (events === true && !chain.rule) throw new RangeError(`events is true, but the chain has no rule; ${REMEDY}`);
+  const rule = events === true ? chain.rule : events;
+  if (!(rule instanceof EventRule)) throw new TypeError(`events is ${repr(events)}; it must be an EventRule, or true or false`);
+  return rule;
+}
+
+export function noRule() {
+  return new RangeError(`the tracker has no rule for events; ${REMEDY}`);
+}
+
+/** A rule, for many streams. What is known of one is the state of the rule and what was confirmed; it never changes. */
+export class LiveEvents {
+  #core;
+  #names;
+  #independent;
+  #waiting = new Set(); // the streams with events to be fetched, in the order of the first; some may have none
+  #ended = []; // what was confirmed of streams that are over
+  #time = new Float64Array(1);
+
+  constructor(rule, filter) {
+    this.#independent = filter.kind === "multi_label";
+    this.#names = filter.classes.map(String);
+    this.#core = rule._compiled(filter.classes, arrayType(filter.dtype), this.#independent);
+  }
+
+  /** What is known of a stream after a row; before its first row, `known` is undefined. */
+  after(known, at, estimate) {
+    this.#time[0] = at;
+    const { state, events } = this.#core.run(known?.state ?? this.#core.start(), this.#time, estimate, true);
+    const before = known?.confirmed ?? [];
+    return { state, confirmed: events.length === 0 ? before : [...before, ...events] };
+  }
+
+  /** What is known of a stream that begins anew; its old events are not lost. */
+  anew(known) {
+    return { state: this.#core.start(), confirmed: this.#finished(known) };
+  }
+
+  /** Take note that a stream may have events to be fetched. */
+  note(stream, { confirmed }) {
+    if (confirmed.length > 0) this.#waiting.add(stream);
+  }
+
+  /** End a stream. */
+  end(stream, known) {
+    for (const event of this.#finished(known)) this.#ended.push(this.#event(stream, event));
+  }
+
+  /** All events that were not fetched, in order; `take` returns those of a stream that is held, and forgets them. */
+  pop(take) {
+    const found = this.#ended;
+    for (const stream of this.#waiting) for (const event of take(stream)) found.push(this.#event(stream, event));
+    this.#ended = [];
+    this.#waiting.clear();
+    return found;
+  }
+
+  /** The event of a stream that goes on at present, or null; of several labels at once, a list of them. */
+  current(stream, known) {
+    const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null }));
+    return this.#independent ? events : (events[0] ?? null);
+  }
+
+  #finished({ state, confirmed }) {
+    return [...confirmed, ...this.#core.finish(state)];
+  }
+
+  #event(stream, { label, start, end, probability }) {
+    return { stream, label: this.#names[label], start, end, probability };
+  }
+}
