@@ -7,7 +7,7 @@ import { openFile } from "./open_file.js";
 import { commandArguments, save, withZones, writeTable } from "./results.js";
 import { readRows } from "./rows.js";
 import { chainOf, loadedSettings, newSettings } from "./settings.js";
-import { eventRows, lanesOf, legendItems } from "./shown.js";
+import { eventRows, givenLanes, lanesOf, legendItems } from "./shown.js";
 import { simulate } from "./simulate.js";
 import { columnsOf, filterStream, largest, rowsByStream, usualStep } from "./streams.js";
 
@@ -99,23 +99,37 @@ function originWords() {
 
 const chain = () => ({ ...chainOf(settings, data.rows.classes, data.sources, data.rows.independent), rule: new EventRule(settings.rule) });
 
-/** The filtered rows of a stream, and its events. */
-function results(index, { rule, ...filter }) {
-  const { rows, streams, form } = data;
-  const stream = filterStream(rows, streams[index], filter);
-  const scores = rows.independent ? "independent" : "probabilities";
-  const given = { classes: filter.filter.classes.map(String), times: stream.time, probs: stream.probs, stream: rows.stream.names[index], scores };
-  return { ...stream, found: events(rule, given) };
+/** The events of a stream that was filtered. */
+function eventsOf(index, stream, { rule, filter }) {
+  const { stream: { names }, independent } = data.rows;
+  const scores = independent ? "independent" : "probabilities";
+  return events(rule, { classes: filter.classes.map(String), times: stream.time, probs: stream.probs, stream: names[index], scores });
 }
+
+/** A function that computes again only where something is another thing than the last time. */
+function remembered(compute) {
+  let [known, value] = [[], undefined];
+  return (keys, ...given) => {
+    if (known.length !== keys.length || keys.some((key, i) => key !== known[i])) [value, known] = [compute(...given), keys];
+    return value;
+  };
+}
+
+const filtered = remembered(filterStream);
+const decided = remembered(eventsOf);
+const given = remembered(givenLanes);
 
 function draw() {
   const { rows, step, form } = data;
   const now = chain();
-  const stream = results(Number(element("stream").value), now);
+  const index = Number(element("stream").value);
+  const { kind, decay, halfLife, floor, options, fixed, beta, channel } = settings;
+  const stream = filtered([data, index, kind, decay, halfLife, floor, options, fixed, beta, channel], rows, data.streams[index], now);
+  const found = decided([stream, settings.rule], index, stream, now);
   const classes = now.filter.classes.map(String);
   const columns = columnsOf(rows.classes, now.filter.classes);
   showTexts(settings, rows.timeKind.kind === "number" && !form.unit ? "" : " s");
-  const { lanes, words } = lanesOf(rows, stream, classes, columns, stream.found, step);
+  const { lanes, words } = lanesOf(given([data, index, String(classes)], rows, stream.rows, stream.time, columns, step), stream, classes, found, step);
   element("summary").textContent = words;
   element("legend").replaceChildren(...legendItems(classes));
   span = timesInView(stream.time);
@@ -124,13 +138,13 @@ function draw() {
   drawLanes(element("lanes"), lanes, classes, span, rows.timeKind);
   element("lanes").setAttribute("aria-label", `The class over time: ${lanes.map(({ name }) => name).join(", ")}, from the top. ${words}`);
   drawProbs(element("probs"), stream.time, stream.probs, classes.length, span, rows.timeKind);
-  const listed = eventRows(stream.found, rows.timeKind);
+  const listed = eventRows(found, rows.timeKind);
   element("eventRows").replaceChildren(...listed.rows);
   element("moreEvents").textContent = listed.more === 0 ? "" : `And ${listed.more} more, which the files have.`;
   element("same").hidden = file.name === SIMULATED; // there is no such file
   const same = commandArguments(file.name, form).join(" ");
-  const kind = rows.timeKind.kind === "span" && file.name.endsWith(".parquet") ? "parquet" : "csv"; // CSV has no spans of time
-  element("command").textContent = `classfilter filter ${same} -o filtered.${kind}\nclassfilter events ${same} -o events.csv`;
+  const suffix = rows.timeKind.kind === "span" && file.name.endsWith(".parquet") ? "parquet" : "csv"; // CSV has no spans of time
+  element("command").textContent = `classfilter filter ${same} -o filtered.${suffix}\nclassfilter events ${same} -o events.csv`;
 }
 
 /** The times to show: those of the view, as far as the stream has them. */
@@ -184,7 +198,7 @@ function saveRows() {
   const columns = rows.classes.map(() => new Array(rows.count));
   const cells = new Array(rows.count);
   streams.forEach((own, s) => {
-    const { probs } = results(s, now);
+    const { probs } = filterStream(rows, own, now);
     const best = largest(probs, K);
     own.forEach((row, i) => {
       for (let k = 0; k < K; k++) columns[order[k]][row] = probs[i * K + k];
@@ -196,7 +210,7 @@ function saveRows() {
 
 function saveEvents(format) {
   const now = chain();
-  const found = data.streams.flatMap((_, s) => results(s, now).found);
+  const found = data.streams.flatMap((own, s) => eventsOf(s, filterStream(data.rows, own, now), now));
   const { time, timeKind: { kind, zone } } = data.rows;
   const dates = kind === "date";
   // Formats of seconds count from the first row.

@@ -20,33 +20,43 @@ const share = (labels, truth) => {
   return judged.length === 0 ? null : judged.filter((i) => labels[i] === truth[i]).length / judged.length;
 };
 
-/** The lanes of one stream, from the top: the labels, each source, the filter, the events; and a sentence with the numbers. */
-export function lanesOf(table, stream, classes, columns, found, step) {
-  const K = classes.length;
-  const { rows, time } = stream;
-  const of = (values) => Int16Array.from(rows, (row) => values[row]);
-  const raw = Float64Array.from({ length: rows.length * K }, (_, i) => table.probs[rows[Math.floor(i / K)] * K + columns[i % K]]);
-  const events = { name: "events", rows: 1, blocks: found.map(({ label, start, end }) => ({ from: start, to: end, k: classes.indexOf(label), row: 0 })) };
+/** The labels of a stream and what each source predicted, which no slider changes: lanes, and the class of each row. */
+export function givenLanes(table, rows, time, columns, step) {
+  const K = columns.length;
+  const raw = new Float64Array(rows.length * K);
+  rows.forEach((row, i) => columns.forEach((column, k) => (raw[i * K + k] = table.probs[row * K + column])));
   const several = table.source.names.length > 1;
-  const sources = table.source.names.map((name, s) => {
-    const own = Array.from(rows.keys()).filter((i) => table.source.codes[rows[i]] === s);
-    return { name: several ? String(name) : "predicted", own };
-  }).filter(({ own }) => own.length > 0);
+  const own = table.source.names.map(() => []);
+  rows.forEach((row, i) => own[table.source.codes[row]].push(i));
+  const sources = table.source.names.map((name, s) => ({ name: several ? String(name) : "predicted", own: own[s] })).filter((one) => one.own.length > 0);
   if (table.independent) {
-    const on = (probs, own, at) => Array.from({ length: K }, (_, k) =>
-      blocksOf(at, own.map((i) => (probs[i * K + k] > 0.5 ? k : -1)), step, k)).flat();
-    const lanes = sources.map(({ name, own }) => ({ name, rows: K, blocks: on(raw, own, own.map((i) => time[i])) }));
-    const filtered = { name: "filtered", rows: K, blocks: on(stream.probs, Array.from(rows.keys()), time) };
-    for (const block of events.blocks) block.row = block.k;
-    return { lanes: [...lanes, filtered, { ...events, rows: K }], words: `${eventWords(found)}.` };
+    const lanes = sources.map(({ name, own: mine }) => ({ name, rows: K, blocks: onBlocks(raw, K, mine, mine.map((i) => time[i]), step) }));
+    return { lanes, predicted: null, truth: null };
   }
-  const [predicted, steady] = [largest(raw, K), largest(stream.probs, K)];
-  const lanes = sources.map(({ name, own }) => ({ name, rows: 1, blocks: blocksOf(own.map((i) => time[i]), own.map((i) => predicted[i]), step) }));
-  const filtered = { name: "filtered", rows: 1, blocks: blocksOf(time, steady, step) };
-  const place = table.label === null ? null : table.classes.map((name) => columns.findIndex((k) => table.classes[k] === name));
-  const truth = place === null ? null : of(table.label.map((k) => (k < 0 ? -1 : place[k])));
+  const predicted = largest(raw, K);
+  const lanes = sources.map(({ name, own: mine }) => ({ name, rows: 1, blocks: blocksOf(mine.map((i) => time[i]), mine.map((i) => predicted[i]), step) }));
+  const truth = table.label === null ? null : Int16Array.from(rows, (row) => columns.indexOf(table.label[row]));
   const top = truth?.some((k) => k >= 0) ? [{ name: "label", rows: 1, blocks: blocksOf(time, truth, step) }] : [];
-  return { lanes: [...top, ...lanes, filtered, events], words: numbers(predicted, steady, truth, found) };
+  return { lanes: [...top, ...lanes], predicted, truth };
+}
+
+/** Where each label is on, a row for each. */
+const onBlocks = (probs, K, rows, times, step) => Array.from({ length: K }, (_, k) =>
+  blocksOf(times, rows.map((i) => (probs[i * K + k] > 0.5 ? k : -1)), step, k)).flat();
+
+/** The lanes of the filter and of events below those that are given, and a sentence with the numbers. */
+export function lanesOf({ lanes, predicted, truth }, { time, probs }, classes, found, step) {
+  const K = classes.length;
+  const rows = predicted === null ? K : 1;
+  const blocks = found.map(({ label, start, end }) => ({ from: start, to: end, k: classes.indexOf(label), row: rows > 1 ? classes.indexOf(label) : 0 }));
+  const events = { name: "events", rows, blocks };
+  if (predicted === null) {
+    const filtered = { name: "filtered", rows, blocks: onBlocks(probs, K, Array.from(time.keys()), time, step) };
+    return { lanes: [...lanes, filtered, events], words: `${eventWords(found)}.` };
+  }
+  const steady = largest(probs, K);
+  const filtered = { name: "filtered", rows, blocks: blocksOf(time, steady, step) };
+  return { lanes: [...lanes, filtered, events], words: numbers(predicted, steady, truth, found) };
 }
 
 const eventWords = (found) => (found.length === 1 ? "1 event" : `${found.length} events`);

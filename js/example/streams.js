@@ -37,10 +37,17 @@ export function usualStep(time, streams) {
 export function filterStream(table, rows, { filter, beta, channel }) {
   const own = { rows, time: Float64Array.from(rows, (row) => table.time[row]) };
   const dt = own.time.map((at, i) => (i === 0 ? 0 : at - own.time[i - 1]));
-  const weights = Array.from(rows, (row) => weightOf(String(table.source.names[table.source.codes[row]]), beta));
+  const weight = table.source.names.map((name) => remembered(() => weightOf(String(name), beta)));
+  const weights = Array.from(rows, (row) => weight[table.source.codes[row]]());
   filter.reset();
   const observe = filter.kind === "multi_label" ? filterLabels : filterClasses;
   return { ...own, probs: observe(table, rows, filter, weights, dt, channel) };
+}
+
+/** A function that computes once, when it is first called. */
+function remembered(compute) {
+  let value;
+  return () => (value ??= compute());
 }
 
 function weightOf(source, beta) {
@@ -53,13 +60,14 @@ function filterClasses(table, rows, filter, weights, dt, channel) {
   const K = filter.classes.length;
   const type = arrayType(filter.dtype);
   const columns = columnsOf(table.classes, filter.classes);
+  const channels = table.source.names.map((name) => (Object.hasOwn(channel, name) ? channel[name] : undefined));
   const observed = new type(rows.length * K);
   rows.forEach((row, i) => {
-    const source = String(table.source.names[table.source.codes[row]]);
-    const corrects = Object.hasOwn(channel, source) ? channel[source] : undefined;
-    let probs = columns.map((k) => table.probs[row * K + k]);
-    if (table.hard[row] && !corrects) probs = prediction(probs.indexOf(1), filter.classes);
-    observed.set(corrects ? corrects.apply(type.from(probs)) : probs, i * K);
+    const corrects = channels[table.source.codes[row]];
+    for (let k = 0; k < K; k++) observed[i * K + k] = table.probs[row * K + columns[k]];
+    const own = observed.subarray(i * K, (i + 1) * K);
+    if (corrects) own.set(corrects.apply(own));
+    else if (table.hard[row]) own.set(prediction(own.indexOf(1), filter.classes));
   });
   return filter.run(observed, { beta: type.from(weights), dt });
 }
