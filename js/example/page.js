@@ -55,6 +55,7 @@ async function take(files) {
 async function read() {
   const turn = (opened += 1);
   element("view").hidden = true;
+  element("origin").textContent = "";
   data = null;
   try {
     const form = formOf(settings);

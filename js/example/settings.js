@@ -6,7 +6,7 @@ const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 /** The settings that a page starts with: nothing is tuned, and the past counts for some rows. */
 export function newSettings(step) {
   const round = (value) => Number(value.toPrecision(3));
-  const rule = { changeCost: round(10 * step), minDuration: 0 };
+  const rule = { changeCost: round(3 * step), minDuration: 0 };
   return { kind: "dirichlet", decay: null, halfLife: round(10 * step), floor: 1e-3, options: {}, fixed: null, beta: {}, channel: {}, rule };
 }
 

@@ -52,17 +52,18 @@ export function lanesOf({ lanes, predicted, truth }, { time, probs }, classes, f
   const events = { name: "events", rows, blocks };
   if (predicted === null) {
     const filtered = { name: "filtered", rows, blocks: onBlocks(probs, K, Array.from(time.keys()), time, step) };
-    return { lanes: [...lanes, filtered, events], words: `${eventWords(found)}.` };
+    return { lanes: [...lanes, filtered, events], words: `Each label is decided by itself: ${eventWords(found)}.` };
   }
   const steady = largest(probs, K);
   const filtered = { name: "filtered", rows, blocks: blocksOf(time, steady, step) };
   return { lanes: [...lanes, filtered, events], words: numbers(predicted, steady, truth, found) };
 }
 
+const times = (count) => (count === 1 ? "once" : `${count} times`);
 const eventWords = (found) => (found.length === 1 ? "1 event" : `${found.length} events`);
 
 function numbers(predicted, steady, truth, found) {
-  const words = `The class changes ${changes(predicted)} times as predicted and ${changes(steady)} times filtered: ${eventWords(found)}.`;
+  const words = `The class changes ${times(changes(predicted))} as predicted and ${times(changes(steady))} filtered: ${eventWords(found)}.`;
   const [before, after] = truth === null ? [null, null] : [share(predicted, truth), share(steady, truth)];
   if (before === null) return words;
   return `${words} ${(100 * before).toFixed(1)} % of the predictions are right, ${(100 * after).toFixed(1)} % filtered.`;
