@@ -25,7 +25,7 @@ export async function openFile(name, bytes, options) {
 function otherKind(name) {
   const ending = /\.[^.]*$/.exec(name)?.[0] ?? "";
   const known = "it must be one of .csv, .tsv, .parquet, .ndjson, .jsonl, perhaps with .gz or .zst after it";
-  const remedy = "save the table as CSV, or the settings as TOML";
+  const remedy = "rename it, or save the table as CSV";
   return new RangeError(`${name} ends in '${ending}'; ${known}, or .toml for settings: ${remedy}`);
 }
 

@@ -44,8 +44,9 @@ function readDate(text) {
   const midnight = Date.parse(`${day}T00:00:00Z`);
   const exists = Number.isFinite(midnight) && !day.startsWith("0000") && new Date(midnight).toISOString().startsWith(day);
   if (!exists || minute >= "24") return undefined; // such as 30 February
-  const whole = Date.parse(`${day}T${minute}${second}${hours}:${minutes}`) / 1000;
-  return Number.isFinite(whole) ? whole + Number(`0.${fraction}`) : undefined;
+  const ahead = 60 * Number(hours.slice(1)) + Number(minutes); // Python takes +02:60 for +03:00
+  const whole = Date.parse(`${day}T${minute}${second}Z`) / 1000 - 60 * (hours.startsWith("-") ? -ahead : ahead);
+  return Number.isFinite(whole) && ahead < 1440 ? whole + Number(`0.${fraction}`) : undefined;
 }
 
 /** The text of a span of time, as pandas and as Polars write it, in seconds. */
