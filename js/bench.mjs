@@ -1,4 +1,5 @@
-// What a row of run() and of events() costs at K = 6, in nanoseconds, here and in Python's extension: PYTHON=.venv/bin/python node js/bench.mjs
+// What a row of run() and of events() costs at K = 6, in nanoseconds, here and in Python's extension:
+// PYTHON=.venv/bin/python node js/bench.mjs
 import { spawnSync } from "node:child_process";
 import { DirichletFilter, EventRule, StickyFilter, events } from "./src/index.js";
 

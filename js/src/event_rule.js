@@ -104,7 +104,8 @@ export class EventRule {
   }
 
   #ofLabels(names, type) {
-    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
+    const lane = (name) => this.#lane(name)._compiled(["off", "on"], type);
+    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : lane(name))));
   }
 
   /** The rule of one of several labels at once: of two classes, off and on. */
@@ -121,6 +122,9 @@ export class EventRule {
     const [minProbability, maxGap, maxDelay, maxDuration] = [
       this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
     ];
+    if (minProbability > 0 && minProbability < 1e-30) {
+      throw new RangeError(`minProbability is ${float(minProbability)}; it must be at least 1e-30`);
+    }
     if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
     const settings = {
       floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
@@ -140,7 +144,9 @@ const isObject = (value) => typeof value === "object" && value !== null;
 function byClass(argument, value, check) {
   if (!isObject(value) || isRow(value)) return check(argument, value);
   const checked = Object.create(null);
-  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) {
+    checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  }
   return Object.freeze(checked);
 }
 

@@ -61,7 +61,10 @@ export class RuleCore {
     return numbers(Uint8Array, stateAt, bytes).slice();
   }
 
-  /** Take rows, one after the other in an array: the new state, and the events that are final by now. A row `alone` is not numbered. */
+  /**
+   * Take rows, one after the other in an array: the new state, and the events that are final by now. An error does not number
+   * a row that is `alone`.
+   */
   run(state, times, probs, alone = false) {
     const K = this.#classes;
     const rows = times.length;

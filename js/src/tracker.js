@@ -114,8 +114,9 @@ export class Tracker {
 
   /** What the rule knows of a stream after a row; where that begins the stream anew, `known` is undefined. */
   #eventsAfter(stream, known, at, estimate) {
-    const begun = known === undefined && this.#table.has(stream) ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
-    const events = this.#live.after(begun, at, estimate);
+    const isAnew = known === undefined && this.#table.has(stream);
+    const before = isAnew ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
+    const events = this.#live.after(before, at, estimate);
     this.#live.note(stream, events);
     return events;
   }

@@ -26,7 +26,10 @@ names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6)
 names = names.filter(lambda name: name not in NUMBERS)
 labels = st.one_of(st.sampled_from(["walk", "sit", "a b", '"x", y', "n/a", "<NA>", "é😀"]), names)
 streams = st.one_of(st.sampled_from([None, "ann", "bob", 7, "<v>&"]), names)
-OPTIONS = {"textgrid": {"tiers": "class", "duration": "1h"}, "vtt": {"probability": False}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "textgrid": {"tiers": "class", "duration": "1h"},
+    "vtt": {"probability": False},
+}
 
 
 @st.composite

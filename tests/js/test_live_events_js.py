@@ -171,7 +171,7 @@ def test_what_is_no_rule_is_refused(events: Any, message: str) -> None:
 def test_a_rule_of_its_own() -> None:
     """In place of the chain's; and one that does not fit is refused."""
     steps = [["update", "ann", float(t), None, "sit"] for t in range(4)]
-    case = {"kind": "calls", "config": to_json(chain_with()), "options": {}}
+    case: dict[str, Any] = {"kind": "calls", "config": to_json(chain_with()), "options": {}}
     case["steps"] = [*steps, ["drop", ["ann", "ann"]], ["popEvents"]]
     (result,) = node.run([{**case, "rule": {"changeCost": 2, "pad": [1, 1], "ignore": "walk"}}])
     (event,) = result["results"][-1]["found"]

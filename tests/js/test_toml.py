@@ -67,16 +67,17 @@ RULES = [
         min_probability=0.3, shift="500ms", max_gap=60, max_duration="1h", max_delay=30.0,
     ),
 ]  # fmt: skip
-EXPECTED = {"interval": 5.0, "missing": 0.0, "agreement": 0.5, "longest_gap": 1e30}
+EXPECTED: dict[str, Any] = {"interval": 5.0, "missing": 0.0, "agreement": 0.5, "longest_gap": 1e30}
 EXPECTED |= {"shares": [1 / 9] * 9, "longest_runs": [0.0] * 9, "longest_disagreement": 1.5}
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_comes_back_with_the_bytes_of_python(rule: cf.EventRule) -> None:
+    expected: Any = {"a b": EXPECTED}
     smoother = cf.Chain(cf.StickyFilter(NAMES), rule=replace(rule, change_cost=7.0, shift=0.25))
     chain = cf.Chain(
         cf.StickyFilter(NAMES, half_life=3.0), beta={"a b": 0.5}, rule=rule, smoother=smoother,
-        expected={"a b": EXPECTED},
+        expected=expected,
     )  # fmt: skip
     text = to_toml(chain.settings_and_expected)
     assert "[smoother.events]" in text

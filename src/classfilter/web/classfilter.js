@@ -1156,7 +1156,10 @@ class RuleCore {
     return numbers(Uint8Array, stateAt, bytes).slice();
   }
 
-  /** Take rows, one after the other in an array: the new state, and the events that are final by now. A row `alone` is not numbered. */
+  /**
+   * Take rows, one after the other in an array: the new state, and the events that are final by now. An error does not number
+   * a row that is `alone`.
+   */
   run(state, times, probs, alone = false) {
     const K = this.#classes;
     const rows = times.length;
@@ -1414,7 +1417,8 @@ class EventRule {
   }
 
   #ofLabels(names, type) {
-    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : this.#lane(name)._compiled(["off", "on"], type))));
+    const lane = (name) => this.#lane(name)._compiled(["off", "on"], type);
+    return new LabelRules(names.map((name) => (this.ignore.includes(name) ? null : lane(name))));
   }
 
   /** The rule of one of several labels at once: of two classes, off and on. */
@@ -1431,6 +1435,9 @@ class EventRule {
     const [minProbability, maxGap, maxDelay, maxDuration] = [
       this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
     ];
+    if (minProbability > 0 && minProbability < 1e-30) {
+      throw new RangeError(`minProbability is ${float(minProbability)}; it must be at least 1e-30`);
+    }
     if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
     const settings = {
       floor: FLOOR, minProbability, maxGap, maxDelay, maxDuration, mergeGap: this.mergeGap ?? -1,
@@ -1450,7 +1457,9 @@ const isObject = (value) => typeof value === "object" && value !== null;
 function byClass(argument, value, check) {
   if (!isObject(value) || isRow(value)) return check(argument, value);
   const checked = Object.create(null);
-  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  for (const [name, x] of value instanceof Map ? value : Object.entries(value)) {
+    checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+  }
   return Object.freeze(checked);
 }
 
@@ -3386,8 +3395,9 @@ class Tracker {
 
   /** What the rule knows of a stream after a row; where that begins the stream anew, `known` is undefined. */
   #eventsAfter(stream, known, at, estimate) {
-    const begun = known === undefined && this.#table.has(stream) ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
-    const events = this.#live.after(begun, at, estimate);
+    const isAnew = known === undefined && this.#table.has(stream);
+    const before = isAnew ? this.#live.anew(this.#table.get(stream).value.events) : known?.events;
+    const events = this.#live.after(before, at, estimate);
     this.#live.note(stream, events);
     return events;
   }
