@@ -11,7 +11,6 @@ import { eventRows, givenLanes, lanesOf, legendItems } from "./shown.js";
 import { simulate } from "./simulate.js";
 import { columnsOf, filterStream, largest, rowsByStream, usualStep } from "./streams.js";
 
-const SIMULATED = "simulated.csv";
 let file = null; // its name and its bytes
 let data = null; // its table, its rows, and how it is written
 let settings = null;
@@ -94,7 +93,7 @@ function originWords() {
   const what = `${parts.join(", ")}; ${rows.independent ? "labels" : "classes"}: ${rows.classes.join(", ")}.`;
   const large = rows.timeKind.kind === "number" && !data.form.unit && rows.time.some((time) => Math.abs(time) > 1e11);
   const note = large ? ' The times look like milliseconds or less since 1970: choose "Unit of time".' : "";
-  if (file.name === SIMULATED) return `This is a simulation: one classifier, one prediction per second, and what was true. ${what} Your own file replaces it.`;
+  if (file.simulated) return `This is a simulation: one classifier, one prediction per second, and what was true. ${what} Your own file replaces it.`;
   return `${file.name}: ${what}${note}`;
 }
 
@@ -142,7 +141,7 @@ function draw() {
   const listed = eventRows(found, rows.timeKind);
   element("eventRows").replaceChildren(...listed.rows);
   element("moreEvents").textContent = listed.more === 0 ? "" : `And ${listed.more} more, which the files have.`;
-  element("same").hidden = file.name === SIMULATED; // there is no such file
+  element("same").hidden = file.simulated; // there is no such file
   const same = commandArguments(file.name, form).join(" ");
   const suffix = rows.timeKind.kind === "span" && file.name.endsWith(".parquet") ? "parquet" : "csv"; // CSV has no spans of time
   element("command").textContent = `classfilter filter ${same} -o filtered.${suffix}\nclassfilter events ${same} -o events.csv`;
@@ -249,5 +248,5 @@ for (const type of ["dragover", "dragleave", "drop"]) {
     if (type === "drop" && event.dataTransfer.files.length > 0) take(event.dataTransfer.files);
   });
 }
-file = { name: SIMULATED, bytes: new TextEncoder().encode(simulate()) };
+file = { name: "simulated.csv", simulated: true, bytes: new TextEncoder().encode(simulate()) };
 guarded(read);

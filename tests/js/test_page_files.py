@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 T = 60
 FORMATS = ["csv", "tsv", "json", "txt", "rttm", "TextGrid", "vtt"]
 PROBS = ["p_walk", "p_sit", "p_sleep"]
+FILTER = cf.DirichletFilter(["walk", "sit", "sleep"], half_life=3.0)
 
 
 def table(**changed: Any) -> pl.DataFrame:
@@ -97,8 +98,6 @@ def spans() -> pl.DataFrame:
 def zoned(zone: str) -> pl.DataFrame:
     return table(time=pl.Series(seconds()).dt.replace_time_zone("UTC").dt.convert_time_zone(zone))
 
-
-Case = tuple[str, str | pl.DataFrame | bytes, dict[str, Any]]
 
 SHUFFLED = np.random.default_rng(0).permutation(T).tolist()
 
@@ -187,7 +186,6 @@ CASES: dict[str, tuple[str, Callable[[], Any], dict[str, Any]]] = {
     ),
     "filtered before": ("rows.csv", lambda: cf.filter_table(table(), FILTER), {}),
 }
-FILTER = cf.DirichletFilter(["walk", "sit", "sleep"], half_life=3.0)
 CONTROLS = {
     "several": {"weight:watch, left": "0.25", "kind": "sticky", "halfLife": "1"},
     "independent": {"changeCost": "35", "minDuration": "45"},
@@ -269,7 +267,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path
     if not (ROOT / "js/node_modules").exists():
         pytest.skip("there is no Playwright; make js/node_modules installs it")
     folder = tmp_path_factory.mktemp("files")
-    cases = {}
+    cases: dict[str, Any] = {}
     for name, (file, content, form, *_) in (CASES | REFUSED).items():
         write(folder / name / file, content())
         formats = FORMATS if name in ("plain", "iso") else ["csv"]
