@@ -73,7 +73,7 @@ hostile:
 # The package for JavaScript and the core of the report, by Debian's clang and lld; js/build.mjs says how.
 js: js/dist/wasm.js
 
-js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/classfilter.d.ts js/src/* js/example/* src/classfilter/csrc/*) js/node_modules
+js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/vendor.mjs js/classfilter.d.ts js/src/* js/example/* src/classfilter/csrc/*) js/node_modules
 	node js/build.mjs
 
 # The documentation as a site, in site/; any warning, such as a broken link, is an error. `make js` first adds the live

@@ -6,6 +6,8 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+import { vendored } from "./vendor.mjs";
+
 const at = (path, base = import.meta.url) => new URL(path, base);
 const list = (folder, pattern) => readdirSync(at(folder)).filter((name) => pattern.test(name)).map((name) => folder + name);
 const read = (path) => readFileSync(at(path), "utf8").replaceAll("\r\n", "\n");
@@ -42,7 +44,7 @@ function bundle(entry, { known = {}, sync = false } = {}) {
         exported.push(...list.slice(1, -1).split(",").map((name) => name.trim()));
         return `const ${list} = ${add(at(path, url))};`;
       })
-      .replace(/^export (class|function|const) (\w+)/gm, (_, kind, name) => {
+      .replace(/^export (class|(?:async )?function|const) (\w+)/gm, (_, kind, name) => {
         exported.push(name);
         return `${kind} ${name}`;
       });
@@ -55,9 +57,11 @@ function bundle(entry, { known = {}, sync = false } = {}) {
   return { script: parts.join("\n"), name };
 }
 
-/** The example with its script and its style inside, and a policy that allows these only. */
+/** The example with its script, what that needs of npm, and its style inside, and a policy that allows these only. */
 function examplePage() {
-  const { script } = bundle("example/page.js");
+  const paths = ["hyparquet/src/read.js", "hyparquet/src/metadata.js", "fzstd/esm/index.mjs"];
+  const known = Object.fromEntries(paths.map((path) => [`node_modules/${path}`, `vendor("${path}")`]));
+  const script = vendored(paths) + bundle("example/page.js", { known }).script;
   const style = read("example/style.css");
   const hash = (text) => `'sha256-${sha256(text, "base64")}'`;
   return read("example/index.html")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from numbers import Integral
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    check_cv,
-)
-from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
+from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -28,13 +20,26 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from ._classifier_streams import SOURCE, RowsByStream, labelled, recordings, streams_of
+from ._classifier_folds import out_of_fold, positions
+from ._classifier_streams import (
+    SOURCE,
+    RowsByStream,
+    labelled,
+    recordings,
+    rule_of,
+    run_filter,
+    streams_of,
+)
 from ._errors import ArgumentError
+from ._events._decide import Decoder, Rule, events_of, listed
+from ._events._list import Events
 from ._label_estimators import indicator, label_probabilities
 from ._support.imports import public
-from ._support.types import Array, Duration, Floats, Ints
+from ._support.types import Array, Duration, Ints
+from ._time_kind import TimeKind
 from ._validation import text_names
 from .chain._chain import Chain
+from .chain._event import Event
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
@@ -64,6 +69,11 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         Tune by `y`, not by later predictions.
     cv : int or splitter, default 5
         The folds to tune on. Of a number, each stream is in one fold; a single stream is cut.
+    event_rule : EventRule or ThresholdRule, optional
+        How `predict_events` decides. By default, the rule of a chain that is given, or the one that
+        is tuned.
+    event_duration : duration, or mapping of every class to one, optional
+        How long an event usually lasts, where the filter is tuned: it sets the rule, see `tune`.
 
     Attributes
     ----------
@@ -71,6 +81,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         As fitted.
     filter_ : filter or Chain
         What the predictions are filtered with.
+    event_rule_ : EventRule, ThresholdRule or None
+        What decides events.
     classes_ : ndarray (K,)
         The classes, in the order of the probabilities. Of several labels at once, the names of the
         columns of `y`, or numbers.
@@ -90,6 +102,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
+    >>> import classfilter as cf
     >>> from classfilter.sklearn import FilteredClassifier
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat(["rest", "move", "rest", "move"], 50)
@@ -98,9 +111,17 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     >>> model = FilteredClassifier(LogisticRegression(), half_life=4.0).fit(X, y)
     >>> alone.score(X, y), model.score(X, y)
     (0.68, 0.895)
+    >>> model.set_params(event_rule=cf.EventRule(change_cost=3.0)).fit(X, y).predict_events(X)
+    4 events, 2 classes, 1 stream
+    stream  class  start  end  duration  probability
+            rest   0      47   47        0.635
+            move   47     103  56        0.648
+            rest   103    164  61        0.609
+            move   164    200  36        0.624
     """
 
     filter_: Any
+    event_rule_: Rule | None
 
     def __init__(
         self,
@@ -111,6 +132,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         lag: int | None = 0,
         labels: bool = False,
         cv: Any = 5,
+        event_rule: Rule | None = None,
+        event_duration: Duration | Mapping[str, Duration] | None = None,
     ) -> None:
         self.estimator = estimator
         self.filter = filter
@@ -118,6 +141,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         self.lag = lag
         self.labels = labels
         self.cv = cv
+        self.event_rule = event_rule
+        self.event_duration = event_duration
 
     def fit(
         self,
@@ -161,8 +186,10 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             what = "classes that exclude each other" if several is None else "several labels"
             remedy = "several labels at once need MultiLabelFilter(labels, filter)"
             raise ArgumentError("filter", chosen, rule=f"y has {what}", remedy=remedy)
-        _run(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
+        run_filter(chosen, empty, self.lag)  # so that a filter that does not fit is an error here
+        rule = rule_of(self.event_rule, chosen, empty, self.lag)
         self.estimator_, self.classes_, self.filter_ = fitted, classes, chosen
+        self.event_rule_ = rule
         self._needed = {"groups": len(streams.rows) > 1, "times": times is not None}
         return self
 
@@ -188,6 +215,50 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             Passed on to the estimator.
         """
         check_is_fitted(self)
+        parts = list(self._filtered(X, groups, times, params))
+        filtered = np.empty((sum(len(rows) for rows, *_ in parts), len(self.classes_)))
+        for rows, _, _, probs in parts:
+            filtered[rows] = probs
+        return filtered
+
+    def predict_events(
+        self,
+        X: Any,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        **params: Any,
+    ) -> Events:
+        """Return the events of each stream, start, end and class, by `event_rule_`.
+
+        Parameters
+        ----------
+        X, groups, times, **params
+            As in `predict_proba`.
+
+        Returns
+        -------
+        Events
+            A list of `Event`, those of `classfilter.events` for the same rows; streams in order of
+            appearance, in each the events by their start. Their times are dates where `times` are.
+        """
+        check_is_fitted(self)
+        rule = getattr(self, "event_rule_", None)  # which models of version 0.2 do not have
+        if rule is None:
+            remedy = 'give a rule, EventRule(change_cost="30s"), and fit again'
+            raise ArgumentError("event_rule", None, "is {}, and the filter has none", remedy=remedy)
+        found: list[Event] = []
+        kind = TimeKind()
+        for _, stream, rec, probs in self._filtered(X, groups, times, params):
+            decoder = Decoder(rule, rec.classes, probs.dtype, rec.independent)
+            found += listed(stream, rec, decoder.decide(rec.time, probs))
+            kind = rec._time_kind
+        return events_of(found, kind)
+
+    def _filtered(
+        self, X: Any, groups: Any, times: Any, params: dict[str, Any]
+    ) -> Iterator[tuple[Ints, Any, Recording, Array]]:
+        """Yield the rows of each stream, its name, its recording, and what is filtered of it."""
         params = self._routed("predict_proba", groups, times, params)
         probs = self.estimator_.predict_proba(X, **params)
         independent = Chain.of(self.filter_).independent
@@ -196,11 +267,10 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         if len(probs) > 1:
             self._warn_without(groups=groups, times=times)
         streams = streams_of(len(probs), groups, times)
-        filtered = np.empty(np.shape(probs))
         source = self.filter_.reference if isinstance(self.filter_, Chain) else SOURCE
-        for rows, rec in recordings(probs, self.classes_, streams, source, independent):
-            filtered[rows] = _run(self.filter_, rec, self.lag)
-        return filtered
+        each = recordings(probs, self.classes_, streams, source, independent)
+        for name, (rows, rec) in zip(streams.names, each, strict=True):
+            yield rows, name, rec, run_filter(self.filter_, rec, self.lag)
 
     def predict(
         self,
@@ -279,7 +349,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 f"fit had {' and '.join(missing)}, but this prediction has none: "
                 f"{', '.join(what[name] for name in missing)}. Give them here too; within "
                 "scikit-learn by metadata routing, set_predict_request and set_score_request.",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _filter(
@@ -287,6 +357,11 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     ) -> Filter | Chain:
         """Return the filter that is given, or made, or tuned."""
         classes, independent = classes_.tolist(), y.ndim == 2
+        tuned = self.half_life is None and (self.filter is None or isinstance(self.filter, str))
+        if self.event_duration is not None and (self.event_rule is not None or not tuned):
+            other = "filter is not tuned" if not tuned else "event_rule is given"
+            problem, remedy = f"is {{}}, but {other}", "give event_rule, or tune the filter"
+            raise ArgumentError("event_duration", self.event_duration, problem, remedy=remedy)
         if callable(self.filter) or (self.filter is None and self.half_life is not None):
             options = {} if self.half_life is None else {"half_life": self.half_life}
             make: Any = DirichletFilter if self.filter is None else self.filter
@@ -300,9 +375,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         if self.filter is not None and not isinstance(self.filter, str):
             return self.filter
-        probs = self._out_of_fold(classes_, X, y, streams, params)
+        probs = out_of_fold(self.estimator, self.cv, classes_, X, y, streams, params)
         recs = [
-            labelled(rec, y[rows] if independent else _positions(y[rows], classes_))
+            labelled(rec, y[rows] if independent else positions(y[rows], classes_))
             for rows, rec in recordings(probs, classes_, streams, independent=independent)
         ]
         if not any(rec.observed().any() for rec in recs):
@@ -313,74 +388,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
             safe = DirichletFilter(2 if independent else classes)
             return MultiLabelFilter(classes, safe) if independent else safe
-        return tune(recs, self.filter or "auto", labels=self.labels)  # type: ignore[arg-type]
-
-    def _out_of_fold(
-        self, classes: Array, X: Any, y: Array, streams: RowsByStream, params: dict[str, Any]
-    ) -> Floats:
-        """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
-        (X,) = indexable(X)
-        probs: Floats = np.full((len(y), len(classes)), np.nan)
-        for train, test in self._folds(y, streams):
-            if len(np.unique(y[train])) < 2:
-                continue
-            per_row = {
-                name: _safe_indexing(value, train) if _is_column(value, len(y)) else value
-                for name, value in params.items()
-            }
-            try:
-                model = clone(self.estimator).fit(_safe_indexing(X, train), y[train], **per_row)
-            except ValueError:
-                # Many estimators refuse a label that is the same in all rows.
-                if y.ndim == 2 and (y[train] == y[train[0]]).all(axis=0).any():
-                    continue
-                raise
-            outputs = model.predict_proba(_safe_indexing(X, test))
-            if y.ndim == 2:
-                probs[test] = label_probabilities(model, outputs, len(classes))
-                continue
-            probs[test] = 0.0
-            probs[np.ix_(test, _positions(model.classes_, classes))] = outputs
-        return probs
-
-    def _folds(self, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Ints]]:
-        """Yield the rows to fit on and to predict, streams and times in order."""
-        order = np.concatenate(streams.rows)
-        stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
-        several, cv = len(streams.rows) > 1, self.cv
-        if isinstance(cv, Integral):
-            if cv < 2:
-                raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
-            alike = len(y) if y.ndim == 2 else int(np.unique(y, return_counts=True)[1].max())
-            most = min(int(cv), alike)
-            if most < 2:
-                return
-            few = min(most, len(streams.rows))
-            kinds = (GroupKFold, KFold) if y.ndim == 2 else (StratifiedGroupKFold, StratifiedKFold)
-            cv = kinds[0](few) if several else kinds[1](most)
-        with warnings.catch_warnings():
-            # A class with fewer rows than folds is no harm here.
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            groups = stream if several else None
-            splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
-        for train, test in splits:
-            yield order[train], order[test]
-
-
-def _positions(values: Array, classes: Array) -> Ints:
-    """Return the index of each value in the classes."""
-    positions: Ints = np.asarray(values[:, None] == classes).argmax(axis=1)
-    return positions
-
-
-def _run(chosen: Filter | Chain, rec: Recording, lag: int | None) -> Array:
-    """Filter a recording, or smooth it."""
-    return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
-
-
-def _is_column(value: Any, n: int) -> bool:
-    """Return whether a parameter has one entry per row."""
-    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n
+        how: Any = {"labels": self.labels, "event_duration": self.event_duration}
+        return tune(recs, self.filter or "auto", **how)  # type: ignore[arg-type]
 
 
 public(FilteredClassifier, module="classfilter.sklearn")

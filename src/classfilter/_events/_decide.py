@@ -171,7 +171,7 @@ def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided:
     """Return the events as a table of the kind that came in."""
     nw = import_optional("narwhals")
     names = rows.stream.categories
-    found = _events_of(
+    found = events_of(
         [
             Event(names[i], classes[k], start, end, p)
             for i, k, start, end, p in zip(
@@ -234,7 +234,7 @@ def label_events(
             P = from_labels(rec.label, np.ones(len(rec)), len(rec.classes)).probs
         decided = Decoder(rule, rec.classes, np.float64, rec.independent).decide(rec.time, P)
         found += [event._replace(probability=None) for event in listed(stream, rec, decided)]
-    return _events_of(found, *kinds)
+    return events_of(found, *kinds)
 
 
 def _of_recordings(
@@ -252,10 +252,10 @@ def _of_recordings(
         independent = rec.independent if chain is None else chain.independent
         decided = Decoder(rule, rec.classes, P.dtype, independent).decide(rec.time, P)
         found += listed(stream, rec, decided)
-    return _events_of(found, *kinds)
+    return events_of(found, *kinds)
 
 
-def _events_of(found: list[Event], *kinds: TimeKind) -> Events:
+def events_of(found: list[Event], *kinds: TimeKind) -> Events:
     """Return a list of events whose times are shown as they were given: dates in their zone."""
     dates = any(kind.kind == "date" for kind in kinds)
     if dates and not all(kind.kind == "date" for kind in kinds):

@@ -1,0 +1,174 @@
+"""Events of FilteredClassifier are those of classfilter.events for the same probabilities."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.multioutput import MultiOutputClassifier
+
+from classfilter.sklearn import FilteredClassifier
+from sklearn_streams import CLASSES, Data
+
+RULE = cf.EventRule(change_cost=2.0, min_duration={"run": 6.0}, ignore="rest")
+
+
+def rows_of(events: Any) -> list[Any]:
+    """Events of a table or a list, as rows."""
+    if isinstance(events, cf.Events):
+        return [tuple(event) for event in events]
+    names = ["stream", "class", "start", "end", "probability"]
+    return list(events[names].itertuples(index=False, name=None))
+
+
+def table_of(model: Any, data: Any, scores: bool = False, **streams: Any) -> Any:
+    """The probabilities that the model predicts, as a table that was filtered."""
+    pandas = pytest.importorskip("pandas")
+    probs = model.predict_proba(data.X, **streams)
+    columns: dict[str, Any] = {"time": streams["times"], "stream": streams["groups"]}
+    columns |= {f"f_{name}": probs[:, k] for k, name in enumerate(model.classes_)}
+    return pandas.DataFrame(columns | {"labels" if scores else "class": ""})
+
+
+@pytest.mark.parametrize("lag", [0, 2, None])
+@pytest.mark.parametrize("rule", [RULE, cf.ThresholdRule(0.6, 0.4)], ids=["rule", "threshold"])
+def test_events_are_those_of_the_predicted_probabilities(lag: int | None, rule: Any) -> None:
+    train, test = Data(), Data(seed=7).shuffled()
+    model = FilteredClassifier(LogisticRegression(), half_life=15.0, lag=lag, event_rule=rule)
+    model.fit(train.X, train.y, groups=train.groups, times=train.times)
+    streams: Any = {"groups": test.groups, "times": test.times}
+    found = model.predict_events(test.X, **streams)
+    assert len({event.stream for event in found}) > 1
+    table = table_of(model, test, **streams)
+    assert rows_of(found) == rows_of(cf.events(table, rule, sort=True))
+
+
+def test_without_streams_and_times_rows_are_one_stream_a_unit_apart() -> None:
+    data = Data(streams=1)
+    model = FilteredClassifier(LogisticRegression(), half_life=3.0, event_rule=RULE)
+    found = model.fit(data.X, data.y).predict_events(data.X)
+    rec = cf.Recording(np.arange(48), "x", model.predict_proba(data.X), model.classes_.tolist())
+    assert found == cf.events(rec, RULE)
+    assert found
+    assert {event.stream for event in found} == {None}
+
+
+def test_several_labels_overlap() -> None:
+    data = Data()
+    y = np.stack([data.y != "rest", data.y == "run"], axis=1).astype(int)
+    rule = cf.EventRule({"0": 8.0, "1": 5.0})
+    f = cf.MultiLabelFilter(2, cf.StickyFilter(2, half_life=20.0))
+    estimator = MultiOutputClassifier(LogisticRegression())
+    model = FilteredClassifier(estimator, f, event_rule=rule)
+    streams = {"groups": data.groups, "times": data.times}
+    found = model.fit(data.X, y, **streams).predict_events(data.X, **streams)
+    table = table_of(model, data, True, **streams)
+    assert {event.label for event in found} == {"0", "1"}
+    assert rows_of(found) == rows_of(cf.events(table, rule))
+
+
+def test_a_duration_tunes_the_rule() -> None:
+    data = Data(length=40)
+    streams = {"groups": data.groups, "times": data.times}
+    rules = {}
+    for duration in ("50s", "400s"):
+        model: Any = FilteredClassifier(LogisticRegression(), event_duration=duration)
+        model.fit(data.X, data.y, **streams)
+        assert model.event_rule_ == model.filter_.rule
+        recs = {}
+        for name in dict.fromkeys(data.groups.tolist()):
+            own = data.groups == name
+            probs = model.estimator_.predict_proba(data.X[own])
+            source = model.filter_.reference
+            recs[name] = cf.Recording(data.times[own], source, probs, model.classes_.tolist())
+        assert model.predict_events(data.X, **streams) == cf.events(recs, model.filter_)
+        rules[duration] = model.event_rule_.change_cost
+    assert rules["50s"] < rules["400s"]
+    smoothed = FilteredClassifier(LogisticRegression(), event_duration="50s", lag=None)
+    smoothed.fit(data.X, data.y, **streams)
+    assert smoothed.event_rule_ == smoothed.filter_.smoother.rule
+
+
+def test_the_rule_of_a_chain_is_used() -> None:
+    data = Data()
+    chain = cf.Chain(cf.DirichletFilter(CLASSES, half_life=15.0), rule=RULE)
+    model = FilteredClassifier(LogisticRegression(), chain).fit(data.X, data.y)
+    assert model.event_rule_ is RULE
+    other = cf.EventRule(1.0)
+    model = FilteredClassifier(LogisticRegression(), chain, event_rule=other).fit(data.X, data.y)
+    assert model.event_rule_ is other
+
+
+def test_dates_stay_dates() -> None:
+    data = Data(streams=1)
+    zone = timezone(timedelta(hours=2))
+    times = np.array([datetime(2024, 5, 1, tzinfo=zone) + timedelta(seconds=t) for t in data.times])
+    model = FilteredClassifier(LogisticRegression(), half_life=15.0, event_rule=RULE)
+    found = model.fit(data.X, data.y, times=times).predict_events(data.X, times=times)
+    plain = clone(model).fit(data.X, data.y, times=data.times)
+    start = times[0].timestamp() - data.times[0]
+    expected = plain.predict_events(data.X, times=data.times)
+    assert [event.start for event in found] == pytest.approx([e.start + start for e in expected])
+    assert "2024-05-01T00:00" in str(found)
+    assert "+02:00" in str(found)
+
+
+def test_parameters_are_those_of_scikit_learn() -> None:
+    data = Data()
+    model = FilteredClassifier(LogisticRegression(), half_life=15.0, event_rule=RULE)
+    assert clone(model).event_rule == RULE
+    assert model.get_params()["event_duration"] is None
+    model.fit(data.X, data.y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict_events(data.X) == model.predict_events(data.X)
+
+
+def test_grid_search_over_rules() -> None:
+    data = Data(streams=2, length=20)
+
+    def too_many(model: Any, X: Any, y: Any) -> float:
+        return -abs(len(model.predict_events(X)) - 1 - int((y[1:] != y[:-1]).sum()))
+
+    model = FilteredClassifier(LogisticRegression(), half_life=2.0)
+    rules = [cf.EventRule(0.0), cf.EventRule(4.0), cf.EventRule(1e6)]
+    folds = KFold(2)  # one stream each
+    search = GridSearchCV(model, {"event_rule": rules}, scoring=too_many, cv=folds)
+    search.fit(data.X, data.y)
+    assert search.best_params_ == {"event_rule": rules[1]}
+    assert search.cv_results_["mean_test_score"].argmax() == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"half_life": 5.0, "event_duration": "1min"}, "is '1min', but filter is not tuned"),
+        ({"event_rule": RULE, "event_duration": 9.0}, "is 9.0, but event_rule is given"),
+        ({"half_life": 5.0, "event_rule": cf.EventRule({"walk": 1.0})}, "no cost of entering"),
+        ({"half_life": 5.0, "event_rule": cf.EventRule(ignore="sit")}, "ignore names 'sit'"),
+        ({"half_life": 5.0, "event_rule": 30.0}, "event_rule is 30.0; it must be an EventRule"),
+    ],
+)
+def test_what_does_not_fit_is_refused_when_fitted(options: Any, message: str) -> None:
+    data = Data()
+    model = FilteredClassifier(LogisticRegression(), **options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(data.X, data.y)
+    assert not hasattr(model, "classes_")
+
+
+def test_without_a_rule_the_error_says_what_to_do() -> None:
+    data = Data()
+    model = FilteredClassifier(LogisticRegression(), half_life=5.0).fit(data.X, data.y)
+    with pytest.raises(cf.ArgumentError, match="give a rule"):
+        model.predict_events(data.X)
