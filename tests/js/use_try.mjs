@@ -49,9 +49,10 @@ const reset = await cell(0).locator("textarea").inputValue();
 
 await page.setViewportSize({ width: 400, height: 1000 });
 await page.emulateMedia({ colorScheme: "dark" });
+await page.reload();
 await run(0);
 await drawn();
-await page.screenshot({ path: join(folder, "narrow-dark.png"), fullPage: true });
+await page.screenshot({ path: join(folder, "narrow-dark.png") });
 const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 await browser.close();
 console.log(JSON.stringify({ messages, requests, asWritten, cells, failed, wrong, fresh, stopped, again, reset, overflow }));

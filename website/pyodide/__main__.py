@@ -1,7 +1,8 @@
-"""``python -m website.pyodide [FOLDER]``: the wheel, and the files of the page docs/try.md, by default in ``build/pyodide``.
+"""The wheel, and the files of docs/try.md: ``python -m website.pyodide [FOLDER]``.
 
-A page that is opened from disk may load scripts, but may not fetch. So each file becomes a script with
-its bytes as text, and the same page works from disk and from a server.
+By default, they go to ``build/pyodide``. A page that is opened from disk may load scripts, but may
+not fetch. So each file becomes a script with its bytes as text, and the same page works from disk
+and from a server.
 """
 
 from __future__ import annotations

@@ -29,7 +29,9 @@ def numpy_wheel(folder: Path, lock: dict[str, Any]) -> Path:
         with zipfile.ZipFile(io.BufferedReader(Remote(_address()), 2**17)) as carrier:
             names = [n for n in carrier.namelist() if n.endswith(f"/{wheel.name}")]
             if not names:
-                raise FileNotFoundError(f"{CARRIER} has no {wheel.name}; change CARRIER to one that has it")
+                raise FileNotFoundError(
+                    f"{CARRIER} has no {wheel.name}; change CARRIER to one that has it"
+                )
             data = carrier.read(names[0])
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise ValueError(f"{wheel.name} of {CARRIER} is not the one of Pyodide's lock file")

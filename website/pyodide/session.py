@@ -1,4 +1,4 @@
-"""What runs in Pyodide: code as if it were typed at Python's prompt, and lanes of what it leaves behind."""
+"""What runs in Pyodide: code as if typed at a prompt, and lanes of what it leaves behind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ def run(code: str) -> str:
 def lanes(names: dict[str, Any]) -> dict[str, Any]:
     """Return a lane for each array of probabilities and for each stream of each list of events."""
     found: list[tuple[str, list[Span]]] = []
+    seen: set[int] = set()
     for name, value in names.items():
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
         if isinstance(value, np.ndarray) and _are_probabilities(value):
             found.append((name, _runs(value, _times(names, len(value)), _classes(names, value))))
         elif isinstance(value, list) and value and isinstance(value[0], cf.Event):
@@ -40,8 +44,9 @@ def lanes(names: dict[str, Any]) -> dict[str, Any]:
                 spans = [(e.start, e.end, str(e.label)) for e in value if e.stream == stream]
                 found.append((name if stream is None else f"{name}, {stream}", spans))
     spans = [span for _, lane in found for span in lane]
+    labels = {label for _, _, label in spans}
     return {
-        "classes": list(dict.fromkeys(label for _, _, label in spans)),
+        "classes": [*(c for c in _named(names) if c in labels), *sorted(labels - {*_named(names)})],
         "start": min((start for start, _, _ in spans), default=0.0),
         "end": max((end for _, end, _ in spans), default=0.0),
         "lanes": [{"name": name, "spans": lane} for name, lane in found],
@@ -62,10 +67,15 @@ def _times(names: dict[str, Any], rows: int) -> list[float]:
     return [*map(float, times), float(times[-1] + np.median(np.diff(times)))]
 
 
-def _classes(names: dict[str, Any], value: np.ndarray) -> list[str]:
+def _named(names: dict[str, Any]) -> list[str]:
     classes = names.get("classes", ())
-    known = isinstance(classes, (list, tuple)) and len(classes) == value.shape[1]
-    return [str(c) for c in classes] if known else [f"class {i}" for i in range(value.shape[1])]
+    return [str(c) for c in classes] if isinstance(classes, list | tuple) else []
+
+
+def _classes(names: dict[str, Any], value: np.ndarray) -> list[str]:
+    classes = _named(names)
+    K = value.shape[1]
+    return classes if len(classes) == K else [f"class {i}" for i in range(K)]
 
 
 def _runs(probs: np.ndarray, times: list[float], classes: list[str]) -> list[Span]:

@@ -1,7 +1,7 @@
 """The wheel for Pyodide: the extension as a WebAssembly module that Pyodide links at run time.
 
-Debian's clang and lld are enough. Emscripten would bring the same compiler, and a C library of which
-the extension uses a few functions that Pyodide's main module has (libc.h).
+clang and lld are enough. Emscripten would bring the same compiler, and a C library, of which the
+extension uses a few functions that Pyodide's main module has (libc.h).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FLAGS = [
     "-Wl,--export-if-defined=__wasm_call_ctors,--export-if-defined=__wasm_apply_data_relocs",
 ]
 HEADERS = (
-    "assert complex ctype endian errno inttypes math stdio stdlib string "
-    "sys/select sys/stat sys/time sys/types time unistd wchar"
-).split()
+    *("assert", "complex", "ctype", "endian", "errno", "inttypes", "math", "stdio", "stdlib"),
+    *("string", "sys/select", "sys/stat", "sys/time", "sys/types", "time", "unistd", "wchar"),
+)
 IN_WHEEL = ("py.typed", "*.py", "*.pyi", "*.html", "*.css", "*.js", "*.wasm")
 """Without the sources in C, for which there is no compiler in a browser."""
 
@@ -78,7 +78,12 @@ def write_wheel(folder: Path, numpy_wheel: Path, abi: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     wheel = folder / f"{name}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data in files.items():  # dated as ZIP dates begin, so that the same sources give the same bytes
+        for (
+            path,
+            data,
+        ) in (
+            files.items()
+        ):  # dated as ZIP dates begin, so that the same sources give the same bytes
             archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
     return wheel
 
