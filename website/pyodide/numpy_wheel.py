@@ -23,7 +23,7 @@ CARRIER = "open-webui==0.12.4"
 def numpy_wheel(folder: Path, lock: dict[str, Any]) -> Path:
     """Return NumPy's wheel in `folder`; it is fetched if it is not there yet."""
     entry = lock["packages"]["numpy"]
-    wheel = folder / entry["file_name"]
+    wheel: Path = folder / entry["file_name"]
     if not wheel.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(io.BufferedReader(Remote(_address()), 2**17)) as carrier:
@@ -59,19 +59,24 @@ class Remote(io.RawIOBase):
         return urllib.request.urlopen(urllib.request.Request(self.address, headers=headers))
 
     def readable(self) -> bool:
+        """Return that it can be read."""
         return True
 
     def seekable(self) -> bool:
+        """Return that it has positions."""
         return True
 
     def tell(self) -> int:
+        """Return the position."""
         return self.position
 
     def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a position."""
         self.position = offset + (0, self.position, self.size)[whence]
         return self.position
 
     def readinto(self, buffer: Any) -> int:
+        """Fetch as many bytes as `buffer` takes."""
         last = min(self.position + len(buffer), self.size) - 1
         if last < self.position:
             return 0

@@ -47,9 +47,10 @@ def compile_core(target: Path, numpy_headers: Path) -> None:
             header.parent.mkdir(exist_ok=True)
             header.write_text('#include "libc.h"\n')
         includes = [folder, HERE, sysconfig.get_path("include"), numpy_headers, SOURCE / "csrc"]
-        command = ["clang", *FLAGS, "-include", HERE / "pyconfig.h", *(f"-I{i}" for i in includes)]
+        command = ["clang", *FLAGS, "-include", str(HERE / "pyconfig.h")]
+        command += [f"-I{include}" for include in includes]
         sources = sorted([*SOURCE.glob("_ext/*.c"), *SOURCE.glob("csrc/*.c")])
-        subprocess.run([*command, "-o", target, *sources], check=True)
+        subprocess.run([*command, "-o", str(target), *map(str, sources)], check=True)
 
 
 def write_wheel(folder: Path, numpy_wheel: Path, abi: str) -> Path:
@@ -78,12 +79,7 @@ def write_wheel(folder: Path, numpy_wheel: Path, abi: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     wheel = folder / f"{name}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for (
-            path,
-            data,
-        ) in (
-            files.items()
-        ):  # dated as ZIP dates begin, so that the same sources give the same bytes
+        for path, data in files.items():  # without dates: the same sources give the same bytes
             archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)
     return wheel
 
