@@ -16,7 +16,7 @@ PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/classfilter/_version.py)
 
-.PHONY: demo report screenshot test test-rest test-all lint bench embedded js docs fuzz hostile toolchain dist version lock licences clean
+.PHONY: demo report screenshot test test-rest test-all lint bench embedded js pyodide docs fuzz hostile toolchain dist version lock licences clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -36,7 +36,7 @@ test: .venv/test
 	$(PYTEST) --maxprocesses 4
 
 # What that leaves out: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
-test-rest: .venv/all toolchain js js/node_modules
+test-rest: .venv/all toolchain js pyodide js/node_modules
 	$(PYTEST) --rest --numprocesses $$($(BIN)/python -c 'import os; print(2 * os.cpu_count())') # many of them wait for others
 	$(MAKE) embedded CLASSES=6
 	$(MAKE) fuzz FUZZ_SECONDS=4
@@ -76,8 +76,14 @@ js: js/dist/wasm.js
 js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/vendor.mjs js/classfilter.d.ts js/src/* js/example/* src/classfilter/csrc/*) js/node_modules
 	node js/build.mjs
 
-# The documentation as a site, in site/; any warning, such as a broken link, is an error. `make js` first adds the live
-# example. MkDocs with --quiet would not count the warnings.
+# A wheel for Pyodide, by the same compiler, and what docs/try.md loads to run Python in the browser.
+pyodide: build/pyodide/page/page.js
+
+build/pyodide/page/page.js: $(SOURCES) $(shell find website/pyodide src/classfilter -name '*.py' -o -name '*.js' -o -name '*.css') js/node_modules | .venv/ready
+	$(BIN)/python -m website.pyodide
+
+# The documentation as a site, in site/; any warning, such as a broken link, is an error. `make js` and `make pyodide` first
+# add the live example and the buttons of docs/try.md. MkDocs with --quiet would not count the warnings.
 docs: .venv/docs
 	$(BIN)/python -m website
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

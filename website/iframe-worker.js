@@ -1,4 +1,4 @@
-// The search runs in a worker, and browsers start none for a page from disk. There, an iframe takes its place.
+// The search runs in a worker, and browsers start none from a file on disk. There, an iframe takes its place.
 if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(url) {
@@ -20,5 +20,8 @@ if (location.protocol === "file:") {
 
     terminate() {}
   };
-  window.Worker = window.IFrameWorker;
+  const NativeWorker = window.Worker;
+  window.Worker = function (url) {
+    return url.startsWith("blob:") ? new NativeWorker(url) : new IFrameWorker(url);
+  };
 }
