@@ -23,6 +23,7 @@ HEAVY = (
     "docs/tuning.md",
     "docs/policies.md",
     "docs/errata.md",
+    "docs/fields",
     "experiments",
     "examples",
 )
