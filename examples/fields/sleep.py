@@ -42,7 +42,9 @@ def night(seed: int, hours: float = 7.0) -> tuple[Any, Any]:
         each = of[stage] * np.exp(rng.normal(0.0, spread, len(stage)))
         return np.repeat(each, 30 * RATE)
 
-    eeg = sum(_noise(rng, size, *band) * amplitude(a, 0.25) for band, a in zip(BANDS, EEG, strict=True))
+    eeg = sum(
+        _noise(rng, size, *band) * amplitude(a, 0.25) for band, a in zip(BANDS, EEG, strict=True)
+    )
     eog = _noise(rng, size, 0.3, 2.0) * amplitude(EOG, 0.3) + 0.4 * eeg
     emg = rng.normal(size=size) * amplitude(EMG, 0.3)
     names = ["C4-M1", "LOC-M2", "EMG1-EMG2"]

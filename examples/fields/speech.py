@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from experiments.speech import MERGED, RATE, STEP, WINDOW, Talk, loud, read_sound, stretches
 
 import classfilter as cf
 from classfilter._support.types import Floats
-from experiments.speech import MERGED, RATE, STEP, WINDOW, Talk, loud, read_sound, stretches
 
 PROMPTS = Path("/usr/share/asterisk/sounds/en_US_f_Allison")
 MUSIC = Path("/usr/share/asterisk/moh")
