@@ -164,7 +164,8 @@ licences: .venv/dev
 
 .venv/all: $(SOURCES) experiments/requirements.txt examples/fields/requirements.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --no-compile -e '.[dev,docs,examples,spark]' -r experiments/requirements.txt -r examples/fields/requirements.txt
+	$(BIN)/pip install -q --no-compile -e '.[dev,docs,examples,spark]' -r experiments/requirements.txt
+	$(BIN)/pip install -q --no-compile --no-deps -r examples/fields/requirements.txt
 	touch .venv/ready .venv/test .venv/dev .venv/docs $@
 
 clean:

@@ -31,7 +31,7 @@ def speech(seconds: float = 30.0) -> None:
     import silero_vad
     import torch
 
-    from .speech import RATE, conversation, silero_calls, webrtc_rows
+    from examples.fields.speech import RATE, conversation, silero_calls, webrtc_rows
 
     model = silero_vad.load_silero_vad(onnx=True)
     talks = [conversation("hiss", 10, seed) for seed in (10, 11, 12, 13)]
@@ -65,7 +65,7 @@ def sleep() -> None:
     """Draw the hypnograms of a night."""
     import yasa
 
-    from .sleep import STAGES, night
+    from examples.fields.sleep import STAGES, night
 
     raw, truth = night(0)
     with warnings.catch_warnings():
@@ -81,7 +81,7 @@ def sleep() -> None:
 
 def wearables(part: slice = slice(9 * 120, 18 * 120)) -> None:
     """Draw the bouts of a day."""
-    from .wearables import ACTIVITIES, day
+    from examples.fields.wearables import ACTIVITIES, day
 
     series, truth = day(10)
     time = 30.0 * np.arange(len(series))
