@@ -30,7 +30,6 @@ def speech(seconds: float = 30.0) -> None:
     """Draw segments of a minute of speech."""
     import silero_vad
     import torch
-
     from examples.fields.speech import RATE, conversation, silero_calls, webrtc_rows
 
     model = silero_vad.load_silero_vad(onnx=True)
@@ -64,7 +63,6 @@ def speech(seconds: float = 30.0) -> None:
 def sleep() -> None:
     """Draw the hypnograms of a night."""
     import yasa
-
     from examples.fields.sleep import STAGES, night
 
     raw, truth = night(0)
