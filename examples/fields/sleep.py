@@ -58,4 +58,4 @@ def _noise(rng: np.random.Generator, size: int, low: float, high: float) -> Floa
     frequency = np.fft.rfftfreq(size, 1 / RATE)
     spectrum[(frequency < low) | (frequency >= high)] = 0
     noise = np.fft.irfft(spectrum, size)
-    return noise / noise.std()
+    return np.asarray(noise / noise.std())
