@@ -86,7 +86,7 @@ def silero_calls(model: Any, talk: Talk, every: int = 32, windows: int = 8) -> p
         for i in range(window - windows + 1, window + 1):
             score = model(sound[i * WINDOW : (i + 1) * WINDOW], RATE)
         scores.append(float(score))
-    return _rows(STEP * last, np.array(scores))
+    return _rows(STEP * last.astype(np.float64), np.array(scores))
 
 
 def _rows(time: Floats, speech: Floats) -> pd.DataFrame:
