@@ -90,7 +90,7 @@ docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html: open it in a browser"
 
-# Compilers, emulators, a checker of C, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
+# Compilers, emulators, a checker of C, a recorded voice, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
 # is installed only where there is none.
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
@@ -98,6 +98,8 @@ toolchain:
 	@ls "$$(clang -print-runtime-dir)"/libclang_rt.fuzzer* > /dev/null 2>&1 || { apt-get update -q && \
 		apt-get install -yq --no-install-recommends libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev; }
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
+	@ls /usr/share/asterisk/sounds/*/*.wav /usr/share/asterisk/moh/*.wav > /dev/null 2>&1 || { apt-get update -q && \
+		apt-get install -yq --no-install-recommends asterisk-core-sounds-en-wav asterisk-moh-opsound-wav; }
 	@command -v java > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends default-jre-headless; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 
@@ -167,9 +169,10 @@ licences: .venv/dev
 	$(BIN)/pip install -q --no-compile -e '.[docs]'
 	touch .venv/ready $@
 
-.venv/all: $(SOURCES) experiments/requirements.txt
+.venv/all: $(SOURCES) experiments/requirements.txt examples/fields/requirements.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --no-compile -e '.[dev,docs,examples,spark]' -r experiments/requirements.txt
+	$(BIN)/pip install -q --no-compile --no-deps -r examples/fields/requirements.txt
 	touch .venv/ready .venv/test .venv/dev .venv/docs $@
 
 clean:
