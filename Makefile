@@ -160,9 +160,10 @@ licences: .venv/dev
 	$(BIN)/pip install -q --no-compile -e '.[docs]'
 	touch .venv/ready $@
 
-.venv/all: $(SOURCES) experiments/requirements.txt
+.venv/all: $(SOURCES) experiments/requirements.txt examples/fields/requirements.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --no-compile -e '.[dev,docs,examples,spark]' -r experiments/requirements.txt
+	$(BIN)/pip install -q --no-compile --no-deps -r examples/fields/requirements.txt
 	touch .venv/ready .venv/test .venv/dev .venv/docs $@
 
 clean:

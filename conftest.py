@@ -23,10 +23,12 @@ HEAVY = (
     "docs/tuning.md",
     "docs/policies.md",
     "docs/errata.md",
+    "docs/fields",
     "experiments",
     "examples",
 )
-"""What needs PyTorch, ONNX, cross compilers, Node, emulators or Spark, and pages that take long."""
+"""What needs PyTorch, ONNX, cross compilers, Node, emulators, Spark or the packages of a field, and
+pages that take long."""
 
 # Before NumPy is imported: on small matrices, more threads only wait for each other, at full load.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
