@@ -83,7 +83,7 @@ docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html: open it in a browser"
 
-# Compilers, emulators, a checker of C, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
+# Compilers, emulators, a checker of C, Java, a broker of MQTT and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
 # is installed only where there is none.
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
@@ -91,6 +91,7 @@ toolchain:
 	@ls "$$(clang -print-runtime-dir)"/libclang_rt.fuzzer* > /dev/null 2>&1 || { apt-get update -q && \
 		apt-get install -yq --no-install-recommends libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev; }
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
+	@PATH=$$PATH:/usr/sbin command -v mosquitto > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends mosquitto; }
 	@command -v java > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends default-jre-headless; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 
