@@ -65,7 +65,7 @@ def emg(labels: np.ndarray, seed: int, effort: float = 0.0) -> np.ndarray:
     return level * gain * rng.normal(size=level.shape)
 
 
-def session(seed: int = 2, contractions: int = 40) -> np.ndarray:
+def session(seed: int = 2, contractions: int = 20) -> np.ndarray:
     """Return the class of each sample: contractions of a few seconds, with rest between them."""
     rng, parts = np.random.default_rng(seed), []
     for _ in range(contractions):
@@ -74,17 +74,48 @@ def session(seed: int = 2, contractions: int = 40) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def windows(labels: np.ndarray, samples: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-    """Return LibEMG's features of each window, and the true class at its end."""
+def windows(labels: np.ndarray, samples: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return LibEMG's features of each window, the time of its end, and the true class then."""
     cut = get_windows(samples, WINDOW, STEP)
     ends = np.arange(len(cut)) * STEP + WINDOW - 1
-    return FeatureExtractor().extract_feature_group("HTD", cut), labels[ends]
+    features = FeatureExtractor().extract_feature_group("HTD", cut, array=True)
+    return features, (ends + 1) / RATE, labels[ends]
 
 
 def trained() -> EMGClassifier:
-    """Return LibEMG's LDA, trained on three even contractions of each class."""
-    labels = np.tile(np.repeat(np.arange(5), 3 * RATE), 3)
-    features, truth = windows(labels, emg(labels, 1, effort=0.2))
+    """Return LibEMG's LDA, trained on two even contractions of each class."""
+    labels = np.tile(np.repeat(np.arange(5), 2 * RATE), 2)
+    features, _, truth = windows(labels, emg(labels, 1, effort=0.2))
     model = EMGClassifier("LDA")
     model.fit({"training_features": features, "training_labels": truth})
     return model
+
+
+def figures(shown: np.ndarray, truth: np.ndarray) -> str:
+    """Return the share of windows right, of those not rejected, rejected, and the changes."""
+    kept = shown >= 0
+    shares = (shown == truth).mean(), (shown == truth)[kept].mean(), 1.0 - kept.mean()
+    return "".join(f"{x:7.1%}" for x in shares) + f"{np.count_nonzero(np.diff(shown)):6}"
+
+
+def draw(path: str, part: slice = slice(0, 600)) -> None:
+    """Draw half a minute: LibEMG's classes, its majority vote, the filtered class, and events."""
+    labels = session()
+    features, time, truth = windows(labels, emg(labels, 2, effort=0.35))
+    probs, model = trained().model.predict_proba(features), trained()
+    model.add_majority_vote(5)
+    rec, f = cf.Recording(time, "lda", probs, CLASSES), cf.StickyFilter(CLASSES, half_life="1s")
+    events = cf.events({None: rec}, f, cf.EventRule("200ms", ignore="no movement"))
+    lanes: dict[str, Any] = {
+        "LDA": probs.argmax(axis=1)[part],
+        "majority vote": model.run(features)[0][part],
+        "filtered": rec.run(f).argmax(axis=1)[part],
+        "events": cf.Events(e for e in events if e.end <= time[part][-1]),
+    }
+    figure = cf.plot.timeline(time[part], truth[part], lanes, CLASSES)
+    figure.set_size_inches(9.0, 3.0)
+    figure.savefig(path, dpi=100)
+
+
+if __name__ == "__main__":
+    draw(*sys.argv[1:])
