@@ -68,7 +68,7 @@ def read_raven(
             offset = seconds_of(cells[OFFSET], OFFSET, i, line)
             start, end = offset, plus(offset, minus(end, start))
         p = probability_of(cells.get(names.get("probability", ""), ""), "", i, line)
-        name = cells[names["stream"]] if "stream" in names else stream
-        row = Row(name, label, start, end, p, line)
-        found.setdefault((cells.get("Selection", line), name, label, start, end), row)
+        path = cells[names["stream"]] if "stream" in names else stream
+        row = Row(path, label, start, end, p, line)
+        found.setdefault((cells.get("Selection", line), path, label, start, end), row)
     return list(found.values())
