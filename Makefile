@@ -90,7 +90,7 @@ docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html: open it in a browser"
 
-# Compilers, emulators, a checker of C, a recorded voice, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
+# Compilers, emulators, a checker of C, a recorded voice, a broker of MQTT, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
 # is installed only where there is none.
 toolchain:
 	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
@@ -100,6 +100,7 @@ toolchain:
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
 	@ls /usr/share/asterisk/sounds/*/*.wav /usr/share/asterisk/moh/*.wav > /dev/null 2>&1 || { apt-get update -q && \
 		apt-get install -yq --no-install-recommends asterisk-core-sounds-en-wav asterisk-moh-opsound-wav; }
+	@PATH=$$PATH:/usr/sbin command -v mosquitto > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends mosquitto; }
 	@command -v java > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends default-jre-headless; }
 	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
 

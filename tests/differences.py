@@ -227,7 +227,7 @@ DUPLICATES = Difference(
 )
 NO_FILE = Difference(
     "JavaScript's `Tracker`",
-    "It has no `update_many`, `save` and `load`.",
+    "It has no `update_many`, `hand_over`, `save` and `load`.",
     "A page has few streams, and no file to keep them in.",
     without(Restart),
 )

@@ -32,6 +32,13 @@ WRITTEN = {
         "60.5\t29.5\tsit\tn/a\n"
         "100.0\t1.25\twalk\t1.0\n"
     ),
+    "raven": (
+        "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)\t"
+        "Common Name\tConfidence\tBegin Path\n"
+        "1\tSpectrogram 1\t1\t0.5\t60.5\t0\t15000\twalk\t0.9\tann\n"
+        "2\tSpectrogram 1\t1\t60.5\t90.0\t0\t15000\tsit\t\tann\n"
+        "3\tSpectrogram 1\t1\t100.0\t101.25\t0\t15000\twalk\t1.0\tann\n"
+    ),
     "txt": "0.5\t60.5\twalk\n60.5\t90.0\tsit\n100.0\t101.25\twalk\n",
     "rttm": (
         "SPEAKER ann 1 0.5 60.0 <NA> <NA> walk 0.9 <NA>\n"
@@ -117,7 +124,7 @@ def test_every_format_by_hand(name: str, write: Any, read: Any) -> None:
     assert not again.dates
 
 
-@pytest.mark.parametrize("name", ["csv", "tsv", "rttm", "vtt", "json"])
+@pytest.mark.parametrize("name", ["csv", "tsv", "rttm", "vtt", "json", "raven"])
 def test_a_probability_of_0_is_known(name: str, write: Any, read: Any) -> None:
     assert read(write([("s", "a", 0.0, 1.0, 0.0)], name), name)[0].probability == 0.0
 
@@ -240,9 +247,42 @@ def test_formats_of_dates_take_no_start(name: str, write: Any, read: Any) -> Non
         read("", name, start=5)
 
 
+def test_selection_tables_of_birdnet_and_raven(tmp_path: Path) -> None:
+    """Files after each other have offsets; a selection has two views; nothing heard is a row."""
+    head = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)\t"
+    birdnet = (
+        head + "Common Name\tSpecies Code\tConfidence\tBegin Path\tFile Offset (s)\n"
+        "1\tSpectrogram 1\t1\t0\t3\t0\t15000\twren\twlw\t0.5\ta.wav\t0\n"
+        "2\tSpectrogram 1\t1\t63.0\t66.0\t0\t15000\twren\twlw\t0.7\tb.wav\t3.0\n"
+        "3\tSpectrogram 1\t1\t120\t123\t0\t15000\tnocall\tnocall\t1.0\tc.wav\t0\n"
+    )
+    path = tmp_path / "all.BirdNET.selection.table.txt"
+    path.write_text(birdnet)
+    assert cf.read_events(path) == [
+        ("a.wav", "wren", 0.0, 3.0, 0.5),
+        ("b.wav", "wren", 3.0, 6.0, 0.7),
+    ]
+    raven = (
+        head
+        + "Species\n"
+        + "".join(
+            f"{i}\t{view}\t1\t{i}.5\t{i + 1}\t10\t900\twren\n"
+            for i in (1, 2)
+            for view in ("Waveform 1", "Spectrogram 1")
+        )
+    )
+    path = tmp_path / "a.Table.1.selections.txt"
+    path.write_text(raven)
+    wanted = [("a", "wren", 1.5, 2.0, None), ("a", "wren", 2.5, 3.0, None)]
+    assert cf.read_events(path, stream="a") == wanted
+    cf.write_events(wanted, path, low_freq=100.0, high_freq=8000.0)
+    assert "\t100\t8000\twren\ta\n" in path.read_text()
+    assert cf.read_events(path) == wanted
+
+
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 NAMES = NAMES.filter(lambda name: bool(name.strip()))
-FORBIDDEN = {"tsv": "\t\n\r", "txt": "\t\n\r", "vtt": "\n\r"}
+FORBIDDEN = {"tsv": "\t\n\r", "txt": "\t\n\r", "vtt": "\n\r", "raven": "\t\n\r"}
 
 
 @st.composite
@@ -251,8 +291,8 @@ def lists(draw: st.DrawFn, name: str) -> list[cf.Event]:
     label = NAMES.map(lambda text: "".join(c for c in text if c not in FORBIDDEN.get(name, "")))
     if name == "rttm":
         label = NAMES.map(lambda text: "".join(text.split()))
-    label = label.filter(lambda text: text.strip() and text not in ("n/a", "<NA>"))
-    one = name in ("tsv", "txt")
+    label = label.filter(lambda text: text.strip() and text not in ("n/a", "<NA>", "nocall"))
+    one = name in ("tsv", "txt", "raven")
     streams = draw(st.lists(st.none() | label, min_size=1, max_size=1 if one else 3, unique=True))
     millis = st.integers(0, 10**12).map(lambda n: n / 1000)
     times = millis if name == "vtt" else st.floats(-1e9, 1e12, allow_subnormal=False)
@@ -276,7 +316,7 @@ def test_what_is_written_reads_back_equal(
     cf.write_events(events, path, **options)
     again = cf.read_events(path)
     expected = kept(events, name)
-    if name in ("vtt", "tsv"):
+    if name in ("vtt", "tsv", "raven"):
         again, expected = cf.Events(sorted(again, key=str)), sorted(expected, key=str)
     assert again == expected
 

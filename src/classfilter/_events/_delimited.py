@@ -39,7 +39,7 @@ def write_csv(events: Events) -> str:
 
 def read_csv(text: str, columns: Mapping[str, str] | None = None) -> tuple[Events, list[int]]:
     """Return the events of CSV, and the line of each."""
-    names, rows, lines = _table(text, ",", columns, {})
+    names, rows, lines = read_table(text, ",", columns, {})
     return from_cells([_cells(names, row) for row in rows], lines), lines
 
 
@@ -62,7 +62,7 @@ def read_tsv(
 ) -> list[Row]:
     """Return the events of a BIDS table."""
     usual = {"start": "onset", "class": "trial_type"}
-    names, rows, lines = _table(text, "\t", columns, usual)
+    names, rows, lines = read_table(text, "\t", columns, usual)
     found = []
     for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
         cells = _cells(names, row)
@@ -148,7 +148,7 @@ def read_rttm(text: str) -> list[Row]:
     return rows
 
 
-def _table(
+def read_table(
     text: str, delimiter: str, columns: Mapping[str, str] | None, usual: Mapping[str, str]
 ) -> tuple[dict[str, str], list[dict[str, str]], list[int]]:
     """Return the names of the columns of events, and the rows with their lines."""

@@ -1,4 +1,4 @@
-"""Files of events: CSV, BIDS events.tsv, Audacity, RTTM, TextGrid, WebVTT and JSON."""
+"""Files of events: CSV, BIDS events.tsv, Audacity, RTTM, TextGrid, WebVTT, JSON and Raven."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ._delimited import (
 )
 from ._json import read_json, write_json
 from ._list import Events
+from ._raven import read_raven, write_raven
 from ._rows import Format, check_events, check_streams, to_rows
 from ._textgrid import read_textgrid, write_textgrid
 from ._webvtt import read_webvtt, write_webvtt
@@ -34,8 +35,11 @@ FORMATS = {
     "textgrid": Format(write_textgrid, read_textgrid, ("tiers", "duration"), ("tiers",)),
     "vtt": Format(write_webvtt, read_webvtt, ("probability",)),
     "json": Format(write_json, read_json, seconds=False),
+    "raven": Format(write_raven, read_raven, ("low_freq", "high_freq"), ("columns", "stream")),
 }
 """By suffix."""
+RAVEN = (".selections.txt", ".selection.table.txt")
+"""How names of selection tables end: those of Raven, and those of BirdNET."""
 
 
 def write_events(
@@ -55,7 +59,8 @@ def write_events(
         With the columns of `Events.from_table`. All must be confirmed, that is, have an end.
     path : str or Path
         Its suffix is the format: ``.csv``, ``.tsv`` (BIDS), ``.txt`` (Audacity's label track),
-        ``.rttm``, ``.TextGrid`` (Praat), ``.vtt`` (WebVTT) or ``.json`` (as ActivityNet has it).
+        ``.rttm``, ``.TextGrid`` (Praat), ``.vtt`` (WebVTT), ``.json`` (as ActivityNet has it) or
+        ``.selections.txt`` (Raven).
     format : str, optional
         The format, where the suffix is another: ``"rttm"``.
     start : float, str or datetime, optional
@@ -64,8 +69,8 @@ def write_events(
     overlaps : bool, default False
         Allow events of one stream and class that overlap; otherwise they are an error.
     **options
-        Of one format: ``tiers`` and ``duration`` of TextGrid, and ``probability`` of WebVTT;
-        see docs/events.md.
+        Of one format: ``tiers`` and ``duration`` of TextGrid, ``probability`` of WebVTT, and
+        ``low_freq`` and ``high_freq`` of Raven; see docs/events.md.
 
     Examples
     --------
@@ -126,8 +131,8 @@ def read_events(
     overlaps : bool, default False
         Allow events of one stream and class that overlap; otherwise they are an error.
     **options
-        Of one format: ``columns`` of CSV and TSV, as in `Events.from_table`; ``stream``, the name
-        for the stream of TSV and TXT, which have none; ``tiers`` of TextGrid.
+        Of one format: ``columns`` of CSV, TSV and Raven, as in `Events.from_table`; ``stream``, the
+        name for the stream of TSV, TXT and Raven, where there is none; ``tiers`` of TextGrid.
 
     Returns
     -------
@@ -173,7 +178,10 @@ def read_events(
 
 def _format(path: str | Path, format: str | None) -> tuple[str, Format]:  # noqa: A002
     """Return the name of a format, and the format."""
-    name = Path(path).suffix.removeprefix(".") if format is None else format
+    ending = Path(path).suffix.removeprefix(".")
+    if str(path).lower().endswith(RAVEN):
+        ending = "raven"
+    name = ending if format is None else format
     kind = FORMATS.get(name.lower()) if isinstance(name, str) else None
     if kind is None:
         known = ", ".join(f for f in FORMATS if f != "textgrid") + " and TextGrid"

@@ -20,6 +20,7 @@ from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from . import _file, _live_events
 from ._calls import Calls
 from ._counts import SourceCounts
+from ._hand_over import hand_over
 from ._health import Health, health
 from ._label_policy import sees_one_label
 from ._lagged_events import LaggedEvents, checked_lag
@@ -228,6 +229,34 @@ class HeldStreams:
                 self._table.slot(name)
             for name in names:
                 self._table.forget(name)
+
+    def hand_over(self, old: Hashable, new: Hashable) -> None:
+        """Let a stream go on by another name: an object whose id changed keeps what is known of it.
+
+        Its estimate, the time of its last row, its policy and its events move, and there is no
+        stream `old` any more. Events that were not fetched yet have the new name. For
+        `expire_after` and `max_streams` it counts as a row at the newest time of all streams.
+
+        Parameters
+        ----------
+        old : hashable
+            A stream; KeyError if there is none.
+        new : hashable
+            A name that no stream has: the rows of two streams cannot become one.
+
+        Examples
+        --------
+        >>> import classfilter as cf
+        >>> tracker = cf.Tracker(cf.StickyFilter(["car", "truck"], half_life=5.0))
+        >>> _ = tracker.update_many([7, 7, 7], [0.0, 0.1, 0.2], None, ["car", "car", "car"])
+        >>> tracker.hand_over(7, 12)
+        >>> tracker.update(12, 1.0, None, "truck", confidence=0.6).round(2)
+        array([0.83, 0.17])
+        >>> tracker.streams
+        [12]
+        """
+        with self._lock:
+            hand_over(self._table, old, new)
 
     def expire(self, now: Any) -> list[Any]:
         """Set the clock of all streams to now, and forget the streams that are over; return them.
