@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.data._format import TableFormat
-from classfilter.spark._processor import StreamProcessor
+from classfilter.spark._processor import RowProcessor
 from classfilter.spark._schema import TIE, FrameFormat
 from classfilter.spark._stream import _Check
 from classfilter.streams._row import MAX_TIES, StreamRow, pack, unpack
@@ -84,7 +84,7 @@ class Query:
         told_apart = shuffled.select("source", "p_walk", "p_sit", "p_sleep").rows()
         table = shuffled.with_columns(pl.Series(TIE, [hash(cells) for cells in told_apart]))
         (batch,) = _Check(self.form, None)(iter(table.to_arrow().combine_chunks().to_batches()))
-        processor = StreamProcessor(self.form, batch.schema.names, self.names, self.expire_after)
+        processor = RowProcessor(self.form, batch.schema.names, self.names, self.expire_after)
         processor.init(self.store)
         watermark = Watermark(int(self.newest * 1000))
         results: list[Any] = []

@@ -91,7 +91,7 @@ def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
 def test_any_arrow_batches(filter: Any, seed: int, cuts: list[int]) -> None:  # noqa: A002
     """As in a worker, without Spark, and so with many more cuts."""
     df = fleet(4, 40, seed)
-    out = list(work_of(_batch._Filter, filter)(iter(batches(df, cuts))))
+    out = list(work_of(_batch.Filtering, filter)(iter(batches(df, cuts))))
     filtered = pl.from_arrow(pa.Table.from_batches(out))
     assert isinstance(filtered, pl.DataFrame)
     assert_same_bits(filtered.sort("row"), expected(df, filter))
@@ -107,7 +107,7 @@ def test_any_arrow_batches_smoothed(
     filter: Any, lag: int | None, seed: int, cuts: list[int]  # noqa: A002
 ) -> None:  # fmt: skip
     df = fleet(4, 40, seed)
-    out = list(work_of(_batch._Smoother, filter, lag)(iter(batches(df, cuts))))
+    out = list(work_of(_batch.Smoothing, filter, lag)(iter(batches(df, cuts))))
     smoothed = pl.from_arrow(pa.Table.from_batches(out))
     assert isinstance(smoothed, pl.DataFrame)
     wanted = cf.smooth_table(df.sort(ORDER), filter, beta=BETA, channel=CHANNEL, lag=lag).sort(
@@ -139,7 +139,7 @@ def test_a_worker_holds_the_state_of_one_stream(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(_batch, "BatchFilter", Watched)
     parts = batches(fleet(50, 2000), list(range(0, 2000, 10)))
-    for _ in work_of(_batch._Filter, FILTERS[0])(iter(parts)):
+    for _ in work_of(_batch.Filtering, FILTERS[0])(iter(parts)):
         pass
     assert len(held) == 200
     assert max(streams for streams, _ in held) == 1

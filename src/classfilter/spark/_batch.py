@@ -58,7 +58,7 @@ def filter_frame(
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)
-    return _mapped(df, form, _Filter(form))
+    return _mapped(df, form, Filtering(form))
 
 
 def smooth_frame(
@@ -90,21 +90,31 @@ def smooth_frame(
     pyspark.sql.DataFrame
         As from `filter_frame`.
     """
-    check_lag(lag)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     form = frame_format(df, chain, columns, scores, unit, invalid)
-    check_smoother(chain.filter())
-    return _mapped(df, form, _Filter(form) if lag == 0 else _Smoother(form, lag))
+    return _mapped(df, form, smoothing(form, lag))
 
 
-def _mapped(df: DataFrame, form: FrameFormat, work: _Work) -> DataFrame:
+def smoothing(form: FrameFormat, lag: int | None) -> Work:
+    """Return what smooths rows, each with so many later ones; None for all."""
+    check_lag(lag)
+    check_smoother(form.settings.filter())
+    return Filtering(form) if lag == 0 else Smoothing(form, lag)
+
+
+def require_batch(df: DataFrame, instead: str) -> None:
+    """Raise if a DataFrame is a streaming one."""
     if df.isStreaming:
-        raise ValueError("df is a streaming DataFrame; use filter_stream")
+        raise ValueError(f"df is a streaming DataFrame; use {instead}")
+
+
+def _mapped(df: DataFrame, form: FrameFormat, work: Work) -> DataFrame:
+    require_batch(df, "filter_stream")
     schema = result_schema(df, form, status=form.invalid == "quarantine")
     return partition_and_sort(df, form).mapInArrow(work, schema)
 
 
-class _Work:
+class Work:
     """What a worker does with the Arrow batches of a partition, in order of stream and time."""
 
     def __init__(self, form: FrameFormat) -> None:
@@ -112,21 +122,34 @@ class _Work:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with results."""
-        pa = import_optional("pyarrow", extra="spark")
         status = self._form.invalid == "quarantine"
-        tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
-        for checked, P in self._results(tables):
+        for checked, P in self.results(arrow_tables(batches)):
             yield from add_results(checked, self._form, P, status).to_batches()
 
-    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         """Yield the tables, checked, with the results of their valid rows."""
         raise NotImplementedError
 
 
-class _Filter(_Work):
-    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+def arrow_tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield the rows of Arrow batches as tables."""
+    pa = import_optional("pyarrow", extra="spark")
+    return (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+
+
+class AsTheyAre(Work):
+    """Takes the rows as they are: filtered before, or predictions."""
+
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        for table in tables:
+            checked = check_rows(table, self._form)
+            yield checked, checked.rows.probs
+
+
+class Filtering(Work):
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         form = self._form
-        batch = BatchFilter(form.chain, threads=1)
+        batch = BatchFilter(form.settings, threads=1)
         for table in tables:
             checked = check_rows(table, form)
             yield checked, batch.run(checked.rows)
@@ -134,20 +157,20 @@ class _Filter(_Work):
                 batch.keep(checked.rows.stream.categories[-1])
 
 
-class _Smoother(_Work):
+class Smoothing(Work):
     def __init__(self, form: FrameFormat, lag: int | None) -> None:
         super().__init__(form)
         self._lag = lag
 
-    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         form = self._form
         stream = form.layout.columns.get("stream")
         if self._lag is None:
             for table in whole_streams(tables, stream):
                 checked = check_rows(table, form)
-                yield checked, smooth_rows(form.chain, checked.rows)
+                yield checked, smooth_rows(form.settings, checked.rows)
             return
-        smoother = BatchSmoother(form.chain, self._lag, {})
+        smoother = BatchSmoother(form.settings, self._lag, {})
         waiting: deque[CheckedRows] = deque()
         for table, unfinished in with_unfinished(tables, stream):
             checked = check_rows(table, form)
