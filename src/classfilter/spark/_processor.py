@@ -55,8 +55,7 @@ class StreamProcessor(StatefulProcessor):
         self._state = handle.getValueState("filter", "state binary")
         fresh = form.settings.filter()
         self._update = update_stream_of(fresh)
-        self._dtype = fresh.probs.dtype
-        start = pack_state(fresh.state, self._dtype)
+        start = pack_state(fresh.state, fresh.probs.dtype)
         self._table = StreamTable(start, expire_after=self._expire_after)
         self._new_row = Row(*self._names)
         self._time, self._observation, self._weight, self._tie, self._refusal, self._error = (
@@ -129,7 +128,7 @@ class StreamProcessor(StatefulProcessor):
 
     def _observed(self, row: Row) -> Array:
         """Return the observation of a row; of several labels, off and on."""
-        observation = np.frombuffer(row[self._observation], self._dtype)
+        observation = np.frombuffer(row[self._observation])
         several = observation.size > len(self._form.classes)
         return observation.reshape(-1, 2) if several else observation
 

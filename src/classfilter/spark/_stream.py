@@ -241,7 +241,6 @@ class _Check:
         """Yield the batches with observations, weights and errors."""
         pa = import_optional("pyarrow", extra="spark")
         form = self._form
-        dtype = form.settings.filter().probs.dtype
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -254,7 +253,7 @@ class _Check:
             cells = table[form.layout.columns["time"]]
             for row in np.flatnonzero(~valid).tolist():
                 time[row] = seconds_if_any(cells[row].as_py(), form.table.unit)
-            packed = iter(np.ascontiguousarray(probs, dtype))
+            packed = iter(np.ascontiguousarray(probs, np.float64))
             cells = [next(packed).tobytes() if ok else None for ok in valid.tolist()]
             refused = [None if ok else "invalid" for ok in valid.tolist()]
             for row in self._ahead(time, valid):
