@@ -36,8 +36,8 @@ def filter_frame(
     """Filter every stream of a DataFrame separately, from the initial state.
 
     It equals `filter_table` on the rows in order of stream, time, source and prediction, to the
-    bit, however they are partitioned. A worker holds a few thousand rows at a time, however long a
-    stream is.
+    bit, however they are partitioned. A worker holds less than a hundred thousand rows at a time,
+    however long a stream is.
 
     Parameters
     ----------
@@ -117,13 +117,16 @@ def _mapped(df: DataFrame, form: FrameFormat, work: Work) -> DataFrame:
 class Work:
     """What a worker does with the Arrow batches of a partition, in order of stream and time."""
 
+    rows_at_once = 1 << 16
+    """Each table takes a millisecond or two, however small; Spark's batches have 10,000 rows."""
+
     def __init__(self, form: FrameFormat) -> None:
         self._form = form
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with results."""
         status = self._form.invalid == "quarantine"
-        for checked, P in self.results(arrow_tables(batches)):
+        for checked, P in self.results(arrow_tables(batches, self.rows_at_once)):
             yield from add_results(checked, self._form, P, status).to_batches()
 
     def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
@@ -131,10 +134,20 @@ class Work:
         raise NotImplementedError
 
 
-def arrow_tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield the rows of Arrow batches as tables."""
+def arrow_tables(batches: Iterator[pa.RecordBatch], least: int) -> Iterator[pa.Table]:
+    """Yield the rows of Arrow batches as tables, each but the last of at least so many rows."""
     pa = import_optional("pyarrow", extra="spark")
-    return (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            count += batch.num_rows
+        if count >= least:
+            yield pa.Table.from_batches(held)
+            held, count = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 class AsTheyAre(Work):

@@ -127,7 +127,8 @@ class _Events:
         """Yield the events as batches."""
         open_stream = _OpenStream(decoder_of(self._form, self._rule), classes_in_order(self._form))
         checked = None
-        for checked, P in self._work.results(arrow_tables(batches)):
+        tables = arrow_tables(batches, self._work.rows_at_once)
+        for checked, P in self._work.results(tables):
             yield from self._table(
                 [*open_stream.push(checked, P), *self._refused(checked)], checked
             )

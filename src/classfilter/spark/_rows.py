@@ -100,16 +100,19 @@ def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool)
     pa = import_optional("pyarrow", extra="spark")
     table, valid, classes, chain = checked.table, checked.valid, form.classes, form.settings
     place = class_order(chain, classes)
-    estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
-    estimates[:, valid] = P.T
+    missing = None
+    estimates = np.ascontiguousarray(P.T)
+    if not valid.all():
+        missing = ~valid
+        estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
+        estimates[:, valid] = P.T
     names = [classes[k] for k in place]
     if chain.independent:
-        label = pa.array(names_on(estimates.T, names), pa.string(), mask=~valid)
+        label = pa.array(names_on(estimates.T, names), pa.string(), mask=missing)
     else:
-        labels = pa.array(most_probable(estimates).astype(np.int32), mask=~valid)
+        labels = pa.array(most_probable(estimates).astype(np.int32), mask=missing)
         label = pa.DictionaryArray.from_arrays(labels, pa.array(names)).cast(pa.string())
-    in_table = estimates[np.argsort(place)]
-    cells = [*(pa.array(row, mask=~valid) for row in in_table), label]
+    cells = [*(pa.array(estimates[k], mask=missing) for k in np.argsort(place)), label]
     new = result_columns(table.column_names, classes, chain.independent)
     columns = dict(zip(new, cells, strict=True))
     if status:
