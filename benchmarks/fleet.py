@@ -3,8 +3,8 @@
 `batch` filters a Parquet file (see `benchmarks.files`) by the command line and by `filter_frame` on
 one core and on two, and takes the steps of the latter apart; or runs only the steps that are named,
 on one core. The ratio is that of the processor time to the command line's. `streams` has ever more
-streams in as many rows. `live` runs micro-batches through `filter_stream`: what a stream and a row cost, the
-bytes of its state, and the time of a commit.
+streams in as many rows. `live` runs micro-batches through `filter_stream`: what a stream and a row
+cost, the bytes of its state, and the time of a commit.
 
 The times are those of jobs in a session that has run one already. Processor times are those of all
 processes: the driver's Java and its Python workers.

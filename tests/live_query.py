@@ -1,7 +1,7 @@
 """A live query to be killed: ``python tests/live_query.py FOLDER MASTER rows|events``.
 
-It filters the files of ``FOLDER/in`` that are there to ``FOLDER/out``, or decides events. While there is a file
-``FOLDER/die``, the next worker that filters a row removes it and dies.
+It filters the files of ``FOLDER/in`` that are there to ``FOLDER/out``, or decides events. While
+there is a file ``FOLDER/die``, the next worker that filters a row removes it and dies.
 """
 
 from __future__ import annotations
