@@ -275,8 +275,10 @@ OF: dict[str, tuple[Difference, ...]] = {
     "stream --line-number": (TEXT, KEYS, LINES_ARE_THE_CLOCK),
     "classfilter stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, LISTS),
     "Cascade": (ONE_STREAM, NEVER_STOPS, NO_EVENTS),
-    "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS, NO_EVENTS),
-    "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS, NO_EVENTS),
+    "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS),
+    "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS),
+    "event_frame": (EVENTS_IN_SPARK,),
+    "event_stream": (EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK),
     "JavaScript": (NO_FILE, NO_EVENTS),
     "firmware": (DEVICE, SINGLE, NO_EVENTS),
 }
