@@ -62,7 +62,8 @@ def test_any_arrow_batches(kind: str, seed: int, cuts: list[int]) -> None:
     work.rows_at_once = 1  # so that each batch is a table of its own
     out = list(_Events(form, rule, work, None)(iter(batches(df, cuts))))
     wanted = cf.events(df.sort(ORDER), chain, rule, **how)
-    assert_same_bits(in_order(pa.Table.from_batches(out)), in_order(wanted))
+    if len(wanted) or out:
+        assert_same_bits(in_order(pa.Table.from_batches(out)), in_order(wanted))
 
 
 @pytest.mark.parametrize("kind", CASES)
