@@ -32,9 +32,10 @@ from .files import CLASSES, make, measure
 
 BETA = {"weak": 0.1, "strong": 1.0}
 OPTIONS = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
-STEPS = ("copy", "sort", "python", "wide", "filter", "events")
-"""A copy; sorted by stream and time; through Python and back, with as many columns as before, and
-with those of the results, which is what Spark takes by itself; filtered; and events instead."""
+STEPS = ("copy", "columns", "sort", "python", "wide", "filter", "events")
+"""A copy; with as many columns more as results have, without Python; sorted by stream and time;
+through Python and back, with the columns of the file, and with those of the results, which is what
+Spark takes by itself; filtered; and events instead."""
 
 
 def session(cores: int, **settings: Any) -> Any:
@@ -104,6 +105,9 @@ def step_of(step: str, df: Any) -> Any:
         return cf.spark.event_frame(df, f, rule, beta=BETA)
     if step == "copy":
         return df
+    if step == "columns":
+        results = {f"f_{name}": df[f"p_{name}"] * 0.37 for name in CLASSES}
+        return df.withColumns({**results, "class": df["source"]})
     parts = df.repartition("stream").sortWithinPartitions("stream", "time", "source")
     if step == "sort":
         return parts
