@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._events._decide import Decided, Decoder, Rule, chain_and_rule
+from .._events._decide import Decoder, Rule, chain_and_rule
 from .._events._list import Events
+from .._events._threshold_rule import Decided
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
 from .._validation import class_order
@@ -144,7 +145,8 @@ class _Events:
             event = Event(stream, None, time, None)  # type: ignore[arg-type]
             yield ComesOut(event, "invalid", checked.errors[i])
 
-    def _table(self, rows: list[ComesOut], checked: CheckedRows) -> list[pa.RecordBatch]:
+    def _table(self, rows: list[ComesOut], checked: CheckedRows) -> list[Any]:
+        """Return what comes out as Arrow batches."""
         pa = import_optional("pyarrow", extra="spark")
         if not rows:
             return []
@@ -162,7 +164,7 @@ class _Events:
                 table = table.append_column(
                     name, pa.array([getattr(row, name) for row in rows], pa.string())
                 )
-        batches: list[pa.RecordBatch] = table.to_batches()
+        batches: list[Any] = table.to_batches()
         return batches
 
 
