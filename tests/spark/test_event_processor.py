@@ -73,7 +73,7 @@ def keyed(rows: Any) -> Counter[Any]:
 
 def offline(df: pl.DataFrame, chain: cf.Chain, lag: int | None, span: float | None) -> Counter[Any]:
     """Return the events of the rows, each stream cut where it was silent for too long."""
-    how = {} if lag is None else {"smooth": True, "lag": lag}
+    how: dict[str, Any] = {} if lag is None else {"smooth": True, "lag": lag}
     found: Counter[Any] = Counter()
     for stream in df.partition_by("stream"):
         ends = np.flatnonzero(np.diff(stream["time"]) > (np.inf if span is None else span)) + 1

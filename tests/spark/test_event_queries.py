@@ -40,13 +40,13 @@ def run(spark: Any, folder: Path, df: Any) -> tuple[pl.DataFrame, dict[str, int]
 
 
 def offline(df: pl.DataFrame, **how: Any) -> pl.DataFrame:
-    events = cf.events(df.sort(ORDER), F, RULE, **OPTIONS, **how)
+    events: pl.DataFrame = cf.events(df.sort(ORDER), F, RULE, **OPTIONS, **how)
     return events.sort("stream", "start", "class")
 
 
 def ending(df: pl.DataFrame) -> list[pl.DataFrame]:
     """Return two micro-batches that let the watermark pass the end of all streams."""
-    last = df["time"].max()
+    last = float(df["time"].to_numpy().max())
     stop = df[:1].with_columns(stream=pl.lit("clock"), row=pl.col("row") + 10_000)
     return [stop.with_columns(time=pl.lit(last + at)) for at in (10_000.0, 10_001.0)]
 

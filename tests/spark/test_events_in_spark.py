@@ -34,7 +34,7 @@ BIRDS = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=5.0))
 
 def in_order(events: Any) -> pl.DataFrame:
     """Return events in an order of their own."""
-    df = pl.from_arrow(events) if isinstance(events, pa.Table) else events
+    df = pl.DataFrame(events)
     return df.sort("stream", "start", "class") if "stream" in df.columns else df.sort("start")
 
 

@@ -83,7 +83,7 @@ def test_no_event_is_lost_and_none_comes_twice(spark: Any, tmp_path: Path) -> No
     df = fleet(10, 600).unique(["stream", "time"], keep="first").sort("row")
     # Rows of another stream that let the watermark pass the end of all others.
     clock = df[:1].with_columns(stream=pl.lit("clock"))
-    after = [df["time"].max() + live_query.EXPIRE_AFTER + at for at in (100.0, 200.0)]
+    after = [df["time"].to_numpy().max() + live_query.EXPIRE_AFTER + at for at in (100.0, 200.0)]
     later = [clock.with_columns(time=pl.lit(at)) for at in after]
     write_parts([*split(df, 6), *later], tmp_path / "in")
     kill_drivers_and_workers(tmp_path, "events", KILLED_AT[1:3])
