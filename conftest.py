@@ -19,6 +19,7 @@ HEAVY = (
     "tests/js",
     "tests/spark",
     "src/classfilter/spark/_processor.py",
+    "src/classfilter/spark/_event_processor.py",
     "docs/fleet.md",
     "docs/tuning.md",
     "docs/policies.md",

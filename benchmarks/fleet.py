@@ -1,9 +1,10 @@
-"""A fleet on Spark: ``python -m benchmarks.fleet batch|streams|live [rows or streams]``.
+"""A fleet on Spark: ``python -m benchmarks.fleet batch|streams|live [rows or streams] [steps]``.
 
 `batch` filters a Parquet file (see `benchmarks.files`) by the command line and by `filter_frame` on
-one core and on two, and takes the steps of the latter apart. `streams` has ever more streams in as
-many rows. `live` runs micro-batches through `filter_stream`: what a stream and a row cost, the
-bytes of its state, and the time of a commit.
+one core and on two, and takes the steps of the latter apart; or runs only the steps that are named,
+on one core. The ratio is that of the processor time to the command line's. `streams` has ever more
+streams in as many rows. `live` runs micro-batches through `filter_stream`: what a stream and a row
+cost, the bytes of its state, and the time of a commit.
 
 The times are those of jobs in a session that has run one already. Processor times are those of all
 processes: the driver's Java and its Python workers.
@@ -31,8 +32,10 @@ from .files import CLASSES, make, measure
 
 BETA = {"weak": 0.1, "strong": 1.0}
 OPTIONS = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
-STEPS = ("copy", "sort", "python", "filter")
-"""A copy; sorted by stream and time; through Python and back; and filtered."""
+STEPS = ("copy", "columns", "sort", "python", "wide", "filter", "events")
+"""A copy; with as many columns more as results have, without Python; sorted by stream and time;
+through Python and back, with the columns of the file, and with those of the results, which is what
+Spark takes by itself; filtered; and events instead."""
 
 
 def session(cores: int, **settings: Any) -> Any:
@@ -77,6 +80,14 @@ def through(batches: Iterator[Any]) -> Iterator[Any]:
     yield from batches
 
 
+def through_wider(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the rows with columns such as those of the results, which are there already."""
+    for batch in batches:
+        for name in CLASSES:
+            batch = batch.append_column(f"f_{name}", batch[f"p_{name}"])
+        yield batch.append_column("class", batch["source"])
+
+
 def peak_memory(_: Iterator[Any]) -> Iterator[Any]:
     """Return the largest memory that a worker had, in kB."""
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -88,10 +99,21 @@ def peak_memory(_: Iterator[Any]) -> Iterator[Any]:
 def step_of(step: str, df: Any) -> Any:
     if step == "filter":
         return cf.spark.filter_frame(df, cf.DirichletFilter(CLASSES, half_life=60.0), beta=BETA)
+    if step == "events":
+        rule = cf.EventRule(change_cost=30.0)
+        f = cf.DirichletFilter(CLASSES, half_life=60.0)
+        return cf.spark.event_frame(df, f, rule, beta=BETA)
     if step == "copy":
         return df
+    if step == "columns":
+        results = {f"f_{name}": df[f"p_{name}"] * 0.37 for name in CLASSES}
+        return df.withColumns({**results, "class": df["source"]})
     parts = df.repartition("stream").sortWithinPartitions("stream", "time", "source")
-    return parts if step == "sort" else parts.mapInArrow(through, df.schema)
+    if step == "sort":
+        return parts
+    if step == "python":
+        return parts.mapInArrow(through, df.schema)
+    return parts.mapInArrow(through_wider, step_of("filter", df).schema)
 
 
 def run_batch(path: str, cores: str, *steps: str) -> None:
@@ -120,25 +142,28 @@ def child(*arguments: str) -> list[Any]:
 
 
 def print_row(title: str, rows: int, took: float, used: float, more: str = "") -> None:
-    per_row = f"{used / rows * 1e6:8.2f} µs"
+    per_row = f"{used / rows * 1e6:.2f} µs"
     print(f"  {title:36}{took:8.1f} s{rows / took:13,.0f}/s{per_row:>14}{more}", flush=True)
 
 
-def batch(rows: int = 20_000_000) -> None:
+def batch(rows: int = 20_000_000, *steps: str) -> None:
     """Print the throughput of one file, by the command line and by Spark."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "day.parquet"
         make(path, rows)
         print(f"load {os.getloadavg()[0]:.1f}; {rows:,} rows, 1000 streams, 6 classes")
-        print(f"  {'':36}{'time':>10}{'rows':>15}{'processor':>14}")
+        print(f"  {'':36}{'time':>10}{'rows':>15}{'processor':>14}{'ratio':>8}")
         command = [sys.executable, "-m", "classfilter", "filter", str(path)]
         usage = measure([*command, "-o", f"{name}/out.parquet", *OPTIONS])
-        print_row("classfilter filter, two threads", rows, usage.seconds, usage.processor)
-        for cores in ("1", "2"):
-            steps = STEPS if cores == "1" else ("filter",)
-            for step, took, used, peak in child("run_batch", str(path), cores, *steps):
-                memory = f"  worker's peak {peak / 1e6:,.0f} MB" if step == "filter" else ""
-                print_row(f"Spark, local[{cores}]: {step}", rows, took, used, memory)
+        print_row(
+            "classfilter filter, two threads", rows, usage.seconds, usage.processor, "    1.00"
+        )
+        runs = {"1": steps} if steps else {"1": STEPS, "2": ("filter",)}
+        for cores, wanted in runs.items():
+            for step, took, used, peak in child("run_batch", str(path), cores, *wanted):
+                more = f"{used / usage.processor:8.2f}"
+                more += f"  worker's peak {peak / 1e6:,.0f} MB" if step == "filter" else ""
+                print_row(f"Spark, local[{cores}]: {step}", rows, took, used, more)
 
 
 def streams(rows: int = 2_000_000) -> None:
@@ -247,6 +272,6 @@ if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
     commands: dict[str, Any] = {"batch": batch, "streams": streams, "live": live}
     if command in commands:
-        commands[command](*map(int, arguments))
+        commands[command](*(int(x) if x.isdigit() else x for x in arguments))
     else:  # of a process that one of them started
         {"run_batch": run_batch, "run_live": run_live}[command](*arguments)  # type: ignore[operator]

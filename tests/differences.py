@@ -231,10 +231,22 @@ NO_FILE = Difference(
     "A page has few streams, and no file to keep them in.",
     without(Restart),
 )
+EVENTS_IN_SPARK = Difference(
+    "`spark.event_frame`, `spark.event_stream`",
+    "Rows are taken as by `spark.filter_frame` and `spark.filter_stream`. Refused rows come out "
+    "beside the events, with a `status` and no class.",
+    "The events of a query replace its rows, and a row that vanishes is missed too late.",
+)
+LIVE_EVENTS_IN_SPARK = Difference(
+    "`spark.event_stream`",
+    "Live events need a filter and an `EventRule`. The last events of a stream come out once the "
+    "watermark has passed its `expire_after`.",
+    "A `ThresholdRule` needs the whole stream, and a query has no end.",
+)
 NO_EVENTS = Difference(
-    "`Cascade`, Spark, exported firmware",
+    "`Cascade`, exported firmware",
     "There are no events. Filter there, and pass the results to `cf.events`.",
-    "So far `cf.events`, `Tracker`, JavaScript and the command line decide events.",
+    "So far `cf.events`, `Tracker`, Spark, JavaScript and the command line decide events.",
 )
 NO_SMOOTHING = Difference(
     "JavaScript",
@@ -256,7 +268,7 @@ SINGLE = Difference(
 DIFFERENCES = [
     CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
     LISTS, ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
-    NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE,
+    EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK, NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE,
 ]  # fmt: skip
 OF: dict[str, tuple[Difference, ...]] = {
     "Tracker.update": (),
@@ -268,8 +280,10 @@ OF: dict[str, tuple[Difference, ...]] = {
     "stream --line-number": (TEXT, KEYS, LINES_ARE_THE_CLOCK),
     "classfilter stream": (TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, LISTS),
     "Cascade": (ONE_STREAM, NEVER_STOPS, NO_EVENTS),
-    "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS, NO_EVENTS),
-    "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS, NO_EVENTS),
+    "filter_frame": (TEXT, FILLED, NO_EXPIRY, SORTED, STATUS),
+    "filter_stream": (TEXT, FILLED, WATERMARK, AHEAD, DUPLICATES, BATCHES, STATUS),
+    "event_frame": (EVENTS_IN_SPARK,),
+    "event_stream": (EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK),
     "JavaScript": (NO_FILE, NO_SMOOTHING),
     "firmware": (DEVICE, SINGLE, NO_EVENTS),
 }

@@ -103,14 +103,20 @@ def batches(df: pl.DataFrame, cuts: list[int], order: list[str] = ORDER) -> list
     return [batch for part in parts for batch in part.to_batches()]
 
 
-def run(spark: Any, folder: Path, df: Any) -> tuple[pl.DataFrame, Any]:
-    """Run a query over all files that are there; return all its output so far, and the query."""
+def run_query(df: Any, folder: Path) -> Any:
+    """Run a query over all files that are there."""
     query = (
         df.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start(str(folder / "out"), format="parquet")
     )
     query.awaitTermination()
+    return query
+
+
+def run(spark: Any, folder: Path, df: Any) -> tuple[pl.DataFrame, Any]:
+    """Run a query over all files that are there; return all its output so far, and the query."""
+    query = run_query(df, folder)
     return by_row(spark.read.parquet(str(folder / "out"))), query
 
 

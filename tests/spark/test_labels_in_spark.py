@@ -86,7 +86,8 @@ def test_any_arrow_batches(kind: str, lag: int | None, seed: int, cuts: list[int
     df, chain = birds(3, 30, seed), CHAINS[kind]
     table = TableFormat.for_filter(chain)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
-    work = _batch._Filter(form) if lag == 0 else _batch._Smoother(form, lag)
+    work = _batch.Filtering(form) if lag == 0 else _batch.Smoothing(form, lag)
+    work.rows_at_once = 1  # so that each batch is a table of its own
     out = pl.from_arrow(pa.Table.from_batches(list(work(iter(batches(df, cuts, ORDER))))))
     assert isinstance(out, pl.DataFrame)
     check(out.sort("row"), df, chain, lag)

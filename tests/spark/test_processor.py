@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.data._format import TableFormat
-from classfilter.spark._processor import StreamProcessor
-from classfilter.spark._schema import TIE, FrameFormat
-from classfilter.spark._stream import _Check
+from classfilter.spark._processor import RowProcessor
+from classfilter.spark._schema import FrameFormat
 from classfilter.streams._row import MAX_TIES, StreamRow, pack, unpack
 from fleet_frames import BETA, CHANNEL, CLASSES, RESULTS, fleet
+from micro_batches import Store, Watermark, checked_columns, run_batch
 
 FILTERS: list[Any] = [
     cf.DirichletFilter(CLASSES, half_life=20.0),
@@ -26,39 +26,7 @@ FILTERS: list[Any] = [
     cf.VoteFilter(CLASSES, 3),
 ]
 DIGEST = b"settings"
-
-
-class Store:
-    """Values and timers of keys, as Spark's handle gives them to a processor."""
-
-    def __init__(self) -> None:
-        self.values: dict[Any, Any] = {}
-        self.timers: set[tuple[int, Any]] = set()
-        self.key: Any = None
-
-    def getValueState(self, name: str, schema: str) -> Store:  # noqa: N802
-        assert (name, schema) == ("filter", "state binary")
-        return self
-
-    def get(self) -> Any:
-        return self.values.get(self.key)
-
-    def update(self, value: Any) -> None:
-        self.values[self.key] = value
-
-    def clear(self) -> None:
-        del self.values[self.key]
-
-    def registerTimer(self, at: int) -> None:  # noqa: N802
-        self.timers.add((at, self.key))
-
-
-class Watermark:
-    def __init__(self, milliseconds: int) -> None:
-        self.milliseconds = milliseconds
-
-    def getCurrentWatermarkInMs(self) -> int:  # noqa: N802
-        return self.milliseconds
+CHECKED = checked_columns(fleet(1, 1))
 
 
 class Query:
@@ -80,23 +48,10 @@ class Query:
 
     def run(self, df: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
         """Run one micro-batch; its rows come in any order."""
-        shuffled = df.sample(fraction=1.0, shuffle=True, seed=seed)
-        told_apart = shuffled.select("source", "p_walk", "p_sit", "p_sleep").rows()
-        table = shuffled.with_columns(pl.Series(TIE, [hash(cells) for cells in told_apart]))
-        (batch,) = _Check(self.form, None)(iter(table.to_arrow().combine_chunks().to_batches()))
-        processor = StreamProcessor(self.form, batch.schema.names, self.names, self.expire_after)
-        processor.init(self.store)
+        processor = RowProcessor(self.form, CHECKED, self.names, self.expire_after)
         watermark = Watermark(int(self.newest * 1000))
-        results: list[Any] = []
-        for stream, rows in pl.DataFrame(batch).partition_by("stream", as_dict=True).items():
-            self.store.key = stream
-            results += processor.handleInputRows(stream, iter(rows.rows()), watermark)
-        for at, key in sorted(self.store.timers):
-            if at <= watermark.milliseconds:
-                self.store.key = key
-                assert not list(processor.handleExpiredTimer(key, watermark, None))
-                self.store.timers.remove((at, key))
-        processor.close()
+        results, ended = run_batch(processor, self.form, self.store, watermark, df, seed)
+        assert not ended
         if self.expire_after is not None:
             self.newest = max(self.newest, float(np.max(df["time"].to_numpy())))
         kinds: dict[str, Any] = {**df.schema, **dict.fromkeys(RESULTS[:3], pl.Float64)}
@@ -236,8 +191,13 @@ def test_a_state_is_bytes_that_know_their_settings() -> None:
     state = StreamRow(1.5, (3, -7), np.array([1.0, 2.0, 0.1]))
     data = pack(state, DIGEST)
     assert data == struct.pack("<B8sdHqqddd", 2, DIGEST, 1.5, 2, 3, -7, 1.0, 2.0, 0.1)
-    time, ties, numbers = unpack(data, DIGEST, np.zeros(3), "ann")
-    assert (time, ties, numbers.tolist()) == (1.5, (3, -7), [1.0, 2.0, 0.1])
+    time, ties, numbers, rule = unpack(data, DIGEST, np.zeros(3), "ann")
+    assert (time, ties, numbers.tolist(), rule) == (1.5, (3, -7), [1.0, 2.0, 0.1], b"")
+    with_rule = pack(state._replace(rule=b"rule"), DIGEST)
+    assert with_rule == data + b"rule"
+    assert unpack(with_rule, DIGEST, np.zeros(3), "ann", rule=True).rule == b"rule"
+    with pytest.raises(ValueError, match="is damaged: it has 59 bytes, not more than 59"):
+        unpack(data, DIGEST, np.zeros(3), "ann", rule=True)
     single = StreamRow(1.5, (), np.array([0.1, 0.2], np.float32))
     assert unpack(pack(single, DIGEST), DIGEST, single.numbers, "ann").numbers.dtype == np.float32
     many = StreamRow(0.0, tuple(range(MAX_TIES + 5)), np.zeros(1))

@@ -24,6 +24,17 @@ def exact(x: float) -> Decimal:
     return Decimal(repr(float(x)))
 
 
+def microseconds(x: float | None) -> int | None:
+    """Return UNIX seconds as whole microseconds, the nearest ones.
+
+    Examples
+    --------
+    >>> microseconds(1714543200.1), microseconds(None)
+    (1714543200100000, None)
+    """
+    return None if x is None else round(exact(x) * 10**6)
+
+
 def minus(a: Decimal, b: Decimal) -> Decimal:
     """Return a difference without rounding it, so that adding it again gives the same float."""
     return _EXACT.subtract(a, b)

@@ -29,6 +29,8 @@ from ._threshold_rule import Decided, ThresholdRule
 
 Rule = EventRule | ThresholdRule
 RULES = (EventRule, ThresholdRule)
+NONE = Decided(np.empty(0, np.intp), *np.empty((3, 0)))
+"""No events."""
 
 
 def events(
@@ -84,26 +86,12 @@ def events(
     0  walk    0.0  4.0
     1   sit    4.0  6.0
     """
-    chain = None
-    if isinstance(filter, RULES):
-        if rule is not None or smooth or beta is not None or channel is not None:
-            raise TypeError("filter is a rule; give a filter before it, or leave the others out")
-        rule = filter
-    else:
-        chain = Chain.of(filter, beta=beta, channel=channel, smoothing=smooth)
-        rule = rule or chain.rule
-        if rule is None:
-            remedy = 'give one, such as rule=EventRule(change_cost="30s")'
-            raise ArgumentError("rule", None, "is {}, and the chain has none", remedy=remedy)
-    if not isinstance(rule, RULES):
-        raise ArgumentError("rule", rule, rule="it must be an EventRule or a ThresholdRule")
-    if lag is not None and not smooth:
-        raise ArgumentError("lag", lag, "is {}, without smooth=True", remedy="give both")
+    chain, rule = chain_and_rule(filter, rule, smooth, lag, beta=beta, channel=channel)
     if isinstance(data, (Recording, Mapping, list, tuple)):
         _require_no_table_options(sort=sort, columns=columns, scores=scores, unit=unit)
         return _of_recordings(data, chain, rule, smooth, lag)
     if chain is None:
-        form = _filtered_format(data, columns, scores, unit)
+        form = filtered_format(as_frame(data).columns, columns, scores, unit)
         rows, independent = read_rows(data, form), form.independent
         classes, P = rows.classes, rows.probs
     else:
@@ -117,6 +105,35 @@ def events(
             P = BatchFilter(chain).run(rows, sort=sort)
     decoder = Decoder(rule, classes, P.dtype, independent)
     return _as_table(rows, classes, *_of_rows(rows, P, decoder, sort))
+
+
+def chain_and_rule(
+    filter: Filter | Chain | Rule,  # noqa: A002
+    rule: Rule | None,
+    smooth: bool,
+    lag: int | None,
+    **parts: Any,
+) -> tuple[Chain | None, Rule]:
+    """Return what filters the rows, None where they are taken as they are; and what decides.
+
+    `parts` are the weights and channels, None where they are not given.
+    """
+    chain = None
+    if isinstance(filter, RULES):
+        if rule is not None or smooth or any(part is not None for part in parts.values()):
+            raise TypeError("filter is a rule; give a filter before it, or leave the others out")
+        rule = filter
+    else:
+        chain = Chain.of(filter, **parts, smoothing=smooth)
+        rule = rule or chain.rule
+        if rule is None:
+            remedy = 'give one, such as rule=EventRule(change_cost="30s")'
+            raise ArgumentError("rule", None, "is {}, and the chain has none", remedy=remedy)
+    if not isinstance(rule, RULES):
+        raise ArgumentError("rule", rule, rule="it must be an EventRule or a ThresholdRule")
+    if lag is not None and not smooth:
+        raise ArgumentError("lag", lag, "is {}, without smooth=True", remedy="give both")
+    return chain, rule
 
 
 class Decoder:
@@ -145,14 +162,33 @@ class Decoder:
 
     def decide(self, time: Floats, probs: Array) -> Decided:
         """Return the events of one stream, of its rows (T,) and (T, K), by their start."""
-        if self._core is None:
-            assert isinstance(self._rule, ThresholdRule)
-            return self._rule.decide(time, probs, self._classes)
-        state, *confirmed = self._core.run(self._core.start(), time, np.ascontiguousarray(probs))
-        parts: Any = zip(confirmed[:4], self._core.finish(state)[:4], strict=True)
+        state, confirmed = self.run(self.start(), time, probs)
+        parts = zip(confirmed, self.finish(state), strict=True)
         columns = [np.concatenate(pair) for pair in parts]
         order = np.lexsort((columns[0], columns[1]))
         return Decided(*(column[order] for column in columns))
+
+    def start(self) -> Any:
+        """Return the state of a new stream."""
+        return () if self._core is None else self._core.start()
+
+    def run(self, state: Any, time: Floats, probs: Array) -> tuple[Any, Decided]:
+        """Take further rows of a stream: the new state, and the events that are final by now.
+
+        A `ThresholdRule` decides at the end; until then, the state has all rows.
+        """
+        if self._core is None:
+            return (*state, (time, probs)), NONE
+        state, *confirmed = self._core.run(state, time, np.ascontiguousarray(probs))
+        return state, Decided(*confirmed[:4])
+
+    def finish(self, state: Any) -> Decided:
+        """End a stream: its last events."""
+        if self._core is not None:
+            return Decided(*self._core.finish(state)[:4])
+        assert isinstance(self._rule, ThresholdRule)
+        time, probs = map(np.concatenate, zip(*state, strict=True))
+        return self._rule.decide(time, probs, self._classes)
 
 
 def _of_rows(rows: TableRows, P: Array, decoder: Decoder, sort: bool) -> tuple[Ints, Decided]:
@@ -164,7 +200,7 @@ def _of_rows(rows: TableRows, P: Array, decoder: Decoder, sort: bool) -> tuple[I
     ]
     streams = np.repeat(np.arange(len(parts)), [len(part.k) for part in parts])
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return streams, Decided(*columns) if parts else Decided(*np.empty((4, 0)))
+    return streams, Decided(*columns) if parts else NONE
 
 
 def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided: Decided) -> Any:
@@ -293,11 +329,14 @@ def listed(stream: Any, rec: Recording, decided: Decided) -> list[Event]:
     ]
 
 
-def _filtered_format(
-    data: Any, columns: Mapping[str, str] | None, scores: str, unit: str | None
+def filtered_format(
+    names: list[str], columns: Mapping[str, str] | None, scores: str, unit: str | None
 ) -> TableFormat:
-    """Return the format of a table whose rows are taken as they are: filtered, or predictions."""
-    filtered, independent = filtered_classes(as_frame(data).columns, scores)
+    """Return the format of a table whose rows are taken as they are: filtered, or predictions.
+
+    `names` are those of its columns.
+    """
+    filtered, independent = filtered_classes(names, scores)
     if not filtered:
         return TableFormat.of(None, columns, scores, unit)
     named = columns_by_name_here(columns) | {f"p_{name}": f"f_{name}" for name in filtered}

@@ -14,7 +14,7 @@ from .._timestamps import REMEDY, parse_timestamp
 from .._validation import is_missing
 from ..chain._event import Event
 from ..data._frames import KINDS, as_frame
-from ._dates import check_zone, common_zone, exact, is_date, time_text, zone_of
+from ._dates import check_zone, common_zone, is_date, microseconds, time_text, zone_of
 
 COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
 SHOWN = 10
@@ -117,11 +117,8 @@ class Events(list[Event]):
         make = {"polars": _polars, "pandas": _pandas, "pyarrow": _pyarrow}[kind]
         if not self.dates:
             return make(library, text, {}, times | numbers, None)
-        micros = {
-            name: [None if x is None else round(exact(x) * 10**6) for x in column]
-            for name, column in times.items()
-        }
-        return make(library, text, micros, numbers, self.zone)
+        dates = {name: [microseconds(x) for x in column] for name, column in times.items()}
+        return make(library, text, dates, numbers, self.zone)
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Event: ...

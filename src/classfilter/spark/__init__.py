@@ -8,8 +8,17 @@ taken in order of time and, at equal times, of source and then of prediction.
 """
 
 from ._batch import filter_frame, smooth_frame
+from ._event_stream import event_stream
+from ._events import event_frame
 from ._stream import filter_stream
 from ._tune import tune_frame
 
-__all__ = ["filter_frame", "filter_stream", "smooth_frame", "tune_frame"]
+__all__ = [
+    "event_frame",
+    "event_stream",
+    "filter_frame",
+    "filter_stream",
+    "smooth_frame",
+    "tune_frame",
+]
 __dir__ = __all__.copy  # completion shows these only

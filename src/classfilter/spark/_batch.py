@@ -36,8 +36,8 @@ def filter_frame(
     """Filter every stream of a DataFrame separately, from the initial state.
 
     It equals `filter_table` on the rows in order of stream, time, source and prediction, to the
-    bit, however they are partitioned. A worker holds a few thousand rows at a time, however long a
-    stream is.
+    bit, however they are partitioned. A worker holds less than a hundred thousand rows at a time,
+    however long a stream is.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def filter_frame(
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)
-    return _mapped(df, form, _Filter(form))
+    return _mapped(df, form, Filtering(form))
 
 
 def smooth_frame(
@@ -90,43 +90,79 @@ def smooth_frame(
     pyspark.sql.DataFrame
         As from `filter_frame`.
     """
-    check_lag(lag)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     form = frame_format(df, chain, columns, scores, unit, invalid)
-    check_smoother(chain.filter())
-    return _mapped(df, form, _Filter(form) if lag == 0 else _Smoother(form, lag))
+    return _mapped(df, form, smoothing(form, lag))
 
 
-def _mapped(df: DataFrame, form: FrameFormat, work: _Work) -> DataFrame:
+def smoothing(form: FrameFormat, lag: int | None) -> Work:
+    """Return what smooths rows, each with so many later ones; None for all."""
+    check_lag(lag)
+    check_smoother(form.settings.filter())
+    return Filtering(form) if lag == 0 else Smoothing(form, lag)
+
+
+def require_batch(df: DataFrame, instead: str) -> None:
+    """Raise if a DataFrame is a streaming one."""
     if df.isStreaming:
-        raise ValueError("df is a streaming DataFrame; use filter_stream")
+        raise ValueError(f"df is a streaming DataFrame; use {instead}")
+
+
+def _mapped(df: DataFrame, form: FrameFormat, work: Work) -> DataFrame:
+    require_batch(df, "filter_stream")
     schema = result_schema(df, form, status=form.invalid == "quarantine")
     return partition_and_sort(df, form).mapInArrow(work, schema)
 
 
-class _Work:
+class Work:
     """What a worker does with the Arrow batches of a partition, in order of stream and time."""
+
+    rows_at_once = 1 << 16
+    """Each table takes a millisecond or two, however small; Spark's batches have 10,000 rows."""
 
     def __init__(self, form: FrameFormat) -> None:
         self._form = form
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with results."""
-        pa = import_optional("pyarrow", extra="spark")
         status = self._form.invalid == "quarantine"
-        tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
-        for checked, P in self._results(tables):
+        for checked, P in self.results(arrow_tables(batches, self.rows_at_once)):
             yield from add_results(checked, self._form, P, status).to_batches()
 
-    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         """Yield the tables, checked, with the results of their valid rows."""
         raise NotImplementedError
 
 
-class _Filter(_Work):
-    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+def arrow_tables(batches: Iterator[pa.RecordBatch], least: int) -> Iterator[pa.Table]:
+    """Yield the rows of Arrow batches as tables, each but the last of at least so many rows."""
+    pa = import_optional("pyarrow", extra="spark")
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            count += batch.num_rows
+        if count >= least:
+            yield pa.Table.from_batches(held)
+            held, count = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+class AsTheyAre(Work):
+    """Takes the rows as they are: filtered before, or predictions."""
+
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+        for table in tables:
+            checked = check_rows(table, self._form)
+            yield checked, checked.rows.probs
+
+
+class Filtering(Work):
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         form = self._form
-        batch = BatchFilter(form.chain, threads=1)
+        batch = BatchFilter(form.settings, threads=1)
         for table in tables:
             checked = check_rows(table, form)
             yield checked, batch.run(checked.rows)
@@ -134,20 +170,20 @@ class _Filter(_Work):
                 batch.keep(checked.rows.stream.categories[-1])
 
 
-class _Smoother(_Work):
+class Smoothing(Work):
     def __init__(self, form: FrameFormat, lag: int | None) -> None:
         super().__init__(form)
         self._lag = lag
 
-    def _results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
+    def results(self, tables: Iterator[pa.Table]) -> Iterator[tuple[CheckedRows, Array]]:
         form = self._form
         stream = form.layout.columns.get("stream")
         if self._lag is None:
             for table in whole_streams(tables, stream):
                 checked = check_rows(table, form)
-                yield checked, smooth_rows(form.chain, checked.rows)
+                yield checked, smooth_rows(form.settings, checked.rows)
             return
-        smoother = BatchSmoother(form.chain, self._lag, {})
+        smoother = BatchSmoother(form.settings, self._lag, {})
         waiting: deque[CheckedRows] = deque()
         for table, unfinished in with_unfinished(tables, stream):
             checked = check_rows(table, form)

@@ -11,6 +11,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from .._label_scores import names_on
+from .._support.types import Array
 from .._validation import class_order
 from ..filters._stream_runner import pack_state
 from ..streams._row import StreamRow, pack, unpack
@@ -20,7 +21,7 @@ from ._schema import ERROR, OBSERVATION, REFUSED, STATUS, TIE, TIME, WEIGHT, Fra
 
 
 class StreamProcessor(StatefulProcessor):
-    """Filters the rows of each stream as they come.
+    """Takes the rows of each stream as they come, and filters them.
 
     Parameters
     ----------
@@ -45,32 +46,22 @@ class StreamProcessor(StatefulProcessor):
         self._form, self._names, self._expire_after = form, names, expire_after
         # A row finds a cell by its number ten times as fast as by its name.
         self._at = {name: i for i, name in enumerate(columns)}
-        self._digest = bytes.fromhex(form.chain.digest)
+        self._digest = bytes.fromhex(form.settings.digest)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Begin the rows of a partition; Spark calls it."""
         form = self._form
         self._handle = handle
         self._state = handle.getValueState("filter", "state binary")
-        fresh = form.chain.filter()
+        fresh = form.settings.filter()
         self._update = update_stream_of(fresh)
-        self._dtype = fresh.probs.dtype
-        start = pack_state(fresh.state, self._dtype)
+        start = pack_state(fresh.state, fresh.probs.dtype)
         self._table = StreamTable(start, expire_after=self._expire_after)
-        place = class_order(form.chain, form.classes)
-        self._order, self._labels = np.argsort(place), [form.classes[k] for k in place]
         self._new_row = Row(*self._names)
         self._time, self._observation, self._weight, self._tie, self._refusal, self._error = (
             self._at[name] for name in (TIME, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR)
         )
         self._compared = [self._at[name] for name in [*form.key[2:], *form.prediction]]
-        # Where each cell of a result comes from: the row, and behind it the results.
-        self._independent = form.chain.independent
-        which = "labels" if self._independent else "class"
-        results = [*(f"f_{name}" for name in form.classes), which, *STATUS]
-        at = self._at | {name: len(self._at) + i for i, name in enumerate(results)}
-        self._picked = [at[name] for name in self._names]
-        self._nothing: list[Any] = [None] * (len(form.classes) + 1)
 
     def handleInputRows(  # noqa: N802
         self, key: Any, rows: Iterator[Row], timerValues: Any
@@ -81,21 +72,22 @@ class StreamProcessor(StatefulProcessor):
         if saved is not None:
             table.put(stream, self._unpacked(saved[0], stream))
         watermark = timerValues.getCurrentWatermarkInMs() / 1000
-        results, changed = [], False
+        results: list[Row] = []
+        taken = 0
         try:
             for row in sorted(rows, key=self._place):
                 why = self._refused(row, stream, watermark)
                 if why is None:
-                    estimate = self._take(row, stream)
-                    results.append(self._result(row, estimate, "ok", None))
-                    changed = True
+                    results += self._take(row, stream)
+                    taken += 1
                 else:
-                    results.append(self._result(row, None, *why))
-            if changed:
+                    results.append(self._refused_row(row, *why))
+            if taken:
                 after = table.row(stream)
                 self._state.update((pack(after, self._digest),))
                 if saved is None:
                     self._set_timer(after.time)
+                results += self._counted(taken)
         finally:
             if stream in table.slots:
                 table.forget(stream)
@@ -104,20 +96,41 @@ class StreamProcessor(StatefulProcessor):
     def _unpacked(self, data: bytes, stream: Any) -> StreamRow:
         return unpack(data, self._digest, self._table.start, stream)
 
-    def _take(self, row: Row, stream: Any) -> Any:
+    def _take(self, row: Row, stream: Any) -> list[Row]:
+        """Take a row; return what comes out."""
+        raise NotImplementedError
+
+    def _refused_row(self, row: Row, status: str, error: str) -> Row:
+        """Return what comes out of a row that is not filtered."""
+        raise NotImplementedError
+
+    def _counted(self, taken: int) -> list[Row]:
+        """Return what comes out of so many rows that were taken, besides their results."""
+        return []
+
+    def _last(self, stream: Any, known: StreamRow) -> list[Row]:
+        """Return what comes out of a stream that is over."""
+        return []
+
+    def _filter(self, row: Row, stream: Any) -> Any:
         """Return the estimate after a row, which the table has then."""
         at, table = row[self._time], self._table
         slot = table.place(stream, at)
         columns = table.columns
         states, times, extra = columns.states, columns.times, columns.extra
         known = extra[slot] if times[slot] == at else ()
-        observation = np.frombuffer(row[self._observation], self._dtype)
-        if observation.size > len(self._labels):  # of several labels, off and on
-            observation = observation.reshape(-1, 2)
-        estimate = self._update(states, times, slot, observation, row[self._weight], at, None)
+        estimate = self._update(
+            states, times, slot, self._observed(row), row[self._weight], at, None
+        )
         extra[slot] = (*known, row[self._tie])
         table.note(stream, slot, at)
         return estimate
+
+    def _observed(self, row: Row) -> Array:
+        """Return the observation of a row; of several labels, off and on."""
+        observation = np.frombuffer(row[self._observation])
+        several = observation.size > len(self._form.classes)
+        return observation.reshape(-1, 2) if several else observation
 
     def _place(self, row: Row) -> tuple[Any, ...]:
         """Return what the rows of a stream are sorted by, as Spark sorts the columns."""
@@ -143,16 +156,6 @@ class StreamProcessor(StatefulProcessor):
             return "duplicate", f"the stream has the same prediction at time {at}"
         return None
 
-    def _result(self, row: Row, estimate: Any, status: str, error: str | None) -> Row:
-        results = self._nothing
-        if estimate is not None:
-            label = self._labels[int(estimate.argmax())]
-            if self._independent:
-                (label,) = names_on(estimate[None], self._labels)
-            results = [*estimate[self._order].tolist(), label]
-        cells = [*row, *results, status, error]
-        return self._new_row(*[cells[i] for i in self._picked])
-
     def _set_timer(self, last: float) -> None:
         if self._expire_after is not None:
             after = math.floor((last + self._expire_after) * 1000) + 1
@@ -164,13 +167,45 @@ class StreamProcessor(StatefulProcessor):
         """Drop a stream that is silent, or look at it again later; Spark calls it."""
         (stream,) = key
         saved = self._state.get()
-        if saved is not None:
-            last = self._unpacked(saved[0], stream).time
-            if timerValues.getCurrentWatermarkInMs() / 1000 - last > self._table.span:
-                self._state.clear()
-            else:
-                self._set_timer(last)
-        return iter([])
+        if saved is None:
+            return iter([])
+        known = self._unpacked(saved[0], stream)
+        if timerValues.getCurrentWatermarkInMs() / 1000 - known.time <= self._table.span:
+            self._set_timer(known.time)
+            return iter([])
+        self._state.clear()
+        return iter(self._last(stream, known))
 
     def close(self) -> None:
         """End the rows of a partition; Spark calls it."""
+
+
+class RowProcessor(StreamProcessor):
+    """Gives every row back, with its estimate."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Begin the rows of a partition; Spark calls it."""
+        super().init(handle)
+        form = self._form
+        place = class_order(form.settings, form.classes)
+        self._order, self._labels = np.argsort(place), [form.classes[k] for k in place]
+        # Where each cell of a result comes from: the row, and behind it the results.
+        self._independent = form.settings.independent
+        which = "labels" if self._independent else "class"
+        results = [*(f"f_{name}" for name in form.classes), which, *STATUS]
+        at = self._at | {name: len(self._at) + i for i, name in enumerate(results)}
+        self._picked = [at[name] for name in self._names]
+        self._nothing: list[Any] = [None] * (len(form.classes) + 1)
+
+    def _take(self, row: Row, stream: Any) -> list[Row]:
+        estimate = self._filter(row, stream)
+        label = self._labels[int(estimate.argmax())]
+        if self._independent:
+            (label,) = names_on(estimate[None], self._labels)
+        return [self._with([*row, *estimate[self._order].tolist(), label, "ok", None])]
+
+    def _refused_row(self, row: Row, status: str, error: str) -> Row:
+        return self._with([*row, *self._nothing, status, error])
+
+    def _with(self, cells: list[Any]) -> Row:
+        return self._new_row(*[cells[i] for i in self._picked])

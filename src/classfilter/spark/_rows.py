@@ -12,6 +12,7 @@ from .._label_scores import names_on
 from .._support.imports import import_optional
 from .._support.types import Array, Bools
 from .._time_scale import TimeScale
+from .._timestamps import read_times
 from .._validation import class_order
 from ..data._frames import TableRows, most_probable, read_rows, result_columns
 from ._schema import STATUS, FrameFormat
@@ -46,7 +47,8 @@ def check_rows(table: pa.Table, form: FrameFormat) -> CheckedRows:
 
 def _read(table: pa.Table, form: FrameFormat) -> TableRows:
     rows = read_rows(table, form.table)
-    form.chain.weights_in(rows.source)
+    if form.chain is not None:
+        form.chain.weights_in(rows.source)
     _look_at_times(rows, form)
     return rows
 
@@ -85,22 +87,33 @@ def _named(error: RowError, table: pa.Table, form: FrameFormat) -> str:
     return error.text(where=f" in the row of {row}")
 
 
+def seconds_if_any(cell: Any, unit: str | None) -> float | None:
+    """Return the time of a row that is invalid, if that is not what is wrong with it."""
+    try:
+        return float(read_times([cell], unit)[0][0])
+    except ValueError:
+        return None
+
+
 def add_results(checked: CheckedRows, form: FrameFormat, P: Array, status: bool) -> Any:
     """Return a table with the results of its valid rows, (T, K), as new columns."""
     pa = import_optional("pyarrow", extra="spark")
-    table, valid, classes = checked.table, checked.valid, form.classes
-    place = class_order(form.chain, classes)
-    estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
-    estimates[:, valid] = P.T
+    table, valid, classes, chain = checked.table, checked.valid, form.classes, form.settings
+    place = class_order(chain, classes)
+    missing = None
+    estimates = np.ascontiguousarray(P.T)
+    if not valid.all():
+        missing = ~valid
+        estimates = np.full((len(classes), len(table)), np.nan, P.dtype)
+        estimates[:, valid] = P.T
     names = [classes[k] for k in place]
-    if form.chain.independent:
-        label = pa.array(names_on(estimates.T, names), pa.string(), mask=~valid)
+    if chain.independent:
+        label = pa.array(names_on(estimates.T, names), pa.string(), mask=missing)
     else:
-        labels = pa.array(most_probable(estimates).astype(np.int32), mask=~valid)
+        labels = pa.array(most_probable(estimates).astype(np.int32), mask=missing)
         label = pa.DictionaryArray.from_arrays(labels, pa.array(names)).cast(pa.string())
-    in_table = estimates[np.argsort(place)]
-    cells = [*(pa.array(row, mask=~valid) for row in in_table), label]
-    new = result_columns(table.column_names, classes, form.chain.independent)
+    cells = [*(pa.array(estimates[k], mask=missing) for k in np.argsort(place)), label]
+    new = result_columns(table.column_names, classes, chain.independent)
     columns = dict(zip(new, cells, strict=True))
     if status:
         named = pa.array(["invalid", "ok"]).take(pa.array(valid.astype(np.int8)))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._errors import ArgumentError
+from .._events._decide import filtered_format
 from .._support.imports import import_optional
 from .._validation import class_order
 from ..chain._chain import Chain
@@ -20,11 +22,11 @@ INVALID = ("fail", "quarantine")
 STATUS = ("status", "error")
 """The columns that say whether a row was used, and why not."""
 
-TIME, EVENT, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR = (
+TIME, EVENT, OBSERVATION, WEIGHT, TIE, REFUSED, ERROR, TAKEN = (
     f"_classfilter_{name}"
-    for name in ("time", "event", "observation", "weight", "tie", "refused", "error")
+    for name in ("time", "event", "observation", "weight", "tie", "refused", "error", "taken")
 )
-"""Columns between the check of the rows and the filter."""
+"""Columns between the check of the rows and the filter, and after it: how many were taken."""
 
 
 class FrameFormat(NamedTuple):
@@ -36,16 +38,25 @@ class FrameFormat(NamedTuple):
         As for tables.
     layout : Layout
         Where things are.
-    chain : Chain
-        The settings.
+    chain : Chain or None
+        The settings; None where rows are taken as they are.
     invalid : {"fail", "quarantine"}
         What an invalid row does.
+    before : tuple of str
+        Columns that rows are sorted by before those of the prediction.
     """
 
     table: TableFormat
     layout: Layout
-    chain: Chain
+    chain: Chain | None
     invalid: str
+    before: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> Chain:
+        """The settings, of rows that are filtered."""
+        assert self.chain is not None
+        return self.chain
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -80,14 +91,44 @@ def frame_format(
     invalid: str,
 ) -> FrameFormat:
     """Return how a DataFrame is written, or raise and say what is wrong with its columns."""
-    import_optional("pyspark", extra="spark")
-    if invalid not in INVALID:
-        raise ValueError(f"invalid is {invalid!r}; it must be one of {', '.join(INVALID)}")
+    _check_invalid(invalid)
     table = TableFormat.for_filter(chain, columns, scores, unit)
     form = FrameFormat(table, table.layout(df.columns), chain, invalid)
     class_order(chain, form.classes)
     _check_types(df, form)
     return form
+
+
+def _check_invalid(invalid: str) -> None:
+    import_optional("pyspark", extra="spark")
+    if invalid not in INVALID:
+        raise ValueError(f"invalid is {invalid!r}; it must be one of {', '.join(INVALID)}")
+
+
+def filtered_frame_format(
+    df: DataFrame,
+    columns: Mapping[str, str] | None,
+    scores: str,
+    unit: str | None,
+    invalid: str,
+) -> FrameFormat:
+    """Return how a DataFrame is written whose rows are taken as they are: filtered, or not."""
+    _check_invalid(invalid)
+    table = filtered_format(df.columns, columns, scores, unit)
+    layout = table.layout(df.columns)
+    if layout.classes is None:
+        problem = "has a column prediction only, which does not say what all classes are"
+        remedy = "give a filter before the rule, or columns p_<class>"
+        raise ArgumentError("the table", df.columns, problem, remedy=remedy)
+    form = FrameFormat(table, layout, None, invalid)
+    _check_types(df, form)
+    # Filtered rows at the same time stay in the order in which they were filtered.
+    given = TableFormat.of(layout.classes, columns, unit=unit, independent=table.independent)
+    try:
+        before = form._replace(layout=given.layout(df.columns)).prediction
+    except ArgumentError:  # the predictions themselves are not there
+        return form
+    return form._replace(before=tuple(name for name in before if name not in form.prediction))
 
 
 def _check_types(df: DataFrame, form: FrameFormat) -> None:
@@ -108,10 +149,10 @@ def _check_types(df: DataFrame, form: FrameFormat) -> None:
 def result_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
     """Return the columns of a DataFrame with those of the results."""
     types = import_optional("pyspark.sql.types", extra="spark")
-    single = form.chain.filter().probs.dtype == np.float32
+    single = form.settings.filter().probs.dtype == np.float32
     number = types.FloatType() if single else types.DoubleType()
     text = types.StringType()
-    *estimates, label = result_columns(df.columns, form.classes, form.chain.independent)
+    *estimates, label = result_columns(df.columns, form.classes, form.settings.independent)
     new = dict.fromkeys(estimates, number) | {label: text}
     if status:
         taken = [name for name in STATUS if name in df.columns]
@@ -122,6 +163,25 @@ def result_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
     # Without the metadata: Spark drops rows by that of a watermark.
     old = {field.name: field.dataType for field in df.schema.fields}
     return types.StructType([types.StructField(*pair) for pair in (old | new).items()])
+
+
+def event_schema(df: DataFrame, form: FrameFormat, status: bool) -> Any:
+    """Return the columns of events; times are dates where those of the DataFrame are."""
+    types = import_optional("pyspark.sql.types", extra="spark")
+    kind = df.schema[form.layout.columns["time"]].dataType
+    number, text = types.DoubleType(), types.StringType()
+    time = number
+    if isinstance(kind, types.TimestampType):
+        time = kind
+    elif isinstance(kind, (types.TimestampNTZType, types.DateType)):
+        time = types.TimestampNTZType()
+    stream = form.layout.columns.get("stream")
+    columns = {} if stream is None else {"stream": df.schema[stream].dataType}
+    columns |= {"class": text, "start": time, "end": time}
+    columns |= {"duration": number, "probability": number}
+    if status:
+        columns |= dict.fromkeys(STATUS, text)
+    return types.StructType([types.StructField(*pair) for pair in columns.items()])
 
 
 def column(name: str) -> Column:
@@ -136,4 +196,5 @@ def partition_and_sort(df: DataFrame, form: FrameFormat) -> DataFrame:
     """Return the rows of each stream in one partition, one after the other, in their order."""
     stream = form.layout.columns.get("stream")
     parts = df.repartition(1) if stream is None else df.repartition(column(stream))
-    return parts.sortWithinPartitions(*map(column, [*form.key, *form.prediction]))
+    order = [*form.key, *form.before, *form.prediction]
+    return parts.sortWithinPartitions(*map(column, order))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .._timestamps import duration, positive_duration
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
-from ._rows import check_rows, with_columns
+from ._rows import check_rows, seconds_if_any, with_columns
 from ._schema import (
     ERROR,
     EVENT,
@@ -99,28 +99,66 @@ def filter_stream(
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     form = frame_format(df, chain, columns, scores, unit, invalid)
+    live = live_rows(df, form, expire_after, delay, max_ahead)
+    schema = result_schema(df, form, status=True)
+    from ._processor import RowProcessor  # needs PySpark
+
+    processor = RowProcessor(form, live.rows.columns, schema.names, live.expire_after)
+    filtered = live.through(processor, schema)
+    functions = import_optional("pyspark.sql.functions", extra="spark")
+    count, status = functions.count_if, column("status")
+    return filtered.observe("classfilter", *(count(status == s).alias(s) for s in STATUSES))
+
+
+class LiveRows(NamedTuple):
+    """The rows of a streaming DataFrame, checked, and what ends a stream.
+
+    Attributes
+    ----------
+    rows : pyspark.sql.DataFrame
+        With their observations, weights and errors.
+    stream : str
+        The column of the streams.
+    expire_after : float or None
+        How much time without a row ends a stream.
+    """
+
+    rows: DataFrame
+    stream: str
+    expire_after: float | None
+
+    def through(self, processor: Any, schema: Any) -> DataFrame:
+        """Return what a processor makes of the rows of each stream."""
+        mode = "None" if self.expire_after is None else "EventTime"
+        streams = self.rows.groupBy(column(self.stream))
+        return streams.transformWithState(processor, schema, "Append", mode)
+
+
+def live_rows(
+    df: DataFrame,
+    form: FrameFormat,
+    expire_after: Duration | None,
+    delay: Duration,
+    max_ahead: Duration | None,
+    instead: str = "filter_frame",
+) -> LiveRows:
+    """Return the rows of a streaming DataFrame, or raise and say what is wrong with it.
+
+    `instead` is what takes other DataFrames.
+    """
     if not df.isStreaming:
-        raise ValueError("df is not a streaming DataFrame; use filter_frame")
+        raise ValueError(f"df is not a streaming DataFrame; use {instead}")
     if "stream" not in form.layout.columns:
         raise ValueError(
             f"the table has no column stream; it has {df.columns}: name it, "
             'columns={"stream": ...}'
         )
-    expire_after, delay, max_ahead = _durations(expire_after, delay, max_ahead)
-    _check_session(df)
-    schema = result_schema(df, form, status=True)
-    from ._processor import StreamProcessor  # needs PySpark
-
-    functions = import_optional("pyspark.sql.functions", extra="spark")
-    mode = "None" if expire_after is None else "EventTime"
-    if max_ahead is None and _has_dates(df, form):
-        max_ahead = DAY
-    checked = _checked(df, form, None if expire_after is None else delay, max_ahead)
-    processor = StreamProcessor(form, checked.columns, schema.names, expire_after)
-    stream = column(form.layout.columns["stream"])
-    filtered = checked.groupBy(stream).transformWithState(processor, schema, "Append", mode)
-    count, status = functions.count_if, column("status")
-    return filtered.observe("classfilter", *(count(status == s).alias(s) for s in STATUSES))
+    expires, wait, ahead = _durations(expire_after, delay, max_ahead)
+    _check_session(df, instead.replace("frame", "stream"))
+    if ahead is None and _has_dates(df, form):
+        ahead = DAY
+    rows = _checked(df, form, None if expires is None else wait, ahead)
+    return LiveRows(rows, form.layout.columns["stream"], expires)
 
 
 def _has_dates(df: DataFrame, form: FrameFormat) -> bool:
@@ -145,12 +183,12 @@ def _durations(
     return expires, wait, ahead
 
 
-def _check_session(df: DataFrame) -> None:
+def _check_session(df: DataFrame, function: str) -> None:
     """Raise unless the state store is that of RocksDB and Spark drops no rows by itself."""
     provider = df.sparkSession.conf.get(PROVIDER, None)
     if provider != ROCKSDB:
         raise ValueError(
-            f"the state store is {provider}; filter_stream needs that of RocksDB: "
+            f"the state store is {provider}; {function} needs that of RocksDB: "
             f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")'
         )
     for field in df.schema.fields:
@@ -181,7 +219,8 @@ def _checked(
     if delay is None:
         return checked
     # Without its column, since Spark would drop the rows before its watermark without a trace.
-    timed = checked.withColumn(EVENT, functions.timestamp_seconds(column(TIME)))
+    counts = functions.when(column(REFUSED).isNull(), column(TIME))
+    timed = checked.withColumn(EVENT, functions.timestamp_seconds(counts))
     return timed.withWatermark(EVENT, f"{round(delay * 1000)} milliseconds").drop(EVENT)
 
 
@@ -189,7 +228,7 @@ def _weight_type(form: FrameFormat) -> Any:
     """Return the type of a row's weight: of several labels at once, one for each."""
     types = import_optional("pyspark.sql.types", extra="spark")
     number = types.DoubleType()
-    return types.ArrayType(number) if form.chain.independent else number
+    return types.ArrayType(number) if form.settings.independent else number
 
 
 class _Check:
@@ -202,15 +241,19 @@ class _Check:
         """Yield the batches with observations, weights and errors."""
         pa = import_optional("pyarrow", extra="spark")
         form = self._form
-        dtype = form.chain.filter().probs.dtype
         for batch in batches:
             if not batch.num_rows:
                 continue
             table, rows, valid, errors = check_rows(pa.Table.from_batches([batch]), form)
-            probs, beta = form.chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
-            time = np.zeros(len(table))
+            probs, beta = form.settings.observe_rows(
+                rows.source, rows.probs, rows.hard, rows.classes
+            )
+            time = np.full(len(table), np.nan)
             time[valid] = rows.time
-            packed = iter(np.ascontiguousarray(probs, dtype))
+            cells = table[form.layout.columns["time"]]
+            for row in np.flatnonzero(~valid).tolist():
+                time[row] = seconds_if_any(cells[row].as_py(), form.table.unit)
+            packed = iter(np.ascontiguousarray(probs, np.float64))
             cells = [next(packed).tobytes() if ok else None for ok in valid.tolist()]
             refused = [None if ok else "invalid" for ok in valid.tolist()]
             for row in self._ahead(time, valid):
@@ -218,7 +261,7 @@ class _Check:
                 errors[row] = f"time {time[row]} is more than {self._max_ahead} s after now"
             used = np.array([why is None for why in refused])
             columns = {
-                TIME: pa.array(time, mask=~used),
+                TIME: pa.array(time, mask=np.isnan(time)),
                 OBSERVATION: pa.array(cells, pa.binary()),
                 WEIGHT: self._weights(beta, valid, used),
                 REFUSED: pa.array(refused, pa.string()),
@@ -229,7 +272,7 @@ class _Check:
     def _weights(self, beta: Floats, valid: Bools, used: Bools) -> Any:
         """Return the weights of valid rows as a column of all; null where a row is not used."""
         pa = import_optional("pyarrow", extra="spark")
-        if not self._form.chain.independent:
+        if not self._form.settings.independent:
             weight = np.zeros(len(valid))
             weight[valid] = beta
             return pa.array(weight, mask=~used)

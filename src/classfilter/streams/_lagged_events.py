@@ -44,8 +44,12 @@ class LaggedEvents(LiveEvents):
     def row_after(self, known: Any, at: float, _: Array, row: RowSeen) -> Known:
         """Return what is known of a stream after a row."""
         seen = self._smoother.observe(*row.prediction)
-        probs = np.array(seen.probs, np.float64)
-        state, events = self.core.update(known[0], at, probs, seen.beta, row.dt)
+        return self.observed_after(known, at, seen.probs, seen.beta, row.dt)
+
+    def observed_after(self, known: Any, at: float, probs: Any, weight: Any, dt: float) -> Known:
+        """Return what is known of a stream after an observation of the smoother, and its weight."""
+        probs = np.array(probs, np.float64)
+        state, events = self.core.update(known[0], at, probs, weight, dt)
         return Known(state, (*known[1], *event_rows(events)) if events else known[1])
 
     def after(

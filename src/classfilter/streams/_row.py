@@ -2,7 +2,8 @@
 
 One byte is the version; then come the digest of the settings, 8 bytes; the time of the last row;
 the number of rows at that time, 2 bytes, and the hash of each, 8 bytes; and the numbers of the
-filter's state, as many as the filter has. All are little-endian.
+filter's state, as many as the filter has. All are little-endian. Where there are events, the rest
+is the state of the rule.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ class StreamRow(NamedTuple):
         The hash of each row at that time.
     numbers : ndarray (S,)
         The filter's state.
+    rule : bytes
+        The state of the rule for events; none without a rule.
     """
 
     time: float
     ties: tuple[int, ...]
     numbers: Array
+    rule: bytes = b""
 
 
 def pack(row: StreamRow, digest: bytes) -> bytes:
@@ -44,18 +48,22 @@ def pack(row: StreamRow, digest: bytes) -> bytes:
     ties = row.ties[-MAX_TIES:]
     head = _HEAD.pack(VERSION, digest, row.time, len(ties))
     numbers = row.numbers.astype(row.numbers.dtype.newbyteorder("<"), copy=False)
-    return head + struct.pack(f"<{len(ties)}q", *ties) + numbers.tobytes()
+    return head + struct.pack(f"<{len(ties)}q", *ties) + numbers.tobytes() + row.rule
 
 
-def unpack(data: bytes, digest: bytes, like: Array, stream: Any) -> StreamRow:
+def unpack(
+    data: bytes, digest: bytes, like: Array, stream: Any, *, rule: bool = False
+) -> StreamRow:
     """Return what bytes hold of a stream, with as many numbers as `like`, or raise and say why not.
+
+    With `rule`, they hold the state of a rule, too.
 
     Examples
     --------
     >>> start = np.array([1.0, 1.0])
     >>> data = pack(StreamRow(5.0, (7,), np.array([2.0, 3.0])), b"settings")
     >>> len(data), unpack(data, b"settings", start, "ann")
-    (43, StreamRow(time=5.0, ties=(7,), numbers=array([2., 3.])))
+    (43, StreamRow(time=5.0, ties=(7,), numbers=array([2., 3.]), rule=b''))
     >>> unpack(data, b"changed.", start, "ann")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: the state of stream 'ann' was written with other settings ...
@@ -71,14 +79,15 @@ def unpack(data: bytes, digest: bytes, like: Array, stream: Any) -> StreamRow:
     _, written, time, count = _HEAD.unpack_from(data)
     if written != digest:
         raise ValueError(
-            f"{whose} was written with other settings (digest {written.hex()}) of filter, beta or "
-            f"channel than those given (digest {digest.hex()}); give the same, or {REMEDY}"
+            f"{whose} was written with other settings (digest {written.hex()}) of filter, beta, "
+            f"channel or rule than those given (digest {digest.hex()}); give the same, or {REMEDY}"
         )
     start = _HEAD.size + 8 * count
-    if len(data) != start + like.nbytes:
-        raise ValueError(
-            f"{whose} is damaged: it has {len(data)} bytes, not {start + like.nbytes}; {REMEDY}"
-        )
+    end = start + like.nbytes
+    if (len(data) <= end) if rule else (len(data) != end):
+        wanted = f"more than {end}" if rule else str(end)
+        raise ValueError(f"{whose} is damaged: it has {len(data)} bytes, not {wanted}; {REMEDY}")
     ties = tuple(struct.unpack_from(f"<{count}q", data, _HEAD.size))
-    numbers = np.frombuffer(data, like.dtype.newbyteorder("<"), offset=start).astype(like.dtype)
-    return StreamRow(time, ties, numbers)
+    kind = like.dtype.newbyteorder("<")
+    numbers = np.frombuffer(data, kind, like.size, offset=start).astype(like.dtype)
+    return StreamRow(time, ties, numbers, data[end:])

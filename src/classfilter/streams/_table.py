@@ -375,14 +375,16 @@ class StreamTable:
     def put(self, stream: Hashable, row: StreamRow) -> None:
         """Take a stream that a store of rows has."""
         slot = self.slots[stream] = self.reserve(1)[0]
-        states, times, _, _, extra, _ = self.columns
+        states, times, _, _, extra, events = self.columns
         states[slot], times[slot], extra[slot] = row.numbers, row.time, row.ties
+        events[slot] = (row.rule, ()) if row.rule else None
 
     def row(self, stream: Hashable) -> StreamRow:
         """Return a stream for a store of rows."""
         slot = self.slot(stream)
-        states, times, _, _, extra, _ = self.columns
-        return StreamRow(float(times[slot]), extra[slot], states[slot].copy())
+        states, times, _, _, extra, events = self.columns
+        rule = b"" if events[slot] is None else events[slot][0]
+        return StreamRow(float(times[slot]), extra[slot], states[slot].copy(), rule)
 
     def take(self, names: list[Any], columns: Columns, clock: float = math.nan) -> None:
         """Take all streams of a file, in the order in which they go; there are none before."""
