@@ -62,7 +62,7 @@ def emg(labels: np.ndarray, seed: int, effort: float = 0.0) -> np.ndarray:
     wander = np.exp(effort * rng.normal(size=(len(knots), CHANNELS)))
     at = np.arange(len(labels))
     gain = np.column_stack([np.interp(at, knots, w) for w in wander.T])
-    return level * gain * rng.normal(size=level.shape)
+    return np.asarray(level * gain * rng.normal(size=level.shape))
 
 
 def session(seed: int = 2, contractions: int = 20) -> np.ndarray:
@@ -118,4 +118,4 @@ def draw(path: str, part: slice = slice(0, 600)) -> None:
 
 
 if __name__ == "__main__":
-    draw(*sys.argv[1:])
+    draw(sys.argv[1])

@@ -20,8 +20,11 @@ def day(seed: int = 0) -> cf.Recording:
 
     Their errors last for about a minute.
     """
-    given = {"weak": RIGHT["weak"], "strong": RIGHT["strong"], "error_time": 60.0}
-    return cf.simulate(classes=CLASSES, hours=24.0, seed=seed, **given).recording()
+    weak, strong = RIGHT["weak"], RIGHT["strong"]
+    given = cf.simulate(
+        classes=CLASSES, hours=24.0, seed=seed, weak=weak, strong=strong, error_time=60.0
+    )
+    return given.recording()
 
 
 def threshold(p: np.ndarray, lower: float = 0.4, upper: float = 0.6) -> np.ndarray:
@@ -78,10 +81,11 @@ def draw(path: str, minutes: slice = slice(480, 570)) -> None:
         "events": occupied(rec.time, events),
     }
     shown = {name: lane[part].astype(int) for name, lane in lanes.items()}
+    assert rec.label is not None
     figure = cf.plot.timeline(rec.time[part], rec.label[part], shown, CLASSES)
     figure.set_size_inches(9.0, 3.2)
     figure.savefig(path, dpi=100)
 
 
 if __name__ == "__main__":
-    draw(*sys.argv[1:])
+    draw(sys.argv[1])

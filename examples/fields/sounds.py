@@ -61,7 +61,7 @@ def _recording() -> np.ndarray:
     path = _folder("opensoundscape") / "sample_data/birds_10s.wav"
     with wave.open(str(path)) as file:
         samples = np.frombuffer(file.readframes(file.getnframes()), np.int16) / 32768.0
-        return resample_poly(samples, RATE, file.getframerate()).astype(np.float32)
+        return np.asarray(resample_poly(samples, RATE, file.getframerate()), np.float32)
 
 
 def _folder(package: str) -> Path:

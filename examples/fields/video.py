@@ -128,7 +128,7 @@ class Switches:
 
     def _place(self, i: int, t: float) -> np.ndarray:
         (t0, start), (t1, end) = self.first[i], self.last[i]
-        return end + (end - start) * (t - t1) / max(t1 - t0, 1e-9)
+        return np.asarray(end + (end - start) * (t - t1) / max(t1 - t0, 1e-9))
 
 
 def as_found(_: float, detections: sv.Detections) -> np.ndarray:
@@ -200,7 +200,8 @@ def _each(one: Callable[[int, int, float], int]) -> Rule:
 
 def joined(rule: Rule) -> Rule:
     """Give a rule the first id of each object, by the same hand-over."""
-    switches, first = Switches(), {}
+    switches = Switches()
+    first: dict[int, int] = {}
 
     def classes(t: float, detections: sv.Detections) -> np.ndarray:
         first.update({new: first.get(old, old) for old, new in switches.pairs(t, detections)})
@@ -245,7 +246,7 @@ def draw(path: str, which: int = 41) -> None:
         for old, new in switches.pairs(t, detections):
             tracker.hand_over(old, new)
         given = detections.tracker_id, t, None, detections.class_id, detections.confidence
-        return tracker.update_many(*given).argmax(axis=1)
+        return np.asarray(tracker.update_many(*given).argmax(axis=1))
 
     rules: dict[str, Rule] = {
         "class_id": as_found,
@@ -267,7 +268,7 @@ def draw(path: str, which: int = 41) -> None:
     tracker.drop(tracker.streams)
     start = times[0]
     found = [e for e in tracker.pop_events() if e.stream == ids[-1]]
-    moved = [e._replace(start=e.start - start, end=e.end - start) for e in found]
+    moved = [e._replace(start=e.start - start, end=(e.end or e.start) - start) for e in found]
     lanes: dict[str, Any] = {**shown, "events": cf.Events(moved)}
     figure = cf.plot.timeline(np.array(times) - start, truth, lanes, CLASSES)
     figure.set_size_inches(9.0, 3.2)
@@ -275,11 +276,11 @@ def draw(path: str, which: int = 41) -> None:
     axes.xaxis.set_major_locator(MultipleLocator(1.0 / 60.0))  # the axis is in minutes
     axes.xaxis.set_major_formatter(lambda minutes, _: f"{60.0 * minutes:.0f}")
     axes.set_xlabel("Time (s)")
-    for i in (0, -1):
-        where = {"x": (times[i] - start) / 60.0, "ha": "left" if i == 0 else "right"}
-        axes.text(y=0.0, s=f" tracker_id {ids[i]} ", va="center", color="white", **where)
+    for row, side in ((0, "left"), (-1, "right")):
+        x = (times[row] - start) / 60.0
+        axes.text(x, 0.0, f" tracker_id {ids[row]} ", ha=side, va="center", color="white")
     figure.savefig(path, dpi=110)
 
 
 if __name__ == "__main__":
-    draw(*sys.argv[1:])
+    draw(sys.argv[1])

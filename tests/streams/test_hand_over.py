@@ -82,7 +82,9 @@ def test_events_that_wait_have_the_new_name() -> None:
         if time == 10:
             assert tracker.pop_events() == []
     tracker.hand_over("a", "b")
-    assert tracker.pop_events() == [cf.Event("b", "x", 0.0, 10.0, pytest.approx(0.9))]
+    (event,) = tracker.pop_events()
+    assert event == cf.Event("b", "x", 0.0, 10.0, event.probability)
+    assert event.probability == pytest.approx(0.9)
     assert tracker.current("b").label == "y"
 
 
@@ -141,6 +143,6 @@ def test_what_cannot_be_handed_over_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nan, which equals nothing"):
         tracker.hand_over("a", math.nan)
     with pytest.raises(TypeError, match="unhashable"):
-        tracker.hand_over("a", ["b"])
+        tracker.hand_over("a", ["b"])  # type: ignore[arg-type]
     tracker.save(tmp_path / "after.npz")
     assert (tmp_path / "after.npz").read_bytes() == (tmp_path / "before.npz").read_bytes()
