@@ -23,7 +23,7 @@ def tuned_with(chosen_by: str, suggestion: Suggestion | None = None, **changes: 
 
 
 def suggested(offline_cost: float, applied: bool, live_cost: float = 5.0) -> cf.Tuned:
-    """Return settings with a suggestion: 9.5 events are to expect in the half hour."""
+    """Return settings with a suggestion: 9.5 events are expected in the half hour."""
     found = Suggestion(
         9.5, 9.4, 40, 20, live_cost, offline_cost, 9 if offline_cost else 20, 1, applied,
         "so it is",

@@ -53,7 +53,7 @@ def test_a_suggestion_that_is_not_applied_is_hollow() -> None:
     assert live.get("fill") == live.get("stroke")
     assert offline.get("fill") == "none"
     assert "10 s: 18, suggested, not applied" in html
-    assert "About 19 events an hour are to expect: the dotted line." in html
+    assert "About 19 events an hour are expected: the dotted line." in html
     assert "The suggestion is not applied: so it is." in html
     assert "Smoothed rows need no cost: so it is." in event_costs_section(suggested(0.0, False))
     applied = event_costs_section(suggested(10.0, True))

@@ -1,4 +1,4 @@
-"""How the sources do: what is usual of each, what it does now, and in words what is wrong.
+"""How the sources are doing: what is usual of each, what it does now, and in words what is wrong.
 
 A source is reported when it is *stuck* on a class, *silent*, or *disagrees* with the estimate for
 four times as long as it ever did when the settings were tuned, or before, and for at least thirty

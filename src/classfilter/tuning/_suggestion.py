@@ -42,7 +42,7 @@ class Suggestion(NamedTuple):
         The cost that the live rule has: matched to the events of the offline rule, 0 where that
         would take more than half the time between calls.
     offline_cost : float
-        The cost with as many events as are to expect; 0 where the argmax has no more.
+        The cost with as many events as are expected; 0 where the argmax has no more.
     offline_events : int
         The events at this cost.
     shared_calls : int
@@ -86,7 +86,7 @@ def suggest(calls: Calls, live: EventCounts, offline: EventCounts) -> Suggestion
     alike = fewer >= MIN_KEPT * expected
     applied = cost > 0 and calls.shared > 1 and alike
     if cost == 0:
-        why = "the most probable class of each row has no more events than are to expect"
+        why = "the most probable class of each row has no more events than are expected"
     elif applied:
         why = f"{calls.shared} calls share an error, and half of the calls would expect as many"
     elif alike:

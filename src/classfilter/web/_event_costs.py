@@ -41,7 +41,7 @@ def event_costs_section(tuned: Chain) -> str:
         if suggestion.offline_cost:
             verdict = "The suggestion is " + "not " * (not suggestion.applied) + "applied"
         said = (
-            f"About {drawn.events_in_words(drawn.expected)} events {unit} are to expect: the "
+            f"About {drawn.events_in_words(drawn.expected)} events {unit} are expected: the "
             f"dotted line. {verdict}: {suggestion.why}. How long an event usually lasts settles "
             "it: event_duration."
         )

@@ -107,10 +107,10 @@ def sources_section(streams: NamedRecordings, tuned: Chain) -> str:
     )
     overview = table(TITLES, health.cells())
     if not lines:
-        return section("How the sources do", how, overview, "Nothing was reported.")
+        return section("How the sources are doing", how, overview, "Nothing was reported.")
     more = f"And {len(lines) - MAX_TRIALS:,} more." if len(lines) > MAX_TRIALS else ""
     reported = table(["source", "stream", "noticed at", "what was wrong"], lines[:MAX_TRIALS])
-    return section("How the sources do", how, overview, reported, more)
+    return section("How the sources are doing", how, overview, reported, more)
 
 
 def _rate(predicted: Any, time: Any) -> str:
@@ -213,7 +213,7 @@ def calls_section(
     recs: Sequence[Recording], dense: Sequence[Recording], tuned: Chain, labelled: bool
 ) -> str:
     """Show what calls of the reference buy: a policy curve, or what fewer calls would cost."""
-    title, strong = "Strong calls, and what they buy", tuned.reference
+    title, strong = "What strong calls gain", tuned.reference
     others = {name for rec in recs for name in rec.sources} - {strong}
     if not others:
         return section(title, f"There is one source, {strong!r}, so there is no choice of calls.")
