@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter._events._files import FORMATS
 
-ONE_STREAM = ("tsv", "txt")
+ONE_STREAM = ("tsv", "txt", "raven")
 NO_PROBABILITY = ("txt", "textgrid")
 OWN_ORDER = ("textgrid", "vtt")
 """By tiers, and by time."""
