@@ -12,6 +12,9 @@ CLASSES ?= 3 6 12
 TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
 PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
+# pip leaves the compiling of packages to the first import. Where the environment forbids Python to
+# keep what it compiled, every process of the tests would compile NumPy, SciPy, Polars... again.
+export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/classfilter/_version.py)

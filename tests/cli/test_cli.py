@@ -220,11 +220,11 @@ def test_filter_ends_at_a_signal_and_leaves_nothing(sent: signal.Signals, tmp_pa
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 30
-    while not list(tmp_path.glob(".out*")) and time.monotonic() < deadline:
+    # It takes signals before it makes its draft; on a busy machine that may take a minute.
+    while not list(tmp_path.glob(".out*")) and child.poll() is None:
         time.sleep(0.02)
     child.send_signal(sent)
-    _, err = child.communicate(timeout=30)
+    _, err = child.communicate()
     assert child.returncode == 128 + sent
     word = "interrupted" if sent == signal.SIGINT else "terminated"
     assert err.strip() == f"classfilter: {word}"
