@@ -60,6 +60,8 @@ Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
 """The prior of the sticky filter is the shares to this power, where all sources count as one."""
+LIKE_THE_LABELS = 0.9
+"""Where labels of one source judge themselves, a filter of fewer rows alike is warned of."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 """About how many candidates are tried."""
 
@@ -202,6 +204,7 @@ def _tune_classes(
             stacklevel=3,
         )
     found = _search(prepared, filter, channel, progress)
+    _warn_of_another_class(prepared, found)
     model = prepared.objective.runner.model
     effects = Effects(prepared.recordings, prepared.rows, model)
     if not wish:
@@ -226,6 +229,24 @@ def _tune_classes(
     return result.expecting(expected(result, prepared.recordings))
 
 
+def _warn_of_another_class(prepared: Prepared, found: Found) -> None:
+    """Warn where labels of one source are overruled often: they may be right, in short classes."""
+    if not prepared.lasting_errors or not has_labels(prepared.rows):
+        return
+    filtered = prepared.objective.runner.predict(found.chosen)
+    alike = float((filtered == prepared.rows.observed.argmax(axis=1)).mean())
+    if alike < LIKE_THE_LABELS:
+        rows = max(1, round(prepared.lasting_errors))
+        warnings.warn(
+            f"the filter has another class than {prepared.rows.reference!r} in {1 - alike:.0%} of "
+            f"the rows: what lasts about {rows} row{'s' * (rows > 1)} is taken for its errors. "
+            "Labels cannot tell errors that last from classes as short. If there are such "
+            "classes, give probabilities in place of labels, tune with labels=True, or set "
+            "the half_life of a filter.",
+            stacklevel=4,
+        )
+
+
 class Prepared(NamedTuple):
     """Streams with their model and criterion, ready for candidates to be tried.
 
@@ -245,6 +266,8 @@ class Prepared(NamedTuple):
         Whether the reference judges others; or else all sources count as one.
     calls : Calls
         How often the class changes between calls of the reference, and how far its errors last.
+    lasting_errors : float
+        Where all sources count as one, how many rows its errors are taken to last; or else 0.
     """
 
     recordings: list[Recording]
@@ -254,6 +277,7 @@ class Prepared(NamedTuple):
     assumed: bool
     several: bool
     calls: Calls
+    lasting_errors: float
 
 
 def prepare(
@@ -285,6 +309,7 @@ def prepare(
     else:
         shares = mean_shares(rows.probs)
         model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
+    lasting_errors = 0.0
     if labels:
         criteria = [by_labels(rows)]
     elif several:
@@ -296,12 +321,12 @@ def prepare(
         criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
         if not criteria[0].judged.any():
             return None
+        lasting_errors = memory.errors
     calls = estimate_calls(rows)
     assumptions = Assumptions(thinned.every, thinned.thinned, agreed, calls.error_correlation)
     objective = Objective(Runner(rows, passes, model), criteria)
-    return Prepared(
-        thinned.recordings, rows, objective, assumptions, thinned.assumed, several, calls
-    )
+    how = thinned.assumed, several, calls, lasting_errors
+    return Prepared(thinned.recordings, rows, objective, assumptions, *how)
 
 
 def choose(prepared: Prepared, kind: Kind, channel: bool | None = None) -> Tuned:
