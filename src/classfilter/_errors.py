@@ -42,6 +42,8 @@ class Remedy(str, Enum):
         'name them, columns={"p_walk": ...} or columns={"prediction": ...}; or, where the columns '
         'are named as the classes, give classes=["walk", ...]'
     )
+    EVENT_FORMAT = 'give one of these suffixes, or the format: format="csv"'
+    SECOND_0 = "give the date of second 0, such as start=events[0].start, or write CSV or JSON"
     SEPARATOR = "say which: separator=..."
     WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
 
