@@ -26,6 +26,7 @@ class Remedy(str, Enum):
     SORT = "put the rows in order of time, or give sort=True"
     IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
     IF_PERCENT = 'for percentages, give scores="percent"'
+    PERCENT_SIGN = 'leave out the sign %, and give scores="percent"'
     LOOK_LIKE_PERCENT = 'these look like percentages: give scores="percent"'
     IF_NOT_CLASSES = "if not all are, give classes=[...]"
     GIVE_CLASSES = "give the classes: classes=[...]"

@@ -372,6 +372,7 @@ _REMEDIES = {
     Remedy.SORT: "put the rows in order of time, or give --sort",
     Remedy.IF_LOGITS: "if these are logits, give --scores logits",
     Remedy.IF_PERCENT: "for percentages, give --scores percent",
+    Remedy.PERCENT_SIGN: "leave out the sign %, and give --scores percent",
     Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
     Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
     Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",

@@ -290,7 +290,9 @@ def _numbers(series: Any) -> Floats:
     if invalid:
         row = first_text(cells, invalid)
         rule = "it must hold numbers, and nothing where there are none"
-        raise RowError(f"column {series.name}", cells[row], rule=rule, row=row)
+        percent = isinstance(cells[row], str) and cells[row].rstrip().endswith("%")
+        remedy = Remedy.PERCENT_SIGN if percent else ""
+        raise RowError(f"column {series.name}", cells[row], rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
 
 
