@@ -290,9 +290,10 @@ def _numbers(series: Any) -> Floats:
     if invalid:
         row = first_text(cells, invalid)
         rule = "it must hold numbers, and nothing where there are none"
-        percent = isinstance(cells[row], str) and cells[row].rstrip().endswith("%")
+        cell: Any = cells[row]
+        percent = isinstance(cell, str) and cell.rstrip().endswith("%")
         remedy = Remedy.PERCENT_SIGN if percent else ""
-        raise RowError(f"column {series.name}", cells[row], rule=rule, remedy=remedy, row=row)
+        raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
 
 
