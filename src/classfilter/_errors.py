@@ -26,6 +26,7 @@ class Remedy(str, Enum):
     SORT = "put the rows in order of time, or give sort=True"
     IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
     IF_PERCENT = 'for percentages, give scores="percent"'
+    PERCENT_SIGN = 'leave out the sign %, and give scores="percent"'
     LOOK_LIKE_PERCENT = 'these look like percentages: give scores="percent"'
     IF_NOT_CLASSES = "if not all are, give classes=[...]"
     GIVE_CLASSES = "give the classes: classes=[...]"
@@ -42,6 +43,8 @@ class Remedy(str, Enum):
         'name them, columns={"p_walk": ...} or columns={"prediction": ...}; or, where the columns '
         'are named as the classes, give classes=["walk", ...]'
     )
+    EVENT_FORMAT = 'give one of these suffixes, or the format: format="csv"'
+    SECOND_0 = "give the date of second 0, such as start=events[0].start, or write CSV or JSON"
     SEPARATOR = "say which: separator=..."
     WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
 

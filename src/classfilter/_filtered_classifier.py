@@ -348,7 +348,8 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             warnings.warn(
                 f"fit had {' and '.join(missing)}, but this prediction has none: "
                 f"{', '.join(what[name] for name in missing)}. Give them here too; within "
-                "scikit-learn by metadata routing, set_predict_request and set_score_request.",
+                "scikit-learn by metadata routing, set_score_request, and without scoring=, whose "
+                "scorers pass none to predict.",
                 stacklevel=4,
             )
 

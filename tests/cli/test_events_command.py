@@ -133,7 +133,8 @@ def test_dates(run: Run) -> None:
     same(found, "out.txt", start=start)
     assert Path("out.txt").read_text().startswith("0.0\t")
     err = rejected(run, "events", "day.csv", "-o", "new.txt", *arguments)
-    assert "--start is None, but the times are dates and txt holds seconds" in err
+    assert "--start is not given, but the times are dates and txt holds seconds" in err
+    assert "such as --start 2024-05-01T22:00:00+02:00, or write" in err
     err = rejected(run, "events", "day.csv", "-o", "new.csv", "--start", start, *arguments)
     assert "csv holds times as they are" in err
 
@@ -198,3 +199,43 @@ def test_files_that_do_not_fit(run: Run) -> None:
     write_day("other.csv", p_run=[0.0] * 10)
     assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
     assert rejected(run, "events", "missing.csv", "-o", "x.csv", *cost)
+
+
+def test_the_default_filter_is_named_as_filter_names_it(run: Run) -> None:
+    write_day()
+    _, _, filtered = run("filter", "day.csv", "-o", "out.csv")
+    note = filtered.splitlines(keepends=True)[0]
+    assert "DirichletFilter" in note
+    command = ["events", "day.csv", "-o", "day.txt", "--change-cost", "8"]
+    assert run(*command) == (0, "", f"{note}day.txt: 2 events\n")
+    assert run(*command, "--quiet") == (0, "", "")
+    assert note not in run(*command, "--half-life", "20s")[2]
+    assert note not in run("events", "out.csv", *command[2:])[2]  # rows that are filtered already
+
+
+@pytest.mark.parametrize("name", ["day.csv.gz", "day.srt", "day"])
+def test_a_format_that_is_not_known_is_refused_before_the_work(run: Run, name: str) -> None:
+    err = rejected(run, "events", "missing.csv", "-o", name, "--change-cost", "8")
+    assert f"-o is '{name}'; the formats are csv, " in err
+    assert err.endswith("give one of these suffixes, or .selections.txt for raven\n")
+
+
+def test_ravens_table_is_written_by_its_suffix(run: Run) -> None:
+    df = write_day()
+    command = ["events", "day.csv", "-o", "day.selections.txt", "--gamma", "0"]
+    assert run(*command, "--change-cost", "8")[0] == 0
+    found = cf.Events.from_table(
+        cf.events(df, cf.DirichletFilter(["walk", "sit"], gamma=0), cf.EventRule(8))
+    )
+    assert [(e.label, e.start, e.end) for e in cf.read_events("day.selections.txt")] == [
+        (e.label, e.start, e.end) for e in found
+    ]
+
+
+@pytest.mark.parametrize("command", ["events", "report"])
+def test_the_usual_duration_of_events_is_an_option_of_tune(run: Run, command: str) -> None:
+    write_day()
+    code, _, err = run(command, "day.csv", "-o", "day.html", "--event-duration", "walk=5min")
+    assert code == 2
+    assert "give it to classfilter tune" in err
+    assert "--event-duration" not in run(command, "--help")[1]

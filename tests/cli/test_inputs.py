@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -256,3 +257,31 @@ def test_names_cannot_control_the_terminal(run: Run, command: str) -> None:
     shown = out + err
     assert "\\x1b[2J\\x9b31m\\u202e" in shown
     assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
+
+
+COMMANDS = [
+    ["filter", "-o", "out.csv"],
+    ["filter", "-o", "out.csv", "--smooth"],
+    ["events", "-o", "out.csv", "--change-cost", "3s"],
+    ["tune", "-o", "out.toml"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_dates_that_go_back_are_shown_as_dates(run: Run, command: list[str]) -> None:
+    name, *options = command
+    for zone in ("", "+02:00"):
+        times = [f"2024-10-27T02:59:00{zone}", f"2024-10-27T02:00:00{zone}"]
+        rows = [f"{time},0.5,0.5\n" for time in times]
+        Path("autumn.csv").write_text("".join(["time,p_a,p_b\n", *rows]))
+        err = rejected(run, name, "autumn.csv", *options)
+        assert f"is 2024-10-27 02:00:00{zone}, before 2024-10-27 02:59:00{zone}, that" in err
+        assert ("offset, such as +02:00" in err) == (not zone)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_signs_of_percentages(run: Run, command: list[str]) -> None:
+    Path("percent.csv").write_text("time,p_a,p_b\n0,51.8%,48.2%\n1,60%,40%\n")
+    err = rejected(run, command[0], "percent.csv", *command[1:])
+    assert "is '51.8%'; it must hold numbers" in err
+    assert err.endswith("leave out the sign %, and give --scores percent\n")

@@ -264,3 +264,19 @@ def test_columns_named_as_the_classes(spark: Any) -> None:
     assert_same_bits(
         by_row(filtered), expected(df, FILTERS[0]).rename({f"p_{name}": name for name in CLASSES})
     )
+
+
+def test_dataframes_of_another_kind_are_sent_to_what_takes_them(spark: Any) -> None:
+    df = fleet(2, 40)
+    frame, f = spark.createDataFrame(df.to_arrow()), FILTERS[0]
+    calls: list[Any] = [cf.tune, cf.recordings, lambda df: cf.events(df, f, cf.EventRule(5))]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"of Spark; use classfilter\.spark: .*event_frame"):
+            call(frame)
+    with_rule: list[Any] = [cf.spark.event_frame, cf.spark.event_stream]
+    for call in [cf.spark.filter_frame, cf.spark.smooth_frame, cf.spark.filter_stream, *with_rule]:
+        for other in (df, df.to_pandas(), df.to_arrow()):
+            with pytest.raises(TypeError, match=r"not a DataFrame of Spark; use .*filter_table"):
+                call(other, f, *[cf.EventRule(5)] * (call in with_rule))
+    with pytest.raises(TypeError, match=r"not a DataFrame of Spark; .* tune for other"):
+        cf.spark.tune_frame(df.to_pandas())

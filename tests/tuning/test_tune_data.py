@@ -206,3 +206,12 @@ def test_functions_that_take_a_dataframe(tmp_path: Path) -> None:
     cf.report(df, tmp_path / "table.html", tuned)
     cf.report(both, tmp_path / "mapping.html", tuned)
     assert (tmp_path / "table.html").read_bytes() == (tmp_path / "mapping.html").read_bytes()
+
+
+def test_a_dataframe_with_other_names_is_tuned_as_its_recordings() -> None:
+    df = pl.read_csv("examples/one_classifier.csv").filter(pl.col("stream") == "ann")
+    other = df.with_columns(pl.col("time") * 1000).rename({"time": "ts"})
+    options: Any = {"columns": {"time": "ts"}, "unit": "ms"}
+    assert str(tune(other, **options)) == str(tune(cf.recordings(df)))
+    with pytest.raises(cf.ArgumentError, match=r"unit is 'ms'; .* recordings\(df, unit=\.\.\.\)"):
+        tune(cf.recordings(df), unit="ms")

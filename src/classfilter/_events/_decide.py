@@ -193,7 +193,7 @@ class Decoder:
 
 def _of_rows(rows: TableRows, P: Array, decoder: Decoder, sort: bool) -> tuple[Ints, Decided]:
     """Return the stream of each event of a table, and the events."""
-    order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
+    order, _ = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     parts = [
         decoder.decide(rows.time[part], P[part]) for part in np.split(order, np.cumsum(counts)[:-1])

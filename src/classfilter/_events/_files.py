@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._errors import ArgumentError
+from .._errors import ArgumentError, Remedy
 from .._support.atomic import atomic_write
 from ..chain._event import Event
 from ._dates import exact, is_date, plus, to_seconds, zone_of
@@ -82,7 +82,7 @@ def write_events(
     SPEAKER ann 1 0.0 60.5 <NA> <NA> walk 0.9 <NA>
     SPEAKER ann 1 60.5 29.5 <NA> <NA> sit 0.7 <NA>
     """
-    name, kind = _format(path, format)
+    name, kind = event_format(path, format)
     _check_options(name, options, kind.write_options)
     listed = Events.of(events)
     check_events(listed, overlaps)
@@ -98,7 +98,7 @@ def write_events(
                 None,
                 f"is {{}}, but the times are dates and {name} holds seconds",
                 "",
-                "give the date of second 0, such as start=events[0].start, or write CSV or JSON",
+                Remedy.SECOND_0,
             )
         zero = 0.0 if start is None else to_seconds("start", start)
         text = kind.write(to_rows(listed, zero), **options)
@@ -150,7 +150,7 @@ def read_events(
             walk   2024-05-01T22:00:00+02:00    2024-05-01T22:01:00.5+02:00  60.5
             sit    2024-05-01T22:01:00.5+02:00  2024-05-01T22:01:30+02:00    29.5
     """
-    name, kind = _format(path, format)
+    name, kind = event_format(path, format)
     _check_options(name, options, kind.read_options)
     text = _decode(Path(path).read_bytes())
     if not kind.seconds:
@@ -176,7 +176,10 @@ def read_events(
     return result
 
 
-def _format(path: str | Path, format: str | None) -> tuple[str, Format]:  # noqa: A002
+def event_format(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002
+) -> tuple[str, Format]:
     """Return the name of a format, and the format."""
     ending = Path(path).suffix.removeprefix(".")
     if str(path).lower().endswith(RAVEN):
@@ -187,8 +190,8 @@ def _format(path: str | Path, format: str | None) -> tuple[str, Format]:  # noqa
         known = ", ".join(f for f in FORMATS if f != "textgrid") + " and TextGrid"
         if format is not None:
             raise ArgumentError("format", format, rule=f"the formats are {known}")
-        remedy = 'give one of these suffixes, or the format: format="csv"'
-        raise ArgumentError("path", str(path), "is {}", f"the formats are {known}", remedy)
+        rule = f"the formats are {known}"
+        raise ArgumentError("path", str(path), rule=rule, remedy=Remedy.EVENT_FORMAT)
     return name, kind
 
 

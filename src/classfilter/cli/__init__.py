@@ -30,6 +30,7 @@ from ._options import (
     about,
     check_classes,
     check_smoothing,
+    default_note,
     end,
     filter_options,
     table_options,
@@ -139,9 +140,8 @@ def filter_command(
         raise ValueError(about(table.name, error)) from error
     took = time.perf_counter() - start
     if settings.default:
-        remedy = "set it with --half-life, --beta or --config"
-        note = f"{chain.filter()}, all sources with weight 1; {remedy}"
-        console.print(f"classfilter: {note}", highlight=False, markup=False, soft_wrap=True)
+        note = default_note(chain)
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
     console.print(
         f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
         f"{done.rows / took:,.0f} rows per second",

@@ -23,7 +23,9 @@ from ._options import (
     check_folder,
     check_names,
     check_smoothing,
+    default_note,
     filter_options,
+    printable,
     table_options,
     warnings_as_lines,
 )
@@ -128,6 +130,26 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
+def _no_event_duration(
+    _ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]
+) -> None:
+    """Say where the option is, in place of options whose names look like it."""
+    if given:
+        raise click.UsageError(
+            "--event-duration is an option of tune, which chooses the rule by it: give it to "
+            "classfilter tune, and the file that it writes to --config here"
+        )
+
+
+NO_EVENT_DURATION = click.option(
+    "--event-duration",
+    hidden=True,
+    multiple=True,
+    expose_value=False,
+    callback=_no_event_duration,
+)
+
+
 @click.command(
     "events",
     short_help="Write the events of a file: start, end, class.",
@@ -137,7 +159,8 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
 @input_options
 @click.option(
     "-o", "--out", type=FILE, required=True,
-    help="Where to write, by its suffix: csv, tsv, txt, rttm, TextGrid, vtt or json.",
+    help="Where to write, by its suffix: csv, tsv, txt, rttm, TextGrid, vtt, json or "
+    "selections.txt (Raven).",
 )  # fmt: skip
 @filter_options
 @table_options
@@ -152,6 +175,7 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
 @click.option("--start", help="The date of second 0, where dates go to a format of seconds.")
 @click.option("--quiet", is_flag=True, help="No summary.")
+@NO_EVENT_DURATION
 def events_command(
     settings: Settings,
     table: Input,
@@ -172,11 +196,14 @@ def events_command(
     """
     from .._events import Events, events, write_events
     from .._events._decide import filtered_classes
+    from .._events._files import event_format
 
     check_folder(out)
     check_smoothing(smooth, lag)
+    note = None
     smooth = smooth or lag is not None
     try:
+        event_format(out)  # before the work
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
             how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}
@@ -190,6 +217,7 @@ def events_command(
                 classes = known.layout(df.columns).classes or known.classes or ()
                 check_classes(form, classes)
                 chain = settings.make_chain(classes)
+                note = default_note(chain) if settings.default else None
                 decide = rule.rule(chain.smoother if smooth else chain)
                 found = events(df, chain, decide, smooth=smooth, lag=lag, sort=sort, **how)
         if "stream" not in found.columns:
@@ -198,5 +226,7 @@ def events_command(
     except ValueError as error:
         path = None if isinstance(error, ArgumentError) and error.row is None else table.name
         raise ValueError(about(path, error)) from error
+    if note and not quiet:
+        click.echo(printable(note), err=True)
     if not quiet:
         click.echo(f"{out}: {len(found):,} event{'s' * (len(found) != 1)}", err=True)

@@ -136,8 +136,8 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
             "--format",
             "file_kind",
             type=click.Choice(KINDS),
-            help="The format of standard input (-) and output, and of files without a known "
-            "suffix; CSV by default.",
+            help="The format of IN, if it is standard input (-) or has no known suffix; in filter, "
+            "of OUT too. CSV by default.",
         ),
         click.argument("table", metavar="IN", type=FILE),
     ):

@@ -279,6 +279,12 @@ def check_smoothing(smooth: bool, lag: int | None) -> None:
         )
 
 
+def default_note(chain: Chain) -> str:
+    """Return what to say where no option makes the filter."""
+    remedy = "set it with --half-life, --beta or --config"
+    return f"classfilter: {chain.filter()}, all sources with weight 1; {remedy}"
+
+
 def check_folder(out: Path) -> None:
     """Raise, before the work, if there is no folder to write to."""
     if not out.resolve().parent.is_dir():
@@ -318,7 +324,10 @@ def about(
         option = _OPTIONS.get(error.argument) if error.row is None else None
         if option is not None:
             name = option if error.entry is None else f"{option} {error.entry}"
-            error = error.replaced(argument=name, entry=None)
+            problem = error.problem
+            if error.value is None:
+                problem = problem.replace("is {}", "is not given", 1)
+            error = error.replaced(argument=name, problem=problem, entry=None)
             path = None
         text = error.text(words=words or _REMEDIES)
     return text if path is None or str(path) in text else f"{path}: {text}"
@@ -343,6 +352,7 @@ _OPTIONS = {
     "min_duration": "--min-duration",
     "min_probability": "--min-probability",
     "pad": "--pad",
+    "path": "-o",
     "reference": "--reference",
     "separator": "--separator",
     "shift": "--shift",
@@ -362,6 +372,7 @@ _REMEDIES = {
     Remedy.SORT: "put the rows in order of time, or give --sort",
     Remedy.IF_LOGITS: "if these are logits, give --scores logits",
     Remedy.IF_PERCENT: "for percentages, give --scores percent",
+    Remedy.PERCENT_SIGN: "leave out the sign %, and give --scores percent",
     Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
     Remedy.IF_NOT_CLASSES: "if not all are, give --classes NAMES",
     Remedy.GIVE_CLASSES: "give the classes: --classes NAMES",
@@ -376,6 +387,9 @@ _REMEDIES = {
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
     Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
     "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
+    Remedy.EVENT_FORMAT: "give one of these suffixes, or .selections.txt for raven",
+    Remedy.SECOND_0: "give the date of second 0, such as --start 2024-05-01T22:00:00+02:00, or "
+    "write CSV or JSON",
     Remedy.SEPARATOR: "say which with it",
     Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
 }

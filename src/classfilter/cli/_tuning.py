@@ -19,6 +19,7 @@ from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording
 from ..data._recordings import recordings_of
+from ._events import NO_EVENT_DURATION
 from ._files import TABLE, Input, input_options
 from ._options import (
     FILE,
@@ -254,6 +255,7 @@ def policy(
 @table_options
 @SORT
 @QUIET
+@NO_EVENT_DURATION
 def report(
     table: Input,
     out: Path,

@@ -83,7 +83,7 @@ class BatchFilter:
         observed = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
         taken = take_many(
             self._table, self._runner, rows.stream, rows.time, observed,
-            sort=sort, threads=self._threads,
+            sort=sort, threads=self._threads, kind=rows.time_kind,
         )  # fmt: skip
         return taken.estimates
 

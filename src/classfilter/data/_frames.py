@@ -167,6 +167,11 @@ def as_frame(df: Any) -> Any:
             raise TypeError(
                 f"the table is {str(df)!r}; read the file first: classfilter.read_table(...)"
             ) from None
+        if type(df).__module__.startswith("pyspark."):
+            raise TypeError(
+                "the table is a DataFrame of Spark; use classfilter.spark: filter_frame, "
+                "smooth_frame, event_frame or tune_frame"
+            ) from None
         raise TypeError(
             f"the table is a {type(df).__module__}.{type(df).__qualname__}; give a dataframe of "
             "pandas, Polars or PyArrow (a lazy one needs collect() first)"
@@ -285,7 +290,10 @@ def _numbers(series: Any) -> Floats:
     if invalid:
         row = first_text(cells, invalid)
         rule = "it must hold numbers, and nothing where there are none"
-        raise RowError(f"column {series.name}", cells[row], rule=rule, row=row)
+        cell: Any = cells[row]
+        percent = isinstance(cell, str) and cell.rstrip().endswith("%")
+        remedy = Remedy.PERCENT_SIGN if percent else ""
+        raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
 
 

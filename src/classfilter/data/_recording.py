@@ -122,7 +122,7 @@ class Recording:
         rows = predictions(probs, names, confidence, independent=independent)
         truth = truth_of_labels if independent else class_indices
         t, kind = read_times(time, unit)
-        order, _ = group_and_sort(t, np.zeros(t.size, np.intp), sort)
+        order, _ = group_and_sort(t, np.zeros(t.size, np.intp), sort, kind=kind)
         columns: dict[str, NDArray[Any] | None] = {
             "time": t,
             "source": source_names(source, t.size),

@@ -75,7 +75,7 @@ def recordings_of(df: Any, form: TableFormat, sort: bool = False) -> dict[Any, R
         )
     label = table_labels(rows, form.independent)
     names = np.array(rows.source.categories, np.str_)
-    order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
+    order, _ = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
     scale = TimeScale(form.unit)
     scale.see(rows.time, numbers=rows.time_kind.is_number)
     scale.warn()

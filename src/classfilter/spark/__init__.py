@@ -1,7 +1,7 @@
 """Spark: the streams of a fleet, in batches and as they come.
 
-It needs PySpark 4.1 or later, ``pip install 'classfilter[spark]'``, and Java 17 or later. PySpark
-is imported when a function is first used.
+It needs PySpark 4.1 or later, ``pip install '.[spark]'`` in a checkout, and Java 17 or later.
+PySpark is imported when a function is first used.
 
 A DataFrame has the columns of `classfilter.data`. Its rows have no order; those of a stream are
 taken in order of time and, at equal times, of source and then of prediction.

@@ -15,7 +15,13 @@ from ..data._batch_smoother import BatchSmoother, smooth_rows
 from ..filters._base import Filter
 from ..filters._smoothing import check_lag, check_smoother
 from ._rows import CheckedRows, add_results, check_rows
-from ._schema import FrameFormat, frame_format, partition_and_sort, result_schema
+from ._schema import (
+    FrameFormat,
+    frame_format,
+    partition_and_sort,
+    require_spark,
+    result_schema,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -103,7 +109,8 @@ def smoothing(form: FrameFormat, lag: int | None) -> Work:
 
 
 def require_batch(df: DataFrame, instead: str) -> None:
-    """Raise if a DataFrame is a streaming one."""
+    """Raise if a DataFrame is a streaming one, or not one of Spark."""
+    require_spark(df)
     if df.isStreaming:
         raise ValueError(f"df is a streaming DataFrame; use {instead}")
 

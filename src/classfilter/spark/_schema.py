@@ -91,12 +91,22 @@ def frame_format(
     invalid: str,
 ) -> FrameFormat:
     """Return how a DataFrame is written, or raise and say what is wrong with its columns."""
+    require_spark(df)
     _check_invalid(invalid)
     table = TableFormat.for_filter(chain, columns, scores, unit)
     form = FrameFormat(table, table.layout(df.columns), chain, invalid)
     class_order(chain, form.classes)
     _check_types(df, form)
     return form
+
+
+def require_spark(df: Any) -> None:
+    """Raise if a dataframe is not one of Spark."""
+    if not hasattr(type(df), "isStreaming"):
+        raise TypeError(
+            f"df is a {type(df).__module__}.{type(df).__qualname__}, not a DataFrame of Spark; use "
+            "classfilter.filter_table, smooth_table, events or tune for other dataframes"
+        )
 
 
 def _check_invalid(invalid: str) -> None:
@@ -113,6 +123,7 @@ def filtered_frame_format(
     invalid: str,
 ) -> FrameFormat:
     """Return how a DataFrame is written whose rows are taken as they are: filtered, or not."""
+    require_spark(df)
     _check_invalid(invalid)
     table = filtered_format(df.columns, columns, scores, unit)
     layout = table.layout(df.columns)

@@ -10,7 +10,7 @@ from .._support.types import Classes
 from ..data._format import TableFormat
 from ..data._recordings import recordings
 from ..tuning import Tuned, tune
-from ._schema import column
+from ._schema import column, require_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,6 +50,7 @@ def tune_frame(
     Tuned
         As from `tune`.
     """
+    require_spark(df)
     if streams < 1:
         raise ValueError(f"streams is {streams}; it must be at least 1")
     functions = import_optional("pyspark.sql.functions", extra="spark")

@@ -31,6 +31,8 @@ from ._table import StreamTable, check_name
 LONGEST_STEP = 1e30
 """The largest time between two rows that a filter takes."""
 
+NUMBERS = TimeKind()
+
 UpdateStream = Callable[..., "Array | None"]
 
 
@@ -100,6 +102,7 @@ def take_many(
     threads: int | None = None,
     note: Callable[[Taken], dict[str, Array]] | None = None,
     look: Callable[[Floats], None] | None = None,
+    kind: TimeKind = NUMBERS,
 ) -> Taken:
     """Take many rows, in their order: each stream's state and time follow, all at once.
 
@@ -107,12 +110,12 @@ def take_many(
     slots, where they are looked up already. With `sort`, the rows of
     a stream come in any order of time; None is for live rows, which nobody can sort. `note` gets
     the results before the table does, and returns what else the table keeps of each stream. `look`
-    gets the times with which streams begin, before anything changes.
+    gets the times with which streams begin, before anything changes. `kind` is what the times were.
     """
     names = streams.categories
     slots = table.slots_of(names) if held is None else held.copy()
     try:
-        order, dt, begins, starts = _grouped(table, streams, slots, time, bool(sort))
+        order, dt, begins, starts = _grouped(table, streams, slots, time, bool(sort), kind)
     except RowError as error:
         late = error.argument == "time" and sort is None
         raise of_stream(error, streams) if late else error from None
@@ -146,7 +149,7 @@ def take_many(
 
 
 def _grouped(
-    table: StreamTable, streams: Factorized, slots: Ints, time: Floats, sort: bool
+    table: StreamTable, streams: Factorized, slots: Ints, time: Floats, sort: bool, kind: TimeKind
 ) -> tuple[Ints, Floats, Array, Ints]:
     """Return the rows grouped by stream, their time steps, which rows begin a stream, and groups.
 
@@ -156,7 +159,7 @@ def _grouped(
     known = slots >= 0
     last = np.full(len(slots), np.nan)
     last[known] = table.columns.times[slots[known]]
-    order, gaps = group_and_sort(time, streams.codes, sort, last)
+    order, gaps = group_and_sort(time, streams.codes, sort, last, kind)
     grouped = streams.codes[order]
     first = np.diff(grouped, prepend=-1) != 0
     _check_jumps(table, streams, time, order, gaps, first)
@@ -169,11 +172,16 @@ def _grouped(
 
 
 def group_and_sort(
-    time: Floats, stream: Ints, sort: bool = False, last: Floats | None = None
+    time: Floats,
+    stream: Ints,
+    sort: bool = False,
+    last: Floats | None = None,
+    kind: TimeKind = NUMBERS,
 ) -> tuple[Ints, Floats]:
     """Return the rows grouped by stream, in order of time, and their time since the row before.
 
     `last` is the time of each stream's row before the first one here, NaN where there is none.
+    `kind` is what the times were, as errors show them.
     """
     order: Ints = np.lexsort((time, stream)) if sort else stable_argsort(stream)
     t, which = time[order], stream[order]
@@ -188,16 +196,27 @@ def group_and_sort(
     wrong = (dt < 0) | (dt > LONGEST_STEP)
     if np.any(wrong):
         at = min(np.flatnonzero(wrong), key=lambda i: order[i])
-        back = dt[at] < 0
-        where = "before" if back else "too long after"
-        raise RowError(
-            "time",
-            float(t[at]),
-            f"is {{}}, {where} {before[at]}, that of the row before it",
-            remedy=Remedy.SORT if back else "leave the row out",
-            row=int(order[at]),
-        )
+        raise _order_error(float(t[at]), float(before[at]), int(order[at]), kind)
     return order, dt
+
+
+def _order_error(time: float, before: float, row: int, kind: TimeKind) -> RowError:
+    """Return the error of a row whose time is not after that of the row before it."""
+    back = time < before
+    shown, other = "{}", repr(before)
+    if kind.text(time) != kind.text(before) and kind.kind == "date":
+        shown, other = kind.text(time), kind.text(before)
+    hints: tuple[str, ...] = ()
+    if kind.kind == "date" and kind.zone is None and 0 < before - time <= 3600:
+        hints = ("if clocks were set back then, give dates with their offset, such as +02:00",)
+    return RowError(
+        "time",
+        time,
+        f"is {shown}, {'before' if back else 'too long after'} {other}, that of the row before it",
+        remedy=Remedy.SORT if back else "leave the row out",
+        row=row,
+        hints=hints,
+    )
 
 
 def _check_jumps(

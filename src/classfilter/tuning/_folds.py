@@ -17,22 +17,30 @@ MIN_PREDICTIONS = 40
 """Predictions of the reference, below which nothing is tuned."""
 
 
-def of_dataframe(recordings: Any) -> Any:
-    """Return the recordings of a dataframe, by stream; anything else is returned as it is."""
+def of_dataframe(recordings: Any, **options: Any) -> Any:
+    """Return the recordings of a dataframe, by stream; anything else is returned as it is.
+
+    `options` are those of `recordings`.
+    """
     if not hasattr(type(recordings), "columns"):  # which every kind of dataframe has
+        for name, value in options.items():
+            if value not in (None, "probabilities"):
+                rule = "it is for a dataframe"
+                remedy = f"give it to recordings: recordings(df, {name}=...)"
+                raise ArgumentError(name, value, rule=rule, remedy=remedy)
         return recordings
     try:
-        return read_recordings(recordings)
+        return read_recordings(recordings, **options)
     except ArgumentError as error:
         remedy = "give recordings(df, ...) in place of the dataframe: it takes such options"
         raise error.replaced(hints=(*error.hints, remedy)) from None
 
 
-def as_list(recordings: Any) -> list[Recording]:
-    """Return the recordings, of one stream or of several, or of a dataframe."""
-    if isinstance(recordings, Recording):
-        return [recordings]
-    several = of_dataframe(recordings)
+def as_list(recordings: Any, **options: Any) -> list[Recording]:
+    """Return the recordings, of one stream or of several, or of a dataframe with its options."""
+    several = of_dataframe(recordings, **options)
+    if isinstance(several, Recording):
+        return [several]
     return list(several.values() if isinstance(several, Mapping) else several)
 
 

@@ -79,6 +79,9 @@ def tune(
     max_changes_per_hour: float | None = None,
     max_delay: float | str | timedelta | None = None,
     event_duration: Duration | Mapping[str, Duration] | None = None,
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Choose a filter, the sources' weights and their channels, without labels.
@@ -86,8 +89,8 @@ def tune(
     Parameters
     ----------
     recordings : Recording, or several, or a mapping to them, or a dataframe
-        One per stream, all of the same classes. A dataframe is read by `recordings`, which takes
-        options: other names of columns, classes, scores. Of several labels at once, with
+        One per stream, all of the same classes. A dataframe is read by `recordings`, which has
+        more options. Of several labels at once, with
         independent scores, each is tuned by itself; those with little data are tuned together.
     filter : {"auto", "dirichlet", "sticky"}
         The family of filters; "auto" is the sticky filter, or another filter or a simple rule where
@@ -121,6 +124,8 @@ def tune(
         there are as many on these recordings as the time of each class by its duration leads to
         expect. With a duration for each class, costs are in the same ratio as durations, and the
         number of all events is matched. If in doubt, give a shorter one.
+    columns, scores, unit
+        Of a dataframe, as in `recordings`.
     progress : callable, optional
         Called with the share of the work that is done, 0 to 1.
 
@@ -139,7 +144,7 @@ def tune(
     >>> round(metrics.accuracy(day.truth, tuned.run(day.recording())), 2) > 0.8
     True
     """
-    several = as_list(recordings)
+    several = as_list(recordings, columns=columns, scores=scores, unit=unit)
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
     wish = Wish.of(max_changes_per_hour, max_delay)
