@@ -188,8 +188,8 @@ def calibration_section(
     if labelled:
         how = (
             "By the labels: on the dotted line, 80 % of the rows whose class had 80 % are right; "
-            "below it, the probabilities are too high. Above it, they are too low: the class is right "
-            "more often than they say. Smoothed rows use later predictions too."
+            "below it, the probabilities are too high. Above it, they are too low: the class is "
+            "right more often than they say. Smoothed rows use later predictions too."
         )
         title = "share that is right"
     else:
@@ -318,5 +318,8 @@ def _kind(candidate: Candidate) -> str:
 def comparison_section(comparison: Any) -> str:
     """Show the table of `compare`, or why there is none."""
     text = "Each filter was tuned on one half of the streams, without labels, and run on the other."
-    inner = comparison if isinstance(comparison, str) else Markup(comparison._repr_html_())
-    return section("All filters compared", text, inner)
+    if isinstance(comparison, str):
+        return section("All filters compared", text, comparison)
+    # The page has one word for it.
+    html = comparison._repr_html_().replace("switches per hour", "changes an hour")
+    return section("All filters compared", text, Markup(html))
