@@ -275,5 +275,10 @@ def test_pictures_and_paper(folder: Path, width: int) -> None:
     used = use(folder / "report.html", [["size", width, 900], *pictures, ["pdf", f"{width}.pdf"]])
     assert used["messages"] == []
     assert not any(state["wide"] for state in used["states"])  # nothing to scroll sideways
+    headings = used["states"][-1]["headings"]
+    assert any(seen[:4] == ["Class", "Start", "End", "Duration"] for seen in headings)
+    compared = next(seen for seen in headings if "accuracy, %" in seen)
+    assert len(compared) >= 3
+    assert ("accuracy" in compared) == (width > 480)  # the dots
     light, dark = ((folder / f"{theme}-{width}.png").read_bytes() for theme in ("light", "dark"))
     assert light != dark
