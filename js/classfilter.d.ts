@@ -337,6 +337,8 @@ export interface Event<Stream = StreamName> {
   start: number;
   /** null while it is provisional: still going on, or not yet confirmed. */
   end: number | null;
+  /** `end - start`; null while it is provisional. `writeEvents` does not need it. */
+  duration?: number | null;
   /** The mean probability of the class in it; null where it is not known. */
   probability: number | null;
 }
@@ -344,6 +346,7 @@ export interface Event<Stream = StreamName> {
 /** An event that no later row changes. */
 export interface ConfirmedEvent<Stream = StreamName> extends Event<Stream> {
   end: number;
+  duration: number;
   probability: number;
 }
 
@@ -490,7 +493,8 @@ export class Tracker<Stream extends StreamName = string, Label = ClassName> {
   /** The events that were confirmed since the last call, each once; of a stream that is dropped or over, all are. */
   popEvents(): ConfirmedEvent<Stream>[];
   /**
-   * The event of a stream that goes on at present, with the end null; null where none is reported. Of several labels at once,
+   * The event of a stream that goes on at present, with the end null; null where none is reported, as after a
+   * stream's first row: a row lasts until the next. Of several labels at once,
    * a list: an event for each label that is on.
    */
   current(stream: Stream): Label extends readonly ClassName[] ? Event<Stream>[] : Event<Stream> | null;

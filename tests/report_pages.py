@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.web._page_data import page_data, playable
+from classfilter.web._page_data import page_data
 from classfilter.web._report import fill_page
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +49,6 @@ def use(path: Path, steps: list[list[Any]]) -> dict[str, Any]:
 
 def write_page(recs: dict[Any, cf.Recording], chain: cf.Chain, path: Path) -> Path:
     """Write a report without the tables, which take a while to compute."""
-    data = page_data(list(recs.items()), playable(chain), chain.rule)
+    data = page_data(list(recs.items()), chain)
     path.write_text(fill_page("", "", [], data), "utf-8")
     return path

@@ -26,7 +26,9 @@ export function events(rule, options) {
   const core = rule._compiled(classes, type, independent);
   const { state, events: confirmed } = core.run(core.start(), times, rows);
   const found = [...confirmed, ...core.finish(state)].sort((a, b) => a.start - b.start || a.label - b.label);
-  return found.map(({ label, start, end, probability }) => ({ stream, label: String(classes[label]), start, end, probability }));
+  return found.map(({ label, start, end, probability }) => ({
+    stream, label: String(classes[label]), start, end, duration: end - start, probability,
+  }));
 }
 
 const isSingle = (probs) =>

@@ -67,7 +67,7 @@ export class LiveEvents {
 
   /** The event of a stream that goes on at present, or null; of several labels at once, a list of them. */
   current(stream, known) {
-    const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null }));
+    const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null, duration: null }));
     return this.#independent ? events : (events[0] ?? null);
   }
 
@@ -76,6 +76,6 @@ export class LiveEvents {
   }
 
   #event(stream, { label, start, end, probability }) {
-    return { stream, label: this.#names[label], start, end, probability };
+    return { stream, label: this.#names[label], start, end, duration: end - start, probability };
   }
 }

@@ -1,7 +1,7 @@
 // Runs the cases of each line that Python writes to standard input, and prints a line of what the package computes, as the bits of
 // its numbers.
 import { createInterface } from "node:readline";
-import { readTable } from "../../js/example/table.js";
+import { parseTime } from "../../js/example/times.js";
 import {
   Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, softmax, toToml,
   writeEvents,
@@ -176,13 +176,7 @@ const run = {
   times({ zone, cells }) {
     const before = Intl.DateTimeFormat().resolvedOptions().timeZone;
     process.env.TZ = zone;
-    const times = cells.map((cell) => {
-      try {
-        return readTable(`time,p_a,p_b\n"${cell}",0.5,0.5\n`).rows[0].time;
-      } catch {
-        return null;
-      }
-    });
+    const times = cells.map((cell) => parseTime(cell) ?? null);
     process.env.TZ = before;
     return times;
   },

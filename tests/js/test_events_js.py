@@ -51,6 +51,7 @@ def random_options(
 
 
 def as_bits(found: list[dict[str, Any]]) -> list[Any]:
+    assert all(e["duration"] == e["end"] - e["start"] for e in found)
     return [(e["label"], e["start"], e["end"], e["probability"]) for e in found]
 
 

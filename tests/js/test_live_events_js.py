@@ -29,7 +29,7 @@ METHODS = {"popEvents": "pop_events"}
 def as_objects(found: Any) -> Any:
     """Return events as JSON has them."""
     if isinstance(found, cf.Event):
-        return found._asdict()
+        return {**found._asdict(), "duration": found.duration}
     return [as_objects(event) for event in found] if isinstance(found, list) else found
 
 

@@ -11,8 +11,9 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
+from classfilter.chain._expected import Expected
 from classfilter.config import parse
-from report_pages import CLASSES, SOURCES, streams, use
+from report_pages import CLASSES, SOURCES, streams, use, write_page
 
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"]
 STEPS: list[list[Any]] = [
@@ -96,7 +97,7 @@ def test_every_slider_gives_what_python_computes(played: dict[str, Any]) -> None
             cf.metrics.switches_per_hour(labels[last], rec.time[last])
             for labels in (raw, predicted)
         ]
-        words = "Switches per hour: {:.1f} as predicted, {:.1f} filtered.".format(*rates)
+        words = "Changes an hour: {:.1f} as predicted, {:.1f} filtered.".format(*rates)
         assert state["numbers"].startswith(words), step
         assert rec.label is not None
         shares = [(labels == rec.label)[raw >= 0] for labels in (raw,)] + [predicted == rec.label]
@@ -132,6 +133,68 @@ def test_downloads(played: dict[str, Any], folder: Path) -> None:
         assert (float(row["time"]), row["source"]) == (time, source)
         assert [float(row[f"f_{name}"]) for name in CLASSES] == P.tolist()
         assert row["class"] == CLASSES[int(P.argmax())]
+
+
+def with_everything() -> cf.Chain:
+    """Return settings with a table of each kind, and a smoother that differs in each of its own."""
+    tuned, (strong, weak) = settings(), SOURCES
+    rule = cf.EventRule(20.0, min_duration={CLASSES[0]: 15.0, CLASSES[3]: 5.0})
+    smoother = cf.Chain(
+        cf.StickyFilter(CLASSES, stay=0.98, temperature=1.4),
+        beta={strong: 0.75, weak: 0.123456789},
+        rule=cf.EventRule(0.0, min_duration={CLASSES[0]: 25.0}),
+    )
+    shares, runs = (0.4, 0.3, 0.2, 0.1), (60.0, 50.0, 40.0, 1 / 3)
+    known = Expected(5.0, 0.1, 0.7, shares, 30.0, runs, 75.5)
+    return cf.Chain(
+        tuned.filter(),
+        beta=tuned.beta,
+        channel=tuned.channel,
+        policy=cf.policy.Periodic(12, strong=strong, weak=weak),
+        rule=rule,
+        smoother=smoother,
+        expected={weak: known},
+    )
+
+
+@pytest.mark.parametrize("policy", [True, False])
+def test_untouched_settings_are_those_of_the_file(tmp_path: Path, policy: bool) -> None:
+    chain = with_everything()
+    if not policy:
+        chain = cf.Chain(chain.filter(), **{**chain._parts, "policy": None})
+    chain.save(tmp_path / "python.toml")
+    write_page(streams(), chain, tmp_path / "report.html")
+    use(tmp_path / "report.html", [["open", "#settings"], ["download", "#save", "page.toml"]])
+    page, python = (cf.load(tmp_path / f"{who}.toml") for who in ("page", "python"))
+    assert page.settings_and_expected == python.settings_and_expected
+    tables = {"policy", "events", "smoother", "expected"} - (set() if policy else {"policy"})
+    assert tables <= set(page.settings_and_expected)
+    if not policy:  # which comes last in the page's
+        assert (tmp_path / "page.toml").read_bytes() == (tmp_path / "python.toml").read_bytes()
+
+
+FORMS: list[list[Any]] = [
+    ["slide", "#floor", -2.0],
+    ["select", "#kind", "dirichlet"],
+    ["check", "#channel1", False],
+    ["select", "#kind", "transitions"],
+    ["click", "#restore"],
+    ["slide", "#minDuration", 500],
+]
+
+
+def test_the_smoother_stays_over_another_filter(tmp_path: Path) -> None:
+    chain = with_everything()
+    write_page(streams(), chain, tmp_path / "report.html")
+    played = use(tmp_path / "report.html", FORMS)
+    for step, state in zip([["open"], *FORMS], played["states"], strict=False):
+        found = parse(state["toml"])
+        assert found.expected == chain.expected, step
+        if step == FORMS[0]:  # what it shares with the filter follows
+            assert found.smoother.filter()._options["floor"] == 0.01
+            assert found.smoother.filter().stay == 0.98
+        else:
+            assert found.smoother.settings == chain.smoother.settings, step
 
 
 def test_zoom(folder: Path) -> None:
@@ -212,5 +275,10 @@ def test_pictures_and_paper(folder: Path, width: int) -> None:
     used = use(folder / "report.html", [["size", width, 900], *pictures, ["pdf", f"{width}.pdf"]])
     assert used["messages"] == []
     assert not any(state["wide"] for state in used["states"])  # nothing to scroll sideways
+    headings = used["states"][-1]["headings"]
+    assert any(seen[:4] == ["Class", "Start", "End", "Duration"] for seen in headings)
+    compared = next(seen for seen in headings if "accuracy, %" in seen)
+    assert len(compared) >= 3
+    assert ("accuracy" in compared) == (width > 480)  # the dots
     light, dark = ((folder / f"{theme}-{width}.png").read_bytes() for theme in ("light", "dark"))
     assert light != dark

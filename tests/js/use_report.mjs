@@ -77,6 +77,11 @@ const look = () => page.evaluate(() => {
     for (const byte of bytes) text += String.fromCharCode(byte);
     return btoa(text);
   };
+  /** The headings of a table that are seen without scrolling it. */
+  const headingsOf = (table) => {
+    const seen = [...table.rows[0].cells].map((cell) => [cell.getBoundingClientRect(), cell.textContent.trim()]);
+    return seen.filter(([{ width, right }]) => width > 0 && right <= table.getBoundingClientRect().right).map(([, title]) => title);
+  };
   const text = (id) => document.getElementById(id).textContent;
   const { chart } = document.getElementById("probs");
   const cells = [...document.getElementById("eventRows").rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
@@ -90,6 +95,7 @@ const look = () => page.evaluate(() => {
     eventTable: cells, eventCount: text("eventCount"), zones: [...document.getElementById("zone").options].map((option) => option.text),
     unpacked: document.getElementById("data").counted.unpacked, elements: document.querySelectorAll("*").length,
     offered: document.getElementById("streamNames").options.length, streamCount: text("streamCount"), shownStream: document.getElementById("streamName").value,
+    headings: [...document.querySelectorAll("table")].map(headingsOf),
     halfLifeDisabled: document.getElementById("halfLife").disabled,
     wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
   };

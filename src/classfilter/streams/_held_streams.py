@@ -203,9 +203,10 @@ class HeldStreams:
     def current(self, stream: Hashable) -> Any:
         """Return the `Event` of a stream that goes on at present, provisional: its end is None.
 
-        None where no event is reported at present: an ignored class, uncertain or unknown time. Of
-        several labels at once, return a list: an event for each label that is on, maybe none. With
-        a `lag`, it is the event of the last row that is smoothed, and there is none before one is.
+        None where no event is reported at present: an ignored class, uncertain or unknown time,
+        and after the first row of a stream, since a row lasts until the next. Of several labels at
+        once, return a list: an event for each label that is on, maybe none. With a `lag`,
+        it is the event of the last row that is smoothed, and there is none before one is.
         """
         live = self._require_events()
         with self._lock:

@@ -66,7 +66,7 @@ def labels_section(
 ) -> str:
     """Say of each label how often it is on, how often that changes, and how right it is."""
     header = ["label", "on, as predicted", "filtered"]
-    header += ["switches per hour, as predicted", "filtered"]
+    header += ["changes an hour, as predicted", "filtered"]
     if labelled:
         header += ["F1, as predicted", "precision", "recall", "F1, filtered"]
     measures = measures or label_measures(recs, tuned, labelled)
@@ -80,7 +80,7 @@ def labels_section(
 
 
 def _measures(recs: Sequence[Recording], tuned: Chain, label: str, labelled: bool) -> list[float]:
-    """Return shares that are on, switches per hour, and scores by the labels."""
+    """Return shares that are on, changes an hour, and scores by the labels."""
     on, changes, time = np.zeros(2), np.zeros(2), np.zeros(2)
     counts = np.zeros((2, 3))  # right, predicted, true
     rows, chain = 0, tuned.lane(label)

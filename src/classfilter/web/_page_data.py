@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._predictions import DEFAULT_RELIABILITY
 from .._validation import class_order
 from ..chain._chain import Chain
-from ..chain._event_rule import EventRule
+from ..chain._settings import to_toml
 from ..data._recording import Recording
 from ..embedded._json import to_json
 from ..filters._dirichlet import DirichletFilter
@@ -25,6 +25,8 @@ NamedRecordings = list[tuple[str, Recording]]
 """Recordings, by the names of their streams."""
 ALL_ROWS = "all rows"
 """The name of a stream that has none."""
+PARTS = ("filter", "options", "beta", "channel", "events")
+"""The settings that a smoother may have of its own."""
 FIRST_DATE = 3e8
 """Numbers from here on are taken for UNIX seconds: 1979."""
 
@@ -53,25 +55,14 @@ def playable(tuned: Chain) -> Chain:
     return tuned.with_filter(DirichletFilter(tuned.classes, estimate="mean"))
 
 
-def page_data(
-    streams: NamedRecordings, tuned: Chain, rule: EventRule | None = None
-) -> dict[str, Any]:
-    """Return what the page's script reads; names are values in it, never keys.
-
-    Parameters
-    ----------
-    streams : NamedRecordings
-        With all their sources among the chain's.
-    tuned : Chain
-        As `playable` returns it.
-    rule : EventRule, optional
-        Of filtered rows: that of `tuned` may be for smoothed ones.
-    """
-    filter_ = tuned.filter()
+def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
+    """Return what the page's script reads; the sources of the streams are among the chain's."""
+    played = _played(tuned)
+    filter_ = played.filter()
     first = streams[0][1]
     columns = class_order(filter_, first.classes)
     place_of = np.argsort(columns)
-    sources = list(tuned.beta)  # type: ignore[arg-type]
+    sources = list(played.beta)  # type: ignore[arg-type]
     return {
         "classes": [first.classes[k] for k in columns],
         "sources": sources,
@@ -79,7 +70,10 @@ def page_data(
         "independent": False,
         **_time_kind([rec for _, rec in streams]),
         "step": median_step([rec for _, rec in streams]),
-        "configs": [to_json(Chain(filter_, beta=tuned.beta, channel=tuned.channel, rule=rule))],
+        "configs": [
+            to_json(Chain(filter_, beta=played.beta, channel=played.channel, rule=played.rule))
+        ],
+        "kept": [_kept(played)],
         "streams": [
             {
                 "name": name,
@@ -100,12 +94,12 @@ def page_data(
 def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     """Return the same of several labels at once: each is a stream of two classes, off and on."""
     recs = [rec for _, rec in streams]
-    configs, lanes = [], {}
+    configs, kept, lanes = [], [], {}
     for i, label in enumerate(recs[0].classes):
-        chain = tuned.lane(label)
         of_label = [(name, rec.lane(label)) for name, rec in streams]
-        data = page_data(of_label, playable(chain), chain.rule)
+        data = page_data(of_label, tuned.lane(label))
         configs += data["configs"]
+        kept += data["kept"]
         for j, lane in enumerate(data["streams"]):
             lanes[j, i] = lane | {"name": f"{streams[j][0]}: {label}", "config": i}
     return data | {
@@ -113,7 +107,39 @@ def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
         "independent": True,
         "step": median_step(recs),
         "configs": configs,
+        "kept": kept,
         "streams": [lanes[place] for place in sorted(lanes)],
+    }
+
+
+def _played(tuned: Chain) -> Chain:
+    """Return the settings that the sliders start from: a playable filter, and the rest as tuned."""
+    chosen = playable(tuned)
+    return Chain(
+        chosen.filter(),
+        beta=chosen.beta,
+        channel=chosen.channel,
+        policy=tuned.policy,
+        rule=tuned.rule,  # that of the smoother may be for smoothed rows
+        expected=tuned.expected,
+        smoother=None if tuned.smoother is tuned else tuned.smoother,
+    )
+
+
+def _kept(played: Chain) -> dict[str, Any]:
+    """Return the settings that no slider reaches.
+
+    The smoother is there twice: as what differs from the filter, and as all that it has, for where
+    the filter has become one of another kind, over which the difference would not fit.
+    """
+    settings = played.settings_and_expected
+    others = {name: settings[name] for name in ("policy", "expected") if name in settings}
+    smoother = settings.get("smoother")
+    whole = played.smoother.settings
+    return {
+        "smoother": smoother,
+        "wholeSmoother": smoother and {name: whole[name] for name in PARTS if name in whole},
+        "others": to_toml({"classes": (), **others}).partition("\n")[2],
     }
 
 

@@ -162,7 +162,7 @@ def report(
             event_costs_section(tuned),
             choice_section(tuned),
         ]
-        data = page_data(shown, playable(tuned), tuned.rule)
+        data = page_data(shown, tuned)
     said = _summary(streams, measured, shown, tuned)
     page = fill_page(said, headline(result, tuned), sections, data)
     with atomic_write(fspath(path), private=True) as file:

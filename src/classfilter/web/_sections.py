@@ -63,10 +63,10 @@ def rates_of_sources(recs: Sequence[Recording]) -> list[list[str]]:
 
 
 def streams_section(streams: NamedRecordings, tuned: Chain, labelled: bool) -> str:
-    """Describe the sources and the streams: rows, rates, switches per hour, accuracy."""
+    """Describe the sources and the streams: rows, rates, changes an hour, accuracy."""
     recs = [rec for _, rec in streams]
     rates = rates_of_sources(recs)
-    header = ["stream", "rows", "hours", "switches per hour, as predicted", "filtered"]
+    header = ["stream", "rows", "hours", "changes an hour, as predicted", "filtered"]
     header += ["accuracy, as predicted", "filtered"] * labelled
     lines = []
     for name, rec in streams[:MAX_STREAMS]:
@@ -188,7 +188,8 @@ def calibration_section(
     if labelled:
         how = (
             "By the labels: on the dotted line, 80 % of the rows whose class had 80 % are right; "
-            "below it, the probabilities are too high. Smoothed rows use later predictions too."
+            "below it, the probabilities are too high. Above it, they are too low: the class is "
+            "right more often than they say. Smoothed rows use later predictions too."
         )
         title = "share that is right"
     else:
@@ -317,5 +318,8 @@ def _kind(candidate: Candidate) -> str:
 def comparison_section(comparison: Any) -> str:
     """Show the table of `compare`, or why there is none."""
     text = "Each filter was tuned on one half of the streams, without labels, and run on the other."
-    inner = comparison if isinstance(comparison, str) else Markup(comparison._repr_html_())
-    return section("All filters compared", text, inner)
+    if isinstance(comparison, str):
+        return section("All filters compared", text, comparison)
+    # The page has one word for it.
+    html = comparison._repr_html_().replace("switches per hour", "changes an hour")
+    return section("All filters compared", text, Markup(html))

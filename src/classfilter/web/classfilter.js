@@ -2947,7 +2947,9 @@ function events(rule, options) {
   const core = rule._compiled(classes, type, independent);
   const { state, events: confirmed } = core.run(core.start(), times, rows);
   const found = [...confirmed, ...core.finish(state)].sort((a, b) => a.start - b.start || a.label - b.label);
-  return found.map(({ label, start, end, probability }) => ({ stream, label: String(classes[label]), start, end, probability }));
+  return found.map(({ label, start, end, probability }) => ({
+    stream, label: String(classes[label]), start, end, duration: end - start, probability,
+  }));
 }
 
 const isSingle = (probs) =>
@@ -3065,7 +3067,7 @@ class LiveEvents {
 
   /** The event of a stream that goes on at present, or null; of several labels at once, a list of them. */
   current(stream, known) {
-    const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null }));
+    const events = this.#core.current(known.state).map((event) => ({ ...this.#event(stream, event), end: null, duration: null }));
     return this.#independent ? events : (events[0] ?? null);
   }
 
@@ -3074,7 +3076,7 @@ class LiveEvents {
   }
 
   #event(stream, { label, start, end, probability }) {
-    return { stream, label: this.#names[label], start, end, probability };
+    return { stream, label: this.#names[label], start, end, duration: end - start, probability };
   }
 }
 

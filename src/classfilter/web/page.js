@@ -29,7 +29,7 @@ function measure(labels) {
 function describe() {
   const before = (stream.before ??= measure(stream.raw));
   const after = measure(result.labels);
-  const sentences = [`Switches per hour: ${before.rate} as predicted, ${after.rate} filtered.`, ...describeEvents(stream, result.events, result.rule)];
+  const sentences = [`Changes an hour: ${before.rate} as predicted, ${after.rate} filtered.`, ...describeEvents(stream, result.events, result.rule)];
   if (after.share !== null) sentences.push(`Accuracy by the labels: ${before.share} as predicted, ${after.share} filtered.`);
   return sentences.flatMap((textContent) => [Object.assign(document.createElement("span"), { textContent }), " "]);
 }

@@ -35,6 +35,29 @@ function makeFilter() {
 /** The rule for events; where the settings have none, each stretch of one class is an event. Of one label, only where it is on. */
 const usedRule = () => settings.rule ?? new classfilter.EventRule({ ignore: data.independent ? [tuned.filter.classes[0]] : [] });
 
+/** Whether the settings have the form that they were tuned in, by what `of` takes from them: then a difference fits over them. */
+const hasTunedForm = (of) => JSON.stringify(of(settings)) === JSON.stringify(of(tunedSettings()));
+
+/** The section of the smoother: what differs from the filter or, where that would not fit over it, all of it. */
+function smootherSection({ smoother, wholeSmoother }) {
+  if (smoother === null) return null;
+  const { events: differing = {}, ...rows } = smoother;
+  const { events: all = {}, ...allRows } = wholeSmoother;
+  const removed = Object.entries(differing).filter(([, entry]) => entry === false);
+  const rule = hasTunedForm(({ rule: one }) => SPANS.map((id) => typeof (one?.[id] ?? 0))) ? differing : { ...Object.fromEntries(removed), ...all };
+  const form = hasTunedForm(({ kind, channelled }) => [kind, channelled]) ? rows : { ...allRows, channel: wholeChannels(allRows.channel ?? {}) };
+  const sections = Object.entries({ ...form, events: rule });
+  return new Map(sections.filter(([, entry]) => typeof entry !== "object" || entriesIn(entry) > 0));
+}
+
+const entriesIn = (section) => (section instanceof Map ? section.size : Object.keys(section).length);
+
+/** The channels of the smoother, and false for a source that the filter has one of, and the smoother none. */
+function wholeChannels(channels) {
+  const unused = data.sources.filter((name, s) => settings.channelled[s] && !Object.hasOwn(channels, name));
+  return new Map([...Object.entries(channels), ...unused.map((name) => [name, false])]);
+}
+
 /** The settings as a TOML file. */
 function asToml(filter) {
   const named = (values) => Object.assign(Object.create(null), Object.fromEntries(data.sources.map((name, s) => [name, values(s, name)])));
@@ -42,7 +65,8 @@ function asToml(filter) {
     beta: named((s) => settings.beta[s]),
     channel: named((s, name) => (settings.channelled[s] ? tuned.channel[name] : null)),
     rule: settings.rule,
-  });
+    smoother: smootherSection(data.kept[usedConfig]),
+  }) + data.kept[usedConfig].others;
 }
 
 // ---- the controls ----
