@@ -1,10 +1,12 @@
 """Filter predictions that come by MQTT: ``python examples/mqtt_filter.py SETTINGS.toml [HOST]``.
 
-Messages under ``raw/<stream>`` are JSON objects with ``time``, ``probs`` and, where there are
-several sources, ``source``. The estimate goes to ``filtered/<stream>``, and is kept there; with a
-rule for events in SETTINGS, each event that is confirmed goes to ``events/<stream>``. Home
-Assistant finds a sensor for each stream by itself. SETTINGS is a file of `Chain.save`, such as
-`tune` or a filter's `save` write. It needs ``pip install paho-mqtt``.
+Messages under ``raw/<stream>`` are JSON objects with ``time``, ``probs`` or ``prediction`` (and
+perhaps its ``confidence``) and, where there are several sources, ``source``. The estimate goes to
+``filtered/<stream>``, and is kept there; with a rule for events in SETTINGS, each event that is
+confirmed goes to ``events/<stream>``. Home Assistant finds a sensor for each stream by itself.
+SETTINGS is a file of `Chain.save`, such as `tune` or a filter's `save` write. It needs
+``pip install paho-mqtt``. The environment variables ``MQTT_USER`` and ``MQTT_PASSWORD`` are for a
+broker that asks for them.
 
 The state is saved before messages are acknowledged, so that a broker sends again what was not
 saved, and rows that the state has are left out: no row is lost, and none counts twice.
@@ -12,7 +14,9 @@ saved, and rows that the state has are left out: no row is lost, and none counts
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import re
 import signal
 import sys
@@ -23,23 +27,55 @@ import classfilter as cf
 
 STATE = Path("mqtt.npz")
 STATUS = "classfilter/status"
+MAX_JUMP = "1d"  # a row this far ahead of the one before has a wrong clock, unless the next agrees
+NEEDS = (
+    "a message is a JSON object with time, a number of seconds, and probs, a list or an object of "
+    "probabilities, or prediction, a class"
+)
 
 
 def filtered(tracker: cf.Tracker, topic: str, payload: bytes) -> tuple[str, str] | None:
     """Return the topic and the payload of the estimate that a message gives.
 
-    None for a row that came before a restart.
+    None for a row that is not after the last one of its stream, such as one that is sent again.
     """
-    stream, row = topic.partition("/")[2], json.loads(payload)
+    stream, row = topic.partition("/")[2], parsed(payload)
     if stream in tracker and row["time"] <= tracker.time(stream):
         return None
-    probs = tracker.update(stream, row["time"], row.get("source"), row["probs"])
+    said = row["probs"] if "probs" in row else row["prediction"]
+    probs = tracker.update(stream, row["time"], row.get("source"), said, row.get("confidence"))
     result = {
         "time": row["time"],
         "class": tracker.label(stream),
         "probs": probs.round(4).tolist(),
     }
     return f"filtered/{stream}", json.dumps(result)
+
+
+def parsed(payload: bytes) -> dict[str, Any]:
+    """Return the row of a message, or say what a message must have."""
+    try:
+        row = json.loads(payload)
+    except ValueError as error:
+        raise ValueError(f"this is no JSON ({error}); {NEEDS}") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"this is {row!r}; {NEEDS}")
+    if not isinstance(row.get("time"), (int, float)) or not {"probs", "prediction"} & row.keys():
+        raise ValueError(f"this has {', '.join(row) or 'no keys'}; {NEEDS}")
+    return row
+
+
+def started(chain: cf.Chain, *, anew: bool = False) -> cf.Tracker:
+    """Return the tracker of the saved state, or a new one where there is none."""
+    if anew or not STATE.exists():
+        return cf.Tracker(chain, expire_after="1h", max_jump=MAX_JUMP, events=chain.rule or False)
+    tracker = cf.Tracker.load(STATE)
+    if tracker.chain.digest != chain.digest:
+        sys.exit(
+            f"{STATE} was saved with other settings; add --new to begin anew with those of the "
+            "file, or give the file that it was saved with"
+        )
+    return tracker
 
 
 def events(tracker: cf.Tracker) -> list[tuple[str, str]]:
@@ -74,28 +110,32 @@ def discovery(stream: str, classes: tuple[str, ...], expire_after: int = 900) ->
     return f"homeassistant/sensor/{node}/class/config", json.dumps(config)
 
 
-def main(settings: str, host: str = "localhost", port: str = "1883", every: str = "1") -> None:
+def main(settings: str, host: str, port: int, every: int, *, anew: bool = False) -> None:
     """Filter messages until SIGTERM or Ctrl-C; save the tracker after each `every` of them."""
     import paho.mqtt.client as mqtt
     from paho.mqtt.enums import CallbackAPIVersion
 
-    chain = cf.load(settings)
-    if STATE.exists():
-        tracker = cf.Tracker.load(STATE)
-    else:
-        tracker = cf.Tracker(chain, expire_after=3600.0, events=chain.rule or False)
+    tracker = started(cf.load(settings), anew=anew)
+    refused: list[str] = []
     classes = tuple(map(str, tracker.classes))
     announced: set[str] = set()
     taken: list[Any] = []
 
-    def on_connect(client: Any, *_: object) -> None:
+    def on_connect(client: Any, _: object, __: object, reason: Any, *___: object) -> None:
+        if reason.is_failure:  # paho would try again without end
+            refused.append(str(reason))
+            client.disconnect()
+            return
         client.publish(STATUS, "online", 1, retain=True)
         client.subscribe("raw/#", 1)
 
     def on_message(client: Any, _: object, message: Any) -> None:
         try:
             result = filtered(tracker, message.topic, message.payload)
-            if result is not None:
+            if result is None:
+                print(f"{message.topic}: a row that is not after the last one is left out: "
+                      f"{message.payload.decode()}", file=sys.stderr, flush=True)  # fmt: skip
+            else:
                 stream = message.topic.partition("/")[2]
                 if stream not in announced:
                     announced.add(stream)
@@ -106,7 +146,7 @@ def main(settings: str, host: str = "localhost", port: str = "1883", every: str 
         except (ValueError, KeyError, TypeError) as error:  # the stream is as it was
             print(f"{message.topic}: {error}", file=sys.stderr, flush=True)
         taken.append(message)
-        if len(taken) >= int(every):
+        if len(taken) >= every:
             keep(client)
 
     def keep(client: Any) -> None:
@@ -127,12 +167,29 @@ def main(settings: str, host: str = "localhost", port: str = "1883", every: str 
         client.disconnect()
 
     signal.signal(signal.SIGTERM, stop)
-    client.connect(host, int(port))
+    if "MQTT_USER" in os.environ:
+        client.username_pw_set(os.environ["MQTT_USER"], os.environ.get("MQTT_PASSWORD"))
+    try:
+        client.connect(host, port)
+    except OSError as error:
+        sys.exit(f"no connection to {host}, port {port}: {error}; give HOST and PORT of the broker")
     try:
         client.loop_forever()
     finally:
         tracker.save(STATE)
+    if refused:
+        sys.exit(
+            f"{host}, port {port}, refuses the connection: {refused[0]}; give what it asks for in "
+            "the environment variables MQTT_USER and MQTT_PASSWORD"
+        )
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description="Filter predictions that come by MQTT.")
+    parser.add_argument("settings", help="a file of Chain.save, such as tune writes")
+    parser.add_argument("host", nargs="?", default="localhost")
+    parser.add_argument("port", nargs="?", type=int, default=1883)
+    parser.add_argument("every", nargs="?", type=int, default=1, help="save after so many messages")
+    parser.add_argument("--new", action="store_true", help="forget the saved state, begin anew")
+    given = parser.parse_args()
+    main(given.settings, given.host, given.port, given.every, anew=given.new)

@@ -68,6 +68,16 @@ def occupied(time: np.ndarray, events: cf.Events) -> np.ndarray:
     return np.array([any(start <= t < end for start, end in spans) for t in time])
 
 
+def going_on(rec: cf.Recording, chain: cf.Chain, rule: cf.EventRule) -> np.ndarray:
+    """Return the rows at which, live, the event that is going on is one of the class."""
+    tracker, states = cf.Tracker(chain, events=rule), []
+    for t, source, p in zip(rec.time, rec.source, rec.probs, strict=True):
+        tracker.update("room", t, source, p)
+        event = tracker.current("room")
+        states.append(isinstance(event, cf.Event) and event.label == "occupied")
+    return np.array(states)
+
+
 def draw(path: str, minutes: slice = slice(480, 570)) -> None:
     """Draw an hour and a half of the room."""
     rec, tuned = day(), cf.tune([day(1), day(2)], reference="strong")

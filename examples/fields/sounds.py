@@ -134,7 +134,7 @@ def figures(detections: pd.DataFrame, bouts: cf.Events, step: int) -> dict[str, 
     """Return the number of events, and their F1 at half overlap, of each rule."""
     listed = detections[detections["Start (s)"] % step == 0].reset_index(drop=True)
     scores = cf.detection_scores(listed, step=step, end=240)
-    labels = [name.removeprefix("p_") for name in scores.columns[1:]]
+    labels = [name[2:] for name in scores.columns if name.startswith("p_")]
     rule = cf.EventRule(change_cost="1s")
     found = {
         "merge_consecutive": merged(listed),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 import shutil
 import signal
 import socket
@@ -17,6 +19,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
+from examples import mqtt_filter
 
 mqtt: Any = pytest.importorskip("paho.mqtt.client")
 BROKER = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
@@ -155,3 +158,96 @@ def test_estimates_come_back_also_after_a_restart(tmp_path: Path) -> None:
     by_hand = [f.update([0.25, 0.75], b, dt) for b, dt in ((1, 0), (1, 5), (0.1, 5), (0.1, 5))]
     np.testing.assert_allclose([row["probs"] for row in got], by_hand, atol=1e-4)
     assert {row["class"] for row in got} == {"sit"}
+
+
+def room(tmp_path: Path) -> tuple[cf.Chain, cf.Tracker]:
+    chain = cf.Chain(cf.StickyFilter(["empty", "occupied"], half_life="10min"))
+    chain.save(tmp_path / "room.toml")
+    return chain, mqtt_filter.started(chain, anew=True)
+
+
+def message(tracker: cf.Tracker, **row: object) -> Any:
+    result = mqtt_filter.filtered(tracker, "raw/kitchen", json.dumps(row).encode())
+    return result and json.loads(result[1])
+
+
+def test_a_clock_far_ahead_drops_only_its_own_row(tmp_path: Path) -> None:
+    chain, tracker = room(tmp_path)
+    alone = cf.Tracker(chain)
+    for n in range(20):
+        if n == 5:
+            with pytest.raises(ValueError, match=r"time is 2200000000.0, more than 86400 after"):
+                message(tracker, time=2.2e9, probs=[0.2, 0.8])
+        given = message(tracker, time=1.7e9 + 5 * n, probs=[0.2, 0.8])
+        wanted = alone.update("kitchen", 1.7e9 + 5 * n, None, [0.2, 0.8])
+        np.testing.assert_allclose(given["probs"], wanted, atol=1e-4)
+    assert message(tracker, time=1.7e9, probs=[0.2, 0.8]) is None
+
+
+def test_what_a_message_must_have(tmp_path: Path) -> None:
+    chain, tracker = room(tmp_path)
+    for payload in (b"ON", b"[0.2, 0.8]", b'{"probs": [0.2, 0.8]}', b'{"time": 5}', b"{}",
+                    b'{"time": "noon", "prediction": "empty"}'):  # fmt: skip
+        with pytest.raises(ValueError, match="a message is a JSON object with time"):
+            mqtt_filter.filtered(tracker, "raw/kitchen", payload)
+    assert len(tracker) == 0
+    alone = cf.Tracker(chain)
+    for time_, rest in enumerate(({"prediction": "occupied"},
+                                  {"prediction": "empty", "confidence": 0.7})):  # fmt: skip
+        given = message(tracker, time=time_, **rest)
+        wanted = alone.update("kitchen", time_, None, rest["prediction"], rest.get("confidence"))
+        np.testing.assert_allclose(given["probs"], wanted, atol=1e-4)
+
+
+def test_a_state_of_other_settings_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chain, tracker = room(tmp_path)
+    message(tracker, time=0, probs=[0.2, 0.8])
+    tracker.save(mqtt_filter.STATE)
+    assert mqtt_filter.started(cf.load("room.toml")).streams == ["kitchen"]
+    other = chain.with_rule(cf.EventRule("15s"))
+    with pytest.raises(SystemExit, match=r"mqtt.npz was saved with other settings; add --new"):
+        mqtt_filter.started(other)
+    assert mqtt_filter.started(other, anew=True).streams == []
+
+
+def test_a_connection_that_fails_ends_the_program(tmp_path: Path) -> None:
+    room(tmp_path)
+    port = str(free_port())
+    command = [sys.executable, str(PROGRAM), "room.toml", "127.0.0.1", port]
+
+    def run(**variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                              env=os.environ | variables, check=False)  # fmt: skip
+
+    alone = run()
+    assert alone.returncode == 1
+    assert f"no connection to 127.0.0.1, port {port}" in alone.stderr
+    tool = shutil.which("mosquitto_passwd")
+    if tool is None:
+        pytest.skip("mosquitto_passwd is not installed")
+    subprocess.run([tool, "-b", "-c", str(tmp_path / "users"), "ann", "secret"], check=True)
+    text = f"listener {port} 127.0.0.1\nallow_anonymous false\nuser {getpass.getuser()}\n"
+    text += f"password_file {tmp_path / 'users'}\n"
+    (tmp_path / "broker.conf").write_text(text)
+    broker = subprocess.Popen([str(BROKER), "-c", str(tmp_path / "broker.conf")])
+    try:
+        client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
+        connect(client, port)
+        for variables in ({}, {"MQTT_USER": "ann", "MQTT_PASSWORD": "wrong"}):
+            ended = run(**variables)
+            assert ended.returncode == 1
+            assert "refuses the connection: Not authorized; give what it asks for" in ended.stderr
+        variables = {"MQTT_USER": "ann", "MQTT_PASSWORD": "secret"}
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+                              env=os.environ | variables) as program:  # fmt: skip
+            try:
+                assert program.stdout is not None
+                assert program.stdout.readline() == "ready\n"
+            finally:
+                program.terminate()
+    finally:
+        broker.terminate()
+        broker.wait()

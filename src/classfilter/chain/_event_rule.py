@@ -50,9 +50,11 @@ class EventRule:
     leave_cost : duration, or mapping of classes to them
         The cost of leaving a class; 0 for a class that is not named.
     min_duration : duration, or mapping of classes to them
-        No event of a class is shorter; 0 for a class that is not named.
+        No event of a class is shorter; 0 for a class that is not named. A shorter one is dropped or
+        made longer, whichever costs less.
     merge_gap : duration, optional; of several labels at once, or mapping of labels to them
-        Two events of a class with nothing else between them become one where the gap is no longer.
+        Two events of a class with nothing reported between them become one where the gap is no
+        longer.
     bias : float, or mapping of classes to them, optional
         Subtracted from the probability of a class, -1 to 1: above 0 it needs more evidence.
     evidence : {"time", "log"}
