@@ -32,6 +32,11 @@ class Remedy(str, Enum):
     CLASSES_IN_ORDER = "give the names in the order of the numbers: classes=[...]"
     COLUMN_FOR_NAME = 'give the name in the table for a name here: columns={"time": "ts"}'
     NAME_TIME = 'name it, columns={"time": ...}'
+    NAME_STREAM = 'name it, columns={"stream": ...}; or rename it'
+    NAME_SOURCE = 'name it, columns={"source": ...}; or rename it'
+    NAME_LABEL = 'name it, columns={"label": ...}; or rename it'
+    NAME_PREDICTION = 'name it, columns={"prediction": ...}; or rename it'
+    NAME_CONFIDENCE = 'name it, columns={"confidence": ...}; or rename it'
     UNIT_MS = 'give unit="ms", or unit="s" if the numbers are right as they are'
     UNIT_US = 'give unit="us", or unit="s" if the numbers are right as they are'
     UNIT_NS = 'give unit="ns", or unit="s" if the numbers are right as they are'

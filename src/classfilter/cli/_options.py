@@ -373,6 +373,11 @@ _REMEDIES = {
     Remedy.HALF_LIFE: "give a half-life in seconds, as the times are",
     Remedy.HALF_LIFE_OR_UNIT: "give a half-life in the unit of the times, or their unit: --unit ms",
     Remedy.NAME_TIME: "name it, --columns time=COLUMN",
+    Remedy.NAME_STREAM: "name it, --columns stream=COLUMN; or rename it",
+    Remedy.NAME_SOURCE: "name it, --columns source=COLUMN; or rename it",
+    Remedy.NAME_LABEL: "name it, --columns label=COLUMN; or rename it",
+    Remedy.NAME_PREDICTION: "name it, --columns prediction=COLUMN; or rename it",
+    Remedy.NAME_CONFIDENCE: "name it, --columns confidence=COLUMN; or rename it",
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
     Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
     "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",

@@ -203,8 +203,10 @@ def _from_scores(
         except RowError as error:
             raise _with_hints(error, scores[error.row], format, layout) from None
     hard = np.zeros(len(probs), bool)
-    missing = np.isnan(scores).all(axis=1) if "prediction" in columns else hard
+    missing = np.isnan(scores).all(axis=1)
     if missing.any():
+        layout.check_named("prediction")
+    if missing.any() and "prediction" in columns:
         mask = missing.tolist()
         cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
         try:
@@ -363,6 +365,7 @@ def table_labels(rows: TableRows, independent: bool = False) -> Ints | None:
     """
     if independent:
         return _true_labels(rows)
+    rows.layout.check_named("label")
     column = rows.layout.columns.get("label")
     if column is None:
         return None
