@@ -24,6 +24,9 @@ class Remedy(str, Enum):
     )
     ONE_SCORE = 'if it is one score by itself, give scores="independent"'
     SORT = "put the rows in order of time, or give sort=True"
+    OR_SORT = "if they are of one stream, put the rows in order of time, or give sort=True"
+    IF_STREAMS = 'if the rows are of several streams, name the column: columns={"stream": ...}'
+    OR_SOURCES = 'if it has the classifiers of one stream: columns={"source": ...}'
     IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
     IF_PERCENT = 'for percentages, give scores="percent"'
     LOOK_LIKE_PERCENT = 'these look like percentages: give scores="percent"'

@@ -256,3 +256,17 @@ def test_names_cannot_control_the_terminal(run: Run, command: str) -> None:
     shown = out + err
     assert "\\x1b[2J\\x9b31m\\u202e" in shown
     assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
+
+
+def test_streams_in_a_column_of_another_name(run: Run) -> None:
+    pairs = {"p_a": [0.4] * 4, "p_b": [0.6] * 4, "Machine": ["x", "x", "y", "y"]}
+    cf.write_table(pl.DataFrame({"time": [0, 5, 0, 5], **pairs}), "day.csv")
+    err = rejected(run, "filter", "day.csv", "-o", "out.csv")
+    assert "'Machine' may be one: if the rows are of several streams" in err
+    assert err.index("--columns stream=COLUMN") < err.index("give --sort")
+    in_turn = {"time": [0, 0, 5, 5], **pairs, "Machine": ["x", "y", "x", "y"]}
+    cf.write_table(pl.DataFrame(in_turn), "day.csv")
+    code, _, err = run("filter", "day.csv", "-o", "out.csv", "--quiet")
+    assert code == 0
+    assert err.count("--columns stream=COLUMN") == 1
+    assert run("filter", "day.csv", "-o", "out.csv", "--columns", "stream=Machine")[0] == 0

@@ -22,6 +22,7 @@ from ..data._batch_smoother import smooth_rows
 from ..data._format import TableFormat, columns_by_name_here
 from ..data._frames import KINDS, TableRows, as_frame, read_rows
 from ..data._recording import Recording
+from ..data._stream_column import naming_streams
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
 from ._list import Events
@@ -193,7 +194,8 @@ class Decoder:
 
 def _of_rows(rows: TableRows, P: Array, decoder: Decoder, sort: bool) -> tuple[Ints, Decided]:
     """Return the stream of each event of a table, and the events."""
-    order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
+    with naming_streams(rows):
+        order, _ = group_and_sort(rows.time, rows.stream.codes, sort)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     parts = [
         decoder.decide(rows.time[part], P[part]) for part in np.split(order, np.cumsum(counts)[:-1])

@@ -360,6 +360,10 @@ _REMEDIES = {
     "independent: give --scores independent",
     Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
     Remedy.SORT: "put the rows in order of time, or give --sort",
+    Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",
+    Remedy.IF_STREAMS: "if the rows are of several streams, name the column: "
+    "--columns stream=COLUMN",
+    Remedy.OR_SOURCES: "if it has the classifiers of one stream: --columns source=COLUMN",
     Remedy.IF_LOGITS: "if these are logits, give --scores logits",
     Remedy.IF_PERCENT: "for percentages, give --scores percent",
     Remedy.LOOK_LIKE_PERCENT: "these look like percentages: give --scores percent",
