@@ -26,6 +26,7 @@ from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import TEXT, TableInput, file_suffix, kind_of, reading, sink
 from ._format import Layout, TableFormat
 from ._frames import DataFrame, TableRows, as_frame, read_rows, result_columns, with_results
+from ._notices import look_at_rows, warn_of_channels
 from ._stream_column import interleaved, naming_streams, warn_of_streams
 from ._table_file import TableFile
 
@@ -188,7 +189,7 @@ def filter_to(
     scale = TimeScale(form.unit, chain.filter())
     unread = file.parts(whole=sort or lag is None)
     as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
-    done, streams, notice = 0, set(), None
+    done, streams, sources, notice = 0, set(), set(), None
 
     def read() -> tuple[pl.DataFrame, TableRows] | None:
         with reading(file.source):
@@ -220,6 +221,7 @@ def filter_to(
                 notice = notice or interleaved(rows)
                 done += len(df)
                 streams.update(rows.stream.categories)
+                sources.update(rows.source.categories)
                 if progress is not None:
                     progress(done)
                 waiting.append(as_frame(df) if as_text else rows.frame)
@@ -240,6 +242,7 @@ def filter_to(
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
     scale.warn()  # in the thread of the caller; the results come from another
     warn_of_streams(notice)
+    warn_of_channels(chain, sources)
     return Filtered(done, len(streams))
 
 
@@ -336,7 +339,7 @@ def filter_table(
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     chain = Chain.of(filter, beta=beta, channel=channel)
     result_columns(rows.frame.columns, rows.classes, chain.independent)
-    look_at_times(rows, chain, unit)
+    look_at_rows(rows, chain, unit)
     P = BatchFilter(chain).run(rows, sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
@@ -385,15 +388,7 @@ def smooth_table(
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     result_columns(rows.frame.columns, rows.classes, chain.independent)
-    look_at_times(rows, chain, unit)
+    look_at_rows(rows, chain, unit)
     P = smooth_rows(chain, rows, lag=check_lag(lag), sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
-
-
-def look_at_times(rows: TableRows, chain: Chain, unit: str | None) -> None:
-    """Warn if the times of a table do not fit the filter, or one stream."""
-    scale = TimeScale(unit, chain.filter())
-    scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
-    scale.warn()
-    warn_of_streams(interleaved(rows))
