@@ -198,3 +198,14 @@ def test_files_that_do_not_fit(run: Run) -> None:
     write_day("other.csv", p_run=[0.0] * 10)
     assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
     assert rejected(run, "events", "missing.csv", "-o", "x.csv", *cost)
+
+
+def test_classes_of_a_file_with_predictions_alone(run: Run) -> None:
+    names = ["walk" if p > 0.5 else "sit" for p in WALK]
+    df = pl.DataFrame({"time": DAY["time"], "prediction": names})
+    cf.write_table(df, "day.csv")
+    options = ["--half-life", "20s", "--change-cost", "15s"]
+    code, _, err = run("events", "day.csv", "-o", "out.csv", *options)
+    assert code == 0, err
+    f = cf.DirichletFilter(["sit", "walk"], half_life=20.0)
+    same(cf.events(df, f, cf.EventRule("15s")), "out.csv")
