@@ -52,6 +52,7 @@ class Remedy(str, Enum):
     )
     SEPARATOR = "say which: separator=..."
     WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
+    ONLY_PREDICTION = 'to read the classes alone, give columns={"prediction": "prediction"}'
 
     def __str__(self) -> str:
         return str(self.value)

@@ -155,3 +155,20 @@ def test_labels_and_confidence_in_other_letters() -> None:
     mixed = {"time": [0, 1], "p_walk": [0.9, None], "p_sit": [0.1, None], "Prediction": ["", "sit"]}
     with pytest.raises(cf.ArgumentError, match=r'columns={"prediction": \.\.\.}'):
         cf.filter_table(pl.DataFrame(mixed), walk_sit())
+
+
+def test_scores_of_some_classes_beside_labels() -> None:
+    cells = {"time": [0, 1], "p_walk": [0.9, None], "prediction": [None, "sit"]}
+    df = pl.DataFrame(cells)
+    with pytest.raises(cf.ArgumentError) as caught:
+        cf.filter_table(df, walk_sit())
+    assert str(caught.value) == (
+        "the table has a column prediction, and ['p_walk'], but not ['p_sit']; give p_sit too, 1 - "
+        'p_walk; to read the classes alone, give columns={"prediction": "prediction"}'
+    )
+    both = df.with_columns(p_sit=1 - pl.col("p_walk"))
+    assert cf.filter_table(both, walk_sit())["class"][0] == "walk"
+    alone = cf.filter_table(df, walk_sit(), columns={"prediction": "prediction"})
+    assert alone["f_walk"][0] == 0.5
+    value = df.rename({"p_walk": "p_value"})  # of no class
+    assert cf.filter_table(value, walk_sit())["f_walk"].to_list() == alone["f_walk"].to_list()

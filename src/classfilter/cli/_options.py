@@ -386,6 +386,7 @@ _REMEDIES = {
     Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
     "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
     Remedy.SEPARATOR: "say which with it",
+    Remedy.ONLY_PREDICTION: "to read the classes alone, give --columns prediction=prediction",
     Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
 }
 """What to do, with options in place of arguments."""

@@ -143,6 +143,7 @@ class TableFormat:
         labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
         labels = (labels or "prediction" in self.columns) and not self.independent
         if labels:
+            self._check_scores_beside_labels([name for name in probs if name in wanted])
             return Layout(columns, self.classes, labels=True)
         if len(probs) < fewest(self.independent):
             raise self._without_predictions(names)
@@ -150,6 +151,19 @@ class TableFormat:
             return Layout(columns, tuple(name for name in probs if name in wanted), False)
         found = text_names(probs, fewest(self.independent))
         return Layout(columns, found, labels=False, guessed=True)
+
+    def _check_scores_beside_labels(self, scored: list[str]) -> None:
+        """Refuse columns ``p_<class>`` of some classes, which would not be read."""
+        if not scored or "prediction" in self.columns:
+            return
+        missing = [f"p_{name}" for name in self.classes or () if name not in scored]
+        given = [f"p_{name}" for name in scored]
+        problem = f"has a column prediction, and {{}}, but not {missing}"
+        remedy = f"give {', '.join(missing)} too"
+        if len(missing) == len(given) == 1:
+            remedy += f", 1 - {given[0]}"
+        hints = (Remedy.ONLY_PREDICTION,)
+        raise ArgumentError("the table", given, problem, remedy=remedy, hints=hints)
 
     def _by_name_here(self, names: list[str]) -> dict[str, str]:
         """Return the name in the table of each column, by its name here, in the table's order."""
