@@ -306,3 +306,44 @@ def test_tuning_sees_labels_as_they_will_be_filtered() -> None:
     assert tuned.channel["net"] is None
     assert tuned.run(recs[0]).tobytes() == tuned.run(soft).tobytes()
     assert cf.metrics.accuracy(truth, tuned.run(recs[0])) > np.mean(labels == truth) + 0.1
+
+
+FLAGS: list[Any] = [
+    [True, False],
+    [np.True_, None],
+    np.array([True, False]),
+    np.array([True, False], object),
+    pd.Series([True, False]),
+]
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_flags_are_no_class_numbers(flags: Any) -> None:
+    """Of the classes speech and silence, True would be silence."""
+    f = cf.StickyFilter(["speech", "silence"], half_life=1.0)
+    calls: list[Callable[[Any], Any]] = [
+        lambda flags: f.update(flags[0]),
+        lambda flags: f.run(flags),
+        lambda flags: cf.Tracker(f).update("a", 0, None, flags[0]),
+        lambda flags: cf.Tracker(f).update_many(["a", "a"], [0, 1], None, flags),
+        lambda flags: cf.Recording([0, 1], "s", flags, f.classes),
+        lambda flags: cf.Recording([0, 1], "s", [[0.5, 0.5]] * 2, f.classes, label=flags),
+        lambda flags: cf.filter_table(pd.DataFrame({"time": [0, 1], "prediction": flags}), f),
+        lambda flags: cf.filter_table(
+            pl.DataFrame({"time": [0, 1], "prediction": [True, None]}), f
+        ),
+    ]
+    state = f.probs.tolist()
+    for call in calls:
+        with pytest.raises(cf.RowError, match=r"np.where\(flags, 'speech', 'silence'\)"):
+            call(flags)
+    assert f.probs.tolist() == state
+
+
+@pytest.mark.parametrize("classes", [["True", "False"], ["False", "True"], [False, True]])
+def test_flags_that_are_names_of_classes(classes: list[Any]) -> None:
+    f = cf.StickyFilter(classes, half_life=1.0)
+    df = pl.DataFrame({"time": [0, 1], "prediction": [True, True]})
+    assert cf.filter_table(df, f)["class"].to_list() == ["True", "True"]
+    assert str(classes[f.run(np.array([True, True]))[-1].argmax()]) == "True"
+    assert str(classes[f.update(True).argmax()]) == "True"

@@ -24,6 +24,9 @@ class Remedy(str, Enum):
     )
     ONE_SCORE = 'if it is one score by itself, give scores="independent"'
     SORT = "put the rows in order of time, or give sort=True"
+    OR_SORT = "if they are of one stream, put the rows in order of time, or give sort=True"
+    IF_STREAMS = 'if the rows are of several streams, name the column: columns={"stream": ...}'
+    OR_SOURCES = 'if it has the classifiers of one stream: columns={"source": ...}'
     IF_LOGITS = 'logits need classfilter.softmax; if these are logits, give scores="logits"'
     IF_PERCENT = 'for percentages, give scores="percent"'
     PERCENT_SIGN = 'leave out the sign %, and give scores="percent"'
@@ -33,6 +36,11 @@ class Remedy(str, Enum):
     CLASSES_IN_ORDER = "give the names in the order of the numbers: classes=[...]"
     COLUMN_FOR_NAME = 'give the name in the table for a name here: columns={"time": "ts"}'
     NAME_TIME = 'name it, columns={"time": ...}'
+    NAME_STREAM = 'name it, columns={"stream": ...}; or rename it'
+    NAME_SOURCE = 'name it, columns={"source": ...}; or rename it'
+    NAME_LABEL = 'name it, columns={"label": ...}; or rename it'
+    NAME_PREDICTION = 'name it, columns={"prediction": ...}; or rename it'
+    NAME_CONFIDENCE = 'name it, columns={"confidence": ...}; or rename it'
     UNIT_MS = 'give unit="ms", or unit="s" if the numbers are right as they are'
     UNIT_US = 'give unit="us", or unit="s" if the numbers are right as they are'
     UNIT_NS = 'give unit="ns", or unit="s" if the numbers are right as they are'
@@ -47,6 +55,7 @@ class Remedy(str, Enum):
     SECOND_0 = "give the date of second 0, such as start=events[0].start, or write CSV or JSON"
     SEPARATOR = "say which: separator=..."
     WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
+    ONLY_PREDICTION = 'to read the classes alone, give columns={"prediction": "prediction"}'
 
     def __str__(self) -> str:
         return str(self.value)

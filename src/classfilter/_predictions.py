@@ -23,7 +23,7 @@ DEFAULT_RELIABILITY = 0.7
 The other classes share the rest evenly. `experiments/label_reliability.py` compares values.
 """
 
-LABEL = (str, int, np.integer, type(None))
+LABEL = (str, int, np.integer, np.bool_, type(None))
 """The types of one class; None where there is none."""
 _PLAIN = (list, tuple, np.ndarray, float)
 """The usual types of rows, and of entries of one."""
@@ -205,10 +205,10 @@ def as_labels(outputs: Any) -> Array | None:
         return None
     if column.dtype.kind == "f":  # indices beside NaN
         return column if np.all(np.isnan(column) | (column == np.floor(column))) else None
-    if column.dtype.kind not in "iuUO":
+    if column.dtype.kind not in "iuUOb":
         return None
     cells = np.asarray(outputs, dtype=np.object_)
-    labels = all(isinstance(x, (str, int, np.integer)) or is_missing(x) for x in cells.tolist())
+    labels = all(isinstance(x, LABEL) or is_missing(x) for x in cells.tolist())
     return (column if column.dtype.kind in "iu" else cells) if labels else None
 
 

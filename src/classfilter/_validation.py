@@ -13,6 +13,9 @@ from . import _core
 from ._errors import ArgumentError, RowError
 from ._support.types import NUMBER, Classes, Floats, Ints, Names, Weights
 
+FLAG = (bool, np.bool_)
+"""The types of True and False."""
+
 
 class Factorized(NamedTuple):
     """A column of few distinct values.
@@ -182,9 +185,10 @@ def table_label_indices(classes: tuple[str, ...]) -> dict[Any, int]:
 
 
 def factorized_indices(
-    label: Factorized, classes: tuple[str, ...], known: Mapping[Any, int], what: str = "label"
+    label: Factorized, classes: tuple[str, ...], known: dict[Any, int], what: str = "label"
 ) -> Ints:
     """Return the class index of each label of a column, -1 where it is missing."""
+    known = known | _flag_indices(label, classes, what)
     unknown = [
         i for i, cell in enumerate(label.categories) if cell not in known and not is_missing(cell)
     ]
@@ -195,6 +199,21 @@ def factorized_indices(
         raise RowError(what, cell, "is {}", f"the classes are {list(classes)}", remedy, row)
     indices = [known.get(cell, -1) for cell in label.categories]
     return np.array(indices, dtype=np.intp)[label.codes]
+
+
+def _flag_indices(label: Factorized, classes: tuple[str, ...], what: str) -> dict[Any, int]:
+    """Return the index of each class that True and False name; they are no numbers of classes."""
+    found = {}
+    for i, cell in enumerate(label.categories):
+        if isinstance(cell, FLAG):
+            if str(cell) not in classes:
+                row = int((label.codes == i).argmax())
+                rule = f"the classes are {list(classes)}, and a flag is none of them"
+                flags = "np.where(flags, {!r}, {!r}) where True is {!r}"
+                remedy = f"give the names, such as {flags.format(*classes[:2], classes[0])}"
+                raise RowError(what, bool(cell), "is {}", rule, remedy, row)
+            found[cell] = classes.index(str(cell))
+    return found
 
 
 def class_order(filter: Any, classes: tuple[str, ...]) -> Ints:  # noqa: A002

@@ -239,3 +239,14 @@ def test_the_usual_duration_of_events_is_an_option_of_tune(run: Run, command: st
     assert code == 2
     assert "give it to classfilter tune" in err
     assert "--event-duration" not in run(command, "--help")[1]
+
+
+def test_classes_of_a_file_with_predictions_alone(run: Run) -> None:
+    names = ["walk" if p > 0.5 else "sit" for p in WALK]
+    df = pl.DataFrame({"time": DAY["time"], "prediction": names})
+    cf.write_table(df, "day.csv")
+    options = ["--half-life", "20s", "--change-cost", "15s"]
+    code, _, err = run("events", "day.csv", "-o", "out.csv", *options)
+    assert code == 0, err
+    f = cf.DirichletFilter(["sit", "walk"], half_life=20.0)
+    same(cf.events(df, f, cf.EventRule("15s")), "out.csv")

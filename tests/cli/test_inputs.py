@@ -285,3 +285,17 @@ def test_signs_of_percentages(run: Run, command: list[str]) -> None:
     err = rejected(run, command[0], "percent.csv", *command[1:])
     assert "is '51.8%'; it must hold numbers" in err
     assert err.endswith("leave out the sign %, and give --scores percent\n")
+
+
+def test_streams_in_a_column_of_another_name(run: Run) -> None:
+    pairs = {"p_a": [0.4] * 4, "p_b": [0.6] * 4, "Machine": ["x", "x", "y", "y"]}
+    cf.write_table(pl.DataFrame({"time": [0, 5, 0, 5], **pairs}), "day.csv")
+    err = rejected(run, "filter", "day.csv", "-o", "out.csv")
+    assert "'Machine' may be one: if the rows are of several streams" in err
+    assert err.index("--columns stream=COLUMN") < err.index("give --sort")
+    in_turn = {"time": [0, 0, 5, 5], **pairs, "Machine": ["x", "y", "x", "y"]}
+    cf.write_table(pl.DataFrame(in_turn), "day.csv")
+    code, _, err = run("filter", "day.csv", "-o", "out.csv", "--quiet")
+    assert code == 0
+    assert err.count("--columns stream=COLUMN") == 1
+    assert run("filter", "day.csv", "-o", "out.csv", "--columns", "stream=Machine")[0] == 0

@@ -124,3 +124,51 @@ def test_results_are_replaced_when_a_table_is_filtered_again(kind: str) -> None:
     assert names_of(again) == names_of(fresh)
     assert column(again, "f_walk") == column(fresh, "f_walk") != column(once, "f_walk")
     assert column(again, "class") == column(fresh, "class")
+
+
+@pytest.mark.parametrize("name", ["stream", "source"])
+@pytest.mark.parametrize("other", [str.capitalize, str.upper, " {} ".format])
+def test_a_column_in_other_letters_is_refused(name: str, other: Any, tmp_path: Path) -> None:
+    df = pl.DataFrame({other(name) if n == name else n: c for n, c in table().items()})
+    cf.write_table(df, tmp_path / "day.csv")
+    calls: list[Any] = [
+        lambda **how: cf.filter_table(df, walk_sit(), **how),
+        lambda **how: cf.recordings(df, **how),
+        lambda **how: cf.filter_file(tmp_path / "day.csv", tmp_path / "o.csv", walk_sit(), **how),
+    ]
+    for call in calls:
+        with pytest.raises(cf.ArgumentError, match="name it, columns=") as caught:
+            call()
+        assert caught.value.value.strip().casefold() == name
+        call(columns={name: other(name)})
+
+
+def test_labels_and_confidence_in_other_letters() -> None:
+    df = pl.DataFrame(table()).rename({"label": "Label"})
+    assert "f_walk" in cf.filter_table(df, walk_sit()).columns  # it reads no labels
+    with pytest.raises(cf.ArgumentError, match=r'columns={"label": \.\.\.}'):
+        cf.recordings(df)
+    assert cf.recordings(df, columns={"label": "Label"})["007"].label is not None
+    cells = {"time": [0, 1], "prediction": ["walk", "sit"], "Confidence": [0.6, 0.7]}
+    with pytest.raises(cf.ArgumentError, match=r'columns={"confidence": \.\.\.}'):
+        cf.filter_table(pl.DataFrame(cells), walk_sit())
+    mixed = {"time": [0, 1], "p_walk": [0.9, None], "p_sit": [0.1, None], "Prediction": ["", "sit"]}
+    with pytest.raises(cf.ArgumentError, match=r'columns={"prediction": \.\.\.}'):
+        cf.filter_table(pl.DataFrame(mixed), walk_sit())
+
+
+def test_scores_of_some_classes_beside_labels() -> None:
+    cells = {"time": [0, 1], "p_walk": [0.9, None], "prediction": [None, "sit"]}
+    df = pl.DataFrame(cells)
+    with pytest.raises(cf.ArgumentError) as caught:
+        cf.filter_table(df, walk_sit())
+    assert str(caught.value) == (
+        "the table has a column prediction, and ['p_walk'], but not ['p_sit']; give p_sit too, 1 - "
+        'p_walk; to read the classes alone, give columns={"prediction": "prediction"}'
+    )
+    both = df.with_columns(p_sit=1 - pl.col("p_walk"))
+    assert cf.filter_table(both, walk_sit())["class"][0] == "walk"
+    alone = cf.filter_table(df, walk_sit(), columns={"prediction": "prediction"})
+    assert alone["f_walk"][0] == 0.5
+    value = df.rename({"p_walk": "p_value"})  # of no class
+    assert cf.filter_table(value, walk_sit())["f_walk"].to_list() == alone["f_walk"].to_list()

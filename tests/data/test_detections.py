@@ -114,3 +114,21 @@ def test_columns_that_are_missing_are_named() -> None:
     table = birdnet((0, 3, "a", 0.5), File=["x"])
     with pytest.raises(cf.ArgumentError, match="has no entry for the stream 'x'"):
         cf.detection_scores(table, step=3, end={"y": 9})
+
+
+def test_a_step_that_no_window_has_is_warned_of() -> None:
+    table = birdnet((0, 3, "wren", 0.9), (3, 6, "wren", 0.8), (9, 12, "wren", 0.7))
+    with pytest.warns(UserWarning, match="give step=3"):
+        scores = cf.detection_scores(table, step=1)
+    assert len(scores) == 10
+    assert cf.detection_scores(table, step=3)["p_wren"].tolist() == [0.9, 0.8, 0.0, 0.7]
+    sparse = birdnet((0, 3, "wren", 0.9), (6, 9, "wren", 0.8), (12, 15, "wren", 0.7))
+    assert len(cf.detection_scores(sparse, step=3)) == 5  # nothing was heard between them
+
+
+@pytest.mark.parametrize("end", ["20min", {"a": "20min"}, 1200, pd.Timedelta(minutes=20)])
+def test_the_end_is_a_duration(end: Any) -> None:
+    table = birdnet((0, 3, "wren", 0.9), File="a")
+    assert len(cf.detection_scores(table, step="3s", end=end)) == 400
+    with pytest.raises(cf.ArgumentError, match="end"):
+        cf.detection_scores(table, step="3s", end="long")

@@ -17,11 +17,13 @@ from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..chain._event import Event
 from ..chain._event_rule import Duration, EventRule
-from ..data._batch import BatchFilter, look_at_times
+from ..data._batch import BatchFilter
 from ..data._batch_smoother import smooth_rows
 from ..data._format import TableFormat, columns_by_name_here
 from ..data._frames import KINDS, TableRows, as_frame, read_rows
+from ..data._notices import look_at_rows
 from ..data._recording import Recording
+from ..data._stream_column import naming_streams
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
 from ._list import Events
@@ -96,7 +98,7 @@ def events(
         classes, P = rows.classes, rows.probs
     else:
         rows = read_rows(data, TableFormat.for_filter(chain, columns, scores, unit))
-        look_at_times(rows, chain, unit)
+        look_at_rows(rows, chain, unit)
         independent = chain.independent
         classes = tuple(rows.classes[k] for k in class_order(chain, rows.classes))
         if smooth:
@@ -193,7 +195,8 @@ class Decoder:
 
 def _of_rows(rows: TableRows, P: Array, decoder: Decoder, sort: bool) -> tuple[Ints, Decided]:
     """Return the stream of each event of a table, and the events."""
-    order, _ = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
+    with naming_streams(rows):
+        order, _ = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     parts = [
         decoder.decide(rows.time[part], P[part]) for part in np.split(order, np.cumsum(counts)[:-1])

@@ -14,6 +14,7 @@ from .._errors import ArgumentError
 from ..chain import Chain, EventRule
 from ..data._files import read_table
 from ..data._format import TableFormat
+from ..data._frames import as_frame, named_classes
 from ._files import Input, input_options
 from ._options import (
     FILE,
@@ -214,7 +215,8 @@ def events_command(
                 found = events(df, rule.rule(None), sort=sort, **how)
             else:
                 known = settings.for_table(form)
-                classes = known.layout(df.columns).classes or known.classes or ()
+                layout = known.layout(df.columns)
+                classes = layout.classes or named_classes(as_frame(df), layout)
                 check_classes(form, classes)
                 chain = settings.make_chain(classes)
                 note = default_note(chain) if settings.default else None

@@ -370,6 +370,10 @@ _REMEDIES = {
     "independent: give --scores independent",
     Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
     Remedy.SORT: "put the rows in order of time, or give --sort",
+    Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",
+    Remedy.IF_STREAMS: "if the rows are of several streams, name the column: "
+    "--columns stream=COLUMN",
+    Remedy.OR_SOURCES: "if it has the classifiers of one stream: --columns source=COLUMN",
     Remedy.IF_LOGITS: "if these are logits, give --scores logits",
     Remedy.IF_PERCENT: "for percentages, give --scores percent",
     Remedy.PERCENT_SIGN: "leave out the sign %, and give --scores percent",
@@ -384,6 +388,11 @@ _REMEDIES = {
     Remedy.HALF_LIFE: "give a half-life in seconds, as the times are",
     Remedy.HALF_LIFE_OR_UNIT: "give a half-life in the unit of the times, or their unit: --unit ms",
     Remedy.NAME_TIME: "name it, --columns time=COLUMN",
+    Remedy.NAME_STREAM: "name it, --columns stream=COLUMN; or rename it",
+    Remedy.NAME_SOURCE: "name it, --columns source=COLUMN; or rename it",
+    Remedy.NAME_LABEL: "name it, --columns label=COLUMN; or rename it",
+    Remedy.NAME_PREDICTION: "name it, --columns prediction=COLUMN; or rename it",
+    Remedy.NAME_CONFIDENCE: "name it, --columns confidence=COLUMN; or rename it",
     Remedy.NAME_PROBS: "name them, --columns p_walk=COLUMN or --columns prediction=COLUMN",
     Remedy.NAME_PROBS_OR_CLASSES: "name them, --columns p_walk=COLUMN or --columns "
     "prediction=COLUMN; or, where the columns are named as the classes, give --classes walk,...",
@@ -391,6 +400,7 @@ _REMEDIES = {
     Remedy.SECOND_0: "give the date of second 0, such as --start 2024-05-01T22:00:00+02:00, or "
     "write CSV or JSON",
     Remedy.SEPARATOR: "say which with it",
+    Remedy.ONLY_PREDICTION: "to read the classes alone, give --columns prediction=prediction",
     Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk",
 }
 """What to do, with options in place of arguments."""

@@ -26,6 +26,8 @@ from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import TEXT, TableInput, file_suffix, kind_of, reading, sink
 from ._format import Layout, TableFormat
 from ._frames import DataFrame, TableRows, as_frame, read_rows, result_columns, with_results
+from ._notices import look_at_rows, warn_of_channels
+from ._stream_column import interleaved, naming_streams, warn_of_streams
 from ._table_file import TableFile
 
 if TYPE_CHECKING:
@@ -81,10 +83,11 @@ class BatchFilter:
         nothing changes.
         """
         observed = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
-        taken = take_many(
-            self._table, self._runner, rows.stream, rows.time, observed,
-            sort=sort, threads=self._threads, kind=rows.time_kind,
-        )  # fmt: skip
+        with naming_streams(rows):
+            taken = take_many(
+                self._table, self._runner, rows.stream, rows.time, observed,
+                sort=sort, threads=self._threads, kind=rows.time_kind,
+            )  # fmt: skip
         return taken.estimates
 
     def keep(self, stream: Any) -> None:
@@ -186,7 +189,7 @@ def filter_to(
     scale = TimeScale(form.unit, chain.filter())
     unread = file.parts(whole=sort or lag is None)
     as_text = file.source.is_csv and kind_of(suffix)[0] in TEXT
-    done, streams = 0, set()
+    done, streams, sources, notice = 0, set(), set(), None
 
     def read() -> tuple[pl.DataFrame, TableRows] | None:
         with reading(file.source):
@@ -199,7 +202,7 @@ def filter_to(
         return pointed, read_rows(_with_numbers(pointed, file.layout), form)
 
     def results() -> Iterator[pl.DataFrame]:
-        nonlocal done
+        nonlocal done, notice
         waiting: deque[Any] = deque()
         with ThreadPoolExecutor(1) as reader:  # a part ahead
             coming = reader.submit(read)
@@ -215,8 +218,10 @@ def filter_to(
                     row = done + (error.row or 0)
                     raise error.replaced(row=row, line=file.line(row)) from None
                 scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
+                notice = notice or interleaved(rows)
                 done += len(df)
                 streams.update(rows.stream.categories)
+                sources.update(rows.source.categories)
                 if progress is not None:
                     progress(done)
                 waiting.append(as_frame(df) if as_text else rows.frame)
@@ -236,6 +241,8 @@ def filter_to(
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
     scale.warn()  # in the thread of the caller; the results come from another
+    warn_of_streams(notice)
+    warn_of_channels(chain, sources)
     return Filtered(done, len(streams))
 
 
@@ -332,7 +339,7 @@ def filter_table(
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     chain = Chain.of(filter, beta=beta, channel=channel)
     result_columns(rows.frame.columns, rows.classes, chain.independent)
-    look_at_times(rows, chain, unit)
+    look_at_rows(rows, chain, unit)
     P = BatchFilter(chain).run(rows, sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
@@ -381,14 +388,7 @@ def smooth_table(
     rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     result_columns(rows.frame.columns, rows.classes, chain.independent)
-    look_at_times(rows, chain, unit)
+    look_at_rows(rows, chain, unit)
     P = smooth_rows(chain, rows, lag=check_lag(lag), sort=sort)
     result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
     return result
-
-
-def look_at_times(rows: TableRows, chain: Chain, unit: str | None) -> None:
-    """Warn if the times of a table do not fit the filter."""
-    scale = TimeScale(unit, chain.filter())
-    scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
-    scale.warn()

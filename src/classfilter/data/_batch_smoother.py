@@ -17,6 +17,7 @@ from ..streams._lag import Block, lag_smoother
 from ..streams._rows import group_and_sort
 from ..streams._table import StreamTable
 from ._frames import TableRows
+from ._stream_column import naming_streams
 
 
 def smooth_rows(
@@ -24,7 +25,8 @@ def smooth_rows(
 ) -> Array:
     """Smooth every stream of a table separately, (T, K), in the filter's order of classes."""
     fresh = check_smoother(chain.filter())
-    order, dt = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
+    with naming_streams(rows):
+        order, dt = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
     probs, weights = chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
     counts = np.bincount(rows.stream.codes, minlength=len(rows.stream.categories))
     smoothed = np.empty(probs.shape[:2], fresh.dtype)
@@ -69,7 +71,8 @@ class BatchSmoother:
         table.slots.update(zip(new, table.reserve(len(new)), strict=True))
         slots = np.array([table.slots[name] for name in names], np.intp)
         times = table.columns.times
-        order, dt = group_and_sort(rows.time, codes, last=times[slots], kind=rows.time_kind)
+        with naming_streams(rows):
+            order, dt = group_and_sort(rows.time, codes, last=times[slots], kind=rows.time_kind)
         probs, weights = self._chain.observe_rows(rows.source, rows.probs, rows.hard, rows.classes)
         self._tables.append(_Results(self._rows, np.empty(probs.shape[:2], self._dtype)))
         counts = np.bincount(codes, minlength=len(names))

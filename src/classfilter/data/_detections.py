@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from .._errors import ArgumentError, RowError
 from .._support.types import NUMBER, Array, Duration, Floats
-from .._timestamps import positive_duration
+from .._timestamps import duration, positive_duration
 from ._frames import as_frame, new_table
 
 USUAL = {
@@ -21,6 +22,8 @@ USUAL = {
 }
 """Names of columns: ours, those of BirdNET's CSV files, and those of Raven's selection tables."""
 NO_CALL = "nocall"
+MIN_STARTS = 3
+"""Fewer starts of windows may have a common divisor by chance."""
 
 
 def detection_scores(
@@ -47,7 +50,7 @@ def detection_scores(
         ``stream``. Times are seconds. Rows of the label ``nocall`` say that there is none.
     step : float, str or timedelta
         From the start of a window to that of the next: its length less the overlap.
-    end : float or mapping of str to float, optional
+    end : float, str or timedelta, or mapping of str to these, optional
         When the recording ends, or each of them by its name; windows up to there have rows. By
         default the last window that is listed is the last one.
     labels : sequence of str, optional
@@ -89,6 +92,7 @@ def detection_scores(
         raise RowError(names["confidence"], given, rule=rule, remedy=remedy, row=int(i))
     window = _window((stop - start)[heard], hop)
     number = _numbered(start, hop, names["start"])
+    _warn_of_short_steps(number, window, hop)
     streams = [str(name) for name in cells.get("stream", [""] * len(listed))]
     counts = _counts(streams, number, window, hop, end, "stream" in names)
     first = dict(zip(counts, np.cumsum([0, *counts.values()]).tolist(), strict=False))
@@ -167,6 +171,18 @@ def _numbered(start: Floats, hop: float, column: str) -> Array:
     return number.astype(np.intp)
 
 
+def _warn_of_short_steps(number: Array, window: float, hop: float) -> None:
+    """Warn if all windows start at multiples of a longer step, which leaves no gaps either."""
+    starts = np.unique(number)
+    longer = int(np.gcd.reduce(starts)) * hop
+    if len(starts) >= MIN_STARTS and hop < longer <= window + 1e-3:
+        warnings.warn(
+            f"step is {hop:g}, but all windows start at multiples of {longer:g}: if there are none "
+            f"between them, give step={longer:g}; the rows between would say that nothing is heard",
+            stacklevel=3,
+        )
+
+
 def _counts(
     streams: list[str], number: Array, window: float, hop: float, end: Any, named: bool
 ) -> dict[str, int]:
@@ -180,10 +196,11 @@ def _counts(
         unknown = [name for name in counts if name not in end]
         if unknown:
             raise ArgumentError("end", unknown[0], "has no entry for the stream {}")
-        return {name: _until(float(t), window, hop) for name, t in end.items()}
+        return {name: _until(duration("end", t, name), window, hop) for name, t in end.items()}
     if end is None:
         return counts
-    return {name: _until(float(end), window, hop) for name in counts or ([] if named else [""])}
+    until = _until(duration("end", end), window, hop)
+    return dict.fromkeys(counts or ([] if named else [""]), until)
 
 
 def _until(end: float, window: float, hop: float) -> int:

@@ -50,6 +50,15 @@ class Layout:
         """The columns of the table that a filter needs as numbers."""
         return [name for here, name in self.columns.items() if is_number_here(here)]
 
+    def check_named(self, *names: str) -> None:
+        """Refuse a table that has one of these columns only in other letters: it is not read."""
+        for name in names:
+            column = None if name in self.columns else _in_other_letters(name, self.columns)
+            if column is not None:
+                problem = f"has a column {{}}, but none with the name {name}"
+                remedy = Remedy[f"NAME_{name.upper()}"]
+                raise ArgumentError("the table", column, problem, remedy=remedy)
+
 
 @dataclass(frozen=True)
 class TableFormat:
@@ -110,6 +119,11 @@ class TableFormat:
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
+        found = self._layout(names)
+        found.check_named("stream", "source", *(["confidence"] if found.labels else []))
+        return found
+
+    def _layout(self, names: list[str]) -> Layout:
         if not all(isinstance(name, str) for name in names):
             remedy = "name them, such as df.rename(columns=str)"
             raise ArgumentError("the table", names, "has columns {}", "names are text", remedy)
@@ -129,6 +143,7 @@ class TableFormat:
         labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
         labels = (labels or "prediction" in self.columns) and not self.independent
         if labels:
+            self._check_scores_beside_labels([name for name in probs if name in wanted])
             return Layout(columns, self.classes, labels=True)
         if len(probs) < fewest(self.independent):
             raise self._without_predictions(names)
@@ -136,6 +151,19 @@ class TableFormat:
             return Layout(columns, tuple(name for name in probs if name in wanted), False)
         found = text_names(probs, fewest(self.independent))
         return Layout(columns, found, labels=False, guessed=True)
+
+    def _check_scores_beside_labels(self, scored: list[str]) -> None:
+        """Refuse columns ``p_<class>`` of some classes, which would not be read."""
+        if not scored or "prediction" in self.columns:
+            return
+        missing = [f"p_{name}" for name in self.classes or () if name not in scored]
+        given = [f"p_{name}" for name in scored]
+        problem = f"has a column prediction, and {{}}, but not {missing}"
+        remedy = f"give {', '.join(missing)} too"
+        if len(missing) == len(given) == 1:
+            remedy += f", 1 - {given[0]}"
+        hints = (Remedy.ONLY_PREDICTION,)
+        raise ArgumentError("the table", given, problem, remedy=remedy, hints=hints)
 
     def _by_name_here(self, names: list[str]) -> dict[str, str]:
         """Return the name in the table of each column, by its name here, in the table's order."""
@@ -229,10 +257,14 @@ def columns_by_name_here(columns: Mapping[str, str] | None) -> dict[str, str]:
 
 def _meant(wanted: Iterable[str], names: list[str]) -> str:
     """Return which columns were probably meant, as a part of a message; capitals, spaces differ."""
-    by_form = {name.strip().casefold(): name for name in names}
-    found = {name: by_form.get(name.casefold()) for name in wanted if name not in names}
+    found = {name: _in_other_letters(name, names) for name in wanted if name not in names}
     pairs = ", ".join(f"{column!r} for {name}" for name, column in found.items() if column)
     return f", probably {pairs}" if pairs else ""
+
+
+def _in_other_letters(name: str, names: Iterable[str]) -> str | None:
+    """Return the last name that differs only in capitals and spaces around it, if there is one."""
+    return {other.strip().casefold(): other for other in names}.get(name.casefold())
 
 
 def _numbers(K: int) -> tuple[str, ...]:

@@ -148,9 +148,9 @@ def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa:
     source = Factorized(zeros, ["default"])
     stream = Factorized(zeros, [None] if len(frame) else [])
     if "source" in columns:
-        source = factorize_sources(_factorize(columns["source"]))
+        source = factorize_sources(factorize_column(columns["source"]))
     if "stream" in columns:
-        stream = _check_streams(_factorize(columns["stream"]))
+        stream = _check_streams(factorize_column(columns["stream"]))
     read = _from_labels if layout.labels else _from_scores
     rows = read(columns, classes, format, layout)
     time, kind = _times(columns["time"], format.unit)
@@ -181,7 +181,7 @@ def as_frame(df: Any) -> Any:
 def named_classes(frame: Any, layout: Layout) -> tuple[str, ...]:
     """Return the classes that the labels of a table name, predicted or true."""
     return label_classes(
-        {name: _factorize(frame[name]).categories for name in layout.label_columns}
+        {name: factorize_column(frame[name]).categories for name in layout.label_columns}
     )
 
 
@@ -208,8 +208,10 @@ def _from_scores(
         except RowError as error:
             raise _with_hints(error, scores[error.row], format, layout) from None
     hard = np.zeros(len(probs), bool)
-    missing = np.isnan(scores).all(axis=1) if "prediction" in columns else hard
+    missing = np.isnan(scores).all(axis=1)
     if missing.any():
+        layout.check_named("prediction")
+    if missing.any() and "prediction" in columns:
         mask = missing.tolist()
         cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
         try:
@@ -319,7 +321,8 @@ def _zone(series: Any) -> tzinfo | None:
     return named_zone(name)
 
 
-def _factorize(series: Any) -> Factorized:
+def factorize_column(series: Any) -> Factorized:
+    """Return a column as codes of its distinct values."""
     nw = import_optional("narwhals")
     native, kind = series.to_native(), series.implementation
     if series.dtype == nw.String and not series.null_count():
@@ -371,6 +374,7 @@ def table_labels(rows: TableRows, independent: bool = False) -> Ints | None:
     """
     if independent:
         return _true_labels(rows)
+    rows.layout.check_named("label")
     column = rows.layout.columns.get("label")
     if column is None:
         return None
@@ -390,4 +394,4 @@ def _true_labels(rows: TableRows) -> Ints | None:
 
 
 def _class_indices(series: Any, classes: tuple[str, ...], what: str) -> Ints:
-    return factorized_indices(_factorize(series), classes, table_label_indices(classes), what)
+    return factorized_indices(factorize_column(series), classes, table_label_indices(classes), what)

@@ -13,6 +13,7 @@ from ..streams._rows import group_and_sort
 from ._format import TableFormat, matches
 from ._frames import group_starts, read_rows, table_labels
 from ._recording import Recording
+from ._stream_column import interleaved, naming_streams, warn_of_streams
 
 
 def recordings(
@@ -75,7 +76,9 @@ def recordings_of(df: Any, form: TableFormat, sort: bool = False) -> dict[Any, R
         )
     label = table_labels(rows, form.independent)
     names = np.array(rows.source.categories, np.str_)
-    order, _ = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
+    with naming_streams(rows):
+        order, _ = group_and_sort(rows.time, rows.stream.codes, sort, kind=rows.time_kind)
+    warn_of_streams(interleaved(rows))
     scale = TimeScale(form.unit)
     scale.see(rows.time, numbers=rows.time_kind.is_number)
     scale.warn()

@@ -55,6 +55,7 @@ def tune_frame(
         raise ValueError(f"streams is {streams}; it must be at least 1")
     functions = import_optional("pyspark.sql.functions", extra="spark")
     layout = TableFormat.of(classes, columns, scores).layout(df.columns)
+    layout.check_named("label")
     used = [name for name in layout.columns if name in _READ or name.startswith("p_")]
     rows = df.select(*(column(layout.columns[name]) for name in used))
     time = column(layout.columns["time"])

@@ -1,0 +1,69 @@
+"""Tables whose streams stand in a column of another name: nothing is mixed without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import classfilter as cf
+from example_tables import KINDS, walk_sit
+
+ROWS = {"p_walk": [0.9, 0.2, 0.8, 0.1], "p_sit": [0.1, 0.8, 0.2, 0.9]}
+IN_TURN = {"time": [0, 0, 5, 5], "Machine": ["A", "B", "A", "B"], "unit": [7, 7, 7, 7]}
+BLOCKS = {"time": [0, 5, 0, 5], "Machine": ["A", "A", "B", "B"], "number": [1, 2, 3, 4]}
+CALLS: list[Callable[..., Any]] = [
+    lambda df, **how: cf.filter_table(df, walk_sit(), **how),
+    lambda df, **how: cf.smooth_table(df, walk_sit(), **how),
+    lambda df, **how: cf.recordings(df, **how),
+    lambda df, **how: cf.events(df, walk_sit(), cf.EventRule(change_cost=1.0), **how),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("call", CALLS)
+def test_times_that_go_back_name_the_column(call: Callable[..., Any], kind: str) -> None:
+    df = KINDS[kind](BLOCKS | ROWS)
+    with pytest.raises(cf.RowError) as caught:
+        call(df)
+    assert str(caught.value) == (
+        "time in row 2 is 0.0, before 5.0, that of the row before it; the table has no column "
+        "stream, but 'Machine' may be one: if the rows are of several streams, name the column: "
+        'columns={"stream": ...}; if they are of one stream, put the rows in order of time, or '
+        "give sort=True"
+    )
+    call(df, columns={"stream": "Machine"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("call", CALLS)
+def test_streams_in_turn_are_warned_of(call: Callable[..., Any], kind: str) -> None:
+    df = KINDS[kind](IN_TURN | ROWS)
+    with pytest.warns(UserWarning, match="'Machine' may be one.* name the column"):
+        call(df)
+    call(df, columns={"stream": "Machine"})
+    call(df, columns={"source": "Machine"})
+
+
+def test_in_files(tmp_path: Path) -> None:
+    day, out = tmp_path / "day.csv", tmp_path / "out.csv"
+    for lag in (0, 1, None):
+        cf.write_table(pl.DataFrame(IN_TURN | ROWS), day)
+        with pytest.warns(UserWarning, match="2 rows .* 'Machine' may be one"):
+            cf.filter_file(day, out, walk_sit(), lag=lag)
+        cf.write_table(pl.DataFrame(BLOCKS | ROWS), day)
+        with pytest.raises(cf.RowError, match="'Machine' may be one") as caught:
+            cf.filter_file(day, out, walk_sit(), lag=lag)
+        assert caught.value.line == 4
+
+
+@pytest.mark.parametrize("others", [{}, {"name": list("abcd")}, {"name": list("aabb")}])
+def test_no_column_that_may_be_one(others: dict[str, Any]) -> None:
+    """Without a column that tells them apart, several rows at one time are of one stream."""
+    cf.filter_table(pl.DataFrame({"time": [0, 0, 5, 5], **others, **ROWS}), walk_sit())
+    back = pl.DataFrame({"time": [5, 0, 5, 0], **others, **ROWS})
+    with pytest.raises(cf.RowError, match="before it; put the rows in order of time"):
+        cf.filter_table(back, walk_sit())
