@@ -192,8 +192,11 @@ def test_what_a_message_must_have(tmp_path: Path) -> None:
             mqtt_filter.filtered(tracker, "raw/kitchen", payload)
     assert len(tracker) == 0
     alone = cf.Tracker(chain)
-    for time_, rest in enumerate(({"prediction": "occupied"},
-                                  {"prediction": "empty", "confidence": 0.7})):  # fmt: skip
+    said: list[dict[str, Any]] = [
+        {"prediction": "occupied"},
+        {"prediction": "empty", "confidence": 0.7},
+    ]
+    for time_, rest in enumerate(said):
         given = message(tracker, time=time_, **rest)
         wanted = alone.update("kitchen", time_, None, rest["prediction"], rest.get("confidence"))
         np.testing.assert_allclose(given["probs"], wanted, atol=1e-4)
