@@ -30,7 +30,7 @@ def detection_scores(
     detections: Any,
     *,
     step: Duration,
-    end: float | Mapping[str, float] | None = None,
+    end: Duration | Mapping[str, Duration] | None = None,
     labels: Sequence[str] | None = None,
     below: float = 0.0,
     columns: Mapping[str, str] | None = None,

@@ -133,7 +133,8 @@ def _kept(played: Chain) -> dict[str, Any]:
     the filter has become one of another kind, over which the difference would not fit.
     """
     settings = played.settings_and_expected
-    others = {name: settings[name] for name in ("policy", "expected") if name in settings}
+    names = ("policy", "expected")
+    others: dict[str, Any] = {name: settings[name] for name in names if name in settings}
     smoother = settings.get("smoother")
     whole = played.smoother.settings
     return {
