@@ -22,6 +22,8 @@ import classfilter as cf
 
 def _without_gui() -> None:
     """Let parts of LibEMG load by themselves, in place of all of it."""
+    if "libemg" in sys.modules:
+        return
     spec = find_spec("libemg")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("libemg is missing: pip install --no-deps libemg PyWavelets")
