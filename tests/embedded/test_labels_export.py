@@ -118,8 +118,8 @@ int main(void) {
 def test_what_is_refused_changes_nothing(kind: str, tmp_path: Path) -> None:
     export(configs()[kind], tmp_path)
     (tmp_path / "changed.c").write_text(CHANGED)
-    files = ["changed.c", "classfilter.c", "core/status.c"]
-    command = [COMPILERS[0], "-std=c99", *files, "-o", "changed"]
+    files = ["changed.c", "src/classfilter.c", "src/core/status.c"]
+    command = [COMPILERS[0], "-std=c99", "-Isrc", *files, "-o", "changed"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert subprocess.run(tmp_path / "changed").returncode == 0
 
@@ -174,7 +174,7 @@ def test_what_does_not_fit_is_refused(config: Any, message: str, tmp_path: Path)
 def test_a_lane_is_exported_by_itself(tmp_path: Path) -> None:
     chain = configs()["sticky"].lane("robin")
     export(chain, tmp_path)
-    header = (tmp_path / "cf_config.h").read_text()
+    header = (tmp_path / "src/cf_config.h").read_text()
     assert "enum { CF_CLASS_NOT_ROBIN, CF_CLASS_ROBIN };" in header
     assert "CF_LABELS" not in header
 
@@ -202,4 +202,4 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
     off = df.with_columns(pl.col("f_wren") * 1.00001)
     assert verify(off, chain)[1:3] == (0, "wren")
     assert run("export", "birds.toml", "-o", "fw")[0] == 0
-    assert "#define CF_LABELS 2" in (tmp_path / "fw/cf_config.h").read_text()
+    assert "#define CF_LABELS 2" in (tmp_path / "fw/src/cf_config.h").read_text()
