@@ -8,6 +8,10 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+#ifdef __cplusplus /* which has no such word of its own */
+#define restrict __restrict
+#endif
+
 #define CF_TABLES
 #include "classfilter.h"
 
