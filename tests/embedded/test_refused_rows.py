@@ -44,7 +44,7 @@ def state_after_a_gap(config: Chain) -> list[int]:
 def test_what_is_refused_changes_nothing(kind: str, tmp_path: Path) -> None:
     config = all_configs()[kind]
     export(config, tmp_path)
-    files = [Path(__file__).parent / "refused.c", "src/classfilter.c"]
+    files = [str(Path(__file__).parent / "refused.c"), "src/classfilter.c"]
     for compiler in COMPILERS:
         command = [compiler, "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-Isrc"]
         subprocess.run([*command, *files, "-o", "refused"], cwd=tmp_path, check=True)
