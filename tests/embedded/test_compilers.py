@@ -14,7 +14,10 @@ from firmware_configs import all_configs
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 CPP = [c for c in ("g++", "clang++") if shutil.which(c)]
-KINDS = ("dirichlet-anchored", "sticky-moving", "labels-sticky")
+KINDS = [
+    "dirichlet-anchored",
+    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sticky-moving", "labels-sticky")),
+]
 """The self-test of every kind is compiled elsewhere, as C99."""
 
 
