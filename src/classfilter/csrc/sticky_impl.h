@@ -44,21 +44,32 @@ CF_INLINE void advance(const cf_sticky *f, size_t width, int straight, cf_real d
     }
 }
 
-/* s^beta for s from 1e-35 to 1e35 and beta from 0 to 1, as 2^(beta log2 s). The logarithm is that of cf_log_ratio(s, 1)
-   without the factor log 2. */
+/* The exponent of a power of two: 2^EXPONENT_BITS holds it, with the bias, in the first bits of its mantissa. */
+CF_INLINE cf_real exponent_of(cf_bits power_of_two) {
+    enum { EXPONENT_BITS = (int)sizeof(cf_real) * 8 - 1 - CF_MANTISSA_BITS, BIAS = (1 << (EXPONENT_BITS - 1)) - 1 };
+    const cf_bits base = (cf_bits)(BIAS + EXPONENT_BITS) << CF_MANTISSA_BITS;
+    return cf_from_bits(base + (power_of_two >> EXPONENT_BITS)) - (cf_real)((1 << EXPONENT_BITS) + BIAS);
+}
+
+/* s^beta for s from 1e-35 to 1e35 and beta from 0 to 1. With n = 2^e the power of two that is nearest to s by its ratio,
+   and t = (s - n) / (s + n), so that |t| < 0.1717:
+
+     log2 s = e + log2((1 + t) / (1 - t)) = e + t CF_LOG2(t^2)
+     s^beta = 2^y = 2^round(y) 2^r = 2^round(y) (1 + r CF_EXP2(r)),   y = beta log2 s,   r = y - round(y)
+
+   The relative error is about that of rounding log2 s and y: in float below 8e-7 for s from 1e-3 to 1e3. */
 CF_INLINE cf_real power(cf_real s, cf_real beta) {
-    const cf_bits half = (cf_bits)1 << (CF_MANTISSA_BITS - 1), away = (cf_bits)CF_AWAY << CF_MANTISSA_BITS;
-    const cf_bits k = (cf_to_bits(s) - CF_BITS_OF_ONE + away + half) >> CF_MANTISSA_BITS;
-    const cf_real minus_n = cf_from_bits(CF_BITS_OF_ONE + (k << CF_MANTISSA_BITS));
-    const cf_real exponent = cf_from_bits(k | CF_INTEGER) - (cf_from_bits(CF_INTEGER) + CF_AWAY);
-    const cf_real t = (s + minus_n) / (s - minus_n), v = t * t;
-    cf_real y, shifted, r, log_part, exp_part;
-    CF_POLYNOMIAL(log_part, v, CF_LOG);
-    y = beta * (exponent + (t + t * (v * log_part)) * CF_R(2.88539008177792681472)); /* 2 / log 2 */
-    shifted = y + CF_ROUND;
-    r = (y - (shifted - CF_ROUND)) * CF_R(0.693147180559945309417);
-    CF_POLYNOMIAL(exp_part, r, CF_EXP);
-    return cf_from_bits(cf_to_bits(1 + (r + r * r * exp_part)) + (cf_to_bits(shifted) << CF_MANTISSA_BITS));
+    const cf_bits up = (cf_bits)75 << (CF_MANTISSA_BITS - 7); /* in bits: from 1.414, where n changes, to 2 */
+    const cf_bits n_bits = (cf_to_bits(s) + up) & ~CF_MANTISSA;
+    const cf_real n = cf_from_bits(n_bits), t = (s - n) / (s + n), v = t * t;
+    const cf_real e = exponent_of(n_bits);
+    cf_real log_part, exp_part, y, shifted, r;
+    CF_POLYNOMIAL(log_part, v, CF_LOG2);
+    y = beta * (e + t * log_part);
+    shifted = y + CF_ROUND; /* its last bits are those of round(y) */
+    r = y - (shifted - CF_ROUND);
+    CF_POLYNOMIAL(exp_part, r, CF_EXP2);
+    return cf_from_bits(cf_to_bits(1 + r * exp_part) + (cf_to_bits(shifted) << CF_MANTISSA_BITS));
 }
 
 #ifdef CF_SMALL
