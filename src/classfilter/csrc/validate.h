@@ -17,17 +17,18 @@ CF_INLINE int is_fractional(cf_real beta) {
 /* Sum in an order that depends on nothing else: four interleaved partial sums. Zeros at the end do not change it. */
 CF_PART cf_real cf_sum(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
-    cf_real p = 0, q = 0, r = 0, s = 0;
-    size_t left = CF_COUNT(n);
-    for (; left >= 4; left -= 4, a += 4) {
-        p += a[0];
-        q += a[1];
-        r += a[2];
-        s += a[3];
+    const size_t count = CF_COUNT(n);
+    cf_real p = a[0], q = a[1], r = count > 2 ? a[2] : 0, s = count > 3 ? a[3] : 0;
+    size_t k;
+    for (k = 4; k + 4 <= count; k += 4) {
+        p += a[k];
+        q += a[k + 1];
+        r += a[k + 2];
+        s += a[k + 3];
     }
-    if (left > 0) p += a[0];
-    if (left > 1) q += a[1];
-    if (left > 2) r += a[2];
+    if (k < count) p += a[k];
+    if (k + 1 < count) q += a[k + 1];
+    if (k + 2 < count) r += a[k + 2];
     return (p + q) + (r + s);
 #else
     cf_real part[4] = {0};
@@ -40,7 +41,7 @@ CF_PART cf_real cf_sum(size_t n, const cf_real *a) {
 }
 
 /* What is wrong with a row that is not simply a row of probabilities; *missing: it is all NaN. */
-static cf_status diagnose_row(size_t classes, const cf_real *observed, int *missing) {
+static CF_UNUSED cf_status diagnose_row(size_t classes, const cf_real *observed, int *missing) {
     size_t nans = 0, k;
     for (k = 0; k < classes; k++) {
         if (observed[k] < 0) return CF_PROBS_NEGATIVE;
@@ -53,23 +54,27 @@ static cf_status diagnose_row(size_t classes, const cf_real *observed, int *miss
 
 /* Whether a row holds probabilities. Zeros at its end do not matter. */
 CF_PART int is_valid_row(size_t n, const cf_real *row) {
-    const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = cf_sum(n, row);
-    int good = sum >= 1 - tolerance && sum <= 1 + tolerance; /* not with a NaN */
+    const size_t count = CF_BLOCK == 1 ? CF_COUNT(n) : n;
+    const cf_bits least = cf_to_bits(1 - (cf_real)CF_SUM_TOLERANCE), most = cf_to_bits(1 + (cf_real)CF_SUM_TOLERANCE);
     cf_bits signs = 0;
     size_t k;
-    for (k = 0; k < n; k++) signs |= cf_to_bits(row[k]);
+    /* numbers above 0 are in the order of their bits; those below it, and NaN, come after them */
+    if (cf_to_bits(cf_sum(n, row)) - least > most - least) return 0;
+    for (k = 0; k + 2 <= count; k += 2) signs |= cf_to_bits(row[k]) | cf_to_bits(row[k + 1]);
+    if (k < count) signs |= cf_to_bits(row[k]);
     if (signs >> (sizeof signs * 8 - 1)) /* a minus: a number below zero, or only -0 */
-        for (k = 0; k < n; k++) good &= row[k] >= 0;
-    return good;
+        for (k = 0; k < count; k++)
+            if (!(row[k] >= 0)) return 0;
+    return 1;
 }
 
 /* Checks an update of a row that is valid or not; *seen tells whether there is anything to observe. */
-CF_PART cf_status check_update(size_t classes, const cf_real *observed, int is_valid, cf_real beta, cf_real dt,
-                               int *seen) {
+CF_INLINE cf_status check_update(size_t classes, const cf_real *observed, int is_valid, cf_real beta, cf_real dt,
+                                 int *seen) {
     int missing = 0;
     cf_status status = CF_OK;
     if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;
-    if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
+    if (cf_to_bits(dt) > cf_to_bits(CF_R(1e30)) && dt != 0) return CF_BAD_DT; /* bits in order, as above; or -0 */
     if (!is_valid) status = diagnose_row(classes, observed, &missing);
     *seen = !missing && beta > 0;
     return status;
