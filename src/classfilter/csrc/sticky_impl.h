@@ -10,7 +10,7 @@
 #define CF_SMALLEST_PRIOR CF_R(1e-6)
 #define CF_LARGEST_RATE CF_R(1e6)
 
-/* Rows of the table. */
+/* Rows of the table. With CF_SMALL the last one is not read, and firmware does not have it. */
 enum { PRIOR, OVER_PRIOR, LEAST };
 
 /* The exponent of a power of two: 2^EXPONENT_BITS holds it, with the bias, in the first bits of its mantissa. */
