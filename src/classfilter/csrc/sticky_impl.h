@@ -59,11 +59,15 @@ CF_INLINE cf_status update_row(const cf_sticky *f, cf_real *state, const cf_real
     const cf_real *const prior = f->table + PRIOR * classes, *const over_prior = f->table + OVER_PRIOR * classes;
     const cf_real floor = f->floor, *p = state;
     cf_decay decay = {0, 1, 0};
+    const int valid = is_valid_row(classes, observed);
     cf_real scale;
-    int seen = 0, whole;
+    int seen = beta > 0, whole;
     size_t k;
-    const cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
-    if (status != CF_OK) return status;
+    /* The usual row passes at once: numbers of at least 0 are in the order of their bits. */
+    if (!valid || !(beta >= 0 && beta <= 1) || cf_to_bits(dt) > cf_to_bits(CF_R(1e30))) {
+        const cf_status status = check_update(classes, observed, valid, beta, dt, &seen);
+        if (status != CF_OK) return status;
+    }
     if (rates_of(f) == NULL) decay = make_decay(f, dt);
     if (!seen && !(rates_of(f) == NULL ? decay.leave > 0 : dt > 0)) return CF_OK;
     if (rates_of(f) != NULL && dt > 0) {

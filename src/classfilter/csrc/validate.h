@@ -17,18 +17,27 @@ CF_INLINE int is_fractional(cf_real beta) {
 /* Sum in an order that depends on nothing else: four interleaved partial sums. Zeros at the end do not change it. */
 CF_PART cf_real cf_sum(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
-    const size_t count = CF_COUNT(n);
-    cf_real p = a[0], q = a[1], r = count > 2 ? a[2] : 0, s = count > 3 ? a[3] : 0;
-    size_t k;
-    for (k = 4; k + 4 <= count; k += 4) {
-        p += a[k];
-        q += a[k + 1];
-        r += a[k + 2];
-        s += a[k + 3];
+    cf_real p = 0, q = 0, r = 0, s = 0;
+    size_t left = CF_COUNT(n);
+#ifdef CF_CLASSES /* without adding the first four to zeros, which changes no more than the sign of a zero */
+    if (left >= 4) {
+        p = a[0];
+        q = a[1];
+        r = a[2];
+        s = a[3];
+        a += 4;
+        left -= 4;
     }
-    if (k < count) p += a[k];
-    if (k + 1 < count) q += a[k + 1];
-    if (k + 2 < count) r += a[k + 2];
+#endif
+    for (; left >= 4; left -= 4, a += 4) {
+        p += a[0];
+        q += a[1];
+        r += a[2];
+        s += a[3];
+    }
+    if (left > 0) p += a[0];
+    if (left > 1) q += a[1];
+    if (left > 2) r += a[2];
     return (p + q) + (r + s);
 #else
     cf_real part[4] = {0};
@@ -41,7 +50,7 @@ CF_PART cf_real cf_sum(size_t n, const cf_real *a) {
 }
 
 /* What is wrong with a row that is not simply a row of probabilities; *missing: it is all NaN. */
-static CF_UNUSED cf_status diagnose_row(size_t classes, const cf_real *observed, int *missing) {
+static cf_status diagnose_row(size_t classes, const cf_real *observed, int *missing) {
     size_t nans = 0, k;
     for (k = 0; k < classes; k++) {
         if (observed[k] < 0) return CF_PROBS_NEGATIVE;
@@ -69,12 +78,12 @@ CF_PART int is_valid_row(size_t n, const cf_real *row) {
 }
 
 /* Checks an update of a row that is valid or not; *seen tells whether there is anything to observe. */
-CF_INLINE cf_status check_update(size_t classes, const cf_real *observed, int is_valid, cf_real beta, cf_real dt,
-                                 int *seen) {
+CF_PART cf_status check_update(size_t classes, const cf_real *observed, int is_valid, cf_real beta, cf_real dt,
+                               int *seen) {
     int missing = 0;
     cf_status status = CF_OK;
     if (!(beta >= 0 && beta <= 1)) return CF_BAD_BETA;
-    if (cf_to_bits(dt) > cf_to_bits(CF_R(1e30)) && dt != 0) return CF_BAD_DT; /* bits in order, as above; or -0 */
+    if (!(dt >= 0 && dt <= CF_R(1e30))) return CF_BAD_DT;
     if (!is_valid) status = diagnose_row(classes, observed, &missing);
     *seen = !missing && beta > 0;
     return status;
