@@ -72,6 +72,25 @@ def test_fifty_digits(stream: Stream, stay: float, seed: int) -> None:
                 assert abs(float(ours / exact) - 1) < 1e-12 or exact < 1e-28
 
 
+@pytest.mark.parametrize(("dtype", "most", "mean"), [("f4", 8e-7, 2e-7), ("f8", 2e-15, 3e-16)])
+def test_powers_are_as_exact_as_their_precision(dtype: str, most: float, mean: float) -> None:
+    """Of two classes, where nothing is remembered, the odds are those of the row, to its weight."""
+    rng = np.random.default_rng(0)
+    share, beta = np.exp(rng.uniform(np.log(1e-3), np.log(0.5), 2000)), rng.random(2000)
+    rows, beta = np.stack([share, 1 - share], axis=1).astype(dtype), beta.astype(dtype)
+    out = cf.StickyFilter(2, 0.0, dtype=dtype).run(rows, beta)
+    with mpmath.workdps(30):
+        exact = [
+            (mpmath.mpf(a) / b) ** power
+            for (a, b), power in zip(rows.tolist(), beta.tolist(), strict=True)
+        ]
+        errors = [
+            float(mpmath.mpf(a) / b / x - 1) for (a, b), x in zip(out.tolist(), exact, strict=True)
+        ]
+    assert np.abs(errors).max() < most
+    assert np.sqrt(np.square(errors).mean()) < mean
+
+
 @given(streams(6, 12), st.integers(0, 99))
 @at_most(30)
 def test_transitions_over_irregular_times(stream: Stream, seed: int) -> None:

@@ -10,9 +10,89 @@
 #define CF_SMALLEST_PRIOR CF_R(1e-6)
 #define CF_LARGEST_RATE CF_R(1e6)
 
-/* Rows of the table. */
+/* Rows of the table. With CF_SMALL the last one is not read, and firmware does not have it. */
 enum { PRIOR, OVER_PRIOR, LEAST };
 
+/* The exponent of a power of two: 2^EXPONENT_BITS holds it, with the bias, in the first bits of its mantissa. */
+CF_INLINE cf_real exponent_of(cf_bits power_of_two) {
+    enum { EXPONENT_BITS = (int)sizeof(cf_real) * 8 - 1 - CF_MANTISSA_BITS, BIAS = (1 << (EXPONENT_BITS - 1)) - 1 };
+    const cf_bits base = (cf_bits)(BIAS + EXPONENT_BITS) << CF_MANTISSA_BITS;
+    return cf_from_bits(base + (power_of_two >> EXPONENT_BITS)) - (cf_real)((1 << EXPONENT_BITS) + BIAS);
+}
+
+/* s^beta for s from 1e-35 to 1e35 and beta from 0 to 1. With n = 2^e the power of two that is nearest to s by its ratio,
+   and t = (s - n) / (s + n), so that |t| < 0.1717:
+
+     log2 s = e + log2((1 + t) / (1 - t)) = e + t CF_LOG2(t^2)
+     s^beta = 2^y = 2^round(y) 2^r = 2^round(y) (1 + r CF_EXP2(r)),   y = beta log2 s,   r = y - round(y)
+
+   The relative error is about that of rounding log2 s and y: in float below 8e-7 for s from 1e-3 to 1e3. */
+CF_INLINE cf_real power(cf_real s, cf_real beta) {
+    const cf_bits up = (cf_bits)75 << (CF_MANTISSA_BITS - 7); /* in bits: from 1.414, where n changes, to 2 */
+    const cf_bits n_bits = (cf_to_bits(s) + up) & ~CF_MANTISSA;
+    const cf_real n = cf_from_bits(n_bits), t = (s - n) / (s + n), v = t * t;
+    const cf_real e = exponent_of(n_bits);
+    cf_real log_part, exp_part, y, shifted, r;
+    CF_POLYNOMIAL(log_part, v, CF_LOG2);
+    y = beta * (e + t * log_part);
+    shifted = y + CF_ROUND; /* its last bits are those of round(y) */
+    r = y - (shifted - CF_ROUND);
+    CF_POLYNOMIAL(exp_part, r, CF_EXP2);
+    return cf_from_bits(cf_to_bits(1 + r * exp_part) + (cf_to_bits(shifted) << CF_MANTISSA_BITS));
+}
+
+#ifdef CF_SMALL
+/* likelihood^beta; `whole`: beta is 1. Exactly 1 for a beta of 0. */
+CF_INLINE cf_real weigh(cf_real likelihood, cf_real beta, int whole) {
+#ifdef CF_UNIT_WEIGHTS
+    (void)beta;
+    return whole ? likelihood : 1;
+#else
+    return whole ? likelihood : power(likelihood, beta);
+#endif
+}
+
+/* cf_sticky_update as straight code, for a caller in the same file whose settings are constants. */
+CF_INLINE cf_status update_row(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                               cf_real *transition_cache, cf_real *scratch) {
+    const size_t classes = CF_COUNT(f->classes);
+    const cf_real *const prior = f->table + PRIOR * classes, *const over_prior = f->table + OVER_PRIOR * classes;
+    const cf_real floor = f->floor, *p = state;
+    cf_decay decay = {0, 1, 0};
+    const int valid = is_valid_row(classes, observed);
+    cf_real scale;
+    int seen = beta > 0, whole;
+    size_t k;
+    /* The usual row passes at once: numbers of at least 0 are in the order of their bits. */
+    if (!valid || !(beta >= 0 && beta <= 1) || cf_to_bits(dt) > cf_to_bits(CF_R(1e30))) {
+        const cf_status status = check_update(classes, observed, valid, beta, dt, &seen);
+        if (status != CF_OK) return status;
+    }
+    if (rates_of(f) == NULL) decay = make_decay(f, dt);
+    if (!seen && !(rates_of(f) == NULL ? decay.leave > 0 : dt > 0)) return CF_OK;
+    if (rates_of(f) != NULL && dt > 0) {
+        pass_time(f, classes, dt, transition_cache, state, scratch);
+        p = scratch;
+    }
+    whole = seen && !is_fractional(beta);
+    if (!seen) beta = 0; /* in a row of NaN, every number is the floor */
+    for (k = 0; k < classes; k++) {
+        const cf_real likelihood = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
+        state[k] = (decay.keep * p[k] + decay.leave * prior[k]) * weigh(likelihood, beta, whole);
+    }
+    scale = 1 / cf_sum(classes, state);
+    for (k = 0; k < classes; k++) {
+        const cf_real q = state[k] * scale;
+        state[k] = q > (cf_real)CF_STICKY_SMALLEST ? q : (cf_real)CF_STICKY_SMALLEST;
+    }
+    return CF_OK;
+}
+
+cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                           cf_real *transition_cache, cf_real *scratch) {
+    return update_row(f, state, observed, beta, dt, transition_cache, scratch);
+}
+#else
 /* Lets time pass, then takes one observation if there is one; p becomes the new estimate. `straight`: the compiler knows
    the width. */
 CF_INLINE void advance(const cf_sticky *f, size_t width, int straight, cf_real dt, cf_decay decay,
@@ -44,43 +124,6 @@ CF_INLINE void advance(const cf_sticky *f, size_t width, int straight, cf_real d
     }
 }
 
-/* s^beta for s from 1e-35 to 1e35 and beta from 0 to 1, as 2^(beta log2 s). The logarithm is that of cf_log_ratio(s, 1)
-   without the factor log 2. */
-CF_INLINE cf_real power(cf_real s, cf_real beta) {
-    const cf_bits half = (cf_bits)1 << (CF_MANTISSA_BITS - 1), away = (cf_bits)CF_AWAY << CF_MANTISSA_BITS;
-    const cf_bits k = (cf_to_bits(s) - CF_BITS_OF_ONE + away + half) >> CF_MANTISSA_BITS;
-    const cf_real minus_n = cf_from_bits(CF_BITS_OF_ONE + (k << CF_MANTISSA_BITS));
-    const cf_real exponent = cf_from_bits(k | CF_INTEGER) - (cf_from_bits(CF_INTEGER) + CF_AWAY);
-    const cf_real t = (s + minus_n) / (s - minus_n), v = t * t;
-    cf_real y, shifted, r, log_part, exp_part;
-    CF_POLYNOMIAL(log_part, v, CF_LOG);
-    y = beta * (exponent + (t + t * (v * log_part)) * CF_R(2.88539008177792681472)); /* 2 / log 2 */
-    shifted = y + CF_ROUND;
-    r = (y - (shifted - CF_ROUND)) * CF_R(0.693147180559945309417);
-    CF_POLYNOMIAL(exp_part, r, CF_EXP);
-    return cf_from_bits(cf_to_bits(1 + (r + r * r * exp_part)) + (cf_to_bits(shifted) << CF_MANTISSA_BITS));
-}
-
-#ifdef CF_SMALL
-cf_status cf_sticky_update(const cf_sticky *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
-                           cf_real *transition_cache, cf_real *scratch) {
-    const size_t classes = CF_COUNT(f->classes);
-    const cf_real *const over_prior = f->table + OVER_PRIOR * classes, floor = f->floor;
-    cf_decay decay = {0, 1, 0};
-    int seen = 0;
-    size_t k;
-    const cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
-    if (status != CF_OK) return status;
-    if (is_fractional(beta))
-        for (k = 0; k < classes; k++)
-            scratch[k] = power((observed[k] > floor ? observed[k] : floor) * over_prior[k], beta);
-    else
-        for (k = 0; k < classes; k++) scratch[k] = (observed[k] > floor ? observed[k] : floor) * over_prior[k];
-    if (rates_of(f) == NULL) decay = make_decay(f, dt);
-    advance(f, classes, 1, dt, decay, transition_cache, seen ? scratch : NULL, state, scratch + classes);
-    return CF_OK;
-}
-#else
 CF_STRAIGHT CF_KERNEL void raise_numbers(size_t count, cf_real beta, cf_real *restrict s) {
     size_t i;
     for (i = 0; i < count; i++) s[i] = power(s[i], beta);

@@ -146,11 +146,17 @@ CF_STRAIGHT CF_KERNEL void fill_transition_cache(const cf_sticky *f, cf_real dt,
 }
 
 /* exp(x) - 1 for x <= 0. Near 0 the difference would cancel, but the series of exp does not. */
-CF_INLINE cf_real expm1_negative(cf_real x) {
-    const cf_real near = x > CF_R(-0.34) ? x : 0;
+#define CF_NEAR CF_R(-0.34)
+
+CF_INLINE cf_real expm1_near(cf_real x) {
     cf_real rest;
-    CF_POLYNOMIAL(rest, near, CF_EXP);
-    return x > CF_R(-0.34) ? near + near * near * rest : cf_exp_negative(x) - 1;
+    CF_POLYNOMIAL(rest, x, CF_EXP);
+    return x + x * x * rest;
+}
+
+CF_INLINE cf_real expm1_negative(cf_real x) {
+    const cf_real near = expm1_near(x > CF_NEAR ? x : 0);
+    return x > CF_NEAR ? near : cf_exp_negative(x) - 1;
 }
 
 /* What dt leaves of the memory, and what it takes, each to full precision. */
@@ -158,12 +164,22 @@ typedef struct {
     cf_real dt, keep, leave;
 } cf_decay;
 
-static cf_decay make_decay(const cf_sticky *f, cf_real dt) {
+CF_INLINE cf_decay make_decay(const cf_sticky *f, cf_real dt) {
     const cf_real x = dt * f->log_stay;
-    cf_decay result = {dt, 1, 0};
-    if (dt == 0) return result;
-    result.keep = dt == 1 || !(f->stay > 0) ? f->stay : cf_exp_negative(x);
-    result.leave = dt == 1 || !(f->stay > 0) ? 1 - result.keep : -expm1_negative(x);
+    cf_decay result = {dt, f->stay, 1 - f->stay};
+    if (dt == 1) return result;
+    if (dt == 0) {
+        result.keep = 1;
+        result.leave = 0;
+    } else if (!(f->stay > 0)) {
+        return result;
+    } else if (x > CF_NEAR) {
+        result.leave = -expm1_near(x);
+        result.keep = 1 - result.leave; /* the bits of exp(x), whose reduction leaves x as it is */
+    } else {
+        result.keep = cf_exp_negative(x);
+        result.leave = 1 - result.keep;
+    }
     return result;
 }
 

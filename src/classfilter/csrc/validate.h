@@ -19,6 +19,16 @@ CF_PART cf_real cf_sum(size_t n, const cf_real *a) {
 #if CF_BLOCK == 1 /* the same, without memory for the parts */
     cf_real p = 0, q = 0, r = 0, s = 0;
     size_t left = CF_COUNT(n);
+#ifdef CF_CLASSES /* without adding the first four to zeros, which changes no more than the sign of a zero */
+    if (left >= 4) {
+        p = a[0];
+        q = a[1];
+        r = a[2];
+        s = a[3];
+        a += 4;
+        left -= 4;
+    }
+#endif
     for (; left >= 4; left -= 4, a += 4) {
         p += a[0];
         q += a[1];
@@ -53,14 +63,18 @@ static cf_status diagnose_row(size_t classes, const cf_real *observed, int *miss
 
 /* Whether a row holds probabilities. Zeros at its end do not matter. */
 CF_PART int is_valid_row(size_t n, const cf_real *row) {
-    const cf_real tolerance = (cf_real)CF_SUM_TOLERANCE, sum = cf_sum(n, row);
-    int good = sum >= 1 - tolerance && sum <= 1 + tolerance; /* not with a NaN */
+    const size_t count = CF_BLOCK == 1 ? CF_COUNT(n) : n;
+    const cf_bits least = cf_to_bits(1 - (cf_real)CF_SUM_TOLERANCE), most = cf_to_bits(1 + (cf_real)CF_SUM_TOLERANCE);
     cf_bits signs = 0;
     size_t k;
-    for (k = 0; k < n; k++) signs |= cf_to_bits(row[k]);
+    /* numbers above 0 are in the order of their bits; those below it, and NaN, come after them */
+    if (cf_to_bits(cf_sum(n, row)) - least > most - least) return 0;
+    for (k = 0; k + 2 <= count; k += 2) signs |= cf_to_bits(row[k]) | cf_to_bits(row[k + 1]);
+    if (k < count) signs |= cf_to_bits(row[k]);
     if (signs >> (sizeof signs * 8 - 1)) /* a minus: a number below zero, or only -0 */
-        for (k = 0; k < n; k++) good &= row[k] >= 0;
-    return good;
+        for (k = 0; k < count; k++)
+            if (!(row[k] >= 0)) return 0;
+    return 1;
 }
 
 /* Checks an update of a row that is valid or not; *seen tells whether there is anything to observe. */

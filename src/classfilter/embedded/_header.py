@@ -195,7 +195,8 @@ def _sticky(f: StickyFilter, suffix: str) -> FilterTables:
         number(fastest),
         f"cf_config_table{suffix}",
     ]
-    tables += [table(f"table{suffix}", numbers)]
+    read = numbers[:2]  # with CF_SMALL the core has the least probability as a constant
+    tables += [table(f"table{suffix}", read)]
     start, listed = f"cf_config_table{suffix}", f"{{{', '.join(fields)}}}"
     return FilterTables("cf_sticky_f32", macros, tables, listed, start)
 

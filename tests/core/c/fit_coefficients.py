@@ -2,13 +2,30 @@
 
     python tests/core/c/fit_coefficients.py > src/classfilter/csrc/coefficients.h
 
-Each polynomial is fitted in 60 digits by Chebyshev interpolation (mpmath's `chebyfit`) on the
-range in which the core uses it, with as many terms as the precision deserves.
+Each polynomial is fitted in 60 digits on the range in which the core uses it, with as many terms
+as the precision deserves: by Chebyshev interpolation (mpmath's `chebyfit`), or, where the error
+counts less at some places than at others, by Remez' exchange.
 """
 
 from collections.abc import Callable
 
-from mpmath import atanh, chebyfit, exp, factorial, log, mp, mpf, nstr, psi, sqrt
+from mpmath import (
+    atanh,
+    chebyfit,
+    cos,
+    exp,
+    factorial,
+    log,
+    lu_solve,
+    matrix,
+    mp,
+    mpf,
+    nstr,
+    pi,
+    polyval,
+    psi,
+    sqrt,
+)
 
 mp.dps = 60
 TINY = mpf(10) ** -12  # the functions below are 0/0 at the left end
@@ -22,7 +39,9 @@ HEADER = """\
      tetragamma(x + CF_SHIFT) = -(1 + w CF_PSI2(w)) / h^2
      pentagamma(x + CF_SHIFT) = 2 (1 + w CF_STEP3(w)) / h^3
    CF_STEP1 and CF_STEP2 are CF_PSI1 and CF_PSI2 with fewer terms, enough for a step that is short.
-   log((1 + s) / (1 - s)) = 2 s (1 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r). */
+   log((1 + s) / (1 - s)) = 2 s (1 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r).
+   log2((1 + t) / (1 - t)) = t CF_LOG2(t^2), with the absolute error of the whole;
+   2^r = 1 + r CF_EXP2(r), with the relative error of the whole. */
 /* clang-format off */
 """
 
@@ -53,25 +72,72 @@ def exp_rest(r: mpf) -> mpf:
     return (exp(r) - 1 - r) / (r * r) if abs(r) > TINY else mpf(1) / 2
 
 
+def log2_part(v: mpf) -> mpf:
+    """log2((1 + t) / (1 - t)) / t at t^2 = v."""
+    return 2 / log(2) * (1 + v * log_rest(v))
+
+
+def exp2_part(r: mpf) -> mpf:
+    """(2^r - 1) / r."""
+    return (mpf(2) ** r - 1) / r if abs(r) > TINY else log(2)
+
+
+def minimax(
+    function: Callable[[mpf], mpf], weight: Callable[[mpf], mpf], low: mpf, high: mpf, terms: int
+) -> tuple[list[mpf], mpf]:
+    """Return the polynomial, highest power first, whose largest weighted error is least.
+
+    By Remez' exchange: the error has one size, with changing signs, at some points; then each
+    point moves to where the error between two changes of sign is largest.
+    """
+    grid = [low + (high - low) * i / 2000 for i in range(2001)]
+    points = [low + (high - low) * (1 - cos(pi * i / terms)) / 2 for i in range(terms + 1)]
+    points = [x if weight(x) > TINY else x + (high - low) / 100 for x in points]
+    for _ in range(10):
+        rows = [
+            [x**j for j in range(terms)] + [(-1) ** i / weight(x)] for i, x in enumerate(points)
+        ]
+        solution = lu_solve(matrix(rows), matrix([function(x) for x in points]))
+        coefficients = [solution[j] for j in reversed(range(terms))]
+        largest: list[tuple[mpf, mpf]] = []
+        for x in grid:
+            error = weight(x) * (function(x) - polyval(coefficients, x))
+            if not largest or error * largest[-1][1] < 0:
+                largest.append((x, error))
+            elif abs(error) > abs(largest[-1][1]):
+                largest[-1] = (x, error)
+        while len(largest) > terms + 1:
+            del largest[0 if abs(largest[0][1]) < abs(largest[-1][1]) else -1]
+        points = [x for x, _ in largest]
+    return coefficients, max(abs(error) for _, error in largest)
+
+
+def listed(name: str, coefficients: list[mpf], error: mpf, single: bool) -> str:
+    """Return the C line that lists a polynomial, given highest power first."""
+    suffix, digits = ("f", 9) if single else ("", 17)
+    numbers = ", ".join(
+        nstr(c, digits, min_fixed=-1, max_fixed=1) + suffix for c in coefficients[::-1]
+    )
+    return f"/* error {nstr(error, 2)} */\n#define {name} {{{numbers}}}"
+
+
 def define(
     name: str, function: Callable[[mpf], mpf], low: mpf, high: mpf, terms: int, single: bool
 ) -> str:
     """Return the C line that lists a fitted polynomial."""
     coefficients, error = chebyfit(function, [low, high], terms, error=True)
-    suffix, digits = ("f", 9) if single else ("", 17)
-    listed = ", ".join(
-        nstr(c, digits, min_fixed=-1, max_fixed=1) + suffix for c in coefficients[::-1]
-    )
-    return f"/* error {nstr(error, 2)} */\n#define {name} {{{listed}}}"
+    return listed(name, coefficients, error, single)
 
 
 if __name__ == "__main__":
     print(HEADER)
     log_end = mpf("0.201") ** 2
     exp_end = log(2) / 2 * mpf("1.001")
+    log2_end = mpf("0.1717") ** 2
+    exp2_end = mpf("0.5001")
     for single, condition, shift, terms in (
-        (True, "#ifdef CF_FLOAT", 4, (3, 3, 2, 3, 5)),
-        (False, "#else", 6, (7, 8, 5, 7, 10)),
+        (True, "#ifdef CF_FLOAT", 4, (3, 3, 2, 3, 5, 3, 5)),
+        (False, "#else", 6, (7, 8, 5, 7, 10, 7, 11)),
     ):
         wide = 1 / (mpf(shift) - mpf(1) / 2) ** 2
         print(condition)
@@ -82,4 +148,8 @@ if __name__ == "__main__":
             print(define(f"CF_STEP{order}", polygamma(order), mpf(0), wide, 5 - order, single))
         print(define("CF_LOG", log_rest, mpf(0), log_end, terms[3], single))
         print(define("CF_EXP", exp_rest, -exp_end, exp_end, terms[4], single))
+        log2 = minimax(log2_part, sqrt, mpf(0), log2_end, terms[5])
+        print(listed("CF_LOG2", *log2, single))
+        exp2 = minimax(exp2_part, lambda r: abs(r) / mpf(2) ** r, -exp2_end, exp2_end, terms[6])
+        print(listed("CF_EXP2", *exp2, single))
     print("#endif")

@@ -42,6 +42,13 @@ static void read_estimate(const cf_stream_f32 *stream, float *probs) {
 }
 #endif
 
+#ifndef CF_DIRICHLET
+/* A row of probabilities, which is copied as one. */
+typedef struct {
+    float probs[CF_CLASSES];
+} cf_row_f32;
+#endif
+
 #ifdef CF_POLICY
 cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source) {
     const float since = stream->since + dt;
@@ -107,17 +114,14 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
     status =
         cf_dirichlet_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, probs, scratch);
 #else
+/* update_row is cf_sticky_update_f32 as straight code; the linker leaves that out. */
 #ifdef CF_RATES
-    status = cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt,
-                                  stream->transition_cache, scratch);
+    status = update_row(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt,
+                        stream->transition_cache, scratch);
 #else
-    status =
-        cf_sticky_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, NULL, scratch);
+    status = update_row(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, NULL, scratch);
 #endif
-    if (status == CF_OK && probs != NULL) {
-        size_t k;
-        for (k = 0; k < CF_CLASSES; k++) probs[k] = stream->state[k];
-    }
+    if (status == CF_OK && probs != NULL) *(cf_row_f32 *)probs = *(const cf_row_f32 *)stream->state;
 #endif
 #ifdef CF_TEMPERED
     if (status == CF_OK && probs != NULL) (void)cf_temper_f32(CF_CLASSES, cf_config_temperature[0], probs, probs);
