@@ -19,10 +19,10 @@ const CHARTS = "node_modules/uplot/";
 const C_FILES = [...list("c/", /\.c$/), ...list(CORE, /\.c$/)];
 const SOURCES = ["build.mjs", ...list("c/", /\.[ch]$/), ...list("src/", /\.js$/), ...list(CORE, /\.[ch]$/)];
 
-// Small first: rows are short, and code that fills vector registers (CF_BLOCK, CF_LANES) is several times as large for little.
+// Small first: rows are short, and code that fills vector registers (CF_BLOCK) is several times as large for little.
 const FLAGS = [
   "--target=wasm32", "-std=c99", "-Oz", "-mbulk-memory", "-nostdlib", "-ffreestanding", "-ffp-contract=off",
-  "-fvisibility=hidden", "-DCF_BLOCK=1", "-DCF_LANES=1", `-I${CORE}`,
+  "-fvisibility=hidden", "-DCF_BLOCK=1", `-I${CORE}`,
   "-Wl,--no-entry,--export-dynamic,--export=__heap_base,--strip-all,--compress-relocations",
 ];
 

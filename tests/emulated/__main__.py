@@ -135,12 +135,10 @@ def limit(target: Target, K: int) -> int:
         config = Chain(DirichletFilter(K, 0.95, estimate="mean"), beta={"a": 0.5})
         export(config, folder)
         (folder / "rows.h").write_text(usual_rows(K))
-        search = folder / "src/core/dirichlet_mode.h"
-        text = search.read_text()
-        for word, value in (("CF_STEP_TOLERANCE", "-1.0f"), ("CF_MIN_ITERATIONS", "1000")):
-            text, count = re.subn(rf"#define {word} [^/\n]*", f"#define {word} {value} ", text)
-            assert count
-        search.write_text(text.replace("distance[l] < noise", "distance[l] < -noise"))
+        search = folder / "src/core/dirichlet_search.h"
+        text, count = re.subn(r"( return) on\b", r"\1 mask_of(0) & on", search.read_text())
+        assert count == 2
+        search.write_text(text)
         program = build(folder, target, folder / "limit.elf", [HERE / "cost.c"], "-DLIMIT")
         code, output = run(program, target, counted=True)
         if code != 0:

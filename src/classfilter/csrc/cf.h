@@ -50,7 +50,7 @@ typedef enum {
 
 #define CF_SUM_TOLERANCE 0.05
 #ifndef CF_MAX_ITERATIONS /* a test lowers it, to see a failure */
-#define CF_MAX_ITERATIONS 64
+#define CF_MAX_ITERATIONS 96
 #endif
 
 const char *cf_strerror(cf_status status);
@@ -139,8 +139,14 @@ typedef struct {
 #define CF_DIRICHLET_STATE(classes) ((classes) + 1)
 /* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
 #define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
-#define CF_DIRICHLET_SCRATCH(classes) (21 * CF_DIRICHLET_ROWS(classes))
-#define CF_DIRICHLET_SCRATCH_MANY(classes) ((20 * CF_LANES + 1) * CF_DIRICHLET_ROWS(classes))
+#ifdef CF_SMALL
+#define CF_DIRICHLET_MEMBERS 12
+#define CF_DIRICHLET_SCRATCH(classes) (CF_DIRICHLET_MEMBERS * CF_DIRICHLET_ROWS(classes))
+#else
+#define CF_DIRICHLET_MEMBERS 13
+#define CF_DIRICHLET_SCRATCH(classes) ((CF_DIRICHLET_MEMBERS + 1) * CF_DIRICHLET_ROWS(classes))
+#define CF_DIRICHLET_SCRATCH_MANY(classes) ((CF_DIRICHLET_MEMBERS * CF_BLOCK + 1) * CF_DIRICHLET_ROWS(classes))
+#endif
 
 /* Checks the settings and the prior (K numbers), computes log_gamma, bound and, if anchor > 0, prior_nu into the K numbers
    at `prior_nu`, which must live as long as the settings. */

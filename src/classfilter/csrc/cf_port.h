@@ -7,7 +7,7 @@
    CF_NO_RATES     no sticky filter has rates: what they need is left out.
    CF_ONE_TARGET   code for one processor only, not for several of which the loader chooses.
    CF_BLOCK        numbers per row of work are rounded up to a multiple of this, so that vector registers fill.
-   CF_LANES        streams that cf_dirichlet_run takes at a time in single precision. */
+   CF_NO_ANCHOR    no Dirichlet filter has an anchor: what it needs is left out. */
 #ifndef CF_PORT_H
 #define CF_PORT_H
 
@@ -16,13 +16,9 @@
 
 #if defined(CF_SMALL) && !defined(CF_BLOCK)
 #define CF_BLOCK 1
-#define CF_LANES 1
 #endif
 #ifndef CF_BLOCK
 #define CF_BLOCK 8
-#endif
-#ifndef CF_LANES
-#define CF_LANES (2 * CF_BLOCK)
 #endif
 
 /* CF_INLINE makes straight code. CF_PART does so too where speed counts; with CF_SMALL it makes a function, which is in
@@ -58,6 +54,22 @@
 #define CF_KERNEL CF_TARGETS static __attribute__((noinline, unused))
 #else
 #define CF_KERNEL static
+#endif
+
+/* Before a short loop that becomes straight code even where code is to be short. */
+#if defined(__clang__)
+#define CF_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define CF_UNROLL _Pragma("GCC unroll 8")
+#else
+#define CF_UNROLL
+#endif
+
+/* Before a loop over the vectors of a stream: of up to seven classes in double precision, there are two. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(CF_SMALL)
+#define CF_EACH_VECTOR _Pragma("GCC unroll 2")
+#else
+#define CF_EACH_VECTOR
 #endif
 
 /* Before a function whose short loops should become straight code. -O3 everywhere compiles three times as long, and makes

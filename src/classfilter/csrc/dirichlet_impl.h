@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The Dirichlet filter: forget, then move to the exact mode of the posterior. */
-#include "dirichlet_bound.h"
+#include "dirichlet_search.h"
 #ifndef CF_SMALL
 #include "table.h"
 #endif
 
-#define CF_SMALLEST_ALPHA CF_R(1e-6)
 #define CF_SMALLEST_WEIGHT CF_R(1e-30)
 #define CF_LARGEST_WEIGHT CF_R(1e9)
+#define CF_ROUNDING (64 * CF_EPSILON)
 
 /* One update of one stream: what is given, and what becomes of it. */
 typedef struct {
@@ -15,128 +15,173 @@ typedef struct {
     cf_real *state, beta, dt;
 } cf_update;
 
-/* What a pause leaves of the memory. */
-CF_INLINE cf_real kept_share(const cf_dirichlet *f, cf_real dt) {
-    return dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
+/* What an update does to the weight of the state, eta = kept + pull + beta: what a pause leaves of it, what silence adds for
+   the prior, and the observation. */
+typedef struct {
+    cf_real kept, pull, beta, eta;
+    int searches; /* alpha moves, and what is remembered bounds it */
+} cf_weights;
+
+CF_INLINE cf_weights weigh(const cf_dirichlet *f, const cf_update *update, int seen) {
+    const cf_real dt = update->dt;
+    const cf_real keep = dt == 1 ? f->gamma : dt == 0 ? 1 : f->gamma > 0 ? cf_exp_negative(dt * f->log_gamma) : 0;
+    cf_weights w;
+    cf_real memory;
+    w.kept = keep * update->state[0];
+    w.pull = (1 - keep) * anchor_of(f);
+    w.beta = seen ? update->beta : 0;
+    memory = w.kept + w.pull;
+    w.eta = memory + w.beta;
+    w.searches = (seen || w.pull > 0) && memory > CF_EPSILON * w.beta && memory >= CF_SMALLEST_WEIGHT;
+    return w;
 }
 
-/* The streams that cf_dirichlet_run takes at a time, and so few that one by one takes less. */
-#ifdef CF_FLOAT
-enum { CF_GROUP = CF_LANES, CF_FEW = CF_LANES / 2 };
-#else
-#include "dirichlet_quick.h"
-enum { CF_GROUP = CF_PACK, CF_FEW = CF_PACK - 1 };
+/* An update without a search: only time passed, or nothing is remembered, so nothing bounds alpha, and all there is to know is
+   the observation. */
+static void update_plainly(const cf_dirichlet *f, const cf_update *update, cf_weights w) {
+    const size_t classes = CF_COUNT(f->classes);
+    cf_real *const state = update->state, share;
+    size_t k;
+    state[0] = w.eta;
+    if (!(w.beta > 0)) return;
+    for (k = 0; k < classes; k++) state[k + 1] = cf_max(update->observed[k], f->floor);
+    share = f->max_concentration / cf_sum(classes, state + 1);
+    for (k = 1; k <= classes; k++) state[k] = cf_max(share * state[k], CF_SMALLEST_ALPHA);
+}
+
+CF_INLINE void set_weights(cf_search *w, cf_vec kept, cf_vec pull, cf_vec beta, cf_vec eta) {
+    const cf_mask part = vec_less(vec_of(0), beta) & vec_less(beta, vec_of(1));
+    w->kept = kept;
+    w->pull = pull;
+    w->beta = beta;
+    w->old_part = (kept + pull) / eta;
+    w->new_part = beta / eta;
+    w->c = vec_choose(part, w->old_part, vec_of(1));
+    w->share = vec_choose(part, w->new_part, vec_of(0));
+}
+
+/* Updates one stream; of the state, whole vectors are read and written. Returns whether the search found the mode. */
+CF_INLINE int update_stream(const cf_dirichlet *f, cf_number *number, size_t vectors, const cf_update *update,
+                            cf_weights weights, size_t *iterations) {
+    const size_t classes = CF_COUNT(f->classes);
+    /* where nothing is observed, any positive numbers serve */
+    const cf_real *const observed = weights.beta > 0 ? update->observed : update->state + 1;
+    cf_search w;
+    size_t n;
+    w.classes = classes;
+    w.vectors = vectors;
+    w.across = CF_WIDTH > 1;
+    w.number = number;
+    set_weights(&w, vec_of(weights.kept), vec_of(weights.pull), vec_of(weights.beta), vec_of(weights.eta));
+#ifdef CF_VECTORS
+    mark_classes(&w);
 #endif
-
-/* Leaves log(max(s, floor) / sum) of each lane in log_s, and its alpha in x. Lanes that see nothing get a harmless row. */
-CF_PART void load_lanes(const cf_workspace *w, size_t given_lanes, cf_real floor, const cf_update *updates,
-                        const int *seen) {
-    const size_t lanes = known_lanes(given_lanes);
-    cf_workspace own;
-    const cf_workspace *const v = views_of(w, &own);
-    const size_t classes = v->classes, rows = v->rows;
-    cf_real *restrict s = v->log_s, *restrict x = v->x, sum[CF_LANES];
-    size_t k, l;
-    for (l = 0; l < lanes; l++)
-        for (k = 0; k < classes; k++) {
-            s[k * lanes + l] = seen[l] && updates[l].observed[k] > floor ? updates[l].observed[k] : floor;
-            x[k * lanes + l] = updates[l].state[k + 1];
-        }
-    sum_rows(classes, classes, lanes, s, sum);
-    for (k = 0; k < rows - (CF_BLOCK == 1); k++)
-        for (l = 0; l < lanes; l++)
-            s[k * lanes + l] = cf_log_ratio((cf_bits)k < (cf_bits)classes ? s[k * lanes + l] : sum[l], sum[l]);
-    fill_sum(v, lanes);
+    for (n = 0; n < vectors; n++) {
+        number[n].x = ((const cf_vec *)update->state)[n];
+        number[n].m = vec_of(0);
+        number[n].rest = 1 - w.beta;
+        if (anchor_of(f) > 0) number[n].prior = vec_of(0);
+    }
+    for (n = 1; n <= classes; n++) {
+        *number_at(&w, &number->s, n, 0) = cf_max(observed[n - 1], f->floor);
+        if (anchor_of(f) > 0) *number_at(&w, &number->prior, n, 0) = f->prior_nu[n - 1];
+    }
+    if (!any_stream(&w, search(f, &w, is_fractional(weights.beta), mask_of(1), iterations))) return 0;
+    for (n = 0; n < vectors; n++) ((cf_vec *)update->state)[n] = number[n].x;
+    update->state[0] = weights.eta;
+    return 1;
 }
 
-/* Updates one stream a lane; all were checked. *max_iterations is raised to the most that a lane took. */
-CF_PART cf_status step_lanes(const cf_dirichlet *f, const cf_workspace *w, size_t given_lanes, const cf_update *updates,
-                             const int *seen, size_t *max_iterations) {
-    const size_t lanes = known_lanes(given_lanes);
-    cf_workspace own;
-    const cf_workspace *const v = views_of(w, &own);
-    const size_t classes = v->classes, rows = v->rows, top = classes * lanes;
-    cf_real c[CF_LANES] = {0}, eta[CF_LANES] = {0}, weight[CF_LANES] = {0}, pull[CF_LANES] = {0};
-    size_t iterations[CF_LANES], k, l;
-    int moves[CF_LANES], fractional_beta = 0, silent = 1, searching = 0;
-    for (l = 0; l < lanes; l++) {
-        const cf_real keep = kept_share(f, updates[l].dt);
-        weight[l] = seen[l] ? updates[l].beta : 0;
-        pull[l] = (1 - keep) * f->anchor;
-        c[l] = keep * updates[l].state[0];
-        eta[l] = c[l] + pull[l];
-        fractional_beta |= is_fractional(weight[l]);
-        moves[l] = seen[l] || pull[l] > 0;
-        silent &= !seen[l];
+CF_KERNEL int update_one(const cf_dirichlet *f, cf_real *scratch, const cf_update *update, int seen,
+                         size_t *iterations) {
+    const cf_weights weights = weigh(f, update, seen);
+    const size_t vectors = (CF_COUNT(f->classes) + CF_WIDTH) / CF_WIDTH;
+    cf_number *const number = (cf_number *)(void *)scratch;
+    if (!weights.searches) {
+        update_plainly(f, update, weights);
+        return 1;
     }
-    if (silent && !(f->anchor > 0)) {
-        /* the weight is 0, but adding it makes -0 to 0, as below: a lane's bits do not depend on its neighbours */
-        for (l = 0; l < lanes; l++) updates[l].state[0] = eta[l] + weight[l];
-        return CF_OK;
-    }
-
-    load_lanes(v, lanes, f->floor, updates, seen);
-    evaluate_polygamma(v, lanes, fractional_beta, weight);
-    for (k = 0; k < rows; k++)
-        for (l = 0; l < lanes; l++) v->m[k * lanes + l] = v->digamma_diff[k * lanes + l] - v->digamma_diff[top + l];
-    if (f->bounded) bound_memory(f, v, lanes, moves);
-    for (l = 0; l < lanes; l++) {
-        if (f->anchor > 0 && eta[l] > 0)
-            for (k = 0; k < classes; k++)
-                v->m[k * lanes + l] = (c[l] * v->m[k * lanes + l] + pull[l] * f->prior_nu[k]) / eta[l];
-        c[l] = eta[l];
-        eta[l] += weight[l];
-        iterations[l] = 0;
-        if (!seen[l] && !(f->anchor > 0)) iterations[l] = 1;
-        if (c[l] <= CF_EPSILON * weight[l] || c[l] < CF_SMALLEST_WEIGHT) {
-            /* Nothing is remembered, so nothing bounds alpha: all there is to know is the observation. */
-            iterations[l] = 1;
-            for (k = 0; seen[l] && k < classes; k++)
-                v->x[k * lanes + l] = f->max_concentration * cf_exp_negative(v->log_s[k * lanes + l]);
-        }
-        if (iterations[l] != 0) {
-            c[l] = 1;
-            weight[l] = 0;
-        }
-        searching |= iterations[l] == 0;
-    }
-    fill_sum(v, lanes);
-    if (searching) find_mode(v, lanes, fractional_beta, f->tolerance, c, weight, iterations);
-
-    for (l = 0; l < lanes; l++)
-        if (iterations[l] == 0) return CF_NOT_CONVERGED;
-    for (l = 0; l < lanes; l++) {
-        const cf_real sum = v->x[top + l], excess = sum > f->max_concentration ? f->max_concentration / sum : 1;
-        if (iterations[l] > *max_iterations) *max_iterations = iterations[l];
-        updates[l].state[0] = eta[l];
-        for (k = 0; k < classes && (seen[l] || f->anchor > 0); k++) {
-            const cf_real alpha = v->x[k * lanes + l] * excess;
-            updates[l].state[k + 1] = alpha > CF_SMALLEST_ALPHA ? alpha : CF_SMALLEST_ALPHA;
-        }
-    }
-    return CF_OK;
+    /* A number of vectors that the compiler knows makes straight code of the common case. */
+    if (CF_WIDTH > 1 && vectors == 8 / CF_WIDTH)
+        return update_stream(f, number, 8 / CF_WIDTH, update, weights, iterations);
+    return update_stream(f, number, vectors, update, weights, iterations);
 }
+
+#ifdef CF_VECTORS
+/* The same for CF_WIDTH streams: all of them, or returns 0. */
+CF_KERNEL int update_many(const cf_dirichlet *f, cf_real *scratch, const cf_update *updates, const int *seen,
+                          size_t *iterations) {
+    const size_t classes = f->classes;
+    cf_real kept[CF_WIDTH], pull[CF_WIDTH], beta[CF_WIDTH], eta[CF_WIDTH];
+    cf_bits searches[CF_WIDTH];
+    cf_number *const number = (cf_number *)(void *)scratch;
+    cf_weights weights;
+    cf_mask on, good;
+    cf_search w;
+    size_t l, n;
+    int fractional = 0;
+    for (l = 0; l < CF_WIDTH; l++) {
+        const cf_real *const state = updates[l].state, *observed;
+        weights = weigh(f, updates + l, seen[l]);
+        observed = weights.beta > 0 ? updates[l].observed : state + 1;
+        kept[l] = weights.kept;
+        pull[l] = weights.pull;
+        beta[l] = weights.beta;
+        eta[l] = weights.eta;
+        searches[l] = 0 - (cf_bits)weights.searches;
+        fractional |= is_fractional(weights.beta);
+        for (n = 1; n <= classes; n++) {
+            ((cf_real *)&number[n].x)[l] = state[n];
+            ((cf_real *)&number[n].s)[l] = cf_max(observed[n - 1], f->floor);
+        }
+    }
+    w.classes = classes;
+    w.vectors = classes + 1;
+    w.across = 0;
+    w.number = number;
+    set_weights(&w, *(const cf_vec *)kept, *(const cf_vec *)pull, *(const cf_vec *)beta, *(const cf_vec *)eta);
+    for (n = 0; n <= classes; n++) {
+        number[n].m = vec_of(0);
+        number[n].rest = 1 - w.beta;
+        if (anchor_of(f) > 0) number[n].prior = vec_of(n > 0 ? f->prior_nu[n - 1] : 0);
+    }
+    on = *(const cf_mask *)searches;
+    good = search(f, &w, fractional, on, iterations);
+    if (mask_any(on & ~good)) return 0;
+    for (l = 0; l < CF_WIDTH; l++) {
+        if (searches[l]) {
+            updates[l].state[0] = eta[l];
+            for (n = 1; n <= classes; n++) updates[l].state[n] = ((const cf_real *)&number[n].x)[l];
+        } else {
+            weights.beta = beta[l];
+            weights.eta = eta[l];
+            update_plainly(f, updates + l, weights);
+        }
+    }
+    return 1;
+}
+#endif
 
 /* Where no alpha exceeds 1 by more than rounding, there is no mode to speak of: the mean stands in. */
 CF_PART void read_alpha(const cf_dirichlet *f, const cf_real *alpha, cf_real *probs) {
     const size_t classes = CF_COUNT(f->classes);
+    const cf_real *from = probs;
     cf_real sum = 0;
     size_t k;
     if (!f->mean) {
-        for (k = 0; k < classes; k++) probs[k] = alpha[k] > 1 ? alpha[k] - 1 : 0;
+        for (k = 0; k < classes; k++) probs[k] = cf_max(alpha[k] - 1, 0);
         sum = cf_sum(classes, probs);
     }
     if (!(sum > CF_ROUNDING)) {
-        for (k = 0; k < classes; k++) probs[k] = alpha[k];
-        sum = cf_sum(classes, probs);
+        from = alpha;
+        sum = cf_sum(classes, alpha);
     }
-    for (k = 0; k < classes; k++) probs[k] /= sum;
+    for (k = 0; k < classes; k++) probs[k] = from[k] / sum;
 }
 
 /* E[-log s_i] of a Dirichlet distribution: digamma(sum alpha) - digamma(alpha_i). */
-CF_INLINE cf_real expected_neg_log(cf_polygamma top, cf_real alpha) {
-    const cf_polygamma one = cf_polygamma_of(alpha);
-    return cf_log_ratio(top.h, one.h) + (top.rest - one.rest);
+CF_INLINE cf_real expected_neg_log(cf_real sum, cf_real alpha) {
+    return cf_polygamma_of(alpha, sum).drop - cf_polygamma_of(sum, sum).drop;
 }
 
 cf_status cf_dirichlet_prepare(cf_dirichlet *f, const cf_real *prior, cf_real *prior_nu) {
@@ -159,12 +204,12 @@ cf_status cf_dirichlet_prepare(cf_dirichlet *f, const cf_real *prior, cf_real *p
     if (!(sum <= f->max_concentration)) return CF_BAD_PRIOR;
     /* the prior may be more certain than any prediction, and is believed */
     for (k = 1; k < f->classes; k++) least = prior[k] < least ? prior[k] : least;
-    of_prior = expected_neg_log(cf_polygamma_of(sum), least);
+    of_prior = expected_neg_log(sum, least);
     f->bound = cf_log_ratio(1 + (cf_real)CF_SUM_TOLERANCE + (cf_real)(f->classes - 1) * f->floor, f->floor);
     f->bound = f->bound > of_prior ? f->bound : of_prior;
     f->log_gamma = f->gamma > 0 ? cf_log_ratio(f->gamma, 1) : 0;
     f->prior_nu = f->anchor > 0 ? prior_nu : NULL;
-    for (k = 0; k < f->classes && f->anchor > 0; k++) prior_nu[k] = expected_neg_log(cf_polygamma_of(sum), prior[k]);
+    for (k = 0; k < f->classes && f->anchor > 0; k++) prior_nu[k] = expected_neg_log(sum, prior[k]);
     return CF_OK;
 }
 
@@ -185,63 +230,38 @@ cf_status cf_dirichlet_start(const cf_dirichlet *f, const cf_real *alpha, cf_rea
 void cf_dirichlet_read(const cf_dirichlet *f, const cf_real *state, cf_real *probs) { read_alpha(f, state + 1, probs); }
 
 void cf_dirichlet_nu(const cf_dirichlet *f, const cf_real *state, cf_real *nu) {
-    const cf_polygamma top = cf_polygamma_of(cf_sum(f->classes, state + 1));
+    const cf_real sum = cf_sum(f->classes, state + 1);
     size_t k;
     for (k = 0; k < f->classes; k++) {
-        const cf_real m = expected_neg_log(top, state[k + 1]);
+        const cf_real m = expected_neg_log(sum, state[k + 1]);
         /* below 0 by rounding only, where one class has almost all of alpha */
         nu[k] = state[0] * (f->bounded && m > f->bound ? f->bound : m > 0 ? m : 0);
     }
 }
 
-#ifndef CF_FLOAT
-/* Whether one stream could be updated quickly. */
-CF_KERNEL int update_one(const cf_dirichlet *f, cf_real *scratch, const cf_update *update, const int *seen,
-                         size_t *max_iterations) {
-    const size_t classes = f->classes, packs = (classes + CF_PACK) / CF_PACK;
-    /* A number of packs that the compiler knows makes straight code of the common case. */
-    if (CF_PACK > 1 && packs == 2)
-        return update_one_quickly(f, make_quick(classes, 2, scratch), update, *seen, max_iterations);
-    return update_one_quickly(f, make_quick(classes, packs, scratch), update, *seen, max_iterations);
-}
-
-/* The streams of a pack that could be updated quickly, a bit each. */
-CF_KERNEL unsigned update_pack(const cf_dirichlet *f, cf_real *scratch, const cf_update *updates, const int *seen,
-                               size_t *max_iterations) {
-    return update_pack_quickly(f, make_quick(f->classes, f->classes + 1, scratch), updates, seen, max_iterations);
-}
-
-CF_KERNEL cf_status update_slowly(const cf_dirichlet *f, const cf_workspace *w, const cf_update *update,
-                                  const int *seen, size_t *max_iterations) {
-    return step_lanes(f, w, 1, update, seen, max_iterations);
-}
-#endif
-
-/* Updates one stream, which was checked. */
-CF_INLINE cf_status step_one(const cf_dirichlet *f, const cf_workspace *w, const cf_update *update, const int *seen,
-                             size_t *max_iterations) {
-#ifdef CF_FLOAT
-    return step_lanes(f, w, 1, update, seen, max_iterations);
-#else
-    if (update_one(f, w->x, update, seen, max_iterations)) return CF_OK;
-    return update_slowly(f, w, update, seen, max_iterations);
-#endif
-}
-
 #ifdef CF_SMALL
+/* cf_dirichlet_update as straight code, for a caller in the same file whose settings are constants. */
+CF_INLINE cf_status update_row(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
+                               cf_real *probs, cf_real *scratch) {
+    const size_t classes = CF_COUNT(f->classes);
+    const cf_update update = {observed, state, beta, dt};
+    size_t iterations = 0;
+    int seen = 0;
+    const cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
+    if (status != CF_OK) return status;
+    if (!update_one(f, scratch, &update, seen, &iterations)) return CF_NOT_CONVERGED;
+    if (probs != NULL) read_alpha(f, state + 1, probs);
+    return CF_OK;
+}
+
 cf_status cf_dirichlet_update(const cf_dirichlet *f, cf_real *state, const cf_real *observed, cf_real beta, cf_real dt,
                               cf_real *probs, cf_real *scratch) {
-    const size_t classes = CF_COUNT(f->classes);
-    const cf_workspace w = make_workspace(classes, CF_DIRICHLET_ROWS(classes), 1, scratch);
-    const cf_update update = {observed, state, beta, dt};
-    size_t max_iterations = 0;
-    int seen = 0;
-    cf_status status = check_update(classes, observed, is_valid_row(classes, observed), beta, dt, &seen);
-    if (status == CF_OK) status = step_one(f, &w, &update, &seen, &max_iterations);
-    if (status == CF_OK && probs != NULL) read_alpha(f, state + 1, probs);
-    return status;
+    return update_row(f, state, observed, beta, dt, probs, scratch);
 }
 #else
+/* So few streams take less one by one. */
+enum { CF_FEW = CF_WIDTH / 2 };
+
 /* Row number `place` of the table's order, for a state. */
 CF_INLINE cf_update update_at(const cf_table *t, size_t classes, size_t place, cf_real *state) {
     const size_t r = row_at(t, place);
@@ -265,55 +285,40 @@ CF_INLINE void read_estimate(const cf_dirichlet *f, const cf_table *t, size_t pl
 }
 
 /* What is left of one stream. */
-CF_INLINE cf_status run_one(const cf_dirichlet *f, const cf_table *t, const cf_workspace *w, cf_lane lane, size_t *row,
-                            size_t *max_iterations) {
-    const size_t classes = w->classes;
+CF_INLINE cf_status run_one(const cf_dirichlet *f, const cf_table *t, cf_real *scratch, cf_lane lane, size_t *row,
+                            size_t *iterations) {
+    const size_t classes = f->classes;
+    cf_real *const state = scratch + CF_DIRICHLET_MEMBERS * CF_DIRICHLET_ROWS(classes);
     size_t k;
-    for (k = 0; k <= classes; k++) w->state[k] = lane.from[k];
+    for (k = 0; k <= classes; k++) state[k] = lane.from[k];
     for (; lane.left > 0; lane.next++, lane.left--) {
-        const cf_update update = update_at(t, classes, lane.next, w->state);
+        const cf_update update = update_at(t, classes, lane.next, state);
         int seen = 0;
         cf_status status = check_one(classes, &update, &seen);
-        if (status == CF_OK) status = step_one(f, w, &update, &seen, max_iterations);
+        if (status == CF_OK && !update_one(f, scratch, &update, seen, iterations)) status = CF_NOT_CONVERGED;
         if (status != CF_OK) {
             *row = row_at(t, lane.next);
             return status;
         }
-        read_estimate(f, t, lane.next, w->state);
+        read_estimate(f, t, lane.next, state);
     }
-    for (k = 0; k <= classes; k++) lane.state[k] = w->state[k];
+    for (k = 0; k <= classes; k++) lane.state[k] = state[k];
     return CF_OK;
 }
 
-/* Updates one stream a lane; all were checked. */
-CF_INLINE cf_status update_group(const cf_dirichlet *f, cf_real *scratch, const cf_update *updates, const int *seen,
-                                 size_t *max_iterations) {
-#ifdef CF_FLOAT
-    const cf_workspace w = make_workspace(f->classes, f->classes + 1, CF_LANES, scratch);
-    return step_lanes(f, &w, CF_LANES, updates, seen, max_iterations);
-#else
-    const cf_workspace w = make_workspace(f->classes, CF_DIRICHLET_ROWS(f->classes), 1, scratch);
-    const unsigned done = update_pack(f, scratch, updates, seen, max_iterations);
-    cf_status status = CF_OK;
-    size_t l;
-    for (l = 0; l < CF_GROUP && status == CF_OK; l++)
-        if (!(done >> l & 1)) status = update_slowly(f, &w, updates + l, seen + l, max_iterations);
-    return status;
-#endif
-}
-
+#ifdef CF_VECTORS
 /* One row of each of many streams at a time, as long as more than CF_FEW have any left: *count of them, at the end. */
 CF_KERNEL cf_status run_lanes(const cf_dirichlet *f, cf_cursor *cursor, cf_real *scratch, cf_lane *lanes, size_t *count,
                               size_t *max_iterations) {
     const cf_table *const t = cursor->table;
     const size_t classes = f->classes;
-    cf_real *const spare = make_workspace(classes, classes + 1, CF_LANES, scratch).state;
-    cf_update updates[CF_GROUP];
-    int seen[CF_GROUP] = {0};
+    cf_real *const spare = scratch + CF_WIDTH * CF_DIRICHLET_MEMBERS * CF_DIRICHLET_ROWS(classes);
+    cf_update updates[CF_WIDTH];
+    int seen[CF_WIDTH] = {0};
     cf_status status;
     size_t k, l;
-    for (l = 0; l < CF_GROUP; l++) lanes[l].left = 0;
-    for (*count = CF_GROUP;;) {
+    for (l = 0; l < CF_WIDTH; l++) lanes[l].left = 0;
+    for (*count = CF_WIDTH;;) {
         for (l = 0; l < *count;) {
             if (lanes[l].left == 0) {
                 if (!next_stream(cursor, lanes + l)) {
@@ -331,30 +336,31 @@ CF_KERNEL cf_status run_lanes(const cf_dirichlet *f, cf_cursor *cursor, cf_real 
             status = check_one(classes, updates + l, seen + l);
             if (status != CF_OK) return status;
         }
-        for (; l < CF_GROUP; l++) { /* lanes to spare repeat the last stream on a copy of its state */
+        for (; l < CF_WIDTH; l++) { /* lanes to spare repeat the last stream on a copy of its state */
             for (k = 0; k <= classes; k++) spare[k] = updates[*count - 1].state[k];
             updates[l] = updates[*count - 1];
             updates[l].state = spare;
             seen[l] = seen[*count - 1];
         }
-        status = update_group(f, scratch, updates, seen, max_iterations);
-        if (status != CF_OK) return status;
+        if (!update_many(f, scratch, updates, seen, max_iterations)) return CF_NOT_CONVERGED;
         for (l = 0; l < *count; l++) {
             read_estimate(f, t, lanes[l].next++, lanes[l].state);
             lanes[l].left--;
         }
     }
 }
+#endif
 
 CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, const cf_table *t, cf_real *scratch, size_t *row,
                                       size_t *iterations) {
-    const cf_workspace w = make_workspace(f->classes, CF_DIRICHLET_ROWS(f->classes), 1, scratch);
     cf_cursor cursor = {t, CF_DIRICHLET_STATE(f->classes), 0, 0};
-    cf_lane lanes[CF_GROUP];
+    cf_lane lanes[CF_WIDTH];
     size_t max_iterations = 0, count = 0;
-    int grouped = CF_GROUP > 1 && t->streams > CF_FEW;
+    int grouped = CF_WIDTH > 1 && t->streams > CF_FEW;
     cf_status status = CF_OK;
+#ifdef CF_VECTORS
     if (grouped) status = run_lanes(f, &cursor, scratch, lanes, &count, &max_iterations);
+#endif
     for (;;) {
         if (status != CF_OK) {
             if (!grouped) return status;
@@ -363,7 +369,7 @@ CF_TARGETS cf_status cf_dirichlet_run(const cf_dirichlet *f, const cf_table *t, 
             cursor.stream = cursor.next = count = 0;
         }
         if (count == 0 && !next_stream(&cursor, lanes)) break;
-        status = run_one(f, t, &w, lanes[count > 0 ? --count : 0], row, &max_iterations);
+        status = run_one(f, t, scratch, lanes[count > 0 ? --count : 0], row, &max_iterations);
     }
     if (iterations != NULL) *iterations = max_iterations;
     return CF_OK;

@@ -146,17 +146,16 @@ CF_STRAIGHT CF_KERNEL void fill_transition_cache(const cf_sticky *f, cf_real dt,
 }
 
 /* exp(x) - 1 for x <= 0. Near 0 the difference would cancel, but the series of exp does not. */
-#define CF_NEAR CF_R(-0.34)
+#define CF_EXPM1_NEAR CF_R(-0.34)
 
 CF_INLINE cf_real expm1_near(cf_real x) {
-    cf_real rest;
-    CF_POLYNOMIAL(rest, x, CF_EXP);
-    return x + x * x * rest;
+    static const cf_real coefficients[] = CF_EXP;
+    return x + x * x * cf_polynomial(CF_TERMS_OF(coefficients), coefficients, x);
 }
 
 CF_INLINE cf_real expm1_negative(cf_real x) {
-    const cf_real near = expm1_near(x > CF_NEAR ? x : 0);
-    return x > CF_NEAR ? near : cf_exp_negative(x) - 1;
+    const cf_real near = expm1_near(x > CF_EXPM1_NEAR ? x : 0);
+    return x > CF_EXPM1_NEAR ? near : cf_exp_negative(x) - 1;
 }
 
 /* What dt leaves of the memory, and what it takes, each to full precision. */
@@ -173,7 +172,7 @@ CF_INLINE cf_decay make_decay(const cf_sticky *f, cf_real dt) {
         result.leave = 0;
     } else if (!(f->stay > 0)) {
         return result;
-    } else if (x > CF_NEAR) {
+    } else if (x > CF_EXPM1_NEAR) {
         result.leave = -expm1_near(x);
         result.keep = 1 - result.leave; /* the bits of exp(x), whose reduction leaves x as it is */
     } else {
@@ -189,13 +188,22 @@ CF_INLINE void rotate(cf_real x, cf_real *cosine_less_1, cf_real *sine) {
     const cf_real r = (x - quarters * CF_R(1.57079632673412561417)) - quarters * CF_R(6.07710050650619224932e-11);
     const cf_bits turn = cf_to_bits(shifted);
     const cf_real v = r * r;
-    cf_real c, s, low;
-    CF_POLYNOMIAL(c, v,
-                  {CF_R(-0.5), CF_R(1.0) / 24, CF_R(-1.0) / 720, CF_R(1.0) / 40320, CF_R(-1.0) / 3628800,
-                   CF_R(1.0) / 479001600, CF_R(-1.0) / CF_R(87178291200.0)});
-    CF_POLYNOMIAL(s, v,
-                  {CF_R(-1.0) / 6, CF_R(1.0) / 120, CF_R(-1.0) / 5040, CF_R(1.0) / 362880, CF_R(-1.0) / 39916800,
-                   CF_R(1.0) / CF_R(6227020800.0), CF_R(-1.0) / CF_R(1307674368000.0)});
+    static const cf_real of_cosine[] = {CF_R(-0.5),
+                                        CF_R(1.0) / 24,
+                                        CF_R(-1.0) / 720,
+                                        CF_R(1.0) / 40320,
+                                        CF_R(-1.0) / 3628800,
+                                        CF_R(1.0) / 479001600,
+                                        CF_R(-1.0) / CF_R(87178291200.0)};
+    static const cf_real of_sine[] = {CF_R(-1.0) / 6,
+                                      CF_R(1.0) / 120,
+                                      CF_R(-1.0) / 5040,
+                                      CF_R(1.0) / 362880,
+                                      CF_R(-1.0) / 39916800,
+                                      CF_R(1.0) / CF_R(6227020800.0),
+                                      CF_R(-1.0) / CF_R(1307674368000.0)};
+    cf_real c = cf_polynomial(CF_TERMS_OF(of_cosine), of_cosine, v), low;
+    cf_real s = cf_polynomial(CF_TERMS_OF(of_sine), of_sine, v);
     c *= v; /* cos r - 1 */
     s = r + r * (v * s);
     low = turn & 1 ? s : 1 + c;

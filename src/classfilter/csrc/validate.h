@@ -3,7 +3,7 @@
 #ifndef CF_VALIDATE_H
 #define CF_VALIDATE_H
 
-#include "polygamma.h"
+#include "special.h"
 
 CF_INLINE int is_fractional(cf_real beta) {
 #ifdef CF_UNIT_WEIGHTS

@@ -30,8 +30,10 @@ HEADERS = (
     "cf.h",
     "cf_port.h",
     "cf_real.h",
+    "cf_vec.h",
     "coefficients.h",
-    "polygamma.h",
+    "special.h",
+    "special_of.h",
     "status.c",
     "table.h",
     "validate.h",
@@ -206,5 +208,5 @@ def core_files(config: Chain) -> list[str]:
     parts += ["temper"] if is_tempered(config) else []
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
-    own = ("dirichlet_bound.h", "dirichlet_mode.h", "dirichlet_rows.h")
+    own = ("dirichlet_memory.h", "dirichlet_numbers.h", "dirichlet_search.h")
     return [*files, *(own if dirichlet else ("sticky_time.h",))]

@@ -22,12 +22,15 @@ def channels_of(chain: Chain) -> list[str]:
     return [name for name, channel in chain.channel.items() if channel is not None]
 
 
+def filters_of(config: Chain) -> Sequence[Any]:
+    """Return the filter; of several labels at once, that of each label."""
+    f = config.filter()
+    return f.filters if config.independent else [f]  # type: ignore[no-any-return]
+
+
 def is_tempered(config: Chain) -> bool:
     """Return whether a filter has a temperature; where none has, there is no code for it."""
-    f = config.filter()
-    return any(
-        np.float32(one.temperature) != 1 for one in (f.filters if config.independent else [f])
-    )
+    return any(np.float32(f.temperature) != 1 for f in filters_of(config))
 
 
 def config_header(config: Chain, name: str) -> str:
@@ -38,6 +41,8 @@ def config_header(config: Chain, name: str) -> str:
         macros += ["#define CF_CHANNELS"]
     if is_tempered(config):
         macros += ["#define CF_TEMPERED"]
+    if not any(options(f).get("anchor", 0.0) > 0 for f in filters_of(config)):
+        macros += ["#define CF_NO_ANCHOR"]
     if config.policy is not None:
         macros += _policy_macros(config.policy, sources)
         tables += _policy_table(config.policy)

@@ -37,9 +37,8 @@ HEADER = """\
      digamma(x + CF_SHIFT)   = log h + w CF_PSI0(w)
      trigamma(x + CF_SHIFT)  = (1 + w CF_PSI1(w)) / h
      tetragamma(x + CF_SHIFT) = -(1 + w CF_PSI2(w)) / h^2
-     pentagamma(x + CF_SHIFT) = 2 (1 + w CF_STEP3(w)) / h^3
-   CF_STEP1 and CF_STEP2 are CF_PSI1 and CF_PSI2 with fewer terms, enough for a step that is short.
-   log((1 + s) / (1 - s)) = 2 s (1 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r).
+   The derivatives only set the length of steps, and have as many terms as that needs.
+   log((1 + s) / (1 - s)) = s (2 + s^2 CF_LOG(s^2));  exp(r) = 1 + r + r^2 CF_EXP(r).
    log2((1 + t) / (1 - t)) = t CF_LOG2(t^2), with the absolute error of the whole;
    2^r = 1 + r CF_EXP2(r), with the relative error of the whole. */
 /* clang-format off */
@@ -61,9 +60,9 @@ def polygamma(order: int) -> Callable[[mpf], mpf]:
 
 
 def log_rest(v: mpf) -> mpf:
-    """(atanh(s) / s - 1) / s^2 at s^2 = v."""
+    """(2 atanh(s) / s - 2) / s^2 at s^2 = v."""
     s = sqrt(max(mpf(v), TINY))
-    return (atanh(s) / s - 1) / (s * s)
+    return 2 * (atanh(s) / s - 1) / (s * s)
 
 
 def exp_rest(r: mpf) -> mpf:
@@ -74,7 +73,7 @@ def exp_rest(r: mpf) -> mpf:
 
 def log2_part(v: mpf) -> mpf:
     """log2((1 + t) / (1 - t)) / t at t^2 = v."""
-    return 2 / log(2) * (1 + v * log_rest(v))
+    return (2 + v * log_rest(v)) / log(2)
 
 
 def exp2_part(r: mpf) -> mpf:
@@ -136,16 +135,14 @@ if __name__ == "__main__":
     log2_end = mpf("0.1717") ** 2
     exp2_end = mpf("0.5001")
     for single, condition, shift, terms in (
-        (True, "#ifdef CF_FLOAT", 4, (3, 3, 2, 3, 5, 3, 5)),
-        (False, "#else", 6, (7, 8, 5, 7, 10, 7, 11)),
+        (True, "#ifdef CF_FLOAT", 4, (3, 2, 1, 3, 5, 3, 5)),
+        (False, "#else", 6, (7, 3, 2, 7, 10, 7, 11)),
     ):
         wide = 1 / (mpf(shift) - mpf(1) / 2) ** 2
         print(condition)
         print(f"#define CF_SHIFT {shift}")
         for order in range(3):
             print(define(f"CF_PSI{order}", polygamma(order), mpf(0), wide, terms[order], single))
-        for order in range(1, 1 if single else 4):
-            print(define(f"CF_STEP{order}", polygamma(order), mpf(0), wide, 5 - order, single))
         print(define("CF_LOG", log_rest, mpf(0), log_end, terms[3], single))
         print(define("CF_EXP", exp_rest, -exp_end, exp_end, terms[4], single))
         log2 = minimax(log2_part, sqrt, mpf(0), log2_end, terms[5])

@@ -110,11 +110,10 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
         observed = corrected;
     }
 #endif
+/* update_row is cf_dirichlet_update_f32 or cf_sticky_update_f32 as straight code; the linker leaves those out. */
 #ifdef CF_DIRICHLET
-    status =
-        cf_dirichlet_update_f32(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, probs, scratch);
+    status = update_row(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt, probs, scratch);
 #else
-/* update_row is cf_sticky_update_f32 as straight code; the linker leaves that out. */
 #ifdef CF_RATES
     status = update_row(&cf_config_filter, stream->state, observed, cf_config_beta[source], dt,
                         stream->transition_cache, scratch);

@@ -4,4 +4,4 @@
 #define cf_exp cf_exp_f64
 #define cf_digamma cf_digamma_f64
 #define cf_trigamma cf_trigamma_f64
-#include "polygamma_impl.h"
+#include "special_impl.h"

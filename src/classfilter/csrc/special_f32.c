@@ -5,4 +5,4 @@
 #define cf_exp cf_exp_f32
 #define cf_digamma cf_digamma_f32
 #define cf_trigamma cf_trigamma_f32
-#include "polygamma_impl.h"
+#include "special_impl.h"
