@@ -68,7 +68,7 @@ static void store_quiet(const events_view *s, const events_quiet *q) {
 /* One row p at `time`; returns whether the lead may be another one then. */
 CF_INLINE int pass_quiet_row(events_quiet *restrict q, const cf_events *rule, int32_t lead, const cf_real *restrict p,
                              double time, cf_real w) {
-    const double sum_before = CF_RESTS ? (double)q->mass[lead] + (double)q->rest[lead] : (double)q->mass[lead];
+    const double sum_before = (double)(CF_RESTS ? q->mass[lead] + q->rest[lead] : q->mass[lead]);
     const uint64_t now = bits_of_time(time), before = bits_of_time(sum_before);
     const cf_real leave = rule->leave[lead], floor = rule->floor;
     cf_real top, ahead;

@@ -4,10 +4,9 @@
 #ifndef CF_EVENTS_STATE_H
 #define CF_EVENTS_STATE_H
 
-#include "validate.h"
+#include "events_time.h"
 
 #define CF_EVENTS_MAGIC (UINT32_C(0x43464530) + (uint32_t)sizeof(cf_real)) /* CFE, the layout's version and precision */
-#define CF_EVENTS_MOST (1 << 24) /* slots, classes */
 #define CF_EVENTS_MOST_NODES (1 << 12)
 #define CF_EVENTS_REBASE 256 /* rows after which sums begin anew, so that they stay short */
 
@@ -20,61 +19,102 @@
 #define CF_RESTS 0
 #endif
 
+#ifdef CF_TICKS
+typedef cf_real events_sum;
+typedef int16_t events_index;
+#define CF_EVENTS_MOST (1 << 13) /* slots, classes */
+#else
+typedef double events_sum;
+typedef int32_t events_index;
+#define CF_EVENTS_MOST (1 << 24)
+#endif
+
 typedef struct {
-    double start;
-    double before; /* sum of w p over the segment before it */
-    int32_t parent, refs, label, forced; /* refs 0: free, and parent is the next free one */
+    cf_time start;
+    events_sum before; /* sum of w p over the segment before it */
+    events_index parent, refs, label, forced; /* refs 0: free, and parent is the next free one */
 } events_node;
 
 /* A row that classes with a minimum duration may have been entered at. */
 typedef struct {
-    double time;
-    double before; /* sum of w p over the segment that would end here */
-    int32_t node; /* that segment; the root at the start of a stretch; or -1, where the path was dropped */
-    int32_t label; /* its class, or -1 */
+    cf_time time;
+    events_sum before; /* sum of w p over the segment that would end here */
+    events_index node; /* that segment; the root at the start of a stretch; or -1, where the path was dropped */
+    events_index label; /* its class, or -1 */
 } events_slot;
 
 typedef struct {
     uint32_t magic, bytes;
-    int32_t states; /* N: K, or K + 1 with "uncertain" */
-    int32_t slow; /* M: classes that have a minimum duration */
-    int32_t nodes, slots;
-    int32_t rows; /* so far, at most 2 */
-    int32_t seen; /* the last row was not NaN: a stretch goes on */
-    int32_t lead; /* the class that changes come from: argmax v - leave; -1 where no class has lasted long enough */
-    int32_t root; /* the last confirmed segment of the stretch: all that is open descends from it */
-    int32_t free;
-    int32_t oldest, count, since; /* slots in use, and rows since the sums began anew */
-    int32_t held, held_forced; /* an event that may still change: its class, or -1 */
-    double first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
-    double stretch, decided; /* start of the stretch, end of its last confirmed segment */
-    double agreed; /* no open paths differ before this time */
-    double held_begin; /* where its first segment starts, neither shifted nor padded */
-    double held_start, held_end, held_sum, held_time;
-    double reported; /* end of the last event that was handed out */
+    events_index states; /* N: K, or K + 1 with "uncertain" */
+    events_index slow; /* M: classes that have a minimum duration */
+    events_index nodes, slots;
+    events_index rows; /* so far, at most 2 */
+    events_index seen; /* the last row was not NaN: a stretch goes on */
+    events_index lead; /* the class that changes come from: argmax v - leave; -1 where no class has lasted long enough */
+    events_index root; /* the last confirmed segment of the stretch: all that is open descends from it */
+    events_index free;
+    events_index oldest, count, since; /* slots in use, and rows since the sums began anew */
+    events_index held, held_forced; /* an event that may still change: its class, or -1 */
+    cf_time first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
+    cf_time stretch, decided; /* start of the stretch, end of its last confirmed segment */
+    cf_time agreed; /* no open paths differ before this time */
+    cf_time held_begin; /* where its first segment starts, neither shifted nor padded */
+    cf_time held_start, held_end;
+    events_sum held_sum;
+    cf_time held_time;
+    cf_time reported; /* end of the last event that was handed out */
 } events_head;
 
 /* Where the parts of a block are. */
 typedef struct {
     const cf_events *rule;
     events_head *head;
-    double *start, *before; /* N: start of the open segment, sum of w p of the segment before it */
+    cf_time *start; /* N: start of the open segment */
+    events_sum *before; /* N: sum of w p of the segment before it */
     events_node *node;
     events_slot *slot;
     cf_real *slot_gain, *slot_mass; /* slots x M: the sums at that row */
     cf_real *value; /* N: of the best path to each class, relative to the lead */
     cf_real *mass, *rest; /* N: sum of w p over the open segment; for float, what rounding left of it */
-    cf_real *gain; /* N: w e of the row */
+    cf_real *gain; /* N: w e of the row; not with CF_TICKS */
     cf_real *last; /* K: the last row */
     cf_real *gains, *masses; /* M: sums of w e less the lead's rise, and of w p */
-    int32_t *parent; /* N: the segment before; -1 where no path ends in the class */
-    int32_t *self; /* N: the node of the open segment itself, or -1 */
-    int32_t *forced; /* N */
-    int32_t *next; /* M: the first slot, from the oldest, that was not old enough */
+    events_index *parent; /* N: the segment before; -1 where no path ends in the class */
+    events_index *self; /* N: the node of the open segment itself, or -1 */
+    events_index *forced; /* N */
+    events_index *next; /* M: the first slot, from the oldest, that was not old enough */
     cf_event *events;
     size_t count;
     int reached; /* the last segment of the stretch became an event, or a part of one */
 } events_view;
+
+/* The rule and the sizes of a view, which are constants where a program has only one rule. */
+#ifdef CF_RULE
+#define CF_THE_RULE(rule) ((void)(rule), &CF_RULE)
+CF_INLINE const cf_events *rule_of(const events_view *s) { return CF_THE_RULE(s); }
+CF_INLINE int32_t states_in(const events_view *s) { return (void)s, CF_RULE_STATES; }
+CF_INLINE int32_t slow_in(const events_view *s) { return (void)s, CF_RULE_SLOW; }
+CF_INLINE int32_t nodes_in(const events_view *s) { return (void)s, CF_RULE_NODES; }
+CF_INLINE int32_t slots_in(const events_view *s) { return (void)s, CF_RULE_SLOTS; }
+#else
+#define CF_THE_RULE(rule) (rule)
+CF_INLINE const cf_events *rule_of(const events_view *s) { return s->rule; }
+CF_INLINE int32_t states_in(const events_view *s) { return s->head->states; }
+CF_INLINE int32_t slow_in(const events_view *s) { return s->head->slow; }
+CF_INLINE int32_t nodes_in(const events_view *s) { return s->head->nodes; }
+CF_INLINE int32_t slots_in(const events_view *s) { return s->head->slots; }
+#endif
+
+#ifdef CF_RULE_NO_BIAS
+CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return (void)rule, (void)k, CF_R(0.0); }
+#else
+CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return rule->bias[k]; }
+#endif
+#ifdef CF_RULE_NO_LEAVE
+CF_INLINE cf_real leave_of(const cf_events *rule, int32_t k) { return (void)rule, (void)k, CF_R(0.0); }
+#else
+CF_INLINE cf_real leave_of(const cf_events *rule, int32_t k) { return rule->leave[k]; }
+#endif
 
 CF_INLINE size_t states_of(const cf_events *rule) { return rule->classes + (rule->min_probability > 0); }
 
@@ -85,13 +125,43 @@ static size_t slow_of(const cf_events *rule) {
 }
 
 /* Sets the view's pointers into a block and returns its size. */
+#ifdef CF_TICKS
+CF_INLINE size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
+    const size_t states = states_of(rule);
+    size_t at = sizeof(events_head);
+    s->rule = rule;
+    s->head = (events_head *)(void *)block;
+    s->start = (cf_time *)(void *)(block + at); /* first what each row needs */
+    at += states * sizeof(cf_time);
+    s->value = (cf_real *)(void *)(block + at);
+    s->mass = s->value + states;
+    s->rest = s->mass + states;
+    s->before = s->rest + states;
+    s->last = s->before + states;
+    s->gains = s->last + rule->classes;
+    s->masses = s->gains + slow;
+    at += (4 * states + rule->classes + 2 * slow) * sizeof(cf_real);
+    s->parent = (events_index *)(void *)(block + at);
+    s->self = s->parent + states;
+    s->forced = s->self + states;
+    s->next = s->forced + states;
+    at = (at + (3 * states + slow) * sizeof(events_index) + 7) / 8 * 8;
+    s->node = (events_node *)(void *)(block + at);
+    at += nodes * sizeof(events_node);
+    s->slot = (events_slot *)(void *)(block + at);
+    at += slots * sizeof(events_slot);
+    s->slot_gain = (cf_real *)(void *)(block + at);
+    s->slot_mass = s->slot_gain + slots * slow;
+    return at + 2 * slots * slow * sizeof(cf_real);
+}
+#else
 static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
     const size_t states = states_of(rule);
     size_t at = 0;
     s->rule = rule;
     s->head = (events_head *)(void *)block;
     at += sizeof(events_head);
-    s->start = (double *)(void *)(block + at);
+    s->start = (cf_time *)(void *)(block + at);
     s->before = s->start + states;
     at += 2 * states * sizeof(double);
     s->node = (events_node *)(void *)(block + at);
@@ -108,31 +178,25 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     s->gains = s->last + rule->classes;
     s->masses = s->gains + slow;
     at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
-    s->parent = (int32_t *)(void *)(block + at);
+    s->parent = (events_index *)(void *)(block + at);
     s->self = s->parent + states;
     s->forced = s->self + states;
     s->next = s->forced + states;
-    at += (3 * states + slow) * sizeof(int32_t);
+    at += (3 * states + slow) * sizeof(events_index);
     return (at + 7) / 8 * 8;
 }
+#endif
 
 CF_INLINE void view_state(events_view *s, const cf_events *rule, const void *state) {
+#ifdef CF_RULE
+    lay_out(s, CF_THE_RULE(rule), (char *)state, CF_RULE_SLOW, CF_RULE_NODES, CF_RULE_SLOTS);
+#else
     const events_head *head = (const events_head *)state;
     lay_out(s, rule, (char *)state, (size_t)head->slow, (size_t)head->nodes, (size_t)head->slots);
+#endif
     s->events = NULL;
     s->count = 0;
     s->reached = 0;
-}
-
-CF_INLINE double magnitude(double x) { return x < 0 ? -x : x; }
-
-/* What a length of time at this time of the clock may be off by. */
-CF_INLINE double time_tolerance(double limit, double clock) {
-    return limit * CF_EVENTS_SHARE + magnitude(clock) * CF_EVENTS_ULPS;
-}
-
-CF_INLINE int is_longer(double length, double limit, double clock) {
-    return length > limit + time_tolerance(limit, clock);
 }
 
 CF_INLINE int is_reported(const cf_events *rule, int32_t label) {
@@ -143,40 +207,41 @@ CF_INLINE int is_reported(const cf_events *rule, int32_t label) {
 
 static void free_all_nodes(events_view *s) {
     int32_t i;
-    for (i = 0; i < s->head->nodes; i++) {
+    for (i = 0; i < nodes_in(s); i++) {
         s->node[i].refs = 0;
-        s->node[i].parent = i + 1 < s->head->nodes ? i + 1 : -1;
+        s->node[i].parent = (events_index)(i + 1 < nodes_in(s) ? i + 1 : -1);
     }
     s->head->free = 0;
 }
 
 /* A node with one reference; the caller has seen to it that there is one. */
-static int32_t new_node(events_view *s, int32_t label, int32_t parent, double start, double before, int32_t forced) {
+static int32_t new_node(events_view *s, int32_t label, int32_t parent, cf_time start, events_sum before,
+                        int32_t forced) {
     const int32_t i = s->head->free;
     events_node *n = &s->node[i];
     s->head->free = n->parent;
     n->start = start;
     n->before = before;
-    n->parent = parent;
+    n->parent = (events_index)parent;
     n->refs = 1;
-    n->label = label;
-    n->forced = forced;
+    n->label = (events_index)label;
+    n->forced = (events_index)forced;
     return i;
 }
 
 /* One reference less: frees what no open path needs. */
 static void release_node(events_view *s, int32_t i) {
     while (i >= 0 && --s->node[i].refs == 0) {
-        const int32_t parent = s->node[i].parent;
+        const events_index parent = s->node[i].parent;
         s->node[i].parent = s->head->free;
-        s->head->free = i;
+        s->head->free = (events_index)i;
         i = parent;
     }
 }
 
 /* The open segment of class k as a node, which then holds its parent in place of k. */
 static int32_t node_of_open(events_view *s, int32_t k) {
-    if (s->self[k] < 0) s->self[k] = new_node(s, k, s->parent[k], s->start[k], s->before[k], s->forced[k]);
+    if (s->self[k] < 0) s->self[k] = (events_index)new_node(s, k, s->parent[k], s->start[k], s->before[k], s->forced[k]);
     return s->self[k];
 }
 
@@ -191,7 +256,7 @@ static void enter_from(events_view *s, int32_t k, int32_t node) {
     const int32_t old = s->self[k] >= 0 ? s->self[k] : s->parent[k];
     s->node[node].refs++;
     s->self[k] = -1;
-    s->parent[k] = node;
+    s->parent[k] = (events_index)node;
     s->forced[k] = 0;
     release_node(s, old);
 }
@@ -208,23 +273,24 @@ CF_INLINE void add_mass(events_view *s, int32_t k, cf_real y) {
     if (CF_RESTS) s->rest[k] += (old - (sum - part)) + (y - part);
 }
 
-CF_INLINE double open_mass(const events_view *s, int32_t k) {
-    return CF_RESTS ? (double)s->mass[k] + (double)s->rest[k] : (double)s->mass[k];
+/* The sum with what rounding left of it, rounded once. */
+CF_INLINE events_sum open_mass(const events_view *s, int32_t k) {
+    return (events_sum)(CF_RESTS ? s->mass[k] + s->rest[k] : s->mass[k]);
 }
 
 /* ---- slots ---- */
 
 CF_INLINE int32_t slot_at(const events_view *s, int32_t i) {
     const int32_t at = s->head->oldest + i;
-    return at < s->head->slots ? at : at - s->head->slots;
+    return at < slots_in(s) ? at : at - slots_in(s);
 }
 
 static void pop_slot(events_view *s) {
     int32_t m;
     release_node(s, s->slot[s->head->oldest].node);
-    s->head->oldest = slot_at(s, 1);
+    s->head->oldest = (events_index)slot_at(s, 1);
     s->head->count--;
-    for (m = 0; m < s->head->slow; m++) s->next[m] -= s->next[m] > 0;
+    for (m = 0; m < slow_in(s); m++) if (s->next[m] > 0) s->next[m]--;
 }
 
 #endif
