@@ -438,6 +438,10 @@ cf_status cf_events_prepare_f64(const cf_events_f64 *rule);
    a double. `nodes` are the closed segments that it can hold, at least CF_EVENTS_NODES; 16 are plenty. `slots` are the rows
    that a class may still have been entered at: rows in the longest minimum duration, and 2 more; 0 where there is none. */
 #define CF_EVENTS_NODES 4
+#ifdef CF_TICKS /* for an array: `states` is K, or K + 1 with min_probability; `slow` classes have a minimum duration */
+#define CF_EVENTS_BYTES(classes, states, slow, nodes, slots)                                                           \
+    (136 + 32 * (states) + (4 * (classes) + 10 * (slow) + 7) / 8 * 8 + 24 * (nodes) + (16 + 8 * (slow)) * (slots))
+#endif
 size_t cf_events_size_f32(const cf_events_f32 *rule, size_t nodes, size_t slots);
 size_t cf_events_size_f64(const cf_events_f64 *rule, size_t nodes, size_t slots);
 
@@ -453,9 +457,18 @@ cf_status cf_events_update_f32(const cf_events_f32 *rule, void *state, cf_time t
 cf_status cf_events_update_f64(const cf_events_f64 *rule, void *state, cf_time time, const double *probs,
                                cf_event *events, size_t *count);
 
+#ifdef CF_TICKS
+/* The same, for a clock of 32 bits that begins again, such as milliseconds since the start; and the probabilities are not
+   checked, for they are those that a filter has just returned. */
+cf_status cf_events_tick_f32(const cf_events_f32 *rule, void *state, uint32_t now, const float *probs, cf_event *events,
+                             size_t *count);
+cf_status cf_events_tick_f64(const cf_events_f64 *rule, void *state, uint32_t now, const double *probs,
+                             cf_event *events, size_t *count);
+#endif
+
 /* Many rows, exactly as a loop of cf_events_update; but it stops where the next row needs more memory (cf_events_full) or
-   more than what is left of `room` events, which must be CF_EVENTS_ROOM at least. *taken rows are done then: go on after them. At a failure nothing has
-   changed, and *taken is the row that fails. */
+   more than what is left of `room` events, which must be CF_EVENTS_ROOM at least. *taken rows are done then: go on after
+   them. At a failure nothing has changed, and *taken is the row that fails. Not with CF_TICKS. */
 cf_status cf_events_run_f32(const cf_events_f32 *rule, void *state, size_t rows, const cf_time *times,
                             const float *probs, cf_event *events, size_t room, size_t *count, size_t *taken);
 cf_status cf_events_run_f64(const cf_events_f64 *rule, void *state, size_t rows, const cf_time *times,
@@ -476,7 +489,8 @@ cf_status cf_events_current_f64(const cf_events_f64 *rule, const void *state, vo
 int cf_events_piece_f32(const cf_events_f32 *rule, const cf_event *event, size_t i, cf_event *piece);
 int cf_events_piece_f64(const cf_events_f64 *rule, const cf_event *event, size_t i, cf_event *piece);
 
-/* The nodes and slots of a state; and how many it should have before the next row, twice as many where they are full. */
+/* The nodes and slots of a state; and how many it should have before the next row, twice as many where they are full. The
+   latter, cf_events_grow and cf_events_check are not there with CF_TICKS. */
 void cf_events_memory_f32(const void *state, size_t *nodes, size_t *slots);
 void cf_events_memory_f64(const void *state, size_t *nodes, size_t *slots);
 int cf_events_full_f32(const cf_events_f32 *rule, const void *state, size_t *nodes, size_t *slots);

@@ -43,11 +43,13 @@
 #define CF_PART CF_INLINE
 #endif
 
-/* A function that is rarely called: it stays out of the way of those that are not. */
+/* A function that is rarely called, and what is rarely so: they stay out of the way of the rest. */
 #if defined(__GNUC__)
-#define CF_RARE static __attribute__((noinline, cold, unused))
+#define CF_RARE static __attribute__((noinline, unused))
+#define CF_RARELY(condition) __builtin_expect(condition, 0)
 #else
 #define CF_RARE static
+#define CF_RARELY(condition) (condition)
 #endif
 
 #ifdef CF_CLASSES

@@ -13,10 +13,10 @@ static int32_t shared_segment(const events_view *s, cf_time *start, events_sum *
     const int32_t root = s->head->root, lead = s->head->lead;
     int32_t i;
     if (lead < 0 || s->node[root].refs != 1) return -1;
-    i = s->parent[lead];
-    if (i == root) return s->self[lead];
-    *start = s->start[lead];
-    *before = s->before[lead];
+    i = *s->parent[lead];
+    if (i == root) return *s->self[lead];
+    *start = *s->start[lead];
+    *before = *s->before[lead];
     while (s->node[i].parent != root) {
         *start = s->node[i].start;
         *before = s->node[i].before;
@@ -33,7 +33,7 @@ static int has_one_end(const events_view *s, int32_t segment, cf_time end) {
         if (slot->node == segment && slot->time != end) return 0;
     }
     for (i = 0; i < states_in(s); i++)
-        if (s->self[i] == segment || (s->parent[i] == segment && s->start[i] != end)) return 0;
+        if (*s->self[i] == segment || (*s->parent[i] == segment && *s->start[i] != end)) return 0;
     for (i = 0; i < nodes_in(s); i++)
         if (s->node[i].refs > 0 && s->node[i].parent == segment && s->node[i].start != end) return 0;
     return 1;
@@ -47,7 +47,7 @@ static cf_time first_end(const events_view *s, int32_t segment, cf_time end) {
         if (slot->node == segment && slot->time < end) end = slot->time;
     }
     for (i = 0; i < states_in(s); i++)
-        if (s->parent[i] == segment && s->start[i] < end) end = s->start[i];
+        if (*s->parent[i] == segment && *s->start[i] < end) end = *s->start[i];
     for (i = 0; i < nodes_in(s); i++)
         if (s->node[i].refs > 0 && s->node[i].parent == segment && s->node[i].start < end) end = s->node[i].start;
     return end;
@@ -60,7 +60,7 @@ static void confirm(events_view *s) {
     int32_t segment;
     while ((segment = shared_segment(s, &end, &before)) >= 0) {
         const events_node *n = &s->node[segment];
-        if (s->head->lead >= 0 && s->self[s->head->lead] == segment) return; /* it goes on */
+        if (s->head->lead >= 0 && *s->self[s->head->lead] == segment) return; /* it goes on */
         if (!has_one_end(s, segment, end)) return;
         report_segment(s, n->label, n->start, end, before, n->forced, 0);
         release_node(s, s->head->root);
@@ -107,7 +107,8 @@ static cf_time first_difference(const events_view *s, cf_time now) {
 }
 
 /* Whether a path is in the segment `chosen` at the horizon. Its last segment has the node `segment` or none, -1. */
-static int agrees(const events_view *s, int32_t segment, cf_time start, int32_t parent, cf_time horizon, int32_t chosen) {
+static int agrees(const events_view *s, int32_t segment, cf_time start, int32_t parent, cf_time horizon,
+                  int32_t chosen) {
     while (start > horizon) {
         segment = parent;
         if (segment < 0 || segment == s->head->root) return 0;
@@ -120,31 +121,33 @@ static int agrees(const events_view *s, int32_t segment, cf_time start, int32_t 
 static int32_t best_class(const events_view *s) {
     int32_t k, best = -1;
     for (k = 0; k < states_in(s); k++)
-        if (s->parent[k] >= 0 && (best < 0 || s->value[k] > s->value[best])) best = k;
+        if (*s->parent[k] >= 0 && (best < 0 || *s->value[k] > *s->value[best])) best = k;
     return best;
 }
 
 CF_INLINE void lower_values(events_view *s, cf_real by) {
     int32_t k;
-    for (k = 0; k < states_in(s); k++) s->value[k] -= by;
+    for (k = 0; k < states_in(s); k++) *s->value[k] -= by;
     for (k = 0; k < slow_in(s); k++) s->gains[k] -= by;
 }
 
 /* The class that the next row's changes come from is b = argmax v_k - leave_k. */
 static void find_lead(events_view *s) {
-    const cf_real *const leave = rule_of(s)->leave, *const value = s->value;
+    const cf_events *const rule = rule_of(s);
     const int32_t old = s->head->lead;
     int32_t k, lead = -1;
     for (k = 0; k < states_in(s); k++)
-        if (s->parent[k] >= 0 && (lead < 0 || value[k] - leave[k] > value[lead] - leave[lead])) lead = k;
+        if (*s->parent[k] >= 0 &&
+            (lead < 0 || *s->value[k] - leave_of(rule, k) > *s->value[lead] - leave_of(rule, lead)))
+            lead = k;
     s->head->lead = (events_index)lead;
-    if (lead >= 0 && lead != old) lower_values(s, value[lead] - leave[lead]);
+    if (lead >= 0 && lead != old) lower_values(s, *s->value[lead] - leave_of(rule, lead));
 }
 
 /* After a row, values count from the lead: v_k <- v_k - (v_b - leave_b), so they do not grow with the stream. */
 CF_INLINE void follow_lead(events_view *s) {
     const int32_t lead = s->head->lead;
-    if (lead >= 0) lower_values(s, s->value[lead] - rule_of(s)->leave[lead]);
+    if (lead >= 0) lower_values(s, *s->value[lead] - leave_of(rule_of(s), lead));
     find_lead(s);
 }
 
@@ -154,14 +157,14 @@ static void decide(events_view *s, cf_time horizon) {
     const int32_t best = best_class(s);
     int32_t chosen, i, k;
     if (best < 0) return;
-    chosen = s->start[best] > horizon ? s->parent[best] : s->self[best];
-    if (s->start[best] <= horizon) s->forced[best] = 1;
+    chosen = *s->start[best] > horizon ? *s->parent[best] : *s->self[best];
+    if (*s->start[best] <= horizon) *s->forced[best] = 1;
     while (chosen >= 0 && chosen != h->root && s->node[chosen].start > horizon) chosen = s->node[chosen].parent;
-    for (i = s->start[best] > horizon || chosen >= 0 ? chosen : s->parent[best]; i >= 0 && i != h->root;
+    for (i = *s->start[best] > horizon || chosen >= 0 ? chosen : *s->parent[best]; i >= 0 && i != h->root;
          i = s->node[i].parent)
         s->node[i].forced = 1;
     for (k = 0; k < states_in(s); k++)
-        if (k != best && s->parent[k] >= 0 && !agrees(s, s->self[k], s->start[k], s->parent[k], horizon, chosen))
+        if (k != best && *s->parent[k] >= 0 && !agrees(s, *s->self[k], *s->start[k], *s->parent[k], horizon, chosen))
             drop_open(s, k);
     while (h->count > 0 && s->slot[h->oldest].time <= horizon) pop_slot(s);
     for (i = 0; i < h->count; i++) {
@@ -172,12 +175,12 @@ static void decide(events_view *s, cf_time horizon) {
     }
     h->lead = (events_index)best;
     confirm(s);
-    lower_values(s, s->value[best] - rule_of(s)->leave[best]);
+    lower_values(s, *s->value[best] - leave_of(rule_of(s), best));
     find_lead(s);
 }
 
 CF_INLINE int lacks_node(const events_view *s) {
-    return s->head->free < 0 && (s->head->lead < 0 || s->self[s->head->lead] < 0);
+    return s->head->free < 0 && (s->head->lead < 0 || *s->self[s->head->lead] < 0);
 }
 
 CF_INLINE int lacks_slot(const events_view *s) { return slow_in(s) > 0 && s->head->count == slots_in(s); }

@@ -40,6 +40,9 @@ size_t cf_events_size(const cf_events *rule, size_t nodes, size_t slots) {
 static void clear(events_view *s) {
     events_head *h = s->head;
     h->rows = h->seen = 0;
+#ifdef CF_TICKS
+    h->usual = 0;
+#endif
     h->held = -1;
     h->held_forced = 0;
     h->first = h->last = h->step = h->reported = 0;
@@ -82,6 +85,13 @@ CF_INLINE void copy_row(size_t classes, const cf_real *from, cf_real *to) {
 #endif
 }
 
+#ifndef CF_TICKS
+CF_INLINE void clear_gains(events_view *s) {
+    int32_t k;
+    for (k = 0; k < s->head->states; k++) s->gain[k] = 0;
+}
+#endif
+
 /* Takes rows while there is room; `last` is the row before them. */
 static size_t take_rows(events_view *s, size_t rows, const cf_time *times, const cf_real *probs, size_t room,
                         int patient) {
@@ -102,8 +112,8 @@ static size_t take_rows(events_view *s, size_t rows, const cf_time *times, const
         const cf_time time = times[i], dt = h->rows > 0 ? time - h->last : 0;
         const cf_real *const row = probs + i * classes;
         const int gap = is_longer(dt, rule_of(s)->max_gap, time), seen = row[0] == row[0];
-        if (patient && (s->count + CF_EVENTS_ROOM((size_t)nodes_in(s)) > room ||
-                        (h->seen && (lacks_slot(s) || lacks_node(s)))))
+        if (patient &&
+            (s->count + CF_EVENTS_ROOM((size_t)nodes_in(s)) > room || (h->seen && (lacks_slot(s) || lacks_node(s)))))
             break;
         if (h->rows > 0) {
             h->step = gap ? rule_of(s)->max_gap : dt;
@@ -126,7 +136,7 @@ static size_t take_rows(events_view *s, size_t rows, const cf_time *times, const
     }
     if (i > 0) copy_row(classes, before, s->last);
 #ifndef CF_TICKS
-    for (k = 0; k < (size_t)h->states; k++) s->gain[k] = 0; /* one state has the same bytes, however it was reached */
+    clear_gains(s); /* one state has the same bytes, however it was reached */
 #endif
     return i;
 }
@@ -150,6 +160,7 @@ CF_RARE size_t take_any_row(const cf_events *rule, void *state, cf_time time, co
     view_state(&s, rule, state);
     s.events = events;
     take_rows(&s, 1, &time, probs, 0, 0);
+    note_usual(&s);
     return s.count;
 }
 
@@ -159,31 +170,13 @@ CF_RARE size_t confirm_row(const cf_events *rule, void *state, cf_event *events)
     s.events = events;
     confirm(&s);
     if (s.head->held >= 0) settle(&s, s.head->last);
+    note_usual(&s);
     return s.count;
 }
 
-/* Whether a row that is not NaN only lets the open segments go on. */
-CF_INLINE int is_usual(const events_view *s, cf_time time, cf_time dt) {
-    const events_head *const h = s->head;
-    const cf_events *const rule = rule_of(s);
-    if (slow_in(s) > 0 || h->rows < 2 || !h->seen || h->held >= 0 || is_longer(dt, rule->max_gap, time) || lacks_node(s)) return 0;
-    return is_endless(rule->max_delay) || h->agreed > horizon_of(rule->max_delay, time);
-}
-
-/* A row that was checked, dt after the one before. */
-CF_INLINE size_t take_row(const cf_events *rule, void *state, cf_time time, cf_time dt, const cf_real *probs,
-                          cf_event *events) {
-    size_t count = 0;
-    events_view s;
-    int others;
-    view_state(&s, rule, state);
-    if (probs[0] != probs[0] || !is_usual(&s, time, dt)) return take_any_row(rule, state, time, probs, events);
-    s.head->step = dt;
-    others = pass_plain_row(rule, state, 0);
-    s.head->last = time;
-    if (others) count = confirm_row(rule, state, events);
-    copy_row(CF_COUNT(rule_of(&s)->classes), probs, s.last);
-    return count;
+/* Whether `agreed` is at the horizon, or before it. */
+CF_INLINE int is_due(const events_view *s, cf_time end) {
+    return !is_endless(rule_of(s)->max_delay) && end - s->head->agreed > rule_of(s)->max_delay;
 }
 
 cf_status cf_events_update(const cf_events *rule, void *state, cf_time time, const cf_real *probs, cf_event *events,
@@ -197,7 +190,36 @@ cf_status cf_events_update(const cf_events *rule, void *state, cf_time time, con
         const cf_status status = diagnose_row(classes, probs, &missing);
         if (status != CF_OK) return status;
     }
-    *count = take_row(rule, state, time, time - h->last, probs, events);
+    *count = take_any_row(rule, state, time, probs, events);
+    return CF_OK;
+}
+
+/* The same, where it is not a usual row: the first one, or one that comes too late. */
+CF_RARE cf_status tick_any_row(const cf_events *rule, void *state, uint32_t now, const cf_real *probs, cf_event *events,
+                               size_t *count) {
+    const events_head *const h = (const events_head *)state;
+    const uint32_t dt = h->rows > 0 ? now - (uint32_t)h->last : now;
+    *count = 0;
+    if (h->rows > 0 && dt > INT32_MAX) return CF_BAD_TIME;
+    *count = take_any_row(rule, state, h->last + dt, probs, events);
+    return CF_OK;
+}
+
+cf_status cf_events_tick(const cf_events *rule, void *state, uint32_t now, const cf_real *probs, cf_event *events,
+                         size_t *count) {
+    events_head *const h = (events_head *)state;
+    const cf_time max_gap = CF_THE_RULE(rule)->max_gap;
+    const uint32_t dt = now - (uint32_t)h->last, most = (uint32_t)(max_gap < INT32_MAX ? max_gap : INT32_MAX);
+    const cf_time time = h->last + dt;
+    events_view s;
+    view_state(&s, rule, state);
+    if (!h->usual || dt > most || probs[0] != probs[0] || is_due(&s, time))
+        return tick_any_row(rule, state, now, probs, events, count);
+    h->step = dt;
+    *count = (size_t)pass_plain_row(rule, state, 0);
+    h->last = time;
+    copy_row(CF_COUNT(rule_of(&s)->classes), probs, s.last);
+    if (*count > 0) *count = confirm_row(rule, state, events);
     return CF_OK;
 }
 #else
@@ -370,15 +392,15 @@ cf_status cf_events_grow(const cf_events *rule, const void *state, void *larger,
     }
     for (i = 0; i < rule->classes; i++) to.last[i] = from.last[i];
     for (i = 0; i < (size_t)h->states; i++) {
-        to.start[i] = from.start[i];
-        to.before[i] = from.before[i];
-        to.value[i] = from.value[i];
-        to.mass[i] = from.mass[i];
-        if (CF_RESTS) to.rest[i] = from.rest[i];
+        *to.start[i] = *from.start[i];
+        *to.before[i] = *from.before[i];
+        *to.value[i] = *from.value[i];
+        *to.mass[i] = *from.mass[i];
+        if (CF_RESTS) *to.rest[i] = *from.rest[i];
         to.gain[i] = from.gain[i];
-        to.parent[i] = from.parent[i];
-        to.self[i] = from.self[i];
-        to.forced[i] = from.forced[i];
+        *to.parent[i] = *from.parent[i];
+        *to.self[i] = *from.self[i];
+        *to.forced[i] = *from.forced[i];
     }
     *to.head = head;
     return CF_OK;

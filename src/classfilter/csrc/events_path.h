@@ -3,23 +3,23 @@
 #ifndef CF_EVENTS_PATH_H
 #define CF_EVENTS_PATH_H
 
+#ifdef CF_TICKS
+#include "events_ticks.h"
+#else
 #include "events_confirm.h"
+#endif
 
 /* ---- a row ---- */
 
-/* w e of class k, or of "uncertain", which follows the classes. */
-CF_INLINE cf_real weighed(const cf_events *rule, const cf_real *p, cf_real w, size_t k) {
-    if (rule->min_probability > 0 && k == CF_COUNT(rule->classes))
-        return w * (rule->log ? cf_log_ratio(rule->min_probability, 1) : rule->min_probability);
-    if (rule->log) return w * (cf_log_ratio(p[k] > rule->floor ? p[k] : rule->floor, 1) - bias_of(rule, k));
-    return w * (p[k] - bias_of(rule, k));
+#ifdef CF_TICKS
+CF_INLINE cf_real gain_of(const events_view *s, const cf_real *p, cf_real w, int32_t k) {
+    return weighed(rule_of(s), p, w, (size_t)k);
+}
+#else
+CF_INLINE cf_real gain_of(const events_view *s, const cf_real *p, cf_real w, int32_t k) {
+    return (void)p, (void)w, s->gain[k]; /* as `weigh` has left it */
 }
 
-#ifdef CF_TICKS
-#define CF_GAIN(s, p, w, k) weighed(rule_of(s), p, w, (size_t)(k))
-#include "events_ticks.h"
-#else
-#define CF_GAIN(s, p, w, k) ((s)->gain[k])
 /* w e of each class. */
 CF_INLINE void weigh(const events_view *s, const cf_real *p, cf_real w) {
     const cf_events *rule = rule_of(s);
@@ -30,26 +30,25 @@ CF_INLINE void weigh(const events_view *s, const cf_real *p, cf_real w) {
     } else {
         for (k = 0; k < classes; k++) s->gain[k] = w * (p[k] - rule->bias[k]);
     }
-    if (rule->min_probability > 0)
-        s->gain[classes] = weighed(rule, p, w, classes);
+    if (rule->min_probability > 0) s->gain[classes] = weighed(rule, p, w, classes);
 }
 
 /* Class k at a row: v_k <- max(v_k, -enter_k) + w e_k, as the lead is at 0; y is w p_k. Returns whether the best path to
    k comes from another segment than before. */
 CF_INLINE int pass_class(events_view *s, int32_t k, cf_time time, events_sum before, int32_t own, cf_real y) {
-    const cf_real entered = -rule_of(s)->enter[k];
-    const int change = s->value[k] < entered;
+    const cf_real entered = -enter_of(rule_of(s), k);
+    const int change = *s->value[k] < entered;
     int other = 0;
     /* mostly, a class that changes has come from this segment before: then only its start is new */
-    if (change & ((s->parent[k] != own) | (s->self[k] >= 0))) {
+    if (change & ((*s->parent[k] != own) | (*s->self[k] >= 0))) {
         enter_from(s, k, node_of_open(s, s->head->lead));
         other = 1;
     }
-    s->value[k] = (change ? entered : s->value[k]) + s->gain[k];
-    s->start[k] = change ? time : s->start[k];
-    s->before[k] = change ? before : s->before[k];
-    s->mass[k] = change ? 0 : s->mass[k];
-    if (CF_RESTS) s->rest[k] = change ? 0 : s->rest[k];
+    *s->value[k] = (change ? entered : *s->value[k]) + s->gain[k];
+    *s->start[k] = change ? time : *s->start[k];
+    *s->before[k] = change ? before : *s->before[k];
+    *s->mass[k] = change ? 0 : *s->mass[k];
+    if (CF_RESTS) *s->rest[k] = change ? 0 : *s->rest[k];
     add_mass(s, k, y);
     return other;
 }
@@ -58,12 +57,12 @@ CF_INLINE int pass_class(events_view *s, int32_t k, cf_time time, events_sum bef
 CF_STRAIGHT static void pass_row(events_view *s, const cf_real *p, cf_time time, cf_real w) {
     const int32_t classes = (int32_t)CF_COUNT(rule_of(s)->classes), lead = s->head->lead;
     const events_sum before = open_mass(s, lead);
-    int32_t k, own = s->self[lead] < 0 ? -2 : s->self[lead]; /* -2 is nobody's parent */
+    int32_t k, own = *s->self[lead] < 0 ? -2 : *s->self[lead]; /* -2 is nobody's parent */
     int others = 0;
     weigh(s, p, w);
     for (k = 0; k < classes; k++)
         if (pass_class(s, k, time, before, own, w * p[k])) {
-            own = s->self[lead];
+            own = *s->self[lead];
             others = 1;
         }
     if (states_in(s) > classes) others |= pass_class(s, k, time, before, own, 0);
@@ -113,14 +112,14 @@ static int mature(events_view *s, int32_t k, int32_t m, cf_time end) {
     for (; s->next[m] < h->count; s->next[m]++) {
         const int32_t at = slot_at(s, s->next[m]);
         const events_slot *slot = &s->slot[at];
-        const cf_real cost = slot->label < 0 ? 0 : rule_of(s)->enter[k];
+        const cf_real cost = slot->label < 0 ? 0 : enter_of(rule_of(s), k);
         const cf_real value = s->gains[m] - s->slot_gain[at * slow_in(s) + m] - cost;
         if (!is_as_long(end - slot->time, d, end)) break;
-        if (slot->node < 0 || slot->label == k || (s->parent[k] >= 0 && value <= s->value[k])) continue;
+        if (slot->node < 0 || slot->label == k || (*s->parent[k] >= 0 && value <= *s->value[k])) continue;
         enter_from(s, k, slot->node);
-        s->value[k] = value;
-        s->start[k] = slot->time;
-        s->before[k] = slot->before;
+        *s->value[k] = value;
+        *s->start[k] = slot->time;
+        *s->before[k] = slot->before;
         set_mass(s, k, s->masses[m] - s->slot_mass[at * slow_in(s) + m]);
         changed = 1;
     }
@@ -134,26 +133,26 @@ static void pass_slow_row(events_view *s, const cf_real *p, cf_time time, cf_rea
     const events_sum before = lead < 0 ? 0 : open_mass(s, lead);
     int32_t k, m = 0, from, oldest, changed = 0;
     if (lead >= 0) push_slot(s, time);
-    from = lead < 0 ? -1 : s->self[lead];
+    from = lead < 0 ? -1 : *s->self[lead];
 #ifndef CF_TICKS
     weigh(s, p, w);
 #endif
     for (k = 0; k < states_in(s); k++) {
-        const cf_real gain = CF_GAIN(s, p, w, k), y = k < classes ? w * p[k] : 0;
+        const cf_real gain = gain_of(s, p, w, k), y = k < classes ? w * p[k] : 0;
         const int slow = k < classes && rule_of(s)->min_duration[k] > 0;
-        if (!slow && lead >= 0 && (s->parent[k] < 0 || s->value[k] < -rule_of(s)->enter[k])) {
+        if (!slow && lead >= 0 && (*s->parent[k] < 0 || *s->value[k] < -enter_of(rule_of(s), k))) {
             enter_from(s, k, from);
-            s->value[k] = -rule_of(s)->enter[k];
-            s->start[k] = time;
-            s->before[k] = before;
+            *s->value[k] = -enter_of(rule_of(s), k);
+            *s->start[k] = time;
+            *s->before[k] = before;
             set_mass(s, k, 0);
             changed = 1;
         }
-        if (s->parent[k] >= 0) {
-            s->value[k] += gain;
+        if (*s->parent[k] >= 0) {
+            *s->value[k] += gain;
             add_mass(s, k, y);
         } else {
-            s->value[k] = CF_EVENTS_NEVER; /* not less each time */
+            *s->value[k] = CF_EVENTS_NEVER; /* not less each time */
         }
         if (slow) {
             s->gains[m] += gain;
@@ -184,14 +183,14 @@ static void begin_stretch(events_view *s, cf_time time) {
     h->oldest = h->count = h->since = 0;
     for (k = 0; k < states_in(s); k++) {
         const int slow = (size_t)k < rule_of(s)->classes && rule_of(s)->min_duration[k] > 0;
-        s->value[k] = slow ? CF_EVENTS_NEVER : 0;
-        s->parent[k] = (events_index)(slow ? -1 : h->root);
+        *s->value[k] = slow ? CF_EVENTS_NEVER : 0;
+        *s->parent[k] = (events_index)(slow ? -1 : h->root);
         if (!slow) s->node[h->root].refs++;
-        s->start[k] = time;
-        s->before[k] = 0;
+        *s->start[k] = time;
+        *s->before[k] = 0;
         set_mass(s, k, 0);
-        s->self[k] = -1;
-        s->forced[k] = 0;
+        *s->self[k] = -1;
+        *s->forced[k] = 0;
     }
     for (; m < slow_in(s); m++) {
         s->gains[m] = s->masses[m] = 0;
@@ -227,7 +226,7 @@ static void end_stretch(events_view *s, cf_time end) {
     s->reached = 0;
     h->seen = 0;
     if (best < 0) return;
-    for (i = s->parent[best]; i >= 0 && i != h->root;) {
+    for (i = *s->parent[best]; i >= 0 && i != h->root;) {
         const int32_t parent = s->node[i].parent;
         s->node[i].parent = (events_index)next;
         next = i;
@@ -236,10 +235,10 @@ static void end_stretch(events_view *s, cf_time end) {
     for (i = next; i >= 0; i = s->node[i].parent) {
         const events_node *n = &s->node[i];
         const int is_last = n->parent < 0;
-        report_segment(s, n->label, n->start, is_last ? s->start[best] : s->node[n->parent].start,
-                       is_last ? s->before[best] : s->node[n->parent].before, n->forced, 0);
+        report_segment(s, n->label, n->start, is_last ? *s->start[best] : s->node[n->parent].start,
+                       is_last ? *s->before[best] : s->node[n->parent].before, n->forced, 0);
     }
-    report_segment(s, best, s->start[best], end, open_mass(s, best), s->forced[best], 1);
+    report_segment(s, best, *s->start[best], end, open_mass(s, best), *s->forced[best], 1);
 }
 
 #endif

@@ -50,11 +50,14 @@ typedef struct {
     events_index nodes, slots;
     events_index rows; /* so far, at most 2 */
     events_index seen; /* the last row was not NaN: a stretch goes on */
-    events_index lead; /* the class that changes come from: argmax v - leave; -1 where no class has lasted long enough */
+    events_index lead; /* the class that changes come from: argmax v - leave; -1: no class has lasted long enough */
     events_index root; /* the last confirmed segment of the stretch: all that is open descends from it */
     events_index free;
     events_index oldest, count, since; /* slots in use, and rows since the sums began anew */
     events_index held, held_forced; /* an event that may still change: its class, or -1 */
+#ifdef CF_TICKS
+    events_index usual; /* the next row may be one at which open segments only go on */
+#endif
     cf_time first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
     cf_time stretch, decided; /* start of the stretch, end of its last confirmed segment */
     cf_time agreed; /* no open paths differ before this time */
@@ -65,23 +68,52 @@ typedef struct {
     cf_time reported; /* end of the last event that was handed out */
 } events_head;
 
-/* Where the parts of a block are. */
+/* Where the parts of a block are. What is known of an open segment is one array for each kind of number, or, with CF_TICKS, all
+   of a class together: then the next class's number is some further on. */
+#ifdef CF_TICKS
+typedef union {
+    events_index of[2]; /* parent and self, below */
+    uint32_t both;
+} events_link;
+
+typedef struct {
+    cf_time start;
+    cf_real value, mass, rest;
+    events_sum before;
+    events_link link;
+    events_index forced;
+} events_open;
+#define CF_STRIDE(type) (sizeof(events_open) / sizeof(type))
+#ifdef CF_FLOAT /* CF_EVENTS_BYTES has these numbers */
+typedef char events_sizes[sizeof(events_head) <= 136 && sizeof(events_open) <= 32 && sizeof(events_node) <= 24 &&
+                                  sizeof(events_slot) <= 16
+                              ? 1
+                              : -1];
+#endif
+#else
+#define CF_STRIDE(type) 1
+#endif
+
 typedef struct {
     const cf_events *rule;
     events_head *head;
-    cf_time *start; /* N: start of the open segment */
-    events_sum *before; /* N: sum of w p of the segment before it */
+#ifdef CF_TICKS
+    events_open *open; /* N */
+#endif
+    cf_time (*start)[CF_STRIDE(cf_time)]; /* N: start of the open segment */
+    events_sum (*before)[CF_STRIDE(events_sum)]; /* N: sum of w p of the segment before it */
     events_node *node;
     events_slot *slot;
     cf_real *slot_gain, *slot_mass; /* slots x M: the sums at that row */
-    cf_real *value; /* N: of the best path to each class, relative to the lead */
-    cf_real *mass, *rest; /* N: sum of w p over the open segment; for float, what rounding left of it */
+    cf_real (*value)[CF_STRIDE(cf_real)]; /* N: of the best path to each class, relative to the lead */
+    cf_real (*mass)[CF_STRIDE(cf_real)]; /* N: sum of w p over the open segment */
+    cf_real (*rest)[CF_STRIDE(cf_real)]; /* N: for float, what rounding left of it */
     cf_real *gain; /* N: w e of the row; not with CF_TICKS */
     cf_real *last; /* K: the last row */
     cf_real *gains, *masses; /* M: sums of w e less the lead's rise, and of w p */
-    events_index *parent; /* N: the segment before; -1 where no path ends in the class */
-    events_index *self; /* N: the node of the open segment itself, or -1 */
-    events_index *forced; /* N */
+    events_index (*parent)[CF_STRIDE(events_index)]; /* N: the segment before; -1 where no path ends in the class */
+    events_index (*self)[CF_STRIDE(events_index)]; /* N: the node of the open segment itself, or -1 */
+    events_index (*forced)[CF_STRIDE(events_index)]; /* N */
     events_index *next; /* M: the first slot, from the oldest, that was not old enough */
     cf_event *events;
     size_t count;
@@ -105,15 +137,21 @@ CF_INLINE int32_t nodes_in(const events_view *s) { return s->head->nodes; }
 CF_INLINE int32_t slots_in(const events_view *s) { return s->head->slots; }
 #endif
 
-#ifdef CF_RULE_NO_BIAS
-CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return (void)rule, (void)k, CF_R(0.0); }
+/* A cost or a bias of a class, or that of all, where a program's rule has only one. */
+#ifdef CF_RULE_ENTER
+CF_INLINE cf_real enter_of(const cf_events *rule, int32_t k) { return (void)rule, (void)k, CF_RULE_ENTER; }
 #else
-CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return rule->bias[k]; }
+CF_INLINE cf_real enter_of(const cf_events *rule, int32_t k) { return rule->enter[k]; }
 #endif
-#ifdef CF_RULE_NO_LEAVE
-CF_INLINE cf_real leave_of(const cf_events *rule, int32_t k) { return (void)rule, (void)k, CF_R(0.0); }
+#ifdef CF_RULE_LEAVE
+CF_INLINE cf_real leave_of(const cf_events *rule, int32_t k) { return (void)rule, (void)k, CF_RULE_LEAVE; }
 #else
 CF_INLINE cf_real leave_of(const cf_events *rule, int32_t k) { return rule->leave[k]; }
+#endif
+#ifdef CF_RULE_BIAS
+CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return (void)rule, (void)k, CF_RULE_BIAS; }
+#else
+CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return rule->bias[k]; }
 #endif
 
 CF_INLINE size_t states_of(const cf_events *rule) { return rule->classes + (rule->min_probability > 0); }
@@ -131,21 +169,22 @@ CF_INLINE size_t lay_out(events_view *s, const cf_events *rule, char *block, siz
     size_t at = sizeof(events_head);
     s->rule = rule;
     s->head = (events_head *)(void *)block;
-    s->start = (cf_time *)(void *)(block + at); /* first what each row needs */
-    at += states * sizeof(cf_time);
-    s->value = (cf_real *)(void *)(block + at);
-    s->mass = s->value + states;
-    s->rest = s->mass + states;
-    s->before = s->rest + states;
-    s->last = s->before + states;
+    s->open = (events_open *)(void *)(block + at);
+    s->start = (void *)&s->open->start;
+    s->value = (void *)&s->open->value;
+    s->mass = (void *)&s->open->mass;
+    s->rest = (void *)&s->open->rest;
+    s->before = (void *)&s->open->before;
+    s->parent = (void *)&s->open->link.of[0];
+    s->self = (void *)&s->open->link.of[1];
+    s->forced = (void *)&s->open->forced;
+    at += states * sizeof(events_open);
+    s->last = (cf_real *)(void *)(block + at);
     s->gains = s->last + rule->classes;
     s->masses = s->gains + slow;
-    at += (4 * states + rule->classes + 2 * slow) * sizeof(cf_real);
-    s->parent = (events_index *)(void *)(block + at);
-    s->self = s->parent + states;
-    s->forced = s->self + states;
-    s->next = s->forced + states;
-    at = (at + (3 * states + slow) * sizeof(events_index) + 7) / 8 * 8;
+    at += (rule->classes + 2 * slow) * sizeof(cf_real);
+    s->next = (events_index *)(void *)(block + at);
+    at = (at + slow * sizeof(events_index) + 7) / 8 * 8;
     s->node = (events_node *)(void *)(block + at);
     at += nodes * sizeof(events_node);
     s->slot = (events_slot *)(void *)(block + at);
@@ -161,8 +200,8 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     s->rule = rule;
     s->head = (events_head *)(void *)block;
     at += sizeof(events_head);
-    s->start = (cf_time *)(void *)(block + at);
-    s->before = s->start + states;
+    s->start = (void *)(block + at);
+    s->before = (void *)(s->start + states);
     at += 2 * states * sizeof(double);
     s->node = (events_node *)(void *)(block + at);
     at += nodes * sizeof(events_node);
@@ -170,18 +209,18 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     at += slots * sizeof(events_slot);
     s->slot_gain = (cf_real *)(void *)(block + at);
     s->slot_mass = s->slot_gain + slots * slow;
-    s->value = s->slot_mass + slots * slow;
+    s->value = (void *)(s->slot_mass + slots * slow);
     s->mass = s->value + states;
     s->rest = s->mass + states;
-    s->gain = s->rest + CF_RESTS * states;
+    s->gain = *(s->rest + CF_RESTS * states);
     s->last = s->gain + states;
     s->gains = s->last + rule->classes;
     s->masses = s->gains + slow;
     at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
-    s->parent = (events_index *)(void *)(block + at);
+    s->parent = (void *)(block + at);
     s->self = s->parent + states;
     s->forced = s->self + states;
-    s->next = s->forced + states;
+    s->next = *(s->forced + states);
     at += (3 * states + slow) * sizeof(events_index);
     return (at + 7) / 8 * 8;
 }
@@ -201,6 +240,14 @@ CF_INLINE void view_state(events_view *s, const cf_events *rule, const void *sta
 
 CF_INLINE int is_reported(const cf_events *rule, int32_t label) {
     return (size_t)label < rule->classes && !rule->ignore[label];
+}
+
+/* w e of class k, or of "uncertain", which follows the classes. */
+CF_INLINE cf_real weighed(const cf_events *rule, const cf_real *p, cf_real w, size_t k) {
+    if (rule->min_probability > 0 && k == CF_COUNT(rule->classes))
+        return w * (rule->log ? cf_log_ratio(rule->min_probability, 1) : rule->min_probability);
+    if (rule->log) return w * (cf_log_ratio(p[k] > rule->floor ? p[k] : rule->floor, 1) - bias_of(rule, k));
+    return w * (p[k] - bias_of(rule, k));
 }
 
 /* ---- the tree ---- */
@@ -230,52 +277,55 @@ static int32_t new_node(events_view *s, int32_t label, int32_t parent, cf_time s
 }
 
 /* One reference less: frees what no open path needs. */
-static void release_node(events_view *s, int32_t i) {
-    while (i >= 0 && --s->node[i].refs == 0) {
-        const events_index parent = s->node[i].parent;
-        s->node[i].parent = s->head->free;
-        s->head->free = (events_index)i;
+static void release_in(events_head *h, events_node *node, int32_t i) {
+    while (i >= 0 && --node[i].refs == 0) {
+        const events_index parent = node[i].parent;
+        node[i].parent = h->free;
+        h->free = (events_index)i;
         i = parent;
     }
 }
 
+CF_INLINE void release_node(events_view *s, int32_t i) { release_in(s->head, s->node, i); }
+
 /* The open segment of class k as a node, which then holds its parent in place of k. */
 static int32_t node_of_open(events_view *s, int32_t k) {
-    if (s->self[k] < 0) s->self[k] = (events_index)new_node(s, k, s->parent[k], s->start[k], s->before[k], s->forced[k]);
-    return s->self[k];
+    if (*s->self[k] < 0)
+        *s->self[k] = (events_index)new_node(s, k, *s->parent[k], *s->start[k], *s->before[k], *s->forced[k]);
+    return *s->self[k];
 }
 
 static void drop_open(events_view *s, int32_t k) {
-    release_node(s, s->self[k] >= 0 ? s->self[k] : s->parent[k]);
-    s->self[k] = s->parent[k] = -1;
-    s->value[k] = CF_EVENTS_NEVER;
+    release_node(s, *s->self[k] >= 0 ? *s->self[k] : *s->parent[k]);
+    *s->self[k] = *s->parent[k] = -1;
+    *s->value[k] = CF_EVENTS_NEVER;
 }
 
 /* The best path to k now comes from this segment. */
 static void enter_from(events_view *s, int32_t k, int32_t node) {
-    const int32_t old = s->self[k] >= 0 ? s->self[k] : s->parent[k];
+    const int32_t old = *s->self[k] >= 0 ? *s->self[k] : *s->parent[k];
     s->node[node].refs++;
-    s->self[k] = -1;
-    s->parent[k] = (events_index)node;
-    s->forced[k] = 0;
+    *s->self[k] = -1;
+    *s->parent[k] = (events_index)node;
+    *s->forced[k] = 0;
     release_node(s, old);
 }
 
 CF_INLINE void set_mass(events_view *s, int32_t k, cf_real mass) {
-    s->mass[k] = mass;
-    if (CF_RESTS) s->rest[k] = 0;
+    *s->mass[k] = mass;
+    if (CF_RESTS) *s->rest[k] = 0;
 }
 
 /* Adds to the sum of w p. For float, the rounding error is kept: a segment may have more rows than a float can count. */
 CF_INLINE void add_mass(events_view *s, int32_t k, cf_real y) {
-    const cf_real old = s->mass[k], sum = old + y, part = sum - old;
-    s->mass[k] = sum;
-    if (CF_RESTS) s->rest[k] += (old - (sum - part)) + (y - part);
+    const cf_real old = *s->mass[k], sum = old + y, part = sum - old;
+    *s->mass[k] = sum;
+    if (CF_RESTS) *s->rest[k] += (old - (sum - part)) + (y - part);
 }
 
 /* The sum with what rounding left of it, rounded once. */
 CF_INLINE events_sum open_mass(const events_view *s, int32_t k) {
-    return (events_sum)(CF_RESTS ? s->mass[k] + s->rest[k] : s->mass[k]);
+    return (events_sum)(CF_RESTS ? *s->mass[k] + *s->rest[k] : *s->mass[k]);
 }
 
 /* ---- slots ---- */
@@ -290,7 +340,8 @@ static void pop_slot(events_view *s) {
     release_node(s, s->slot[s->head->oldest].node);
     s->head->oldest = (events_index)slot_at(s, 1);
     s->head->count--;
-    for (m = 0; m < slow_in(s); m++) if (s->next[m] > 0) s->next[m]--;
+    for (m = 0; m < slow_in(s); m++)
+        if (s->next[m] > 0) s->next[m]--;
 }
 
 #endif

@@ -62,9 +62,7 @@ CF_INLINE int is_longer(double length, double limit, double clock) {
 }
 
 /* Whether it is later than the start of a piece of this length. */
-CF_INLINE int is_after(double time, double start, double length) {
-    return time > start + time_tolerance(length, time);
-}
+CF_INLINE int is_after(double time, double start, double length) { return time > start + time_tolerance(length, time); }
 
 CF_INLINE int is_as_long(double length, double limit, double clock) {
     return !(length < limit - time_tolerance(limit, clock));
