@@ -298,14 +298,24 @@ cf_status cf_events_finish(const cf_events *rule, void *state, cf_event *events,
     return CF_OK;
 }
 
+/* Words may hold anything, and a state is a whole number of them. */
+#if defined(__GNUC__)
+typedef uint32_t __attribute__((may_alias)) events_word;
+#else
+typedef unsigned char events_word;
+#endif
+
+static void copy_state(size_t bytes, const void *from, void *to) {
+    size_t i;
+    for (i = 0; i < bytes / sizeof(events_word); i++) ((events_word *)to)[i] = ((const events_word *)from)[i];
+}
+
 cf_status cf_events_current(const cf_events *rule, const void *state, void *copy, cf_event *event, int *open,
                             int *confirmed) {
-    const size_t bytes = ((const events_head *)state)->bytes;
     events_view s;
     cf_time end, frontier, begin;
     int32_t held, sure = -1;
-    size_t i;
-    for (i = 0; i < bytes; i++) ((unsigned char *)copy)[i] = ((const unsigned char *)state)[i];
+    copy_state(((const events_head *)state)->bytes, state, copy);
     view_state(&s, rule, copy);
     held = s.head->held;
     begin = s.head->held_begin;
