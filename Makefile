@@ -56,7 +56,7 @@ lint: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest classfilter._core
 	$(BIN)/codespell
-	$(BIN)/clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
+	$(BIN)/clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h' '*.ino')
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks

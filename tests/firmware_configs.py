@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import classfilter as cf
+from classfilter.policy import Periodic
 
 NAMES = ("sleep", "sit", "walk", 'ride "?\\', "Läufer", "mixed")
 MATRIX = np.eye(6) * 5 + np.arange(36).reshape(6, 6) % 7 + 0.1
 STAYS = np.full((6, 6), 0.01) + np.eye(6) * 0.94
+LABELS = ("robin", 'wren "?\\', "Läufer")
+TURNING = [[0.9, 0.1], [0.3, 0.7]]
+CHANNEL = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
 
 
 def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
@@ -66,3 +72,46 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
             policy=cf.policy.Periodic(seconds=60.0),
         ),
     }
+
+
+def label_configs() -> dict[str, cf.Chain]:
+    """Return filters of several labels at once."""
+
+    def each(*filters: Any) -> Any:
+        return cf.MultiLabelFilter(LABELS, dict(zip(LABELS, filters, strict=True)))
+
+    def by_label(*values: Any) -> Any:
+        return dict(zip(LABELS, values, strict=True))
+
+    return {
+        "one": cf.Chain(cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=5.0))),
+        "sticky": cf.Chain(
+            each(
+                cf.StickyFilter(2, prior=[0.9, 0.1]),
+                cf.StickyFilter(2, stay=0.9, floor=0.01, temperature=1.5),
+                cf.StickyFilter(2, prior=[0.9, 0.1]),
+            ),
+            beta={"mic": by_label(0.1, 0.5, 1.0), "eye": 1.0},
+            channel={"mic": by_label(CHANNEL, None, CHANNEL)},
+            policy=Periodic(5, strong="eye", weak="mic"),
+        ),
+        "moving": cf.Chain(
+            each(cf.StickyFilter(2, transitions=TURNING), *[cf.StickyFilter(2, stay=0.9)] * 2),
+            beta={"mic": 0.3},
+            channel={"mic": CHANNEL},
+        ),
+        "dirichlet": cf.Chain(
+            each(
+                cf.DirichletFilter(2, 0.9),
+                cf.DirichletFilter(2, 0.95, anchor=0.3, estimate="mean", prior=[3.0, 1.0]),
+                cf.DirichletFilter(2, 0.9, prior_weight=2.0, temperature=0.8),
+            ),
+            beta={"mic": by_label(0.2, 0.0, 1.0), "eye": 1.0},
+            policy=Periodic(seconds=60.0, strong="eye", weak="mic"),
+        ),
+    }
+
+
+def all_configs() -> dict[str, cf.Chain]:
+    """Return both."""
+    return configs() | {f"labels-{kind}": chain for kind, chain in label_configs().items()}

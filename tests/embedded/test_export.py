@@ -87,12 +87,12 @@ def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "code_shown"),
     [
-        ("golden.h", r"(OUTPUTS 0x)\w", r"\g<1>z", None),  # it does not compile
-        ("golden.h", r"(INPUTS 0x).{8}", r"\g<1>00000000", "(-2)"),
-        ("golden.h", r"(OUTPUTS 0x).{8}", r"\g<1>00000000", "(-1)"),
-        ("golden.h", r"(= \{\n.*\n    \{)0x.{8}", r"\g<1>0x00000000", "(2)"),
-        ("cf_config.h", r"(cf_config_beta\[\] = \{)0.1", r"\g<1>0.11", "(1)"),
-        ("core/dirichlet_impl.h", r"keep \* updates", "keep * keep * updates", "(1)"),
+        ("src/golden.h", r"(OUTPUTS 0x)\w", r"\g<1>z", None),  # it does not compile
+        ("src/golden.h", r"(INPUTS 0x).{8}", r"\g<1>00000000", "(-2)"),
+        ("src/golden.h", r"(OUTPUTS 0x).{8}", r"\g<1>00000000", "(-1)"),
+        ("src/golden.h", r"(= \{\n.*\n    \{)0x.{8}", r"\g<1>0x00000000", "(2)"),
+        ("src/cf_config.h", r"(cf_config_beta\[\] = \{)0.1", r"\g<1>0.11", "(1)"),
+        ("src/core/dirichlet_impl.h", r"keep \* updates", "keep * keep * updates", "(1)"),
     ],
 )
 def test_the_self_test_detects_a_change(
@@ -113,9 +113,9 @@ def test_the_self_test_detects_a_change(
 def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
     export(configs()[kind], tmp_path)
     kinds = "--enable=warning,performance,portability"
-    units = ("classfilter.c", "selftest.c", "example.c")
+    units = ("src/classfilter.c", "src/selftest.c", "example.c")
     done = subprocess.run(
-        ["cppcheck", "-q", "--force", "--std=c99", "--error-exitcode=1", kinds, "-I.", *units],
+        ["cppcheck", "-q", "--force", "--std=c99", "--error-exitcode=1", kinds, "-Isrc", *units],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -184,8 +184,8 @@ def test_firmware_has_the_licence_and_the_version(tmp_path: Path) -> None:
     assert (tmp_path / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
     library = json.loads((tmp_path / "library.json").read_text())
     assert (library["version"], library["license"]) == (cf.__version__, "MIT")
-    assert f'#define CF_VERSION "{cf.__version__}"' in (tmp_path / "core/cf.h").read_text()
-    assert f"classfilter {cf.__version__} " in (tmp_path / "cf_config.h").read_text()
+    assert f'#define CF_VERSION "{cf.__version__}"' in (tmp_path / "src/core/cf.h").read_text()
+    assert f"classfilter {cf.__version__} " in (tmp_path / "src/cf_config.h").read_text()
     for path in tmp_path.rglob("*.[ch]"):
         generated = path.name in ("cf_config.h", "golden.h")
         assert generated or path.read_text().startswith("/* SPDX-License-Identifier: MIT */"), path
@@ -209,7 +209,7 @@ def test_odd_names_compile(names: list[str], tmp_path: Path) -> None:
         tmp_path,
     )
     command = ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    subprocess.run([*command, "example.c", "selftest.c"], cwd=tmp_path, check=True)
+    subprocess.run([*command, "-Isrc", "example.c", "src/selftest.c"], cwd=tmp_path, check=True)
 
 
 def test_names_are_valid_in_c(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
         return {p.name for p in export(configs()[kind], tmp_path / kind) if p.parent.name == "core"}
 
     def parts(*names: str) -> set[str]:
-        return {f"{name}{end}" for name in names for end in ("_impl.h", "_f32.c")}
+        return {f"{name}{end}" for name in names for end in ("_impl.h", "_f32.h")}
 
     shared = {"cf.h", "cf_port.h", "cf_real.h", "validate.h", "coefficients.h", "polygamma.h"}
     shared |= {"status.c", "table.h"}
@@ -334,10 +334,10 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", beta={"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
-        "fw: 23 files; make -C fw test compares bits\n",
+        "fw: 35 files; make -C fw test compares bits\n",
         "",
     )
-    assert "from x.toml; do not edit" in (tmp_path / "fw/cf_config.h").read_text()
+    assert "from x.toml; do not edit" in (tmp_path / "fw/src/cf_config.h").read_text()
     save(cf.EmaFilter(["a", "b"]), "y.toml")
     code, out, err = run("export", "y.toml", "-o", "fw2")
     assert (code, out) == (1, "")
@@ -371,9 +371,9 @@ def test_other_files_are_not_replaced(tmp_path: Path) -> None:
     for line in (tmp_path / "classfilter.sha256").read_text().splitlines():
         digest, name = line.split("  ")
         assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
-    before = (tmp_path / "cf_config.h").read_text()
+    before = (tmp_path / "src/cf_config.h").read_text()
     export(cf.StickyFilter(["a", "b"], stay=0.8), tmp_path)
-    assert (tmp_path / "cf_config.h").read_text() != before
+    assert (tmp_path / "src/cf_config.h").read_text() != before
     (tmp_path / "example.c").write_text("/* changed by hand */")
     with pytest.raises(ValueError, match=r"or changed ones, .*: example.c; move them away, or wri"):
         export(f, tmp_path)

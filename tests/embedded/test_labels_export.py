@@ -14,50 +14,12 @@ import classfilter as cf
 from classfilter.embedded import export, verify
 from classfilter.embedded._export import in_float32
 from classfilter.embedded._golden import golden
-from classfilter.policy import Adaptive, Periodic
+from classfilter.policy import Adaptive
 from conftest import Run
+from firmware_configs import label_configs
 
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
-LABELS = ("robin", 'wren "?\\', "Läufer")
-TURNING = [[0.9, 0.1], [0.3, 0.7]]
-CHANNEL = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
-
-
-def configs() -> dict[str, cf.Chain]:
-    def each(*filters: Any) -> Any:
-        return cf.MultiLabelFilter(LABELS, dict(zip(LABELS, filters, strict=True)))
-
-    def by_label(*values: Any) -> Any:
-        return dict(zip(LABELS, values, strict=True))
-
-    return {
-        "one": cf.Chain(cf.MultiLabelFilter(["speech"], cf.StickyFilter(2, half_life=5.0))),
-        "sticky": cf.Chain(
-            each(
-                cf.StickyFilter(2, prior=[0.9, 0.1]),
-                cf.StickyFilter(2, stay=0.9, floor=0.01, temperature=1.5),
-                cf.StickyFilter(2, prior=[0.9, 0.1]),
-            ),
-            beta={"mic": by_label(0.1, 0.5, 1.0), "eye": 1.0},
-            channel={"mic": by_label(CHANNEL, None, CHANNEL)},
-            policy=Periodic(5, strong="eye", weak="mic"),
-        ),
-        "moving": cf.Chain(
-            each(cf.StickyFilter(2, transitions=TURNING), *[cf.StickyFilter(2, stay=0.9)] * 2),
-            beta={"mic": 0.3},
-            channel={"mic": CHANNEL},
-        ),
-        "dirichlet": cf.Chain(
-            each(
-                cf.DirichletFilter(2, 0.9),
-                cf.DirichletFilter(2, 0.95, anchor=0.3, estimate="mean", prior=[3.0, 1.0]),
-                cf.DirichletFilter(2, 0.9, prior_weight=2.0, temperature=0.8),
-            ),
-            beta={"mic": by_label(0.2, 0.0, 1.0), "eye": 1.0},
-            policy=Periodic(seconds=60.0, strong="eye", weak="mic"),
-        ),
-    }
 
 
 def make(folder: Path, *arguments: str) -> str:
@@ -72,7 +34,7 @@ def make(folder: Path, *arguments: str) -> str:
     ["sticky", *(pytest.param(k, marks=pytest.mark.slow) for k in ("one", "moving", "dirichlet"))],
 )
 def test_the_self_test_has_the_bits_of_python(kind: str, tmp_path: Path) -> None:
-    files = export(configs()[kind], tmp_path)
+    files = export(label_configs()[kind], tmp_path)
     assert {"classfilter.c", "Makefile", "LICENSE"} <= {path.name for path in files}
     for compiler in COMPILERS:
         how = [f"CC={compiler}", f"CFLAGS={STRICT}"]
@@ -82,51 +44,9 @@ def test_the_self_test_has_the_bits_of_python(kind: str, tmp_path: Path) -> None
     assert "refused" not in lines
 
 
-CHANGED = """
-#include "classfilter.h"
-#include <string.h>
-int main(void) {
-    cf_stream_f32 stream, before;
-    float scores[CF_LABELS] = {0}, probs[CF_LABELS];
-    const float none = 0;
-    int label;
-    memset(&stream, 0, sizeof stream);
-    cf_start_f32(&stream);
-    scores[0] = 0.75f;
-    scores[CF_LABELS - 1] = none / none;
-    if (cf_update_f32(&stream, 0, scores, 0, probs) != CF_OK) return 1;
-    before = stream;
-    scores[CF_LABELS - 1] = 1.5f;
-    if (cf_update_f32(&stream, 0, scores, 1, probs) != CF_PROBS_NEGATIVE) return 2;
-    scores[CF_LABELS - 1] = -0.5f;
-    if (cf_update_f32(&stream, 0, scores, 1, probs) != CF_PROBS_NEGATIVE) return 3;
-    scores[CF_LABELS - 1] = 1;
-    if (cf_update_f32(&stream, 0, scores, -1, probs) != CF_BAD_DT) return 4;
-    if (cf_update_f32(&stream, CF_SOURCES, scores, 1, probs) != CF_BAD_BETA) return 5;
-    if (memcmp(&before, &stream, sizeof stream) != 0) return 6;
-    for (label = 0; label < CF_LABELS; label++)
-        if (cf_is_on_f32(&stream, label) != (probs[label] > 0.5f)) return 7;
-    for (scores[0] = 1, label = 0; label < 50; label++)
-        if (cf_update_f32(&stream, CF_SOURCES - 1, scores, 1, probs) != CF_OK) return 8;
-    return !cf_is_on_f32(&stream, 0);
-}
-"""
-
-
-@pytest.mark.skipif(not COMPILERS, reason="no compiler")
-@pytest.mark.parametrize("kind", ["sticky", pytest.param("dirichlet", marks=pytest.mark.slow)])
-def test_what_is_refused_changes_nothing(kind: str, tmp_path: Path) -> None:
-    export(configs()[kind], tmp_path)
-    (tmp_path / "changed.c").write_text(CHANGED)
-    files = ["changed.c", "classfilter.c", "core/status.c"]
-    command = [COMPILERS[0], "-std=c99", *files, "-o", "changed"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    assert subprocess.run(tmp_path / "changed").returncode == 0
-
-
-@pytest.mark.parametrize("kind", configs())
+@pytest.mark.parametrize("kind", label_configs())
 def test_golden_vectors_are_those_of_each_label(kind: str) -> None:
-    config: Any = in_float32(configs()[kind])
+    config: Any = in_float32(label_configs()[kind])
     if not isinstance(config.beta, dict):
         config = cf.Chain.of(config, beta={"default": config.beta})
     vectors = golden(config, 400)
@@ -159,7 +79,7 @@ def test_golden_vectors_are_those_of_each_label(kind: str) -> None:
             r" each label by itself, chain.lane\(label\)",
         ),
         (
-            cf.Chain(configs()["sticky"].filter(), policy=Adaptive()),
+            cf.Chain(label_configs()["sticky"].filter(), policy=Adaptive()),
             r"policy is Adaptive, .*; give Periodic, or export each label",
         ),
         (cf.MultiLabelFilter(2, cf.EmaFilter(2)), "filter is EmaFilter; only"),
@@ -172,9 +92,9 @@ def test_what_does_not_fit_is_refused(config: Any, message: str, tmp_path: Path)
 
 
 def test_a_lane_is_exported_by_itself(tmp_path: Path) -> None:
-    chain = configs()["sticky"].lane("robin")
+    chain = label_configs()["sticky"].lane("robin")
     export(chain, tmp_path)
-    header = (tmp_path / "cf_config.h").read_text()
+    header = (tmp_path / "src/cf_config.h").read_text()
     assert "enum { CF_CLASS_NOT_ROBIN, CF_CLASS_ROBIN };" in header
     assert "CF_LABELS" not in header
 
@@ -202,4 +122,4 @@ def test_the_log_of_a_device(run: Run, tmp_path: Path) -> None:
     off = df.with_columns(pl.col("f_wren") * 1.00001)
     assert verify(off, chain)[1:3] == (0, "wren")
     assert run("export", "birds.toml", "-o", "fw")[0] == 0
-    assert "#define CF_LABELS 2" in (tmp_path / "fw/cf_config.h").read_text()
+    assert "#define CF_LABELS 2" in (tmp_path / "fw/src/cf_config.h").read_text()

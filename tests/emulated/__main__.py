@@ -103,7 +103,7 @@ def measure(config: Chain, target: Target, level: str = "-Os") -> Cost:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         export(config, folder)
-        bits = [HERE / "bits.c", folder / "selftest.c"]
+        bits = [HERE / "bits.c", folder / "src/selftest.c"]
         board = M0 if target is M0_COUNTED else target
         code, output = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
         if code != 0:
@@ -135,7 +135,7 @@ def limit(target: Target, K: int) -> int:
         config = Chain(DirichletFilter(K, 0.95, estimate="mean"), beta={"a": 0.5})
         export(config, folder)
         (folder / "rows.h").write_text(usual_rows(K))
-        search = folder / "core/dirichlet_mode.h"
+        search = folder / "src/core/dirichlet_mode.h"
         text = search.read_text()
         for word, value in (("CF_STEP_TOLERANCE", "-1.0f"), ("CF_MIN_ITERATIONS", "1000")):
             text, count = re.subn(rf"#define {word} [^/\n]*", f"#define {word} {value} ", text)

@@ -51,12 +51,13 @@ def build(
         *THRIFTY,
         level,
         *flags,
+        f"-I{folder / 'src'}",
         f"-I{folder}",
         f"-I{HERE}",
         "-nostartfiles",
         "-Wl,--gc-sections",
         f"-T{HERE / 'board.ld'}",
-        *map(str, [*sources, HERE / "board.c", folder / "classfilter.c"]),
+        *map(str, [*sources, HERE / "board.c", folder / "src/classfilter.c"]),
         "-o",
         str(out),
     ]
@@ -64,24 +65,30 @@ def build(
     return out
 
 
-def run(program: Path, target: Target, *, counted: bool = False) -> tuple[int, dict[str, str]]:
-    """Run a program to its end: its exit code, and its output, ``name value`` lines.
-
-    With `counted`, the clock counts instructions.
-    """
+def emulate(program: Path, target: Target, *options: str) -> tuple[int, str]:
+    """Run a program to its end: its exit code and its output."""
     command = ["qemu-system-arm", "-M", target.machine, "-nographic", "-monitor", "none"]
-    command += ["-serial", "none", "-semihosting-config", "enable=on,target=native"]
-    command += ["-icount", "shift=7,sleep=off"] if counted else []
+    command += ["-serial", "none", "-semihosting-config", "enable=on,target=native", *options]
     done = subprocess.run(
         [*command, "-kernel", str(program)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         timeout=300,
         check=False,
     )
-    return done.returncode, dict(re.findall(r"^(.*) (\S+)$", done.stdout, re.MULTILINE))
+    return done.returncode, done.stdout
+
+
+def run(program: Path, target: Target, *, counted: bool = False) -> tuple[int, dict[str, str]]:
+    """Run a program that prints ``name value`` lines: its exit code, and these.
+
+    With `counted`, the clock counts instructions.
+    """
+    options = ["-icount", "shift=7,sleep=off"] if counted else []
+    code, output = emulate(program, target, *options)
+    return code, dict(re.findall(r"^(.*) (\S+)$", output, re.MULTILINE))
 
 
 def flash(program: Path) -> int:

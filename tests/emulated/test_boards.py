@@ -21,7 +21,7 @@ OTHERS = {"aarch64": ("aarch64-linux-gnu",), "riscv64": ("riscv64-linux-gnu", "-
 @pytest.mark.parametrize("kind", list(configs()))
 def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> None:
     export(configs()[kind], tmp_path)
-    sources = [HERE / "bits.c", tmp_path / "selftest.c"]
+    sources = [HERE / "bits.c", tmp_path / "src/selftest.c"]
     program = build(tmp_path, target, tmp_path / "bits.elf", sources)
     code, output = run(program, target)
     assert code == 0, output
@@ -33,12 +33,12 @@ def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> 
 def test_no_option_is_needed_for_the_bits(tmp_path: Path) -> None:
     """GNU C fuses products and sums on a Cortex-M4F unless the file itself says no."""
     export(configs()["dirichlet-anchored"], tmp_path)
-    sources = [HERE / "bits.c", tmp_path / "selftest.c"]
+    sources = [HERE / "bits.c", tmp_path / "src/selftest.c"]
     way = ("-std=gnu11", "-ffp-contract=fast")
     assert run(build(tmp_path, M4F, tmp_path / "a.elf", sources, *way, level="-O3"), M4F)[0] == 0
-    text = (tmp_path / "classfilter.c").read_text()
+    text = (tmp_path / "src/classfilter.c").read_text()
     assert text.count('#pragma GCC optimize("fp-contract=off")') == 1
-    (tmp_path / "classfilter.c").write_text(text.replace("#pragma GCC optimize", "//"))
+    (tmp_path / "src/classfilter.c").write_text(text.replace("#pragma GCC optimize", "//"))
     fused = build(tmp_path, M4F, tmp_path / "b.elf", sources, *way, level="-O3")
     assert run(fused, M4F)[0] != 0, "the self-test does not see fused products"
 
@@ -79,12 +79,12 @@ def test_the_same_bits_on_other_processors(kind: str, other: str, tmp_path: Path
         ["clang", "-print-resource-dir"], capture_output=True, text=True, check=True
     ).stdout.strip()
     freestanding = ["-ffreestanding", "-fno-builtin", "-nostdlib", "-static", "-fuse-ld=lld"]
-    sources = [tmp_path / "classfilter.c", tmp_path / "selftest.c", HERE / "user.c"]
+    sources = [tmp_path / "src/classfilter.c", tmp_path / "src/selftest.c", HERE / "user.c"]
     program = tmp_path / "user.elf"
     subprocess.run(
         [
             *("clang", f"--target={target}", *flags, *STRICT, *freestanding, "-O2"),
-            *("-nostdinc", "-isystem", f"{headers}/include", f"-I{tmp_path}"),
+            *("-nostdinc", "-isystem", f"{headers}/include", f"-I{tmp_path / 'src'}"),
             *(*map(str, sources), "-o", str(program)),
         ],
         check=True,

@@ -62,8 +62,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(FILTERS["dirichlet"], folder / "chain.toml", **CHAIN)
     export(cf.load(folder / "chain.toml"), folder / "c")
     (folder / "c" / "main.c").write_text(MAIN)
-    sources = ["main.c", "classfilter.c", "core/status.c"]
-    command = ["gcc", "-std=c99", "-O1", "-Wall", "-Werror", *sources, "-o", "main"]
+    sources = ["main.c", "src/classfilter.c", "src/core/status.c"]
+    command = ["gcc", "-std=c99", "-O1", "-Wall", "-Werror", "-Isrc", *sources, "-o", "main"]
     subprocess.run(command, cwd=folder / "c", check=True)
     return folder / "c" / "main"
 

@@ -42,5 +42,9 @@ typedef cf_events_f64 cf_events;
 #if defined(__FAST_MATH__)
 #error "classfilter must not be compiled with -ffast-math: it changes the bits"
 #endif
+/* Some compilers define it always, as 0 or 1. */
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "classfilter must not be compiled with -ffinite-math-only: NaN means that nothing was observed"
+#endif
 
 #endif

@@ -24,6 +24,7 @@ from ._header import channels_of, config_header, is_tempered
 MANIFEST = "classfilter.sha256"
 """The checksums of the files, which sha256sum reads too: it says which of them were exported."""
 FIRMWARE = Path(__file__).parent / "firmware"
+"""Folders laid out as the export: ``all`` with either ``classes`` or ``labels``."""
 CORE = Path(__file__).parents[1] / "csrc"
 HEADERS = (
     "cf.h",
@@ -99,10 +100,10 @@ def export(
     >>> import tempfile
     >>> f = StickyFilter(["walk", "sit"], stay=0.99)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sorted(path.name for path in export(f, folder) if path.parent.name != "core")
+    ...     sorted({path.relative_to(folder).parts[0] for path in export(f, folder)})
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['CMakeLists.txt', 'LICENSE', 'Makefile', 'cf_config.h', 'classfilter.c', 'classfilter.h',
-     'classfilter.sha256', 'example.c', 'golden.h', 'library.json', 'selftest.c', 'selftest.h']
+    ['CMakeLists.txt', 'LICENSE', 'Makefile', 'classfilter.sha256', 'example.c', 'examples',
+     'idf_component.yml', 'library.json', 'library.properties', 'src', 'zephyr']
     """
     chain = Chain.of(filter)
     if chain.rule is not None:
@@ -124,13 +125,10 @@ def export(
             f"policy is {config.policy!r}; only Adaptive and Periodic have a C version: leave it "
             "out"
         )
-    texts = {f"core/{file}": (CORE / file).read_text() for file in core_files(config)}
-    texts |= {path.name: path.read_text() for path in FIRMWARE.iterdir() if path.is_file()}
-    if config.independent:
-        texts |= {path.name: path.read_text() for path in (FIRMWARE / "labels").iterdir()}
-    texts["library.json"] = texts["library.json"].replace("VERSION", __version__)
-    texts["cf_config.h"] = config_header(config, name)
-    texts["golden.h"] = golden_header(config)
+    texts = _texts("all") | _texts("labels" if config.independent else "classes")
+    texts |= {f"src/core/{_name(file)}": (CORE / file).read_text() for file in core_files(config)}
+    texts["src/cf_config.h"] = config_header(config, name)
+    texts["src/golden.h"] = golden_header(config)
     _check_folder(Path(folder), texts)
     texts[MANIFEST] = "".join(f"{_sha256(text)}  {file}\n" for file, text in texts.items())
     written = []
@@ -141,6 +139,25 @@ def export(
             out.write(text.encode())
         written.append(path)
     return written
+
+
+def _texts(part: str) -> dict[str, str]:
+    """Return the files of a folder of FIRMWARE, by their path in the export."""
+    files = sorted(path for path in (FIRMWARE / part).rglob("*") if path.is_file())
+    return {
+        path.relative_to(FIRMWARE / part).as_posix(): path.read_text().replace(
+            "@VERSION@", __version__
+        )
+        for path in files
+    }
+
+
+def _name(file: str) -> str:
+    """Return the name of a file of the core in the export.
+
+    classfilter.c includes the files of a precision. As headers, no builder compiles them again.
+    """
+    return file.replace("_f32.c", "_f32.h")
 
 
 def _check_folder(folder: Path, texts: dict[str, str]) -> None:

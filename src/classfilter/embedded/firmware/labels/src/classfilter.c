@@ -8,19 +8,23 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+#ifdef __cplusplus /* which has no such word of its own */
+#define restrict __restrict
+#endif
+
 #define CF_TABLES
 #include "classfilter.h"
 
 #ifdef CF_DIRICHLET
-#include "core/dirichlet_f32.c"
+#include "core/dirichlet_f32.h"
 #else
-#include "core/sticky_f32.c"
+#include "core/sticky_f32.h"
 #endif
 #ifdef CF_CHANNELS
-#include "core/channel_f32.c"
+#include "core/channel_f32.h"
 #endif
 #ifdef CF_TEMPERED
-#include "core/temper_f32.c"
+#include "core/temper_f32.h"
 #endif
 
 #define CF_FILTER(label) (&cf_config_filter[cf_config_filter_of[label]])

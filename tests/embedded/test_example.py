@@ -1,0 +1,46 @@
+"""The example of an export, on this machine: what it prints is what Python computes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from classfilter.embedded import export
+from classfilter.embedded._export import in_float32
+from firmware_configs import all_configs
+
+
+def expected_lines(config: Any) -> list[str]:
+    """Return the lines for eight outputs, each source in turn, of which the fourth is odd."""
+    f, names, lines = config.filter(), config.classes, []
+    for i in range(8):
+        odd = i == 3
+        if config.independent:
+            row = np.array([0.2 if (k == 0) == odd else 0.8 for k in range(len(names))])
+        else:
+            row = np.where(np.arange(len(names)) == odd, 0.7, 0.3 / (len(names) - 1))
+        source = config.sources[i % len(config.sources)]
+        _, beta, observed = config.observe(source, row.astype(np.float32))
+        probs = f.update(observed, beta, 5.0 if i > 0 else 0.0)
+        texts = [f"{name} {int(100 * p + 0.5)} %" for name, p in zip(names, probs, strict=True)]
+        if config.independent:
+            texts = [text + " on" * bool(p > 0.5) for text, p in zip(texts, probs, strict=True)]
+        else:
+            texts = [texts[int(np.argmax(probs))]]
+        lines.append(f"{5 * i:5d} s  {'  '.join(texts)}")
+    return lines
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+@pytest.mark.parametrize("kind", ["dirichlet-anchored", "labels-moving"])
+def test_the_example_prints_the_filtered_classes(kind: str, tmp_path: Path) -> None:
+    config = all_configs()[kind]
+    export(config, tmp_path)
+    subprocess.run(["make", "-s", "-C", tmp_path, "example"], check=True)
+    done = subprocess.run([tmp_path / "example"], capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == expected_lines(in_float32(config))

@@ -1,0 +1,53 @@
+"""What the firmware refuses changes no byte, and time passes where nothing was observed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from classfilter import Chain
+from classfilter.embedded import export
+from classfilter.embedded._export import in_float32
+from firmware_configs import all_configs
+
+COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
+QUICK = ("dirichlet-anchored", "sticky-adaptive", "labels-sticky")
+KINDS = [
+    kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in all_configs()
+]
+
+
+def state_after_a_gap(config: Chain) -> list[int]:
+    """Return the bits of Python's state after a row of the last source, and 7 s without one."""
+    settings: Any = in_float32(config)
+    if not isinstance(settings.beta, dict):
+        settings = Chain.of(settings, beta={"default": settings.beta})
+    f, width = settings.filter(), len(settings.classes)
+    row = np.full(width, np.float32(0.25) / np.float32(max(width - 1, 1)), np.float32)
+    row[0] = 0.75
+    _, beta, observed = settings.observe(settings.sources[-1], row)
+    f.update(observed, beta, 0.0)
+    _, beta, missing = settings.observe(settings.sources[0], np.full(width, np.nan, np.float32))
+    f.update(missing, beta, 0.0)
+    f.update(missing, beta, 7.0)
+    state = np.hstack(list(f.state)).astype(np.float32)
+    return [int(word) for word in state.view(np.uint32)]
+
+
+@pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang")
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_refused_changes_nothing(kind: str, tmp_path: Path) -> None:
+    config = all_configs()[kind]
+    export(config, tmp_path)
+    files = [str(Path(__file__).parent / "refused.c"), "src/classfilter.c"]
+    for compiler in COMPILERS:
+        command = [compiler, "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-Isrc"]
+        subprocess.run([*command, *files, "-o", "refused"], cwd=tmp_path, check=True)
+        done = subprocess.run([tmp_path / "refused"], capture_output=True, text=True)
+        assert done.returncode == 0, f"refused.c, line {done.returncode}"
+        assert [int(word, 16) for word in done.stdout.split()] == state_after_a_gap(config)
