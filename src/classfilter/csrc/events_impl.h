@@ -61,7 +61,7 @@ cf_status cf_events_start(const cf_events *rule, void *state, size_t nodes, size
     bytes = cf_events_size(rule, nodes, slots);
     if (bytes > UINT32_MAX) return CF_BAD_MEMORY;
     for (i = 0; i < bytes; i++) ((unsigned char *)state)[i] = 0;
-    lay_out(&s, rule, state, slow, nodes, slots);
+    lay_out(&s, rule, (char *)state, slow, nodes, slots);
     s.head->magic = CF_EVENTS_MAGIC;
     s.head->bytes = (uint32_t)bytes;
     s.head->states = (events_index)states_of(rule);

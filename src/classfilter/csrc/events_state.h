@@ -94,26 +94,31 @@ typedef char events_sizes[sizeof(events_head) <= 136 && sizeof(events_open) <= 3
 #define CF_STRIDE(type) 1
 #endif
 
+typedef cf_time events_times[CF_STRIDE(cf_time)];
+typedef cf_real events_reals[CF_STRIDE(cf_real)];
+typedef events_sum events_sums[CF_STRIDE(events_sum)];
+typedef events_index events_indices[CF_STRIDE(events_index)];
+
 typedef struct {
     const cf_events *rule;
     events_head *head;
 #ifdef CF_TICKS
     events_open *open; /* N */
 #endif
-    cf_time (*start)[CF_STRIDE(cf_time)]; /* N: start of the open segment */
-    events_sum (*before)[CF_STRIDE(events_sum)]; /* N: sum of w p of the segment before it */
+    events_times *start; /* N: start of the open segment */
+    events_sums *before; /* N: sum of w p of the segment before it */
     events_node *node;
     events_slot *slot;
     cf_real *slot_gain, *slot_mass; /* slots x M: the sums at that row */
-    cf_real (*value)[CF_STRIDE(cf_real)]; /* N: of the best path to each class, relative to the lead */
-    cf_real (*mass)[CF_STRIDE(cf_real)]; /* N: sum of w p over the open segment */
-    cf_real (*rest)[CF_STRIDE(cf_real)]; /* N: for float, what rounding left of it */
+    events_reals *value; /* N: of the best path to each class, relative to the lead */
+    events_reals *mass; /* N: sum of w p over the open segment */
+    events_reals *rest; /* N: for float, what rounding left of it */
     cf_real *gain; /* N: w e of the row; not with CF_TICKS */
     cf_real *last; /* K: the last row */
     cf_real *gains, *masses; /* M: sums of w e less the lead's rise, and of w p */
-    events_index (*parent)[CF_STRIDE(events_index)]; /* N: the segment before; -1 where no path ends in the class */
-    events_index (*self)[CF_STRIDE(events_index)]; /* N: the node of the open segment itself, or -1 */
-    events_index (*forced)[CF_STRIDE(events_index)]; /* N */
+    events_indices *parent; /* N: the segment before; -1 where no path ends in the class */
+    events_indices *self; /* N: the node of the open segment itself, or -1 */
+    events_indices *forced; /* N */
     events_index *next; /* M: the first slot, from the oldest, that was not old enough */
     cf_event *events;
     size_t count;
@@ -170,14 +175,14 @@ CF_INLINE size_t lay_out(events_view *s, const cf_events *rule, char *block, siz
     s->rule = rule;
     s->head = (events_head *)(void *)block;
     s->open = (events_open *)(void *)(block + at);
-    s->start = (void *)&s->open->start;
-    s->value = (void *)&s->open->value;
-    s->mass = (void *)&s->open->mass;
-    s->rest = (void *)&s->open->rest;
-    s->before = (void *)&s->open->before;
-    s->parent = (void *)&s->open->link.of[0];
-    s->self = (void *)&s->open->link.of[1];
-    s->forced = (void *)&s->open->forced;
+    s->start = (events_times *)(void *)&s->open->start;
+    s->value = (events_reals *)(void *)&s->open->value;
+    s->mass = (events_reals *)(void *)&s->open->mass;
+    s->rest = (events_reals *)(void *)&s->open->rest;
+    s->before = (events_sums *)(void *)&s->open->before;
+    s->parent = (events_indices *)(void *)&s->open->link.of[0];
+    s->self = (events_indices *)(void *)&s->open->link.of[1];
+    s->forced = (events_indices *)(void *)&s->open->forced;
     at += states * sizeof(events_open);
     s->last = (cf_real *)(void *)(block + at);
     s->gains = s->last + rule->classes;
@@ -200,8 +205,8 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     s->rule = rule;
     s->head = (events_head *)(void *)block;
     at += sizeof(events_head);
-    s->start = (void *)(block + at);
-    s->before = (void *)(s->start + states);
+    s->start = (events_times *)(void *)(block + at);
+    s->before = (events_sums *)(void *)(s->start + states);
     at += 2 * states * sizeof(double);
     s->node = (events_node *)(void *)(block + at);
     at += nodes * sizeof(events_node);
@@ -209,7 +214,7 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     at += slots * sizeof(events_slot);
     s->slot_gain = (cf_real *)(void *)(block + at);
     s->slot_mass = s->slot_gain + slots * slow;
-    s->value = (void *)(s->slot_mass + slots * slow);
+    s->value = (events_reals *)(void *)(s->slot_mass + slots * slow);
     s->mass = s->value + states;
     s->rest = s->mass + states;
     s->gain = *(s->rest + CF_RESTS * states);
@@ -217,7 +222,7 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     s->gains = s->last + rule->classes;
     s->masses = s->gains + slow;
     at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
-    s->parent = (void *)(block + at);
+    s->parent = (events_indices *)(void *)(block + at);
     s->self = s->parent + states;
     s->forced = s->self + states;
     s->next = *(s->forced + states);
