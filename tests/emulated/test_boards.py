@@ -10,17 +10,18 @@ import pytest
 
 from classfilter.embedded import export
 from emulated.board import HERE, M0, M4F, STRICT, Target, build, missing, run, symbols
-from firmware_configs import configs
+from firmware_configs import STEP, all_configs, configs
 
 emulated = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+KINDS = [*configs(), "labels-events", "labels-events-unlike"]
 OTHERS = {"aarch64": ("aarch64-linux-gnu",), "riscv64": ("riscv64-linux-gnu", "-mno-relax")}
 
 
 @emulated
 @pytest.mark.parametrize("target", [M4F, M0], ids=lambda target: target.name)
-@pytest.mark.parametrize("kind", list(configs()))
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> None:
-    export(configs()[kind], tmp_path)
+    export(all_configs()[kind], tmp_path, step=STEP)
     sources = [HERE / "bits.c", tmp_path / "src/selftest.c"]
     program = build(tmp_path, target, tmp_path / "bits.elf", sources)
     code, output = run(program, target)
@@ -68,12 +69,12 @@ def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", list(OTHERS))
-@pytest.mark.parametrize("kind", list(configs()))
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_on_other_processors(kind: str, other: str, tmp_path: Path) -> None:
     gone = [tool for tool in ("clang", "ld.lld", f"qemu-{other}") if shutil.which(tool) is None]
     if gone:
         pytest.skip(f"not installed: {', '.join(gone)}")
-    export(configs()[kind], tmp_path)
+    export(all_configs()[kind], tmp_path, step=STEP)
     target, *flags = OTHERS[other]
     headers = subprocess.run(
         ["clang", "-print-resource-dir"], capture_output=True, text=True, check=True
