@@ -9,8 +9,8 @@ UPDATES ?= 1e8
 DIST_TESTS ?= tests README.md docs
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
-TOOLS := arm-none-eabi-gcc qemu-system-arm clang ld.lld qemu-aarch64 cppcheck cmake
-PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm clang lld qemu-user cppcheck cmake
+TOOLS := arm-none-eabi-gcc qemu-system-arm avr-gcc simavr clang ld.lld qemu-aarch64 cppcheck cmake
+PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr clang lld qemu-user cppcheck cmake
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 # pip leaves the compiling of packages to the first import. Where the environment forbids Python to
 # keep what it compiled, every process of the tests would compile NumPy, SciPy, Polars... again.
@@ -39,7 +39,7 @@ test: .venv/test
 	$(PYTEST) --maxprocesses 4
 
 # What that leaves out: PyTorch, ONNX, cross compilers, emulators, Spark, and the package as it is installed.
-test-rest: .venv/all toolchain js js/node_modules
+test-rest: .venv/all .venv/devices/ready toolchain js js/node_modules
 	$(MAKE) pyodide || echo 'There is no wheel for Pyodide; the tests that need it are skipped.'
 	$(PYTEST) --rest --numprocesses $$($(BIN)/python -c 'import os; print(2 * os.cpu_count())') # many of them wait for others
 	$(MAKE) embedded CLASSES=6
@@ -178,6 +178,12 @@ licences: .venv/dev
 	$(BIN)/pip install -q --no-compile -e '.[dev,docs,examples,spark]' -r experiments/requirements.txt
 	$(BIN)/pip install -q --no-compile --no-deps -r examples/fields/requirements.txt
 	touch .venv/ready .venv/test .venv/dev .venv/docs $@
+
+# The tools of other build systems, apart from the package: they bring many packages of their own.
+.venv/devices/ready: tests/embedded/requirements.txt
+	$(PYTHON) -m venv .venv/devices
+	.venv/devices/bin/pip install -q --no-compile -r tests/embedded/requirements.txt
+	touch $@
 
 clean:
 	rm -rf .venv build dist site js/dist js/node_modules js/LICENSE docs/example.html src/*.egg-info src/classfilter/*.so

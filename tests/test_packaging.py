@@ -48,6 +48,17 @@ def test_every_package_of_development_is_locked_with_hashes() -> None:
     assert {"numpy", *of_dev} - {"classfilter"} <= {name for name, _ in entries}
 
 
+def test_every_file_of_the_firmware_is_installed() -> None:
+    pyproject = (ROOT / "pyproject.toml").read_text()
+    patterns = re.search(r'^"classfilter.embedded" = \["(.*)"\]$', pyproject, re.M)
+    assert patterns is not None
+    package = ROOT / "src/classfilter/embedded"
+    listed = {path for pattern in patterns[1].split('", "') for path in package.glob(pattern)}
+    files = {path for path in (package / "firmware").rglob("*") if path.is_file()}
+    assert len(files) > 20
+    assert files <= listed
+
+
 def test_a_plain_installation_brings_numpy_only() -> None:
     assert packages(set()) == {"numpy": "classfilter"}
 

@@ -14,7 +14,12 @@ from firmware_configs import STEP, all_configs
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 CPP = [c for c in ("g++", "clang++") if shutil.which(c)]
-KINDS = ("dirichlet-anchored", "sticky-moving", "labels-sticky", "events-slow", "labels-events")
+MORE = ("sticky-moving", "labels-sticky", "labels-events")
+KINDS = [
+    "dirichlet-anchored",
+    "events-slow",
+    *(pytest.param(kind, marks=pytest.mark.slow) for kind in MORE),
+]
 """The self-test of every kind is compiled elsewhere, as C99."""
 
 

@@ -51,6 +51,33 @@ def test_the_self_test_has_the_bits_of_python(kind: str, tmp_path: Path) -> None
     assert "refused" not in lines
 
 
+ON = """
+#include "classfilter.h"
+int main(void) {
+    cf_stream_f32 stream;
+    float score, probs[CF_LABELS];
+    int i, on = 0;
+    for (i = 0; i <= 100; i++) {
+        score = (float)i / 100;
+        cf_start_f32(&stream);
+        if (cf_update_f32(&stream, 0, &score, 0, probs) != CF_OK) return 101;
+        if (cf_is_on_f32(&stream, 0) != (probs[0] > 0.5f)) return 102;
+        on += cf_is_on_f32(&stream, 0);
+    }
+    return on;
+}
+"""
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no compiler")
+def test_a_label_is_on_above_one_half(tmp_path: Path) -> None:
+    export(label_configs()["one"], tmp_path)
+    (tmp_path / "on.c").write_text(ON)
+    command = [COMPILERS[0], "-std=c99", "-Isrc", "on.c", "src/classfilter.c", "-o", "on"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert subprocess.run(tmp_path / "on").returncode == 50
+
+
 @pytest.mark.parametrize("kind", label_configs())
 def test_golden_vectors_are_those_of_each_label(kind: str) -> None:
     config: Any = in_float32(label_configs()[kind])

@@ -72,10 +72,11 @@ def tool(name: str) -> Path:
     return TOOLS / name
 
 
-@pytest.fixture(params=KINDS)
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    export(all_configs()[request.param], tmp_path / "firmware")
-    return tmp_path / "firmware"
+@pytest.fixture(params=KINDS, scope="module")
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("firmware")
+    export(all_configs()[request.param], folder)
+    return folder
 
 
 @pytest.fixture
@@ -178,7 +179,8 @@ def test_esp_idf_registers_and_builds_it(folder: Path, tmp_path: Path) -> None:
 @needs_cmake
 def test_plain_cmake_takes_it_as_a_subdirectory(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.13)\nproject(app C)\nadd_subdirectory(firmware)\n"
+        "cmake_minimum_required(VERSION 3.13)\nproject(app C)\n"
+        f"add_subdirectory({folder} firmware)\n"
         f"add_executable(app {STUBS / 'idf/main.c'})\ntarget_link_libraries(app classfilter)\n"
     )
     command("cmake", "-S", tmp_path, "-B", tmp_path / "build")

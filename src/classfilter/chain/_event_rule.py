@@ -213,7 +213,7 @@ class EventRule:
         return _core.EventRule(len(names), np.dtype(dtype) == np.float32, **self.numbers(names))
 
     def numbers(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the settings as numbers, as the core has them, for classes that exclude each other."""
+        """Return the settings as the core has them, of classes that exclude each other."""
         enter = [self._costs(names)[name] for name in names]
         leave = _array(self.leave_cost, names)
         if self.min_probability is not None:  # it costs as the dearest class to enter

@@ -94,7 +94,8 @@ def export(
         for events. Without named weights there is one source, ``default``.
     folder : str or Path
         The folder to write to; it is created if needed. Files that an earlier export wrote there
-        are replaced; if others have the same names, it is an error, and nothing is written.
+        are replaced, or removed where this one has none of their name; if others have the same
+        names, it is an error, and nothing is written.
     name : str
         The origin of the settings, for a comment.
     tick : duration
@@ -141,7 +142,7 @@ def export(
     }
     texts["src/cf_config.h"] = config_header(config, name, rules)
     texts["src/golden.h"] = golden_header(config, rules)
-    _check_folder(Path(folder), texts)
+    earlier = _check_folder(Path(folder), texts)
     texts[MANIFEST] = "".join(f"{_sha256(text)}  {file}\n" for file, text in texts.items())
     written = []
     for file, text in texts.items():
@@ -150,6 +151,8 @@ def export(
         with atomic_write(path) as out:
             out.write(text.encode())
         written.append(path)
+    for path in earlier:
+        path.unlink()
     return written
 
 
@@ -172,23 +175,34 @@ def _name(file: str) -> str:
     return file.replace("_f32.c", "_f32.h")
 
 
-def _check_folder(folder: Path, texts: dict[str, str]) -> None:
-    """Raise if the folder has files of these names that are neither the same nor exported."""
-    exported: set[str] = set()
+def _check_folder(folder: Path, texts: dict[str, str]) -> list[Path]:
+    """Raise if the folder has files of these names that are neither the same nor exported.
+
+    Return the other files of an earlier export, as they were written: a build that still compiles
+    one of them would have the earlier settings.
+    """
+    exported: dict[str, str] = {}
     with suppress(FileNotFoundError):
-        exported.update((folder / MANIFEST).read_text(errors="replace").splitlines())
-    others = []
-    for file, text in texts.items():
-        with suppress(FileNotFoundError):
-            there = _sha256((folder / file).read_bytes())
-            if there != _sha256(text) and f"{there}  {file}" not in exported:
-                others.append(file)
+        lines = (folder / MANIFEST).read_text(errors="replace").splitlines()
+        exported = {file: digest for digest, _, file in (line.partition("  ") for line in lines)}
+    others: list[str] = []
+    earlier: list[Path] = []
+    for file in {**texts, **exported}:
+        path = folder / file
+        if not path.is_file():
+            continue
+        there = _sha256(path.read_bytes())
+        if file in texts:
+            others += [file] if there not in (_sha256(texts[file]), exported.get(file)) else []
+        elif there == exported[file] and path.resolve().is_relative_to(folder.resolve()):
+            earlier.append(path)
     if others:
         names = ", ".join(others)
         raise ValueError(
             f"{folder} has other files, or changed ones, with the names of the export: {names}; "
             "move them away, or write to another folder"
         )
+    return earlier
 
 
 def _sha256(text: str | bytes) -> str:
