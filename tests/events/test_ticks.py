@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import slow_events
@@ -29,6 +29,8 @@ def random_case(
     rng = np.random.default_rng(seed)
     classes = int(rng.integers(2, 9))
     rule = in_ticks(replace(random_rule(rng, classes), max_delay=delay), PER_UNIT)
+    if rng.random() < 0.5:  # equal costs, and none at all: then paths tie
+        rule = replace(rule, enter=np.floor(rule.enter / PER_UNIT) * PER_UNIT)
     times, probs = random_stream(rng, classes, rows, missing)
     first = int(rng.choice([0, 7, 2**31, 2**32 - 30 * PER_UNIT]))
     ticks = (times - times[:1].sum()) * PER_UNIT + first
@@ -44,8 +46,12 @@ def random_case(
 def test_events_are_those_of_times_as_double(
     seed: int, delay: float, memory: tuple[int, int], tick: bool
 ) -> None:
-    """Row by row: events, the one that goes on, pieces; with memory enough and with too little."""
+    """Row by row: events, the one that goes on, pieces; with memory enough and with too little.
+
+    One row ends the stream, and the next begins another.
+    """
     rule, times, probs = random_case(seed, delay=delay)
+    ends_at = seed % len(times)
     one, two = (Stream(rule, ticks, *memory) for ticks in (False, True))
     assert (one.prepared, two.prepared) == (0, 0)
     plain = rule.pad_before + rule.pad_after == 0
@@ -57,6 +63,8 @@ def test_events_are_those_of_times_as_double(
         assert (now and (rounded(now[0], rule), now[1])) == two.current()
         for i in range(one.count.value if plain else 0):
             assert [one.piece(i, n) for n in range(4)] == [two.piece(i, n) for n in range(4)]
+        if time == times[ends_at]:
+            assert [rounded(e, rule) for e in one.finish()] == two.finish()
     assert [rounded(e, rule) for e in one.finish()] == two.finish()
 
 
@@ -79,6 +87,16 @@ def test_events_are_those_of_the_path_by_going_back(seed: int) -> None:
     assert [e[:3] for e in found] == floored
     means = np.array([e.bits for e in found], np.uint32).view(np.float32)
     np.testing.assert_allclose(means, [e.probability for e in expected], rtol=1e-6)
+
+
+@given(steps=st.lists(st.integers(2**29, 2**31 - 1) | st.integers(0, 300), min_size=3, max_size=8))
+@example(steps=[2**31 - 1, 2**31 - 1, 1, 129])
+def test_a_long_event_has_its_mean_rounded_once(steps: list[int]) -> None:
+    rule, row = plain_rule(3, 5.0), np.array([0.9, 0.05, 0.05], np.float32)
+    one, two = (Stream(rule, ticks, 16, 0) for ticks in (False, True))
+    for time in np.cumsum([0, *steps]).tolist():
+        assert one.update(time, row) == two.update(time, row, tick=True) == 0
+    assert one.finish() == two.finish()
 
 
 @given(seed=seeds, cut=st.integers(0, 60))

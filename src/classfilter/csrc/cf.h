@@ -474,7 +474,8 @@ cf_status cf_events_run_f32(const cf_events_f32 *rule, void *state, size_t rows,
 cf_status cf_events_run_f64(const cf_events_f64 *rule, void *state, size_t rows, const cf_time *times,
                             const double *probs, cf_event *events, size_t room, size_t *count, size_t *taken);
 
-/* Ends the stream: its last CF_EVENTS_ROOM events or fewer. Then the state is that of a new stream. */
+/* Ends the stream: its last CF_EVENTS_ROOM events or fewer. Then the state is that of a new stream; but a clock of 32 bits,
+   of cf_events_tick, counts on. */
 cf_status cf_events_finish_f32(const cf_events_f32 *rule, void *state, cf_event *events, size_t *count);
 cf_status cf_events_finish_f64(const cf_events_f64 *rule, void *state, cf_event *events, size_t *count);
 

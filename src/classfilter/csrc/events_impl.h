@@ -198,7 +198,7 @@ cf_status cf_events_update(const cf_events *rule, void *state, cf_time time, con
 CF_RARE cf_status tick_any_row(const cf_events *rule, void *state, uint32_t now, const cf_real *probs, cf_event *events,
                                size_t *count) {
     const events_head *const h = (const events_head *)state;
-    const uint32_t dt = h->rows > 0 ? now - (uint32_t)h->last : now;
+    const uint32_t dt = now - (uint32_t)h->last; /* before the first row of all, the last one is at 0 */
     *count = 0;
     if (h->rows > 0 && dt > INT32_MAX) return CF_BAD_TIME;
     *count = take_any_row(rule, state, h->last + dt, probs, events);
@@ -288,6 +288,9 @@ static cf_time end_stream(events_view *s) {
 cf_status cf_events_finish(const cf_events *rule, void *state, cf_event *events, size_t *count) {
     events_view s;
     cf_time end, padded;
+#ifdef CF_TICKS
+    const cf_time last = ((const events_head *)state)->last;
+#endif
     view_state(&s, rule, state);
     s.events = events;
     end = end_stream(&s);
@@ -295,6 +298,9 @@ cf_status cf_events_finish(const cf_events *rule, void *state, cf_event *events,
     if (s.head->held >= 0) hand_out(&s, padded < end ? padded : end);
     *count = s.count;
     clear(&s);
+#ifdef CF_TICKS
+    s.head->last = last; /* a clock of 32 bits counts on from here */
+#endif
     return CF_OK;
 }
 
