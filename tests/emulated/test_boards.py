@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from classfilter.embedded import export
+from emulated.__main__ import event_cases, measure
 from emulated.board import HERE, M0, M4F, STRICT, Target, build, missing, run, symbols
 from firmware_configs import STEP, all_configs, configs
 
@@ -66,6 +67,17 @@ def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
     program = build(tmp_path, M4F, tmp_path / "loop.elf", [tmp_path / "loop.c"])
     code, output = run(program, M4F, counted=True)
     assert (code, round(int(output["ticks"]) / 3.2)) == (0, 3000)
+
+
+@emulated
+@pytest.mark.parametrize("plain", [0, 1], ids=["cost", "leave-gap-delay"])
+def test_a_row_of_a_plain_rule_takes_300_instructions(plain: int) -> None:
+    """As docs/embedded.md has it, at six classes; events are reported, and the worst is bounded."""
+    cost = measure(list(event_cases(6))[plain].config, M4F)
+    assert cost.of("reported") >= 3
+    assert cost.of("events mean") <= 300
+    assert cost.of("hard events most") <= 1500
+    assert cost.of("events bytes") == 736
 
 
 @pytest.mark.parametrize("other", list(OTHERS))

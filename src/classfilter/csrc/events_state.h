@@ -81,14 +81,13 @@ typedef struct {
     cf_real value, mass, rest;
     events_sum before;
     events_link link;
-    events_index forced;
+    events_index forced, unused; /* a whole number of times, wherever these may begin */
 } events_open;
 #define CF_STRIDE(type) (sizeof(events_open) / sizeof(type))
-#ifdef CF_FLOAT /* CF_EVENTS_BYTES has these numbers */
-typedef char events_sizes[sizeof(events_head) <= 136 && sizeof(events_open) <= 32 && sizeof(events_node) <= 24 &&
-                                  sizeof(events_slot) <= 16
-                              ? 1
-                              : -1];
+typedef char events_strides[sizeof(events_open) % sizeof(cf_time) == 0 ? 1 : -1];
+#ifdef CF_FLOAT /* CF_EVENTS_BYTES has these numbers, or more where nothing needs to be aligned */
+typedef char events_sizes[sizeof(events_head) <= 136 && sizeof(events_open) == 32 ? 1 : -1];
+typedef char events_parts[sizeof(events_node) <= 24 && sizeof(events_slot) <= 16 ? 1 : -1];
 #endif
 #else
 #define CF_STRIDE(type) 1
