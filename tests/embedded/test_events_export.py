@@ -138,6 +138,17 @@ def test_the_self_test_detects_a_broken_rule(file: str, old: str, new: str, tmp_
     assert "other bits than in Python (-3)" in done.stdout, done.stdout + done.stderr
 
 
+@needs_make
+@pytest.mark.parametrize("kind", ["events-slow", "labels-events-unlike"])
+def test_the_same_bits_where_nothing_is_aligned(kind: str, tmp_path: Path) -> None:
+    """An AVR has no gaps in its structures."""
+    export(all_configs()[kind], tmp_path, step=STEP)
+    flags = "CFLAGS=-O1 -fpack-struct=1"
+    command = ["make", "-C", str(tmp_path), "test", f"CC={COMPILER}", flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_memory_is_as_large_as_the_header_says(kind: str, tmp_path: Path) -> None:
     """A stream's array has the bytes that the core asks for, and not more."""
