@@ -14,6 +14,8 @@ MATRIX = np.eye(6) * 5 + np.arange(36).reshape(6, 6) % 7 + 0.1
 STAYS = np.full((6, 6), 0.01) + np.eye(6) * 0.94
 LABELS = ("robin", 'wren "?\\', "Läufer")
 TURNING = [[0.9, 0.1], [0.3, 0.7]]
+STEP = 0.5
+"""The shortest time between two rows, which rules with a minimum duration are exported with."""
 CHANNEL = cf.Channel([[8, 2], [3, 7]], [0.8, 0.2])
 
 
@@ -71,6 +73,35 @@ def configs(names: tuple[str, ...] = NAMES) -> dict[str, cf.Chain]:
             beta=both,
             policy=cf.policy.Periodic(seconds=60.0),
         ),
+        "events": cf.Chain(
+            cf.StickyFilter(names, stay=0.98, prior=prior), beta=both, rule=cf.EventRule(4.0)
+        ),
+        "events-delay": cf.Chain(
+            cf.StickyFilter(names, stay=0.9),
+            beta={"only": 0.5},
+            rule=cf.EventRule(3.0, leave_cost=0.5, max_gap=60.0, max_delay=20.0),
+        ),
+        "events-slow": cf.Chain(
+            cf.DirichletFilter(["a", "b", "c"], 0.9, temperature=1.2),
+            beta=both,
+            rule=cf.EventRule(
+                {"a": 1.0, "b": 2.5, "c": 0.7},
+                leave_cost={"c": 0.3},
+                min_duration={"a": 3.0, "c": 1.5},
+                merge_gap=2.0,
+                pad=(0.7, 0.4),
+                shift=0.25,
+                ignore=["b"],
+                max_gap=100.0,
+                max_duration=30.0,
+            ),
+        ),
+        "events-uncertain": cf.Chain(
+            cf.StickyFilter(4, stay=0.8),
+            rule=cf.EventRule(
+                0.5, bias={"1": 0.2, "3": -0.1}, evidence="log", min_probability=0.4, max_delay=30.0
+            ),
+        ),
     }
 
 
@@ -108,6 +139,21 @@ def label_configs() -> dict[str, cf.Chain]:
             ),
             beta={"mic": by_label(0.2, 0.0, 1.0), "eye": 1.0},
             policy=Periodic(seconds=60.0, strong="eye", weak="mic"),
+        ),
+        "events": cf.Chain(
+            cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, stay=0.9)),
+            rule=cf.EventRule(2.0, merge_gap=3.0, ignore=LABELS[1]),
+        ),
+        "events-unlike": cf.Chain(
+            each(cf.StickyFilter(2, transitions=TURNING), *[cf.StickyFilter(2, stay=0.9)] * 2),
+            beta={"mic": 0.3},
+            rule=cf.EventRule(
+                by_label(1.0, 2.0, 3.0),
+                min_duration={LABELS[0]: 2.0},
+                pad=(1.0, 1.0),
+                bias={LABELS[2]: 0.1},
+                max_duration=20.0,
+            ),
         ),
     }
 

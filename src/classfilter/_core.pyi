@@ -211,6 +211,8 @@ class EventRule:
         pad_after: float,
         shift: float,
         max_duration: float,
+        nodes: int = ...,
+        slots: int = ...,
     ) -> None: ...
     def start(self) -> bytes: ...
     def update(

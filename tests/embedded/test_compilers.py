@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from classfilter.embedded import export
-from firmware_configs import all_configs
+from firmware_configs import STEP, all_configs
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 CPP = [c for c in ("g++", "clang++") if shutil.which(c)]
+MORE = ("sticky-moving", "labels-sticky", "labels-events")
 KINDS = [
     "dirichlet-anchored",
-    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sticky-moving", "labels-sticky")),
+    "events-slow",
+    *(pytest.param(kind, marks=pytest.mark.slow) for kind in MORE),
 ]
 """The self-test of every kind is compiled elsewhere, as C99."""
 
@@ -33,7 +35,7 @@ def compiled(compiler: str, folder: Path, *options: str) -> subprocess.Completed
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_standard_of_c(kind: str, compiler: str, standard: str, tmp_path: Path) -> None:
-    export(all_configs()[kind], tmp_path)
+    export(all_configs()[kind], tmp_path, step=STEP)
     done = compiled(compiler, tmp_path, f"-std={standard}", "-pedantic", "-O2", "-o", "example")
     assert done.returncode == 0, done.stderr
 
@@ -43,7 +45,7 @@ def test_every_standard_of_c(kind: str, compiler: str, standard: str, tmp_path: 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_as_c_plus_plus(kind: str, compiler: str, tmp_path: Path) -> None:
     """Some builders have one compiler for all; others compile C, and call it from C++."""
-    export(all_configs()[kind], tmp_path)
+    export(all_configs()[kind], tmp_path, step=STEP)
     (tmp_path / "main.cpp").write_text(
         '#include "classfilter.h"\n#include "selftest.h"\nint main() { return cf_selftest(NULL); }'
     )

@@ -23,7 +23,7 @@ from classfilter.embedded._export import in_float32
 from classfilter.embedded._golden import golden
 from classfilter.embedded._header import config_header
 from conftest import Run
-from firmware_configs import NAMES, configs
+from firmware_configs import NAMES, STEP, configs
 
 ROOT = Path(__file__).parents[2]
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
@@ -32,6 +32,7 @@ COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 LIKE_OTHERS = (
     "dirichlet-whole", "dirichlet-loose", "dirichlet-tempered", "sticky", "sticky-whole",
     "sticky-periodic",
+    "events", "events-uncertain",
 )  # fmt: skip
 """Kinds whose code others in the quick suite have, too."""
 needs_make = pytest.mark.skipif(
@@ -75,7 +76,7 @@ def make(folder: Path, *arguments: str) -> tuple[int, str]:
     ],
 )
 def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
-    export(configs()[kind], tmp_path)
+    export(configs()[kind], tmp_path, step=STEP)
     code, output = make(tmp_path, "all", "test", f"CC={compiler}", f"CFLAGS={STRICT}")
     assert code == 0, output
     assert "3000 rows" in output
@@ -266,6 +267,9 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
     assert core("sticky-adaptive") == sticky | parts("channel", "policy_adaptive")
     assert core("sticky-periodic") == sticky
     assert core("dirichlet-tempered") == core("dirichlet") | parts("temper")
+    of_events = {f"events_{part}.h" for part in ("confirm", "path", "report", "state")}
+    of_events |= {"events_ticks.h", "events_time.h"}
+    assert core("events") == sticky | parts("events") | of_events
 
 
 def device_log(config: cf.Chain) -> Any:
@@ -378,9 +382,3 @@ def test_other_files_are_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"or changed ones, .*: example.c; move them away, or wri"):
         export(f, tmp_path)
     assert (tmp_path / "mine.c").read_text() == "int x;"
-
-
-def test_a_rule_for_events_is_said_to_be_left_out(tmp_path: Path) -> None:
-    chain = cf.Chain(cf.StickyFilter(["a", "b"]), rule=cf.EventRule("30s"))
-    with pytest.warns(UserWarning, match="rule for events is not exported"):
-        export(chain, tmp_path)

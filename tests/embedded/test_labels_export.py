@@ -16,7 +16,7 @@ from classfilter.embedded._export import in_float32
 from classfilter.embedded._golden import golden
 from classfilter.policy import Adaptive
 from conftest import Run
-from firmware_configs import label_configs
+from firmware_configs import STEP, label_configs
 
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
@@ -31,10 +31,17 @@ def make(folder: Path, *arguments: str) -> str:
 @pytest.mark.skipif(not COMPILERS or shutil.which("make") is None, reason="no make or no compiler")
 @pytest.mark.parametrize(
     "kind",
-    ["sticky", *(pytest.param(k, marks=pytest.mark.slow) for k in ("one", "moving", "dirichlet"))],
+    [
+        "sticky",
+        "events-unlike",
+        *(
+            pytest.param(k, marks=pytest.mark.slow)
+            for k in ("one", "moving", "dirichlet", "events")
+        ),
+    ],
 )
 def test_the_self_test_has_the_bits_of_python(kind: str, tmp_path: Path) -> None:
-    files = export(label_configs()[kind], tmp_path)
+    files = export(label_configs()[kind], tmp_path, step=STEP)
     assert {"classfilter.c", "Makefile", "LICENSE"} <= {path.name for path in files}
     for compiler in COMPILERS:
         how = [f"CC={compiler}", f"CFLAGS={STRICT}"]

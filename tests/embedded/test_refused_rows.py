@@ -13,7 +13,7 @@ import pytest
 from classfilter import Chain
 from classfilter.embedded import export
 from classfilter.embedded._export import in_float32
-from firmware_configs import all_configs
+from firmware_configs import STEP, all_configs
 
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 QUICK = ("dirichlet-anchored", "labels-sticky")
@@ -43,7 +43,7 @@ def state_after_a_gap(config: Chain) -> list[int]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_refused_changes_nothing(kind: str, tmp_path: Path) -> None:
     config = all_configs()[kind]
-    export(config, tmp_path)
+    export(config, tmp_path, step=STEP)
     files = [str(Path(__file__).parent / "refused.c"), "src/classfilter.c"]
     for compiler in COMPILERS:
         command = [compiler, "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-Isrc"]

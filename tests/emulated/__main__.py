@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from classfilter import Chain, Channel, DirichletFilter, StickyFilter, policy
+from classfilter import Chain, Channel, DirichletFilter, EventRule, StickyFilter, policy
 from classfilter.embedded import export
 
 from .board import HERE, M0, M0_COUNTED, M4F, Target, build, flash, missing, run, symbols
@@ -69,6 +69,25 @@ def cases(K: int) -> Iterator[Case]:
     )
 
 
+def event_cases(K: int) -> Iterator[Case]:
+    """Return rules for events, each behind the same filter."""
+    rules = {
+        "change cost": EventRule(5.0),
+        "change and leave cost, max_gap, max_delay": EventRule(
+            5.0, leave_cost=1.0, max_gap=60.0, max_delay=120.0
+        ),
+        "a cost and a bias of each class": EventRule(
+            {str(k): 4.0 + k / 8 for k in range(K)}, bias={str(k): k / 64 for k in range(K)}
+        ),
+        "merge_gap, pad, shift": EventRule(5.0, merge_gap=3.0, pad=(1.0, 1.0), shift=1.0),
+        'evidence="log"': EventRule(15.0, evidence="log"),
+        "min_duration of 10 rows": EventRule(5.0, min_duration=10.0),
+        "min_duration of one class": EventRule(5.0, min_duration={"1": 10.0}),
+    }
+    for name, rule in rules.items():
+        yield Case(name, Chain(StickyFilter(K, stay=0.98), beta={"a": 0.5}, rule=rule))
+
+
 def usual_rows(K: int) -> str:
     """Return a header with a usual stream: classes that last, predictions that are often right."""
     rng = np.random.default_rng(1)
@@ -102,7 +121,7 @@ def measure(config: Chain, target: Target, level: str = "-Os") -> Cost:
     K = len(config.classes)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        export(config, folder)
+        export(config, folder, step=1.0)
         bits = [HERE / "bits.c", folder / "src/selftest.c"]
         board = M0 if target is M0_COUNTED else target
         code, output = run(build(folder, board, folder / "bits.elf", bits, level=level), board)
@@ -192,6 +211,28 @@ def table(target: Target, classes: list[int], level: str = "-Os") -> None:
             print(f"| {K} | {words} | {mean:,} | {most:,} | | | | | | {energy(target, mean)} |")
 
 
+def table_of_events(target: Target, classes: list[int], level: str = "-Os") -> None:
+    """Print a table of what rules for events add to a filter."""
+    print(f"\n**Events on a {target.name}**, `{level}`\n")
+    print("| classes | rule | instructions, mean | most | hardest | flash | state | mJ per day |")
+    print("|---|---|---|---|---|---|---|---|")
+    for K in classes:
+        plain = measure(Chain(StickyFilter(K, stay=0.98), beta={"a": 0.5}), target, level)
+        present = 0
+        for case in event_cases(K):
+            cost = measure(case.config, target, level)
+            present = present or cost.of("present most")
+            mean, most = cost.of("events mean"), cost.of("events most")
+            hardest = max(most, cost.of("hard events most"))
+            flash_of = cost.flash + cost.library - plain.flash - plain.library
+            print(
+                f"| {K} | {case.name} | {mean:,} | {most:,} | {hardest:,} | {flash_of:,} | "
+                f"{cost.of('events bytes'):,} | {energy(target, mean)} |",
+                flush=True,
+            )
+        print(f"| {K} | cf_current_f32 of the first, besides | {present:,} | | | | | |")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--level", default="-Os", help="of optimisation")
@@ -201,5 +242,6 @@ if __name__ == "__main__":
         sys.exit(why)
     for target in (M4F, M0_COUNTED):
         table(target, arguments.classes, arguments.level)
+        table_of_events(target, arguments.classes, arguments.level)
     for K in arguments.classes:
         print(f"\n{K} classes, {M4F.name}: 64 iterations take {limit(M4F, K):,} instructions.")

@@ -35,6 +35,26 @@ static void tell(const char *name, const cost *c) {
 static cost choice;
 #endif
 
+#ifdef CF_EVENTS
+static cost usual_events, hard_events, *of_events = &usual_events;
+static cf_event events[CF_MOST_EVENTS];
+static uint32_t now, reported;
+
+/* What cf_update_f32 has returned, to the rule. */
+static cf_status decide(cost *c, float dt) {
+    uint32_t from;
+    size_t count;
+    cf_status status;
+    now += (uint32_t)(dt * CF_TICKS_PER_UNIT);
+    board_start();
+    from = board_ticks();
+    status = cf_decide_f32(&stream, now, probs, events, &count);
+    add(c, board_ticks() - from);
+    reported += (uint32_t)count;
+    return status;
+}
+#endif
+
 static cf_status one(cost *c, int source, const float *observed, float dt) {
     uint32_t from;
     cf_status status;
@@ -49,6 +69,9 @@ static cf_status one(cost *c, int source, const float *observed, float dt) {
     from = board_ticks();
     status = cf_update_f32(&stream, source, observed, dt, probs);
     add(c, board_ticks() - from);
+#ifdef CF_EVENTS
+    if (status == CF_OK) status = decide(of_events, dt);
+#endif
     return status;
 }
 
@@ -91,6 +114,19 @@ int main(void) {
     for (i = 0; i < ROWS; i++)
         if (one(&usual, sources[i], rows[i], 1) != CF_OK) return 1;
     tell("usual", &usual);
+#ifdef CF_EVENTS
+    {
+        cost present = {0, 0, 0};
+        board_start();
+        from = board_ticks();
+        (void)cf_current_f32(&stream, events);
+        add(&present, board_ticks() - from);
+        tell("events", &usual_events);
+        tell("present", &present);
+        board_number("reported", reported);
+        of_events = &hard_events;
+    }
+#endif
 
     /* Sure of one class for long, then of another; noughts; long and odd pauses. */
     cf_start_f32(&stream);
@@ -104,6 +140,10 @@ int main(void) {
         if (one(&hard, (int)(kind % CF_SOURCES), row, kind == 2 ? 33.3f : kind == 3 ? 0.37f : 1) != CF_OK) return 2;
     }
     tell("hard", &hard);
+#ifdef CF_EVENTS
+    tell("hard events", &hard_events);
+    board_number("events bytes", sizeof stream.events);
+#endif
     board_number("stack", board_stack_used());
 #ifdef CF_POLICY
     tell("choice", &choice);

@@ -18,6 +18,14 @@ int main(void) {
         (void)cf_choose_f32(&stream, given, &source);
 #endif
         (void)cf_update_f32(&stream, source, observed, given, probs);
+#if defined(CF_EVENTS) && !defined(NO_EVENTS)
+        {
+            static cf_event events[CF_MOST_EVENTS];
+            size_t count;
+            (void)cf_decide_f32(&stream, board_ticks(), probs, events, &count);
+            seen = (float)count;
+        }
+#endif
     }
 #endif
     for (k = 0; k < CF_CLASSES; k++) seen = probs[k] + observed[k];

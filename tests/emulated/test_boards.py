@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 
 from classfilter.embedded import export
+from emulated.__main__ import event_cases, measure
 from emulated.board import HERE, M0, M4F, STRICT, Target, build, missing, run, symbols
-from firmware_configs import configs
+from firmware_configs import STEP, all_configs, configs
 
 emulated = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+KINDS = [*configs(), "labels-events", "labels-events-unlike"]
 OTHERS = {"aarch64": ("aarch64-linux-gnu",), "riscv64": ("riscv64-linux-gnu", "-mno-relax")}
 
 
 @emulated
 @pytest.mark.parametrize("target", [M4F, M0], ids=lambda target: target.name)
-@pytest.mark.parametrize("kind", list(configs()))
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> None:
-    export(configs()[kind], tmp_path)
+    export(all_configs()[kind], tmp_path, step=STEP)
     sources = [HERE / "bits.c", tmp_path / "src/selftest.c"]
     program = build(tmp_path, target, tmp_path / "bits.elf", sources)
     code, output = run(program, target)
@@ -67,13 +69,24 @@ def test_a_count_of_instructions_is_exact(tmp_path: Path) -> None:
     assert (code, round(int(output["ticks"]) / 3.2)) == (0, 3000)
 
 
+@emulated
+@pytest.mark.parametrize("plain", [0, 1], ids=["cost", "leave-gap-delay"])
+def test_a_row_of_a_plain_rule_takes_300_instructions(plain: int) -> None:
+    """As docs/embedded.md has it, at six classes; events are reported, and the worst is bounded."""
+    cost = measure(list(event_cases(6))[plain].config, M4F)
+    assert cost.of("reported") >= 3
+    assert cost.of("events mean") <= 300
+    assert cost.of("hard events most") <= 1500
+    assert cost.of("events bytes") == 736
+
+
 @pytest.mark.parametrize("other", list(OTHERS))
-@pytest.mark.parametrize("kind", list(configs()))
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_on_other_processors(kind: str, other: str, tmp_path: Path) -> None:
     gone = [tool for tool in ("clang", "ld.lld", f"qemu-{other}") if shutil.which(tool) is None]
     if gone:
         pytest.skip(f"not installed: {', '.join(gone)}")
-    export(configs()[kind], tmp_path)
+    export(all_configs()[kind], tmp_path, step=STEP)
     target, *flags = OTHERS[other]
     headers = subprocess.run(
         ["clang", "-print-resource-dir"], capture_output=True, text=True, check=True

@@ -50,24 +50,32 @@ static void raise_rule_error(cf_status status) {
 }
 
 int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"classes",   "single",     "enter",     "leave",           "min_duration", "bias",
-                            "ignore",    "log",        "floor",     "min_probability", "max_gap",      "max_delay",
-                            "merge_gap", "pad_before", "pad_after", "shift",           "max_duration", NULL};
+    static char *names[] = {"classes", "single",       "enter",     "leave",      "min_duration",
+                            "bias",    "ignore",       "log",       "floor",      "min_probability",
+                            "max_gap", "max_delay",    "merge_gap", "pad_before", "pad_after",
+                            "shift",   "max_duration", "nodes",     "slots",      NULL};
     EventRule fresh;
     PyObject *enter, *leave, *min_duration, *bias, *ignore;
     double floor, least, max_gap, max_delay, merge_gap, before, after, shift, longest, *durations;
     char *reals;
     unsigned char *ignored;
-    Py_ssize_t classes;
+    Py_ssize_t classes, nodes = 0, slots = 0;
     size_t K, N, k, size;
     int log;
     cf_status status = CF_BAD_CLASSES;
     if (!is_new((Core *)object)) return -1;
     memset(&fresh, 0, sizeof fresh);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "npOOOOOpddddddddd:EventRule", names, &classes, &fresh.core.single,
-                                     &enter, &leave, &min_duration, &bias, &ignore, &log, &floor, &least, &max_gap,
-                                     &max_delay, &merge_gap, &before, &after, &shift, &longest))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "npOOOOOpddddddddd|nn:EventRule", names, &classes,
+                                     &fresh.core.single, &enter, &leave, &min_duration, &bias, &ignore, &log, &floor,
+                                     &least, &max_gap, &max_delay, &merge_gap, &before, &after, &shift, &longest,
+                                     &nodes, &slots))
         return -1;
+    if (nodes != 0 && (nodes < CF_EVENTS_NODES || nodes > 4096 || slots < 0 || slots > 1 << 24)) {
+        PyErr_SetString(PyExc_ValueError, "nodes and slots: a state has 4 to 4096 nodes, and up to 2^24 slots");
+        return -1;
+    }
+    fresh.nodes = (size_t)nodes;
+    fresh.slots = (size_t)slots;
     if (classes < 2 || classes > 1 << 24) {
         raise_rule_error(CF_BAD_CLASSES);
         return -1;
@@ -127,6 +135,10 @@ int events_init(PyObject *object, PyObject *args, PyObject *kwargs) {
         status = cf_events_prepare_f64(&fresh.rule.f64);
     }
 #undef FILL
+    if (fresh.nodes > 0 && fresh.core.state_size > 0 && fresh.slots < 2) {
+        PyErr_SetString(PyExc_ValueError, "slots: a minimum duration needs at least 2");
+        goto failed;
+    }
     fresh.core.cache_size = EVENTS(&fresh, cf_events_size, 0, 0);
     if (status == CF_OK) return take_over((Core *)object, &fresh.core, sizeof fresh);
     raise_rule_error(status);

@@ -32,11 +32,15 @@ static const char *take_state(const EventRule *self, PyObject *object, size_t *b
     return NULL;
 }
 
+static int is_full(const EventRule *self, const char *state, size_t *nodes, size_t *slots) {
+    return self->nodes == 0 && EVENTS(self, cf_events_full, state, nodes, slots);
+}
+
 /* A copy of a state with room for the next row; its size goes to *bytes. free it. */
 static char *copy_state(const EventRule *self, const char *state, size_t *bytes) {
     size_t nodes, slots;
     char *copy;
-    if (!EVENTS(self, cf_events_full, state, &nodes, &slots)) {
+    if (!is_full(self, state, &nodes, &slots)) {
         copy = malloc(*bytes);
         if (copy != NULL) memcpy(copy, state, *bytes);
         return copy;
@@ -83,13 +87,15 @@ static PyObject *raise_events(const EventRule *self, cf_status status, Py_ssize_
 
 PyObject *events_start(PyObject *object, PyObject *nothing) {
     EventRule *self = (EventRule *)object;
-    size_t bytes;
+    size_t bytes, nodes, slots;
     PyObject *state;
     (void)nothing;
     if (!ready(&self->core)) return NULL;
-    bytes = EVENTS(self, cf_events_size, FIRST_NODES, self->core.state_size * FIRST_SLOTS);
+    nodes = self->nodes > 0 ? self->nodes : FIRST_NODES;
+    slots = self->nodes > 0 ? self->slots : FIRST_SLOTS;
+    bytes = EVENTS(self, cf_events_size, nodes, self->core.state_size * slots);
     state = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
-    if (state != NULL) EVENTS(self, cf_events_start, PyBytes_AsString(state), FIRST_NODES, FIRST_SLOTS);
+    if (state != NULL) EVENTS(self, cf_events_start, PyBytes_AsString(state), nodes, slots);
     return state;
 }
 
@@ -118,7 +124,7 @@ PyObject *events_update(PyObject *object, PyObject *const *args, Py_ssize_t narg
         if (probs == NULL) return PyErr_NoMemory();
     }
     if (take_row(&self->core, args[2], probs) < 0) goto done;
-    full = EVENTS(self, cf_events_full, state, &nodes, &slots);
+    full = is_full(self, state, &nodes, &slots);
     if (full) bytes = EVENTS(self, cf_events_size, nodes, slots);
     after = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
     if (after == NULL) goto done;
@@ -170,7 +176,7 @@ static int run_rows(const EventRule *self, char **state, size_t *bytes, const do
     for (*row = 0; *row < rows;) {
         const size_t left = rows - *row, now = left < ROWS_AT_A_TIME ? left : ROWS_AT_A_TIME;
         size_t nodes, slots, count, taken;
-        if (EVENTS(self, cf_events_full, *state, &nodes, &slots)) {
+        if (is_full(self, *state, &nodes, &slots)) {
             char *larger = copy_state(self, *state, bytes);
             if (larger == NULL) return -1;
             free(*state);
@@ -188,7 +194,7 @@ static int run_rows(const EventRule *self, char **state, size_t *bytes, const do
         list->count += count;
         *row += taken;
         if (*status != CF_OK) return 0;
-        if (taken == 0 && !EVENTS(self, cf_events_full, *state, &nodes, &slots)) { /* it cannot grow any more */
+        if (taken == 0 && !is_full(self, *state, &nodes, &slots)) { /* it cannot grow any more */
             const char *p = probs + *row * width;
             *status = EVENTS(self, cf_events_update, *state, times[*row], (const void *)p, list->events + list->count,
                              &count);

@@ -13,6 +13,7 @@ typedef struct {
         cf_events_f32 f32;
         cf_events_f64 f64;
     } rule;
+    size_t nodes, slots; /* of every state, as firmware has it; 0: states grow */
 } EventRule;
 
 #define EVENTS(self, name, ...)                                                                                        \

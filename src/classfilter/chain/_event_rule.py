@@ -210,29 +210,31 @@ class EventRule:
                 for n in names
             ]
             return LabelRules(of_labels, dtype)
+        return _core.EventRule(len(names), np.dtype(dtype) == np.float32, **self.numbers(names))
+
+    def numbers(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the settings as the core has them, of classes that exclude each other."""
         enter = [self._costs(names)[name] for name in names]
         leave = _array(self.leave_cost, names)
         if self.min_probability is not None:  # it costs as the dearest class to enter
             enter, leave = [*enter, max(enter)], np.append(leave, 0.0)
-        return _core.EventRule(
-            len(names),
-            np.dtype(dtype) == np.float32,
-            enter=enter,
-            leave=leave,
-            min_duration=_array(self.min_duration, names),
-            bias=_array(self.bias, names),
-            ignore=[name in self.ignore for name in names],
-            log=self.evidence == "log",
-            floor=FLOOR,
-            min_probability=math.nan if self.min_probability is None else self.min_probability,
-            max_gap=math.inf if self.max_gap is None else self.max_gap,
-            max_delay=math.inf if self.max_delay is None else self.max_delay,
-            merge_gap=-1.0 if self.merge_gap is None else self.merge_gap,
-            pad_before=self.pad[0],
-            pad_after=self.pad[1],
-            shift=self.shift,
-            max_duration=math.inf if self.max_duration is None else self.max_duration,
-        )
+        return {
+            "enter": enter,
+            "leave": leave,
+            "min_duration": _array(self.min_duration, names),
+            "bias": _array(self.bias, names),
+            "ignore": [name in self.ignore for name in names],
+            "log": self.evidence == "log",
+            "floor": FLOOR,
+            "min_probability": math.nan if self.min_probability is None else self.min_probability,
+            "max_gap": math.inf if self.max_gap is None else self.max_gap,
+            "max_delay": math.inf if self.max_delay is None else self.max_delay,
+            "merge_gap": -1.0 if self.merge_gap is None else self.merge_gap,
+            "pad_before": self.pad[0],
+            "pad_after": self.pad[1],
+            "shift": self.shift,
+            "max_duration": math.inf if self.max_duration is None else self.max_duration,
+        }
 
     def __repr__(self) -> str:
         shown = {name: value for name, value in self.settings.items() if name != "change_cost"}

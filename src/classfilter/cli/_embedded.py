@@ -23,7 +23,16 @@ from ._options import FILE, about, printable, warnings_as_lines
     "-o", "--out", type=FILE, required=True, help="The folder to write to; with --json, the file."
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON file for JavaScript instead.")
-def export(config: Path, out: Path, as_json: bool) -> None:
+@click.option(
+    "--tick",
+    default="1ms",
+    show_default=True,
+    help="The unit of the device's clock, for events.",
+)
+@click.option(
+    "--step", help="The shortest time between two rows, for events with a minimum duration: 100ms."
+)
+def export(config: Path, out: Path, as_json: bool, tick: str, step: str | None) -> None:
     """Write a filter as a folder of C files: CONFIG is a TOML file, as tune writes it.
 
     The folder compiles anywhere, in single precision: no malloc, no libm, no stdio. Its self-test
@@ -39,7 +48,7 @@ def export(config: Path, out: Path, as_json: bool) -> None:
                 file.write(f"{text}\n".encode())
             return
         with warnings_as_lines(config):
-            written = run(read(config), out, config.name)
+            written = run(read(config), out, config.name, tick=tick, step=step)
     except ValueError as error:
         raise ValueError(about(config, error)) from error
     click.echo(f"{out}: {len(written)} files; make -C {out} test compares bits")

@@ -383,12 +383,26 @@ cf_status cf_adaptive_called_f64(const cf_adaptive_f64 *settings, double *state,
    An event's probability is the mean of p_t(k) over the rows that it comes from, weighted by their time.
 
    Times are double in both precisions; only sums, differences and comparisons of them are needed for a row. A time is longer than a
-   limit where it is so by more than CF_EVENTS_SHARE of the limit and CF_EVENTS_ULPS of the clock: ten steps of 0.1 make 1. */
+   limit where it is so by more than CF_EVENTS_SHARE of the limit and CF_EVENTS_ULPS of the clock: ten steps of 0.1 make 1.
+
+   With CF_TICKS, times are whole numbers of ticks, for processors without double precision. The events are those of the same
+   rows and times as double, to the bit; but where pads meet between two ticks, the earlier one is taken. A row comes at most
+   2^31 - 1 ticks after the one before, limits are below CF_TICKS_MOST or CF_FOREVER, and the clock is below 2^49. */
 #define CF_EVENTS_SHARE (1.0 / (1 << 30))
 #define CF_EVENTS_ULPS (1.0 / ((int64_t)1 << 50))
+#ifdef CF_TICKS
+typedef int64_t cf_time;
+typedef float cf_mean;
+#define CF_TICKS_MOST (INT32_C(1) << 29)
+#define CF_FOREVER INT64_MAX
+#else
+typedef double cf_time;
+typedef double cf_mean;
+#endif
 
 typedef struct {
-    double start, end, probability;
+    cf_time start, end;
+    cf_mean probability;
     int32_t label; /* the class, from 0 */
     int32_t forced; /* decided for max_delay, or for want of memory: later rows might have changed it */
 } cf_event;
@@ -401,11 +415,11 @@ typedef struct {
     float min_probability; /* 0: there is no class "uncertain" */
     const float *enter, *leave; /* K numbers, with min_probability K + 1 */
     const float *bias; /* K numbers */
-    const double *min_duration; /* K numbers */
+    const cf_time *min_duration; /* K numbers */
     const unsigned char *ignore; /* K, 1 for classes without events */
-    double max_gap, max_delay, max_duration; /* may be infinite */
-    double merge_gap; /* negative: events are not merged */
-    double pad_before, pad_after, shift;
+    cf_time max_gap, max_delay, max_duration; /* may be infinite; CF_FOREVER with CF_TICKS */
+    cf_time merge_gap; /* negative: events are not merged */
+    cf_time pad_before, pad_after, shift;
 } cf_events_f32;
 
 typedef struct {
@@ -415,11 +429,11 @@ typedef struct {
     double min_probability; /* 0: there is no class "uncertain" */
     const double *enter, *leave; /* K numbers, with min_probability K + 1 */
     const double *bias; /* K numbers */
-    const double *min_duration; /* K numbers */
+    const cf_time *min_duration; /* K numbers */
     const unsigned char *ignore; /* K, 1 for classes without events */
-    double max_gap, max_delay, max_duration; /* may be infinite */
-    double merge_gap; /* negative: events are not merged */
-    double pad_before, pad_after, shift;
+    cf_time max_gap, max_delay, max_duration; /* may be infinite; CF_FOREVER with CF_TICKS */
+    cf_time merge_gap; /* negative: events are not merged */
+    cf_time pad_before, pad_after, shift;
 } cf_events_f64;
 
 /* Checks the settings. */
@@ -430,6 +444,10 @@ cf_status cf_events_prepare_f64(const cf_events_f64 *rule);
    a double. `nodes` are the closed segments that it can hold, at least CF_EVENTS_NODES; 16 are plenty. `slots` are the rows
    that a class may still have been entered at: rows in the longest minimum duration, and 2 more; 0 where there is none. */
 #define CF_EVENTS_NODES 4
+#ifdef CF_TICKS /* for an array: `states` is K, or K + 1 with min_probability; `slow` classes have a minimum duration */
+#define CF_EVENTS_BYTES(classes, states, slow, nodes, slots)                                                           \
+    (136 + 32 * (states) + (4 * (classes) + 10 * (slow) + 7) / 8 * 8 + 24 * (nodes) + (16 + 8 * (slow)) * (slots))
+#endif
 size_t cf_events_size_f32(const cf_events_f32 *rule, size_t nodes, size_t slots);
 size_t cf_events_size_f64(const cf_events_f64 *rule, size_t nodes, size_t slots);
 
@@ -440,20 +458,30 @@ cf_status cf_events_start_f64(const cf_events_f64 *rule, void *state, size_t nod
 /* One row at `time`: K probabilities, or NaN only. Up to CF_EVENTS_ROOM events, final by now, go to `events`, and their number
    to *count. Where the memory is full, the oldest open question is decided by the best path so far. */
 #define CF_EVENTS_ROOM(nodes) ((nodes) + 2)
-cf_status cf_events_update_f32(const cf_events_f32 *rule, void *state, double time, const float *probs,
+cf_status cf_events_update_f32(const cf_events_f32 *rule, void *state, cf_time time, const float *probs,
                                cf_event *events, size_t *count);
-cf_status cf_events_update_f64(const cf_events_f64 *rule, void *state, double time, const double *probs,
+cf_status cf_events_update_f64(const cf_events_f64 *rule, void *state, cf_time time, const double *probs,
                                cf_event *events, size_t *count);
+
+#ifdef CF_TICKS
+/* The same, for a clock of 32 bits that begins again, such as milliseconds since the start; and the probabilities are not
+   checked, for they are those that a filter has just returned. */
+cf_status cf_events_tick_f32(const cf_events_f32 *rule, void *state, uint32_t now, const float *probs, cf_event *events,
+                             size_t *count);
+cf_status cf_events_tick_f64(const cf_events_f64 *rule, void *state, uint32_t now, const double *probs,
+                             cf_event *events, size_t *count);
+#endif
 
 /* Many rows, exactly as a loop of cf_events_update; but it stops where the next row needs more memory (cf_events_full) or
-   more than what is left of `room` events, which must be CF_EVENTS_ROOM at least. *taken rows are done then: go on after them. At a failure nothing has
-   changed, and *taken is the row that fails. */
-cf_status cf_events_run_f32(const cf_events_f32 *rule, void *state, size_t rows, const double *times,
+   more than what is left of `room` events, which must be CF_EVENTS_ROOM at least. *taken rows are done then: go on after
+   them. At a failure nothing has changed, and *taken is the row that fails. Not with CF_TICKS. */
+cf_status cf_events_run_f32(const cf_events_f32 *rule, void *state, size_t rows, const cf_time *times,
                             const float *probs, cf_event *events, size_t room, size_t *count, size_t *taken);
-cf_status cf_events_run_f64(const cf_events_f64 *rule, void *state, size_t rows, const double *times,
+cf_status cf_events_run_f64(const cf_events_f64 *rule, void *state, size_t rows, const cf_time *times,
                             const double *probs, cf_event *events, size_t room, size_t *count, size_t *taken);
 
-/* Ends the stream: its last CF_EVENTS_ROOM events or fewer. Then the state is that of a new stream. */
+/* Ends the stream: its last CF_EVENTS_ROOM events or fewer. Then the state is that of a new stream; but a clock of 32 bits,
+   of cf_events_tick, counts on. */
 cf_status cf_events_finish_f32(const cf_events_f32 *rule, void *state, cf_event *events, size_t *count);
 cf_status cf_events_finish_f64(const cf_events_f64 *rule, void *state, cf_event *events, size_t *count);
 
@@ -468,15 +496,16 @@ cf_status cf_events_current_f64(const cf_events_f64 *rule, const void *state, vo
 int cf_events_piece_f32(const cf_events_f32 *rule, const cf_event *event, size_t i, cf_event *piece);
 int cf_events_piece_f64(const cf_events_f64 *rule, const cf_event *event, size_t i, cf_event *piece);
 
-/* The nodes and slots of a state; and how many it should have before the next row, twice as many where they are full. */
+/* The nodes and slots of a state; and how many it should have before the next row, twice as many where they are full. The
+   latter, cf_events_grow and cf_events_check are not there with CF_TICKS. */
 void cf_events_memory_f32(const void *state, size_t *nodes, size_t *slots);
 void cf_events_memory_f64(const void *state, size_t *nodes, size_t *slots);
 int cf_events_full_f32(const cf_events_f32 *rule, const void *state, size_t *nodes, size_t *slots);
 int cf_events_full_f64(const cf_events_f64 *rule, const void *state, size_t *nodes, size_t *slots);
 
 /* The time of the last row, 0 where there was none. */
-double cf_events_last_f32(const void *state);
-double cf_events_last_f64(const void *state);
+cf_time cf_events_last_f32(const void *state);
+cf_time cf_events_last_f64(const void *state);
 
 /* Copies a state into a larger block, which has at least as many nodes and slots. */
 cf_status cf_events_grow_f32(const cf_events_f32 *rule, const void *state, void *larger, size_t nodes, size_t slots);

@@ -5,6 +5,9 @@
    CF_CLASSES      the number of classes, where a program has only one: shorter code.
    CF_UNIT_WEIGHTS every weight is 0 or 1: what fractional weights need is left out.
    CF_NO_RATES     no sticky filter has rates: what they need is left out.
+   CF_TICKS        times of events are whole ticks of a clock, so that no arithmetic is double; one row at a time.
+   CF_RULE         with CF_TICKS, the only event rule of a program, a constant: what it does not use is left out. Then CF_RULE_STATES,
+                   CF_RULE_SLOW, CF_RULE_NODES and CF_RULE_SLOTS are the numbers that the size of its state follows from.
    CF_ONE_TARGET   code for one processor only, not for several of which the loader chooses.
    CF_BLOCK        numbers per row of work are rounded up to a multiple of this, so that vector registers fill.
    CF_NO_ANCHOR    no Dirichlet filter has an anchor: what it needs is left out. */
@@ -34,6 +37,15 @@
 #define CF_PART static __attribute__((noinline, unused))
 #else
 #define CF_PART CF_INLINE
+#endif
+
+/* A function that is rarely called, and what is rarely so: they stay out of the way of the rest. */
+#if defined(__GNUC__)
+#define CF_RARE static __attribute__((noinline, unused))
+#define CF_RARELY(condition) __builtin_expect(condition, 0)
+#else
+#define CF_RARE static
+#define CF_RARELY(condition) (condition)
 #endif
 
 #ifdef CF_CLASSES

@@ -45,7 +45,7 @@ static int is_free_list(const events_view *s) {
 static int32_t references(const events_view *s, int32_t node) {
     int32_t i, n = 0;
     for (i = 0; i < s->head->nodes; i++) n += s->node[i].refs > 0 && s->node[i].parent == node;
-    for (i = 0; i < s->head->states; i++) n += (s->self[i] >= 0 ? s->self[i] : s->parent[i]) == node;
+    for (i = 0; i < s->head->states; i++) n += (*s->self[i] >= 0 ? *s->self[i] : *s->parent[i]) == node;
     for (i = 0; i < s->head->count; i++) n += s->slot[slot_at(s, i)].node == node;
     return n;
 }
@@ -84,17 +84,17 @@ static int are_open(const events_view *s) {
     const events_head *h = s->head;
     int32_t k, valid = 0;
     for (k = 0; k < h->states; k++) {
-        const int32_t self = s->self[k];
-        if (!is_index(s->forced[k], 0, 2) || !is_finite(open_mass(s, k))) return 0;
-        if (s->parent[k] == -1 && self == -1) continue;
+        const int32_t self = *s->self[k];
+        if (!is_index(*s->forced[k], 0, 2) || !is_finite(open_mass(s, k))) return 0;
+        if (*s->parent[k] == -1 && self == -1) continue;
         valid++;
-        if (!may_follow(s, s->parent[k], s->start[k], s->before[k]) || !is_finite((double)s->value[k])) return 0;
+        if (!may_follow(s, *s->parent[k], *s->start[k], *s->before[k]) || !is_finite((double)*s->value[k])) return 0;
         if (self == -1) continue;
-        if (!is_used(s, self) || s->node[self].parent != s->parent[k] || s->node[self].label != k) return 0;
-        if (s->node[self].start != s->start[k]) return 0;
+        if (!is_used(s, self) || s->node[self].parent != *s->parent[k] || s->node[self].label != k) return 0;
+        if (s->node[self].start != *s->start[k]) return 0;
     }
     if (h->lead == -1) return h->slow > 0;
-    return valid > 0 && is_index(h->lead, 0, h->states) && s->parent[h->lead] >= 0;
+    return valid > 0 && is_index(h->lead, 0, h->states) && *s->parent[h->lead] >= 0;
 }
 
 static int are_slots(const events_view *s) {

@@ -9,14 +9,14 @@
 
 /* The only segment that follows the root, where all open paths share one and it is a node; else -1. The segment that follows
    it, on one of the paths, starts at *start, and *before is the sum of w p until then. */
-static int32_t shared_segment(const events_view *s, double *start, double *before) {
+static int32_t shared_segment(const events_view *s, cf_time *start, events_sum *before) {
     const int32_t root = s->head->root, lead = s->head->lead;
     int32_t i;
     if (lead < 0 || s->node[root].refs != 1) return -1;
-    i = s->parent[lead];
-    if (i == root) return s->self[lead];
-    *start = s->start[lead];
-    *before = s->before[lead];
+    i = *s->parent[lead];
+    if (i == root) return *s->self[lead];
+    *start = *s->start[lead];
+    *before = *s->before[lead];
     while (s->node[i].parent != root) {
         *start = s->node[i].start;
         *before = s->node[i].before;
@@ -26,77 +26,80 @@ static int32_t shared_segment(const events_view *s, double *start, double *befor
 }
 
 /* Whether every path leaves the segment, and all at the same time. */
-static int has_one_end(const events_view *s, int32_t segment, double end) {
+static int has_one_end(const events_view *s, int32_t segment, cf_time end) {
     int32_t i;
     for (i = 0; i < s->head->count; i++) {
         const events_slot *slot = &s->slot[slot_at(s, i)];
         if (slot->node == segment && slot->time != end) return 0;
     }
-    for (i = 0; i < s->head->states; i++)
-        if (s->self[i] == segment || (s->parent[i] == segment && s->start[i] != end)) return 0;
-    for (i = 0; i < s->head->nodes; i++)
+    for (i = 0; i < states_in(s); i++)
+        if (*s->self[i] == segment || (*s->parent[i] == segment && *s->start[i] != end)) return 0;
+    for (i = 0; i < nodes_in(s); i++)
         if (s->node[i].refs > 0 && s->node[i].parent == segment && s->node[i].start != end) return 0;
     return 1;
 }
 
 /* The earliest time at which a path leaves the segment, or `end` where none does. */
-static double first_end(const events_view *s, int32_t segment, double end) {
+static cf_time first_end(const events_view *s, int32_t segment, cf_time end) {
     int32_t i;
     for (i = 0; i < s->head->count; i++) {
         const events_slot *slot = &s->slot[slot_at(s, i)];
         if (slot->node == segment && slot->time < end) end = slot->time;
     }
-    for (i = 0; i < s->head->states; i++)
-        if (s->parent[i] == segment && s->start[i] < end) end = s->start[i];
-    for (i = 0; i < s->head->nodes; i++)
+    for (i = 0; i < states_in(s); i++)
+        if (*s->parent[i] == segment && *s->start[i] < end) end = *s->start[i];
+    for (i = 0; i < nodes_in(s); i++)
         if (s->node[i].refs > 0 && s->node[i].parent == segment && s->node[i].start < end) end = s->node[i].start;
     return end;
 }
 
 /* Reports the segments that all open paths share. */
 static void confirm(events_view *s) {
-    double end = 0, before = 0;
+    cf_time end = 0;
+    events_sum before = 0;
     int32_t segment;
     while ((segment = shared_segment(s, &end, &before)) >= 0) {
         const events_node *n = &s->node[segment];
-        if (s->head->lead >= 0 && s->self[s->head->lead] == segment) return; /* it goes on */
+        if (s->head->lead >= 0 && *s->self[s->head->lead] == segment) return; /* it goes on */
         if (!has_one_end(s, segment, end)) return;
         report_segment(s, n->label, n->start, end, before, n->forced, 0);
         release_node(s, s->head->root);
         s->node[segment].parent = -1;
-        s->head->root = segment;
+        s->head->root = (events_index)segment;
         s->head->decided = end;
     }
 }
 
 /* The class of an event that is certain to follow the last confirmed segment, or -1: all paths share its start, and it cannot
    become empty. No event starts before *frontier. */
-static int32_t certain_event(const events_view *s, double now, double *frontier) {
-    double start, before, end;
+static int32_t certain_event(const events_view *s, cf_time now, cf_time *frontier) {
+    cf_time start, end;
+    events_sum before;
     const int32_t segment = shared_segment(s, &start, &before);
     *frontier = shifted(s, s->head->decided);
     if (segment < 0) return -1;
     end = shifted(s, first_end(s, segment, now));
-    if (is_reported(s->rule, s->node[segment].label)) return end > *frontier ? s->node[segment].label : -1;
+    if (is_reported(rule_of(s), s->node[segment].label)) return end > *frontier ? s->node[segment].label : -1;
     *frontier = end;
     return -1;
 }
 
 /* Hands out the held event where all open paths agree on what follows, or on nothing for long enough. */
-static void settle(events_view *s, double now) {
-    double frontier = now;
+static void settle(events_view *s, cf_time now) {
+    cf_time frontier = now;
     const int32_t label = s->head->seen ? certain_event(s, now, &frontier) : -1;
     if (label < 0)
         settle_held(s, frontier);
-    else if (label != s->head->held || !can_merge(s->rule, s->head->held_end, frontier))
+    else if (label != s->head->held || !can_merge(rule_of(s), s->head->held_end, frontier))
         hand_out_before(s, frontier);
 }
 
 /* ---- decisions before their time ---- */
 
 /* The earliest time at which open paths differ. */
-static double first_difference(const events_view *s, double now) {
-    double start, before;
+static cf_time first_difference(const events_view *s, cf_time now) {
+    cf_time start;
+    events_sum before;
     int32_t segment;
     if (s->head->lead < 0 || s->node[s->head->root].refs > 1) return s->head->decided;
     segment = shared_segment(s, &start, &before);
@@ -104,7 +107,8 @@ static double first_difference(const events_view *s, double now) {
 }
 
 /* Whether a path is in the segment `chosen` at the horizon. Its last segment has the node `segment` or none, -1. */
-static int agrees(const events_view *s, int32_t segment, double start, int32_t parent, double horizon, int32_t chosen) {
+static int agrees(const events_view *s, int32_t segment, cf_time start, int32_t parent, cf_time horizon,
+                  int32_t chosen) {
     while (start > horizon) {
         segment = parent;
         if (segment < 0 || segment == s->head->root) return 0;
@@ -116,49 +120,51 @@ static int agrees(const events_view *s, int32_t segment, double start, int32_t p
 
 static int32_t best_class(const events_view *s) {
     int32_t k, best = -1;
-    for (k = 0; k < s->head->states; k++)
-        if (s->parent[k] >= 0 && (best < 0 || s->value[k] > s->value[best])) best = k;
+    for (k = 0; k < states_in(s); k++)
+        if (*s->parent[k] >= 0 && (best < 0 || *s->value[k] > *s->value[best])) best = k;
     return best;
 }
 
 CF_INLINE void lower_values(events_view *s, cf_real by) {
     int32_t k;
-    for (k = 0; k < s->head->states; k++) s->value[k] -= by;
-    for (k = 0; k < s->head->slow; k++) s->gains[k] -= by;
+    for (k = 0; k < states_in(s); k++) *s->value[k] -= by;
+    for (k = 0; k < slow_in(s); k++) s->gains[k] -= by;
 }
 
 /* The class that the next row's changes come from is b = argmax v_k - leave_k. */
 static void find_lead(events_view *s) {
-    const cf_real *const leave = s->rule->leave, *const value = s->value;
+    const cf_events *const rule = rule_of(s);
     const int32_t old = s->head->lead;
     int32_t k, lead = -1;
-    for (k = 0; k < s->head->states; k++)
-        if (s->parent[k] >= 0 && (lead < 0 || value[k] - leave[k] > value[lead] - leave[lead])) lead = k;
-    s->head->lead = lead;
-    if (lead >= 0 && lead != old) lower_values(s, value[lead] - leave[lead]);
+    for (k = 0; k < states_in(s); k++)
+        if (*s->parent[k] >= 0 &&
+            (lead < 0 || *s->value[k] - leave_of(rule, k) > *s->value[lead] - leave_of(rule, lead)))
+            lead = k;
+    s->head->lead = (events_index)lead;
+    if (lead >= 0 && lead != old) lower_values(s, *s->value[lead] - leave_of(rule, lead));
 }
 
 /* After a row, values count from the lead: v_k <- v_k - (v_b - leave_b), so they do not grow with the stream. */
 CF_INLINE void follow_lead(events_view *s) {
     const int32_t lead = s->head->lead;
-    if (lead >= 0) lower_values(s, s->value[lead] - s->rule->leave[lead]);
+    if (lead >= 0) lower_values(s, *s->value[lead] - leave_of(rule_of(s), lead));
     find_lead(s);
 }
 
 /* Decides what is up to the horizon by the best path: drops all that differ from it there. */
-static void decide(events_view *s, double horizon) {
+static void decide(events_view *s, cf_time horizon) {
     events_head *h = s->head;
     const int32_t best = best_class(s);
     int32_t chosen, i, k;
     if (best < 0) return;
-    chosen = s->start[best] > horizon ? s->parent[best] : s->self[best];
-    if (s->start[best] <= horizon) s->forced[best] = 1;
+    chosen = *s->start[best] > horizon ? *s->parent[best] : *s->self[best];
+    if (*s->start[best] <= horizon) *s->forced[best] = 1;
     while (chosen >= 0 && chosen != h->root && s->node[chosen].start > horizon) chosen = s->node[chosen].parent;
-    for (i = s->start[best] > horizon || chosen >= 0 ? chosen : s->parent[best]; i >= 0 && i != h->root;
+    for (i = *s->start[best] > horizon || chosen >= 0 ? chosen : *s->parent[best]; i >= 0 && i != h->root;
          i = s->node[i].parent)
         s->node[i].forced = 1;
-    for (k = 0; k < h->states; k++)
-        if (k != best && s->parent[k] >= 0 && !agrees(s, s->self[k], s->start[k], s->parent[k], horizon, chosen))
+    for (k = 0; k < states_in(s); k++)
+        if (k != best && *s->parent[k] >= 0 && !agrees(s, *s->self[k], *s->start[k], *s->parent[k], horizon, chosen))
             drop_open(s, k);
     while (h->count > 0 && s->slot[h->oldest].time <= horizon) pop_slot(s);
     for (i = 0; i < h->count; i++) {
@@ -167,28 +173,28 @@ static void decide(events_view *s, double horizon) {
         release_node(s, slot->node);
         slot->node = slot->label = -1;
     }
-    h->lead = best;
+    h->lead = (events_index)best;
     confirm(s);
-    lower_values(s, s->value[best] - s->rule->leave[best]);
+    lower_values(s, *s->value[best] - leave_of(rule_of(s), best));
     find_lead(s);
 }
 
-CF_INLINE int lacks_node(const events_head *h, const int32_t *self) {
-    return h->free < 0 && (h->lead < 0 || self[h->lead] < 0);
+CF_INLINE int lacks_node(const events_view *s) {
+    return s->head->free < 0 && (s->head->lead < 0 || *s->self[s->head->lead] < 0);
 }
 
-CF_INLINE int lacks_slot(const events_head *h) { return h->slow > 0 && h->count == h->slots; }
+CF_INLINE int lacks_slot(const events_view *s) { return slow_in(s) > 0 && s->head->count == slots_in(s); }
 
 /* Room for one more node and slot. Each round drops an open path or a slot; one path alone needs two nodes. */
 CF_INLINE void make_room(events_view *s) {
-    int32_t rounds = s->head->states + s->head->count;
-    if (lacks_slot(s->head)) decide(s, s->slot[s->head->oldest].time);
-    for (; rounds > 0 && lacks_node(s->head, s->self); rounds--) decide(s, first_difference(s, s->head->last));
+    int32_t rounds = states_in(s) + s->head->count;
+    if (lacks_slot(s)) decide(s, s->slot[s->head->oldest].time);
+    for (; rounds > 0 && lacks_node(s); rounds--) decide(s, first_difference(s, s->head->last));
 }
 
 /* Decides what is longer ago than max_delay. */
-static void keep_delay(events_view *s, double end) {
-    const double horizon = end - s->rule->max_delay - time_tolerance(s->rule->max_delay, end);
+static void keep_delay(events_view *s, cf_time end) {
+    const cf_time horizon = horizon_of(rule_of(s)->max_delay, end);
     if (s->head->agreed > horizon) return;
     s->head->agreed = first_difference(s, end);
     if (s->head->agreed <= horizon) decide(s, horizon);

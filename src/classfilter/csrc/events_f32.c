@@ -5,6 +5,7 @@
 #define cf_events_size cf_events_size_f32
 #define cf_events_start cf_events_start_f32
 #define cf_events_update cf_events_update_f32
+#define cf_events_tick cf_events_tick_f32
 #define cf_events_run cf_events_run_f32
 #define cf_events_finish cf_events_finish_f32
 #define cf_events_current cf_events_current_f32

@@ -4,6 +4,7 @@
 #define cf_events_size cf_events_size_f64
 #define cf_events_start cf_events_start_f64
 #define cf_events_update cf_events_update_f64
+#define cf_events_tick cf_events_tick_f64
 #define cf_events_run cf_events_run_f64
 #define cf_events_finish cf_events_finish_f64
 #define cf_events_current cf_events_current_f64

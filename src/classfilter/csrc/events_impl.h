@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The event rule: from rows to events, live. */
+#ifdef CF_TICKS
+#include "events_path.h"
+#else
 #include "events_check.h"
-#ifndef CF_SMALL
+#endif
+#if !defined(CF_SMALL) && !defined(CF_TICKS)
 #include "events_quiet.h"
+#define CF_MANY_ROWS
 #endif
 
 cf_status cf_events_prepare(const cf_events *rule) {
@@ -15,14 +20,12 @@ cf_status cf_events_prepare(const cf_events *rule) {
         if (!(rule->enter[k] >= 0 && rule->enter[k] <= CF_R(1e30))) return CF_BAD_COST;
         if (!(rule->leave[k] >= 0 && rule->leave[k] <= CF_R(1e30))) return CF_BAD_COST;
     }
-    if (!(rule->max_gap >= 0 && rule->max_delay >= 0 && rule->max_duration > 0)) return CF_BAD_DURATION;
-    if (rule->merge_gap != rule->merge_gap) return CF_BAD_DURATION;
-    if (!is_between(rule->pad_before, 0, 1e30) || !is_between(rule->pad_after, 0, 1e30) ||
-        !is_between(rule->shift, 0, 1e30))
-        return CF_BAD_DURATION;
+    if (!is_limit(rule->max_gap) || !is_limit(rule->max_delay) || !is_limit(rule->max_duration)) return CF_BAD_DURATION;
+    if (!(rule->max_duration > 0) || !(rule->merge_gap < 0 || is_limit(rule->merge_gap))) return CF_BAD_DURATION;
+    if (!is_span(rule->pad_before) || !is_span(rule->pad_after) || !is_span(rule->shift)) return CF_BAD_DURATION;
     for (k = 0; k < rule->classes; k++) {
         if (!(rule->bias[k] >= CF_R(-1e6) && rule->bias[k] <= CF_R(1e6))) return CF_BAD_BIAS;
-        if (!is_between(rule->min_duration[k], 0, 1e30)) return CF_BAD_DURATION;
+        if (!is_span(rule->min_duration[k])) return CF_BAD_DURATION;
         if (rule->min_duration[k] > rule->max_delay) return CF_BAD_DELAY;
     }
     return CF_OK;
@@ -37,10 +40,14 @@ size_t cf_events_size(const cf_events *rule, size_t nodes, size_t slots) {
 static void clear(events_view *s) {
     events_head *h = s->head;
     h->rows = h->seen = 0;
+#ifdef CF_TICKS
+    h->usual = 0;
+#endif
     h->held = -1;
     h->held_forced = 0;
     h->first = h->last = h->step = h->reported = 0;
-    h->held_begin = h->held_start = h->held_end = h->held_sum = h->held_time = 0;
+    h->held_begin = h->held_start = h->held_end = h->held_time = 0;
+    h->held_sum = 0;
     begin_stretch(s, 0);
 }
 
@@ -52,28 +59,50 @@ cf_status cf_events_start(const cf_events *rule, void *state, size_t nodes, size
     if (nodes < CF_EVENTS_NODES || nodes > CF_EVENTS_MOST_NODES || slots > CF_EVENTS_MOST || (slow > 0 && slots < 2))
         return CF_BAD_MEMORY;
     bytes = cf_events_size(rule, nodes, slots);
+#ifndef CF_TICKS /* where there are too few slots for that */
     if (bytes > UINT32_MAX) return CF_BAD_MEMORY;
+#endif
     for (i = 0; i < bytes; i++) ((unsigned char *)state)[i] = 0;
-    lay_out(&s, rule, state, slow, nodes, slots);
+    lay_out(&s, rule, (char *)state, slow, nodes, slots);
     s.head->magic = CF_EVENTS_MAGIC;
     s.head->bytes = (uint32_t)bytes;
-    s.head->states = (int32_t)states_of(rule);
-    s.head->slow = (int32_t)slow;
-    s.head->nodes = (int32_t)nodes;
-    s.head->slots = (int32_t)slots;
+    s.head->states = (events_index)states_of(rule);
+    s.head->slow = (events_index)slow;
+    s.head->nodes = (events_index)nodes;
+    s.head->slots = (events_index)slots;
     clear(&s);
     return CF_OK;
 }
 
+CF_INLINE void copy_row(size_t classes, const cf_real *from, cf_real *to) {
+#ifdef CF_CLASSES
+    typedef struct {
+        cf_real p[CF_CLASSES];
+    } row;
+    (void)classes;
+    *(row *)(void *)to = *(const row *)(const void *)from;
+#else
+    size_t k;
+    for (k = 0; k < classes; k++) to[k] = from[k];
+#endif
+}
+
+#ifndef CF_TICKS
+CF_INLINE void clear_gains(events_view *s) {
+    int32_t k;
+    for (k = 0; k < s->head->states; k++) s->gain[k] = 0;
+}
+#endif
+
 /* Takes rows while there is room; `last` is the row before them. */
-static size_t take_rows(events_view *s, size_t rows, const double *times, const cf_real *probs, size_t room,
+static size_t take_rows(events_view *s, size_t rows, const cf_time *times, const cf_real *probs, size_t room,
                         int patient) {
     events_head *const h = s->head;
-    const size_t classes = CF_COUNT(s->rule->classes);
+    const size_t classes = CF_COUNT(rule_of(s)->classes);
     const cf_real *before = s->last;
-    size_t i, k;
+    size_t i;
     for (i = 0; i < rows; i++) {
-#ifndef CF_SMALL
+#ifdef CF_MANY_ROWS
         if (rows > 1 && is_quiet(s)) {
             const size_t quiet = pass_quiet_rows(s, rows - i, times + i, probs + i * classes, before);
             i += quiet;
@@ -82,16 +111,16 @@ static size_t take_rows(events_view *s, size_t rows, const double *times, const 
             if (i == rows) break;
         }
 #endif
-        const double time = times[i], dt = h->rows > 0 ? time - h->last : 0;
+        const cf_time time = times[i], dt = h->rows > 0 ? time - h->last : 0;
         const cf_real *const row = probs + i * classes;
-        const int gap = is_longer(dt, s->rule->max_gap, time), seen = row[0] == row[0];
-        if (patient && (s->count + CF_EVENTS_ROOM((size_t)h->nodes) > room ||
-                        (h->seen && (lacks_slot(h) || lacks_node(h, s->self)))))
+        const int gap = is_longer(dt, rule_of(s)->max_gap, time), seen = row[0] == row[0];
+        if (patient &&
+            (s->count + CF_EVENTS_ROOM((size_t)nodes_in(s)) > room || (h->seen && (lacks_slot(s) || lacks_node(s)))))
             break;
         if (h->rows > 0) {
-            h->step = gap ? s->rule->max_gap : dt;
+            h->step = gap ? rule_of(s)->max_gap : dt;
             if (h->seen) {
-                const double end = gap ? h->last + h->step : time;
+                const cf_time end = gap ? h->last + h->step : time;
                 pass(s, before, h->last, h->step, end);
                 if (gap || !seen) end_stretch(s, end);
             }
@@ -102,14 +131,15 @@ static size_t take_rows(events_view *s, size_t rows, const double *times, const 
             begin_stretch(s, time);
             h->seen = 1;
         }
-        h->rows += h->rows < 2;
+        if (h->rows < 2) h->rows++;
         h->last = time;
         before = row;
         if (h->held >= 0) settle(s, time);
     }
-    if (i > 0)
-        for (k = 0; k < classes; k++) s->last[k] = before[k];
-    for (k = 0; k < (size_t)h->states; k++) s->gain[k] = 0; /* one state has the same bytes, however it was reached */
+    if (i > 0) copy_row(classes, before, s->last);
+#ifndef CF_TICKS
+    clear_gains(s); /* one state has the same bytes, however it was reached */
+#endif
     return i;
 }
 
@@ -125,16 +155,86 @@ CF_INLINE int is_plain_row(size_t classes, const cf_real *p) {
     return sum > CF_R(0.99) && sum < CF_R(1.01) && !(signs >> (sizeof signs * 8 - 1));
 }
 
-static cf_status check_rows(const cf_events *rule, const events_head *h, size_t rows, const double *times,
+#ifdef CF_TICKS
+/* A row at which more may happen than that the open segments go on. */
+CF_RARE size_t take_any_row(const cf_events *rule, void *state, cf_time time, const cf_real *probs, cf_event *events) {
+    events_view s;
+    view_state(&s, rule, state);
+    s.events = events;
+    take_rows(&s, 1, &time, probs, 0, 0);
+    note_usual(&s);
+    return s.count;
+}
+
+CF_RARE size_t confirm_row(const cf_events *rule, void *state, cf_event *events) {
+    events_view s;
+    view_state(&s, rule, state);
+    s.events = events;
+    confirm(&s);
+    if (s.head->held >= 0) settle(&s, s.head->last);
+    note_usual(&s);
+    return s.count;
+}
+
+/* Whether `agreed` is at the horizon, or before it. */
+CF_INLINE int is_due(const events_view *s, cf_time end) {
+    return !is_endless(rule_of(s)->max_delay) && end - s->head->agreed > rule_of(s)->max_delay;
+}
+
+cf_status cf_events_update(const cf_events *rule, void *state, cf_time time, const cf_real *probs, cf_event *events,
+                           size_t *count) {
+    const size_t classes = CF_COUNT(rule->classes);
+    const events_head *const h = (const events_head *)state;
+    int missing;
+    *count = 0;
+    if (h->rows > 0 ? !can_follow(time, h->last) : !is_clock(time)) return CF_BAD_TIME;
+    if (!is_plain_row(classes, probs) && !is_valid_row(classes, probs)) {
+        const cf_status status = diagnose_row(classes, probs, &missing);
+        if (status != CF_OK) return status;
+    }
+    *count = take_any_row(rule, state, time, probs, events);
+    return CF_OK;
+}
+
+/* The same, where it is not a usual row: the first one, or one that comes too late. */
+CF_RARE cf_status tick_any_row(const cf_events *rule, void *state, uint32_t now, const cf_real *probs, cf_event *events,
+                               size_t *count) {
+    const events_head *const h = (const events_head *)state;
+    const uint32_t dt = now - (uint32_t)h->last; /* before the first row of all, the last one is at 0 */
+    *count = 0;
+    if (h->rows > 0 && dt > INT32_MAX) return CF_BAD_TIME;
+    *count = take_any_row(rule, state, h->last + dt, probs, events);
+    return CF_OK;
+}
+
+cf_status cf_events_tick(const cf_events *rule, void *state, uint32_t now, const cf_real *probs, cf_event *events,
+                         size_t *count) {
+    events_head *const h = (events_head *)state;
+    const cf_time max_gap = CF_THE_RULE(rule)->max_gap;
+    const uint32_t dt = now - (uint32_t)h->last, most = (uint32_t)(max_gap < INT32_MAX ? max_gap : INT32_MAX);
+    const cf_time time = h->last + dt;
+    events_view s;
+    view_state(&s, rule, state);
+    if (!h->usual || dt > most || probs[0] != probs[0] || is_due(&s, time))
+        return tick_any_row(rule, state, now, probs, events, count);
+    h->step = dt;
+    *count = (size_t)pass_plain_row(rule, state, 0);
+    h->last = time;
+    copy_row(CF_COUNT(rule_of(&s)->classes), probs, s.last);
+    if (*count > 0) *count = confirm_row(rule, state, events);
+    return CF_OK;
+}
+#else
+static cf_status check_rows(const cf_events *rule, const events_head *h, size_t rows, const cf_time *times,
                             const cf_real *probs, size_t *row) {
     const size_t classes = CF_COUNT(rule->classes);
-    double last = h->rows > 0 ? h->last : times[0];
+    cf_time last = h->rows > 0 ? h->last : times[0];
     cf_status status;
     int missing;
     for (*row = 0; *row < rows; ++*row) {
         const cf_real *const p = probs + *row * classes;
-        const double time = times[*row];
-        if (!(time >= last && time - last <= 1e30 && is_between(time, -1e300, 1e300))) return CF_BAD_TIME;
+        const cf_time time = times[*row];
+        if (!can_follow(time, last) || !is_clock(time)) return CF_BAD_TIME;
         if (!is_plain_row(classes, p) && !is_valid_row(classes, p)) {
             status = diagnose_row(classes, p, &missing);
             if (status != CF_OK) return status;
@@ -144,7 +244,7 @@ static cf_status check_rows(const cf_events *rule, const events_head *h, size_t 
     return CF_OK;
 }
 
-cf_status cf_events_run(const cf_events *rule, void *state, size_t rows, const double *times, const cf_real *probs,
+cf_status cf_events_run(const cf_events *rule, void *state, size_t rows, const cf_time *times, const cf_real *probs,
                         cf_event *events, size_t room, size_t *count, size_t *taken) {
     events_view s;
     cf_status status;
@@ -159,7 +259,7 @@ cf_status cf_events_run(const cf_events *rule, void *state, size_t rows, const d
     return CF_OK;
 }
 
-cf_status cf_events_update(const cf_events *rule, void *state, double time, const cf_real *probs, cf_event *events,
+cf_status cf_events_update(const cf_events *rule, void *state, cf_time time, const cf_real *probs, cf_event *events,
                            size_t *count) {
     events_view s;
     cf_status status;
@@ -173,11 +273,12 @@ cf_status cf_events_update(const cf_events *rule, void *state, double time, cons
     *count = s.count;
     return CF_OK;
 }
+#endif
 
 /* The last row stands for as long as the one before it. */
-static double end_stream(events_view *s) {
+static cf_time end_stream(events_view *s) {
     const events_head *h = s->head;
-    const double end = h->last + h->step;
+    const cf_time end = h->last + h->step;
     s->reached = 0;
     if (h->seen) {
         pass(s, s->last, h->last, h->step, end);
@@ -188,25 +289,41 @@ static double end_stream(events_view *s) {
 
 cf_status cf_events_finish(const cf_events *rule, void *state, cf_event *events, size_t *count) {
     events_view s;
-    double end, padded;
+    cf_time end, padded;
+#ifdef CF_TICKS
+    const cf_time last = ((const events_head *)state)->last;
+#endif
     view_state(&s, rule, state);
     s.events = events;
     end = end_stream(&s);
-    padded = s.head->held_end + rule->pad_after;
+    padded = s.head->held_end + rule_of(&s)->pad_after;
     if (s.head->held >= 0) hand_out(&s, padded < end ? padded : end);
     *count = s.count;
     clear(&s);
+#ifdef CF_TICKS
+    s.head->last = last; /* a clock of 32 bits counts on from here */
+#endif
     return CF_OK;
+}
+
+/* Words may hold anything, and a state is a whole number of them. */
+#if defined(__GNUC__)
+typedef uint32_t __attribute__((may_alias)) events_word;
+#else
+typedef unsigned char events_word;
+#endif
+
+static void copy_state(size_t bytes, const void *from, void *to) {
+    size_t i;
+    for (i = 0; i < bytes / sizeof(events_word); i++) ((events_word *)to)[i] = ((const events_word *)from)[i];
 }
 
 cf_status cf_events_current(const cf_events *rule, const void *state, void *copy, cf_event *event, int *open,
                             int *confirmed) {
-    const size_t bytes = ((const events_head *)state)->bytes;
     events_view s;
-    double end, frontier, begin;
+    cf_time end, frontier, begin;
     int32_t held, sure = -1;
-    size_t i;
-    for (i = 0; i < bytes; i++) ((unsigned char *)copy)[i] = ((const unsigned char *)state)[i];
+    copy_state(((const events_head *)state)->bytes, state, copy);
     view_state(&s, rule, copy);
     held = s.head->held;
     begin = s.head->held_begin;
@@ -223,11 +340,12 @@ cf_status cf_events_current(const cf_events *rule, const void *state, void *copy
 }
 
 int cf_events_piece(const cf_events *rule, const cf_event *event, size_t i, cf_event *piece) {
-    const double length = rule->max_duration, start = event->start + (i > 0 ? (double)i * length : 0);
-    if (i > 0 && !(event->end > start + time_tolerance(length, event->end))) return 0;
+    const cf_time length = CF_THE_RULE(rule)->max_duration;
+    const cf_time start = event->start + (i > 0 && !is_endless(length) ? (cf_time)i * length : 0);
+    if (i > 0 && (is_endless(length) || !is_after(event->end, start, length))) return 0;
     *piece = *event;
     piece->start = start;
-    if (is_longer(event->end - start, length, event->end)) piece->end = event->start + ((double)i + 1) * length;
+    if (is_longer(event->end - start, length, event->end)) piece->end = event->start + ((cf_time)i + 1) * length;
     return 1;
 }
 
@@ -237,74 +355,8 @@ void cf_events_memory(const void *state, size_t *nodes, size_t *slots) {
     *slots = (size_t)h->slots;
 }
 
-double cf_events_last(const void *state) { return ((const events_head *)state)->last; }
+cf_time cf_events_last(const void *state) { return ((const events_head *)state)->last; }
 
-int cf_events_full(const cf_events *rule, const void *state, size_t *nodes, size_t *slots) {
-    events_view s;
-    int full;
-    view_state(&s, rule, state);
-    cf_events_memory(state, nodes, slots);
-    if (!s.head->seen) return 0;
-    full = lacks_node(s.head, s.self) && *nodes < CF_EVENTS_MOST_NODES;
-    if (full) *nodes = 2 * *nodes < CF_EVENTS_MOST_NODES ? 2 * *nodes : CF_EVENTS_MOST_NODES;
-    if (!lacks_slot(s.head) || *slots == CF_EVENTS_MOST) return full;
-    *slots = 2 * *slots < CF_EVENTS_MOST ? 2 * *slots : CF_EVENTS_MOST;
-    return 1;
-}
-
-cf_status cf_events_grow(const cf_events *rule, const void *state, void *larger, size_t nodes, size_t slots) {
-    events_view from, to;
-    const events_head *h;
-    events_head head;
-    size_t i, n;
-    cf_status status;
-    view_state(&from, rule, state);
-    h = from.head;
-    if (nodes < (size_t)h->nodes || slots < (size_t)h->slots) return CF_BAD_MEMORY;
-    status = cf_events_start(rule, larger, nodes, slots);
-    if (status != CF_OK) return status;
-    view_state(&to, rule, larger);
-    head = *h;
-    head.bytes = to.head->bytes;
-    head.nodes = to.head->nodes;
-    head.slots = to.head->slots;
-    head.oldest = 0;
-    for (i = 0; i < (size_t)h->nodes; i++) to.node[i] = from.node[i];
-    if (h->nodes < head.nodes) { /* the new nodes are already a list; the old ones follow */
-        to.node[head.nodes - 1].parent = h->free;
-        head.free = h->nodes;
-    }
-    n = (size_t)h->slow;
-    for (i = 0; i < (size_t)h->count; i++) {
-        const size_t at = (size_t)slot_at(&from, (int32_t)i);
-        size_t m;
-        to.slot[i] = from.slot[at];
-        for (m = 0; m < n; m++) {
-            to.slot_gain[i * n + m] = from.slot_gain[at * n + m];
-            to.slot_mass[i * n + m] = from.slot_mass[at * n + m];
-        }
-    }
-    for (i = 0; i < n; i++) {
-        to.gains[i] = from.gains[i];
-        to.masses[i] = from.masses[i];
-        to.next[i] = from.next[i];
-    }
-    for (i = 0; i < rule->classes; i++) to.last[i] = from.last[i];
-    for (i = 0; i < (size_t)h->states; i++) {
-        to.start[i] = from.start[i];
-        to.before[i] = from.before[i];
-        to.value[i] = from.value[i];
-        to.mass[i] = from.mass[i];
-        if (CF_RESTS) to.rest[i] = from.rest[i];
-        to.gain[i] = from.gain[i];
-        to.parent[i] = from.parent[i];
-        to.self[i] = from.self[i];
-        to.forced[i] = from.forced[i];
-    }
-    *to.head = head;
-    return CF_OK;
-}
-
-cf_status cf_events_check(const cf_events *rule, const void *state, size_t bytes) {
-    return is_state(rule, state, bytes) ? CF_OK : CF_BAD_BLOCK;
-}
+#ifndef CF_TICKS
+#include "events_grow.h"
+#endif

@@ -3,77 +3,87 @@
 #ifndef CF_EVENTS_PATH_H
 #define CF_EVENTS_PATH_H
 
+#ifdef CF_TICKS
+#include "events_ticks.h"
+#else
 #include "events_confirm.h"
+#endif
 
 /* ---- a row ---- */
 
+#ifdef CF_TICKS
+CF_INLINE cf_real gain_of(const events_view *s, const cf_real *p, cf_real w, int32_t k) {
+    return weighed(rule_of(s), p, w, (size_t)k);
+}
+#else
+CF_INLINE cf_real gain_of(const events_view *s, const cf_real *p, cf_real w, int32_t k) {
+    return (void)p, (void)w, s->gain[k]; /* as `weigh` has left it */
+}
+
 /* w e of each class. */
 CF_INLINE void weigh(const events_view *s, const cf_real *p, cf_real w) {
-    const cf_events *rule = s->rule;
+    const cf_events *rule = rule_of(s);
     const size_t classes = CF_COUNT(rule->classes);
     size_t k;
     if (rule->log) {
-        for (k = 0; k < classes; k++) {
-            const cf_real believed = p[k] > rule->floor ? p[k] : rule->floor;
-            s->gain[k] = w * (cf_log_ratio(believed, 1) - rule->bias[k]);
-        }
+        for (k = 0; k < classes; k++) s->gain[k] = weighed(rule, p, w, k);
     } else {
         for (k = 0; k < classes; k++) s->gain[k] = w * (p[k] - rule->bias[k]);
     }
-    if (rule->min_probability > 0)
-        s->gain[classes] = w * (rule->log ? cf_log_ratio(rule->min_probability, 1) : rule->min_probability);
+    if (rule->min_probability > 0) s->gain[classes] = weighed(rule, p, w, classes);
 }
 
 /* Class k at a row: v_k <- max(v_k, -enter_k) + w e_k, as the lead is at 0; y is w p_k. Returns whether the best path to
    k comes from another segment than before. */
-CF_INLINE int pass_class(events_view *s, int32_t k, double time, double before, int32_t own, cf_real y) {
-    const cf_real entered = -s->rule->enter[k];
-    const int change = s->value[k] < entered;
+CF_INLINE int pass_class(events_view *s, int32_t k, cf_time time, events_sum before, int32_t own, cf_real y) {
+    const cf_real entered = -enter_of(rule_of(s), k);
+    const int change = *s->value[k] < entered;
     int other = 0;
     /* mostly, a class that changes has come from this segment before: then only its start is new */
-    if (change & ((s->parent[k] != own) | (s->self[k] >= 0))) {
+    if (change & ((*s->parent[k] != own) | (*s->self[k] >= 0))) {
         enter_from(s, k, node_of_open(s, s->head->lead));
         other = 1;
     }
-    s->value[k] = (change ? entered : s->value[k]) + s->gain[k];
-    s->start[k] = change ? time : s->start[k];
-    s->before[k] = change ? before : s->before[k];
-    s->mass[k] = change ? 0 : s->mass[k];
-    if (CF_RESTS) s->rest[k] = change ? 0 : s->rest[k];
+    *s->value[k] = (change ? entered : *s->value[k]) + s->gain[k];
+    *s->start[k] = change ? time : *s->start[k];
+    *s->before[k] = change ? before : *s->before[k];
+    *s->mass[k] = change ? 0 : *s->mass[k];
+    if (CF_RESTS) *s->rest[k] = change ? 0 : *s->rest[k];
     add_mass(s, k, y);
     return other;
 }
 
 /* A row of a rule without minimum durations. */
-CF_STRAIGHT static void pass_row(events_view *s, const cf_real *p, double time, cf_real w) {
-    const int32_t classes = (int32_t)CF_COUNT(s->rule->classes), lead = s->head->lead;
-    const double before = open_mass(s, lead);
-    int32_t k, own = s->self[lead] < 0 ? -2 : s->self[lead]; /* -2 is nobody's parent */
+CF_STRAIGHT static void pass_row(events_view *s, const cf_real *p, cf_time time, cf_real w) {
+    const int32_t classes = (int32_t)CF_COUNT(rule_of(s)->classes), lead = s->head->lead;
+    const events_sum before = open_mass(s, lead);
+    int32_t k, own = *s->self[lead] < 0 ? -2 : *s->self[lead]; /* -2 is nobody's parent */
     int others = 0;
     weigh(s, p, w);
     for (k = 0; k < classes; k++)
         if (pass_class(s, k, time, before, own, w * p[k])) {
-            own = s->self[lead];
+            own = *s->self[lead];
             others = 1;
         }
-    if (s->head->states > classes) others |= pass_class(s, k, time, before, own, 0);
+    if (states_in(s) > classes) others |= pass_class(s, k, time, before, own, 0);
     if (others) confirm(s);
 }
+#endif
 
 /* Remembers that classes may be entered at this row, from the lead or, at the start of a stretch, from nothing. */
-static void push_slot(events_view *s, double time) {
+static void push_slot(events_view *s, cf_time time) {
     events_head *h = s->head;
     const int32_t at = slot_at(s, h->count), from = h->lead;
     events_slot *slot = &s->slot[at];
     int32_t m;
     slot->time = time;
-    slot->label = from;
-    slot->node = from < 0 ? h->root : node_of_open(s, from);
+    slot->label = (events_index)from;
+    slot->node = (events_index)(from < 0 ? h->root : node_of_open(s, from));
     slot->before = from < 0 ? 0 : open_mass(s, from);
     s->node[slot->node].refs++;
-    for (m = 0; m < h->slow; m++) {
-        s->slot_gain[at * h->slow + m] = s->gains[m];
-        s->slot_mass[at * h->slow + m] = s->masses[m];
+    for (m = 0; m < slow_in(s); m++) {
+        s->slot_gain[at * slow_in(s) + m] = s->gains[m];
+        s->slot_mass[at * slow_in(s) + m] = s->masses[m];
     }
     h->count++;
 }
@@ -84,141 +94,151 @@ static void rebase(events_view *s) {
     int32_t i, m;
     h->since = 0;
     for (i = 0; i < h->count; i++) {
-        for (m = 0; m < h->slow; m++) {
-            s->slot_gain[slot_at(s, i) * h->slow + m] -= s->gains[m];
-            s->slot_mass[slot_at(s, i) * h->slow + m] -= s->masses[m];
+        for (m = 0; m < slow_in(s); m++) {
+            s->slot_gain[slot_at(s, i) * slow_in(s) + m] -= s->gains[m];
+            s->slot_mass[slot_at(s, i) * slow_in(s) + m] -= s->masses[m];
         }
     }
-    for (m = 0; m < h->slow; m++) s->gains[m] = s->masses[m] = 0;
+    for (m = 0; m < slow_in(s); m++) s->gains[m] = s->masses[m] = 0;
 }
 
 /* Class k, number m of those with a minimum duration d: since the row t' of each slot that is old enough by now,
 
      v_k <- max(v_k, -enter_k + sum of w e_k from t' on),   relative to the lead at t'. */
-static int mature(events_view *s, int32_t k, int32_t m, double end) {
+static int mature(events_view *s, int32_t k, int32_t m, cf_time end) {
     const events_head *h = s->head;
-    const double d = s->rule->min_duration[k], enough = d - time_tolerance(d, end);
+    const cf_time d = rule_of(s)->min_duration[k];
     int changed = 0;
     for (; s->next[m] < h->count; s->next[m]++) {
         const int32_t at = slot_at(s, s->next[m]);
         const events_slot *slot = &s->slot[at];
-        const cf_real cost = slot->label < 0 ? 0 : s->rule->enter[k];
-        const cf_real value = s->gains[m] - s->slot_gain[at * h->slow + m] - cost;
-        if (end - slot->time < enough) break;
-        if (slot->node < 0 || slot->label == k || (s->parent[k] >= 0 && value <= s->value[k])) continue;
+        const cf_real cost = slot->label < 0 ? 0 : enter_of(rule_of(s), k);
+        const cf_real value = s->gains[m] - s->slot_gain[at * slow_in(s) + m] - cost;
+        if (!is_as_long(end - slot->time, d, end)) break;
+        if (slot->node < 0 || slot->label == k || (*s->parent[k] >= 0 && value <= *s->value[k])) continue;
         enter_from(s, k, slot->node);
-        s->value[k] = value;
-        s->start[k] = slot->time;
-        s->before[k] = slot->before;
-        set_mass(s, k, s->masses[m] - s->slot_mass[at * h->slow + m]);
+        *s->value[k] = value;
+        *s->start[k] = slot->time;
+        *s->before[k] = slot->before;
+        set_mass(s, k, s->masses[m] - s->slot_mass[at * slow_in(s) + m]);
         changed = 1;
     }
     return changed;
 }
 
 /* A row of a rule with minimum durations: v_k is the best path whose last segment has lasted long enough. */
-static void pass_slow_row(events_view *s, const cf_real *p, double time, cf_real w, double end) {
+static void pass_slow_row(events_view *s, const cf_real *p, cf_time time, cf_real w, cf_time end) {
     events_head *h = s->head;
-    const int32_t lead = h->lead, classes = (int32_t)CF_COUNT(s->rule->classes);
-    const double before = lead < 0 ? 0 : open_mass(s, lead);
+    const int32_t lead = h->lead, classes = (int32_t)CF_COUNT(rule_of(s)->classes);
+    const events_sum before = lead < 0 ? 0 : open_mass(s, lead);
     int32_t k, m = 0, from, oldest, changed = 0;
     if (lead >= 0) push_slot(s, time);
-    from = lead < 0 ? -1 : s->self[lead];
+    from = lead < 0 ? -1 : *s->self[lead];
+#ifndef CF_TICKS
     weigh(s, p, w);
-    for (k = 0; k < h->states; k++) {
-        const cf_real y = k < classes ? w * p[k] : 0;
-        const int slow = k < classes && s->rule->min_duration[k] > 0;
-        if (!slow && lead >= 0 && (s->parent[k] < 0 || s->value[k] < -s->rule->enter[k])) {
+#endif
+    for (k = 0; k < states_in(s); k++) {
+        const cf_real gain = gain_of(s, p, w, k), y = k < classes ? w * p[k] : 0;
+        const int slow = k < classes && rule_of(s)->min_duration[k] > 0;
+        if (!slow && lead >= 0 && (*s->parent[k] < 0 || *s->value[k] < -enter_of(rule_of(s), k))) {
             enter_from(s, k, from);
-            s->value[k] = -s->rule->enter[k];
-            s->start[k] = time;
-            s->before[k] = before;
+            *s->value[k] = -enter_of(rule_of(s), k);
+            *s->start[k] = time;
+            *s->before[k] = before;
             set_mass(s, k, 0);
             changed = 1;
         }
-        if (s->parent[k] >= 0) {
-            s->value[k] += s->gain[k];
+        if (*s->parent[k] >= 0) {
+            *s->value[k] += gain;
             add_mass(s, k, y);
         } else {
-            s->value[k] = CF_EVENTS_NEVER; /* not less each time */
+            *s->value[k] = CF_EVENTS_NEVER; /* not less each time */
         }
         if (slow) {
-            s->gains[m] += s->gain[k];
+            s->gains[m] += gain;
             s->masses[m] += y;
             changed |= mature(s, k, m, end);
             m++;
         }
     }
     oldest = s->next[0];
-    for (m = 1; m < h->slow; m++) oldest = s->next[m] < oldest ? s->next[m] : oldest;
+    for (m = 1; m < slow_in(s); m++) oldest = s->next[m] < oldest ? s->next[m] : oldest;
     changed |= oldest > 0;
     for (; oldest > 0; oldest--) pop_slot(s);
-    if (h->lead < 0) h->lead = best_class(s);
+    if (h->lead < 0) h->lead = (events_index)best_class(s);
     if (changed) confirm(s);
     if (++h->since >= CF_EVENTS_REBASE) rebase(s);
 }
 
 /* ---- a stretch ---- */
 
-static void begin_stretch(events_view *s, double time) {
+static void begin_stretch(events_view *s, cf_time time) {
     events_head *h = s->head;
     int32_t k, m = 0;
     free_all_nodes(s);
-    h->root = new_node(s, -1, -1, time, 0, 0);
+    h->root = (events_index)new_node(s, -1, -1, time, 0, 0);
     s->node[h->root].refs = 0;
     h->stretch = h->decided = h->agreed = time;
-    h->lead = h->slow > 0 ? -1 : 0;
+    h->lead = slow_in(s) > 0 ? -1 : 0;
     h->oldest = h->count = h->since = 0;
-    for (k = 0; k < h->states; k++) {
-        const int slow = (size_t)k < s->rule->classes && s->rule->min_duration[k] > 0;
-        s->value[k] = slow ? CF_EVENTS_NEVER : 0;
-        s->parent[k] = slow ? -1 : h->root;
-        s->node[h->root].refs += !slow;
-        s->start[k] = time;
-        s->before[k] = 0;
+    for (k = 0; k < states_in(s); k++) {
+        const int slow = (size_t)k < rule_of(s)->classes && rule_of(s)->min_duration[k] > 0;
+        *s->value[k] = slow ? CF_EVENTS_NEVER : 0;
+        *s->parent[k] = (events_index)(slow ? -1 : h->root);
+        if (!slow) s->node[h->root].refs++;
+        *s->start[k] = time;
+        *s->before[k] = 0;
         set_mass(s, k, 0);
-        s->self[k] = -1;
-        s->forced[k] = 0;
+        *s->self[k] = -1;
+        *s->forced[k] = 0;
     }
-    for (; m < h->slow; m++) {
+    for (; m < slow_in(s); m++) {
         s->gains[m] = s->masses[m] = 0;
         s->next[m] = 0;
     }
-    if (h->slow > 0) push_slot(s, time);
+    if (slow_in(s) > 0) push_slot(s, time);
 }
 
 /* The row before the present one stands for w and ends at `end`. */
-CF_INLINE void pass(events_view *s, const cf_real *p, double time, double w, double end) {
+CF_INLINE void pass(events_view *s, const cf_real *p, cf_time time, cf_time w, cf_time end) {
+    const int delayed = !is_endless(rule_of(s)->max_delay);
     make_room(s);
-    if (s->head->slow > 0)
-        pass_slow_row(s, p, time, (cf_real)w, end);
-    else
-        pass_row(s, p, time, (cf_real)w);
-    if (s->rule->max_delay <= DBL_MAX) keep_delay(s, end);
+    if (slow_in(s) == 0) {
+#ifdef CF_TICKS
+        const int due = delayed && s->head->agreed <= horizon_of(rule_of(s)->max_delay, end);
+        if (pass_plain_row(s->rule, s->head, due)) confirm(s);
+        if (!due) return;
+#else
+        pass_row(s, p, time, as_weight(w));
+#endif
+    } else {
+        pass_slow_row(s, p, time, as_weight(w), end);
+    }
+    if (delayed) keep_delay(s, end);
     follow_lead(s);
 }
 
 /* Reports the rest of the best path, from the oldest segment on: its parents become children first. */
-static void end_stretch(events_view *s, double end) {
+static void end_stretch(events_view *s, cf_time end) {
     events_head *h = s->head;
     const int32_t best = best_class(s);
     int32_t i, next = -1;
     s->reached = 0;
     h->seen = 0;
     if (best < 0) return;
-    for (i = s->parent[best]; i >= 0 && i != h->root;) {
+    for (i = *s->parent[best]; i >= 0 && i != h->root;) {
         const int32_t parent = s->node[i].parent;
-        s->node[i].parent = next;
+        s->node[i].parent = (events_index)next;
         next = i;
         i = parent;
     }
     for (i = next; i >= 0; i = s->node[i].parent) {
         const events_node *n = &s->node[i];
         const int is_last = n->parent < 0;
-        report_segment(s, n->label, n->start, is_last ? s->start[best] : s->node[n->parent].start,
-                       is_last ? s->before[best] : s->node[n->parent].before, n->forced, 0);
+        report_segment(s, n->label, n->start, is_last ? *s->start[best] : s->node[n->parent].start,
+                       is_last ? *s->before[best] : s->node[n->parent].before, n->forced, 0);
     }
-    report_segment(s, best, s->start[best], end, open_mass(s, best), s->forced[best], 1);
+    report_segment(s, best, *s->start[best], end, open_mass(s, best), *s->forced[best], 1);
 }
 
 #endif

@@ -40,12 +40,12 @@ static void load_quiet(const events_view *s, events_quiet *q) {
     const int32_t states = s->head->states, classes = (int32_t)CF_COUNT(s->rule->classes), lead = s->head->lead;
     int32_t k;
     for (k = 0; k < CF_QUIET; k++) {
-        const int used = k < states, other = used && (s->parent[k] != s->self[lead] || s->self[k] >= 0);
-        q->start[k] = used ? bits_of_time(s->start[k]) : 0;
-        q->before[k] = used ? bits_of_time(s->before[k]) : 0;
-        q->value[k] = used ? s->value[k] : 0;
-        q->mass[k] = used ? s->mass[k] : 0;
-        q->rest[k] = used && CF_RESTS ? s->rest[k] : 0;
+        const int used = k < states, other = used && (*s->parent[k] != *s->self[lead] || *s->self[k] >= 0);
+        q->start[k] = used ? bits_of_time(*s->start[k]) : 0;
+        q->before[k] = used ? bits_of_time(*s->before[k]) : 0;
+        q->value[k] = used ? *s->value[k] : 0;
+        q->mass[k] = used ? *s->mass[k] : 0;
+        q->rest[k] = used && CF_RESTS ? *s->rest[k] : 0;
         q->entered[k] = used ? -s->rule->enter[k] : 0;
         q->limit[k] = other ? -s->rule->enter[k] : 2 * CF_EVENTS_NEVER;
         q->leave[k] = used && k != lead ? s->rule->leave[k] : -CF_EVENTS_NEVER;
@@ -57,18 +57,18 @@ static void load_quiet(const events_view *s, events_quiet *q) {
 static void store_quiet(const events_view *s, const events_quiet *q) {
     int32_t k;
     for (k = 0; k < s->head->states; k++) {
-        s->start[k] = time_of_bits(q->start[k]);
-        s->before[k] = time_of_bits(q->before[k]);
-        s->value[k] = q->value[k];
-        s->mass[k] = q->mass[k];
-        if (CF_RESTS) s->rest[k] = q->rest[k];
+        *s->start[k] = time_of_bits(q->start[k]);
+        *s->before[k] = time_of_bits(q->before[k]);
+        *s->value[k] = q->value[k];
+        *s->mass[k] = q->mass[k];
+        if (CF_RESTS) *s->rest[k] = q->rest[k];
     }
 }
 
 /* One row p at `time`; returns whether the lead may be another one then. */
 CF_INLINE int pass_quiet_row(events_quiet *restrict q, const cf_events *rule, int32_t lead, const cf_real *restrict p,
                              double time, cf_real w) {
-    const double sum_before = CF_RESTS ? (double)q->mass[lead] + (double)q->rest[lead] : (double)q->mass[lead];
+    const double sum_before = (double)(CF_RESTS ? q->mass[lead] + q->rest[lead] : q->mass[lead]);
     const uint64_t now = bits_of_time(time), before = bits_of_time(sum_before);
     const cf_real leave = rule->leave[lead], floor = rule->floor;
     cf_real top, ahead;
@@ -136,7 +136,7 @@ CF_KERNEL size_t pass_quiet_rows(events_view *s, size_t rows, const double *time
 
 CF_INLINE int is_quiet(const events_view *s) {
     return s->head->seen && s->head->slow == 0 && s->head->held < 0 && s->head->states <= CF_QUIET &&
-           !(s->rule->min_probability > 0) && s->self[s->head->lead] >= 0;
+           !(s->rule->min_probability > 0) && *s->self[s->head->lead] >= 0;
 }
 
 #endif

@@ -6,28 +6,28 @@
 #include "events_state.h"
 
 /* The time of a change, moved back. */
-CF_INLINE double shifted(const events_view *s, double time) {
-    const double back = time - s->rule->shift;
+CF_INLINE cf_time shifted(const events_view *s, cf_time time) {
+    const cf_time back = time - rule_of(s)->shift;
     return back > s->head->stretch ? back : s->head->stretch;
 }
 
-CF_INLINE int can_merge(const cf_events *rule, double from, double to) {
+CF_INLINE int can_merge(const cf_events *rule, cf_time from, cf_time to) {
     return rule->merge_gap >= 0 && !is_longer(to - from, rule->merge_gap, to);
 }
 
-static cf_event held_event(const events_view *s, double end) {
+static cf_event held_event(const events_view *s, cf_time end) {
     const events_head *h = s->head;
-    const double mean = h->held_sum / h->held_time;
+    const cf_real mean = (cf_real)h->held_sum / as_real(h->held_time);
     cf_event event;
     event.start = h->held_start;
     event.end = end;
-    event.probability = mean < 1 ? mean : 1;
+    event.probability = (cf_mean)(mean < 1 ? mean : 1);
     event.label = h->held;
     event.forced = h->held_forced;
     return event;
 }
 
-static void hand_out(events_view *s, double end) {
+static void hand_out(events_view *s, cf_time end) {
     if (s->events != NULL) s->events[s->count++] = held_event(s, end);
     s->head->reported = end;
     s->head->held = -1;
@@ -35,41 +35,41 @@ static void hand_out(events_view *s, double end) {
 
 /* The event that is held ends before one that starts here. If the time g between them is less than both pads, the end
    is held_end + g pad_after / (pad_after + pad_before). */
-static void hand_out_before(events_view *s, double start) {
-    const double after = s->rule->pad_after, both = after + s->rule->pad_before, g = start - s->head->held_end;
-    hand_out(s, s->head->held_end + (g < both ? g * (after / both) : after));
+static void hand_out_before(events_view *s, cf_time start) {
+    const cf_time after = rule_of(s)->pad_after, both = after + rule_of(s)->pad_before, g = start - s->head->held_end;
+    hand_out(s, s->head->held_end + (g < both ? share_of_gap(g, after, both) : after));
 }
 
 /* Takes the next confirmed segment. `last`: it ends its stretch. */
-static void report_segment(events_view *s, int32_t label, double start, double end, double sum, int32_t forced,
+static void report_segment(events_view *s, int32_t label, cf_time start, cf_time end, events_sum sum, int32_t forced,
                            int last) {
     events_head *h = s->head;
-    const double time = end - start, from = shifted(s, start), to = last ? end : shifted(s, end);
+    const cf_time time = end - start, from = shifted(s, start), to = last ? end : shifted(s, end);
     s->reached = 0;
-    if (!(time > 0 && to > from && is_reported(s->rule, label))) return;
+    if (!(time > 0 && to > from && is_reported(rule_of(s), label))) return;
     s->reached = last;
-    if (h->held == label && can_merge(s->rule, h->held_end, from)) {
+    if (h->held == label && can_merge(rule_of(s), h->held_end, from)) {
         h->held_end = to;
-        h->held_sum += sum;
+        h->held_sum = (events_sum)((cf_real)h->held_sum + (cf_real)sum);
         h->held_time += time;
-        h->held_forced |= forced;
+        if (forced) h->held_forced = 1;
         return;
     }
     if (h->held >= 0) hand_out_before(s, from);
-    h->held = label;
-    h->held_start = from - s->rule->pad_before > h->reported ? from - s->rule->pad_before : h->reported;
+    h->held = (events_index)label;
+    h->held_start = from - rule_of(s)->pad_before > h->reported ? from - rule_of(s)->pad_before : h->reported;
     h->held_end = to;
     h->held_sum = sum;
     h->held_time = time;
-    h->held_forced = forced;
+    h->held_forced = (events_index)forced;
     h->held_begin = start;
 }
 
 /* Hands out the held event where no event can start before `frontier`, and that is far enough. */
-static void settle_held(events_view *s, double frontier) {
+static void settle_held(events_view *s, cf_time frontier) {
     const events_head *h = s->head;
-    if (can_merge(s->rule, h->held_end, frontier)) return;
-    if (frontier - h->held_end >= s->rule->pad_after + s->rule->pad_before) hand_out_before(s, frontier);
+    if (can_merge(rule_of(s), h->held_end, frontier)) return;
+    if (frontier - h->held_end >= rule_of(s)->pad_after + rule_of(s)->pad_before) hand_out_before(s, frontier);
 }
 
 #endif

@@ -4,10 +4,9 @@
 #ifndef CF_EVENTS_STATE_H
 #define CF_EVENTS_STATE_H
 
-#include "validate.h"
+#include "events_time.h"
 
 #define CF_EVENTS_MAGIC (UINT32_C(0x43464530) + (uint32_t)sizeof(cf_real)) /* CFE, the layout's version and precision */
-#define CF_EVENTS_MOST (1 << 24) /* slots, classes */
 #define CF_EVENTS_MOST_NODES (1 << 12)
 #define CF_EVENTS_REBASE 256 /* rows after which sums begin anew, so that they stay short */
 
@@ -20,61 +19,144 @@
 #define CF_RESTS 0
 #endif
 
+#ifdef CF_TICKS
+typedef cf_real events_sum;
+typedef int16_t events_index;
+#define CF_EVENTS_MOST (1 << 13) /* slots, classes */
+#else
+typedef double events_sum;
+typedef int32_t events_index;
+#define CF_EVENTS_MOST (1 << 24)
+#endif
+
 typedef struct {
-    double start;
-    double before; /* sum of w p over the segment before it */
-    int32_t parent, refs, label, forced; /* refs 0: free, and parent is the next free one */
+    cf_time start;
+    events_sum before; /* sum of w p over the segment before it */
+    events_index parent, refs, label, forced; /* refs 0: free, and parent is the next free one */
 } events_node;
 
 /* A row that classes with a minimum duration may have been entered at. */
 typedef struct {
-    double time;
-    double before; /* sum of w p over the segment that would end here */
-    int32_t node; /* that segment; the root at the start of a stretch; or -1, where the path was dropped */
-    int32_t label; /* its class, or -1 */
+    cf_time time;
+    events_sum before; /* sum of w p over the segment that would end here */
+    events_index node; /* that segment; the root at the start of a stretch; or -1, where the path was dropped */
+    events_index label; /* its class, or -1 */
 } events_slot;
 
 typedef struct {
     uint32_t magic, bytes;
-    int32_t states; /* N: K, or K + 1 with "uncertain" */
-    int32_t slow; /* M: classes that have a minimum duration */
-    int32_t nodes, slots;
-    int32_t rows; /* so far, at most 2 */
-    int32_t seen; /* the last row was not NaN: a stretch goes on */
-    int32_t lead; /* the class that changes come from: argmax v - leave; -1 where no class has lasted long enough */
-    int32_t root; /* the last confirmed segment of the stretch: all that is open descends from it */
-    int32_t free;
-    int32_t oldest, count, since; /* slots in use, and rows since the sums began anew */
-    int32_t held, held_forced; /* an event that may still change: its class, or -1 */
-    double first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
-    double stretch, decided; /* start of the stretch, end of its last confirmed segment */
-    double agreed; /* no open paths differ before this time */
-    double held_begin; /* where its first segment starts, neither shifted nor padded */
-    double held_start, held_end, held_sum, held_time;
-    double reported; /* end of the last event that was handed out */
+    events_index states; /* N: K, or K + 1 with "uncertain" */
+    events_index slow; /* M: classes that have a minimum duration */
+    events_index nodes, slots;
+    events_index rows; /* so far, at most 2 */
+    events_index seen; /* the last row was not NaN: a stretch goes on */
+    events_index lead; /* the class that changes come from: argmax v - leave; -1: no class has lasted long enough */
+    events_index root; /* the last confirmed segment of the stretch: all that is open descends from it */
+    events_index free;
+    events_index oldest, count, since; /* slots in use, and rows since the sums began anew */
+    events_index held, held_forced; /* an event that may still change: its class, or -1 */
+#ifdef CF_TICKS
+    events_index usual; /* the next row may be one at which open segments only go on */
+#endif
+    cf_time first, last, step; /* time of the first row, of the last one, and what the one before that stands for */
+    cf_time stretch, decided; /* start of the stretch, end of its last confirmed segment */
+    cf_time agreed; /* no open paths differ before this time */
+    cf_time held_begin; /* where its first segment starts, neither shifted nor padded */
+    cf_time held_start, held_end;
+    events_sum held_sum;
+    cf_time held_time;
+    cf_time reported; /* end of the last event that was handed out */
 } events_head;
 
-/* Where the parts of a block are. */
+/* Where the parts of a block are. What is known of an open segment is one array for each kind of number, or, with CF_TICKS, all
+   of a class together: then the next class's number is some further on. */
+#ifdef CF_TICKS
+typedef union {
+    events_index of[2]; /* parent and self, below */
+    uint32_t both;
+} events_link;
+
+typedef struct {
+    cf_time start;
+    cf_real value, mass, rest;
+    events_sum before;
+    events_link link;
+    events_index forced, unused; /* a whole number of times, wherever these may begin */
+} events_open;
+#define CF_STRIDE(type) (sizeof(events_open) / sizeof(type))
+typedef char events_strides[sizeof(events_open) % sizeof(cf_time) == 0 ? 1 : -1];
+#ifdef CF_FLOAT /* CF_EVENTS_BYTES has these numbers, or more where nothing needs to be aligned */
+typedef char events_sizes[sizeof(events_head) <= 136 && sizeof(events_open) == 32 ? 1 : -1];
+typedef char events_parts[sizeof(events_node) <= 24 && sizeof(events_slot) <= 16 ? 1 : -1];
+#endif
+#else
+#define CF_STRIDE(type) 1
+#endif
+
+typedef cf_time events_times[CF_STRIDE(cf_time)];
+typedef cf_real events_reals[CF_STRIDE(cf_real)];
+typedef events_sum events_sums[CF_STRIDE(events_sum)];
+typedef events_index events_indices[CF_STRIDE(events_index)];
+
 typedef struct {
     const cf_events *rule;
     events_head *head;
-    double *start, *before; /* N: start of the open segment, sum of w p of the segment before it */
+#ifdef CF_TICKS
+    events_open *open; /* N */
+#endif
+    events_times *start; /* N: start of the open segment */
+    events_sums *before; /* N: sum of w p of the segment before it */
     events_node *node;
     events_slot *slot;
     cf_real *slot_gain, *slot_mass; /* slots x M: the sums at that row */
-    cf_real *value; /* N: of the best path to each class, relative to the lead */
-    cf_real *mass, *rest; /* N: sum of w p over the open segment; for float, what rounding left of it */
-    cf_real *gain; /* N: w e of the row */
+    events_reals *value; /* N: of the best path to each class, relative to the lead */
+    events_reals *mass; /* N: sum of w p over the open segment */
+    events_reals *rest; /* N: for float, what rounding left of it */
+    cf_real *gain; /* N: w e of the row; not with CF_TICKS */
     cf_real *last; /* K: the last row */
     cf_real *gains, *masses; /* M: sums of w e less the lead's rise, and of w p */
-    int32_t *parent; /* N: the segment before; -1 where no path ends in the class */
-    int32_t *self; /* N: the node of the open segment itself, or -1 */
-    int32_t *forced; /* N */
-    int32_t *next; /* M: the first slot, from the oldest, that was not old enough */
+    events_indices *parent; /* N: the segment before; -1 where no path ends in the class */
+    events_indices *self; /* N: the node of the open segment itself, or -1 */
+    events_indices *forced; /* N */
+    events_index *next; /* M: the first slot, from the oldest, that was not old enough */
     cf_event *events;
     size_t count;
     int reached; /* the last segment of the stretch became an event, or a part of one */
 } events_view;
+
+/* The rule and the sizes of a view, which are constants where a program has only one rule. */
+#ifdef CF_RULE
+#define CF_THE_RULE(rule) ((void)(rule), &CF_RULE)
+CF_INLINE const cf_events *rule_of(const events_view *s) { return CF_THE_RULE(s); }
+CF_INLINE int32_t states_in(const events_view *s) { return (void)s, CF_RULE_STATES; }
+CF_INLINE int32_t slow_in(const events_view *s) { return (void)s, CF_RULE_SLOW; }
+CF_INLINE int32_t nodes_in(const events_view *s) { return (void)s, CF_RULE_NODES; }
+CF_INLINE int32_t slots_in(const events_view *s) { return (void)s, CF_RULE_SLOTS; }
+#else
+#define CF_THE_RULE(rule) (rule)
+CF_INLINE const cf_events *rule_of(const events_view *s) { return s->rule; }
+CF_INLINE int32_t states_in(const events_view *s) { return s->head->states; }
+CF_INLINE int32_t slow_in(const events_view *s) { return s->head->slow; }
+CF_INLINE int32_t nodes_in(const events_view *s) { return s->head->nodes; }
+CF_INLINE int32_t slots_in(const events_view *s) { return s->head->slots; }
+#endif
+
+/* A cost or a bias of a class, or that of all, where a program's rule has only one. */
+#ifdef CF_RULE_ENTER
+CF_INLINE cf_real enter_of(const cf_events *rule, int32_t k) { return (void)rule, (void)k, CF_RULE_ENTER; }
+#else
+CF_INLINE cf_real enter_of(const cf_events *rule, int32_t k) { return rule->enter[k]; }
+#endif
+#ifdef CF_RULE_LEAVE
+CF_INLINE cf_real leave_of(const cf_events *rule, int32_t k) { return (void)rule, (void)k, CF_RULE_LEAVE; }
+#else
+CF_INLINE cf_real leave_of(const cf_events *rule, int32_t k) { return rule->leave[k]; }
+#endif
+#ifdef CF_RULE_BIAS
+CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return (void)rule, (void)k, CF_RULE_BIAS; }
+#else
+CF_INLINE cf_real bias_of(const cf_events *rule, size_t k) { return rule->bias[k]; }
+#endif
 
 CF_INLINE size_t states_of(const cf_events *rule) { return rule->classes + (rule->min_probability > 0); }
 
@@ -85,14 +167,45 @@ static size_t slow_of(const cf_events *rule) {
 }
 
 /* Sets the view's pointers into a block and returns its size. */
+#ifdef CF_TICKS
+CF_INLINE size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
+    const size_t states = states_of(rule);
+    size_t at = sizeof(events_head);
+    s->rule = rule;
+    s->head = (events_head *)(void *)block;
+    s->open = (events_open *)(void *)(block + at);
+    s->start = (events_times *)(void *)&s->open->start;
+    s->value = (events_reals *)(void *)&s->open->value;
+    s->mass = (events_reals *)(void *)&s->open->mass;
+    s->rest = (events_reals *)(void *)&s->open->rest;
+    s->before = (events_sums *)(void *)&s->open->before;
+    s->parent = (events_indices *)(void *)&s->open->link.of[0];
+    s->self = (events_indices *)(void *)&s->open->link.of[1];
+    s->forced = (events_indices *)(void *)&s->open->forced;
+    at += states * sizeof(events_open);
+    s->last = (cf_real *)(void *)(block + at);
+    s->gains = s->last + rule->classes;
+    s->masses = s->gains + slow;
+    at += (rule->classes + 2 * slow) * sizeof(cf_real);
+    s->next = (events_index *)(void *)(block + at);
+    at = (at + slow * sizeof(events_index) + 7) / 8 * 8;
+    s->node = (events_node *)(void *)(block + at);
+    at += nodes * sizeof(events_node);
+    s->slot = (events_slot *)(void *)(block + at);
+    at += slots * sizeof(events_slot);
+    s->slot_gain = (cf_real *)(void *)(block + at);
+    s->slot_mass = s->slot_gain + slots * slow;
+    return at + 2 * slots * slow * sizeof(cf_real);
+}
+#else
 static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
     const size_t states = states_of(rule);
     size_t at = 0;
     s->rule = rule;
     s->head = (events_head *)(void *)block;
     at += sizeof(events_head);
-    s->start = (double *)(void *)(block + at);
-    s->before = s->start + states;
+    s->start = (events_times *)(void *)(block + at);
+    s->before = (events_sums *)(void *)(s->start + states);
     at += 2 * states * sizeof(double);
     s->node = (events_node *)(void *)(block + at);
     at += nodes * sizeof(events_node);
@@ -100,131 +213,139 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     at += slots * sizeof(events_slot);
     s->slot_gain = (cf_real *)(void *)(block + at);
     s->slot_mass = s->slot_gain + slots * slow;
-    s->value = s->slot_mass + slots * slow;
+    s->value = (events_reals *)(void *)(s->slot_mass + slots * slow);
     s->mass = s->value + states;
     s->rest = s->mass + states;
-    s->gain = s->rest + CF_RESTS * states;
+    s->gain = *(s->rest + CF_RESTS * states);
     s->last = s->gain + states;
     s->gains = s->last + rule->classes;
     s->masses = s->gains + slow;
     at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
-    s->parent = (int32_t *)(void *)(block + at);
+    s->parent = (events_indices *)(void *)(block + at);
     s->self = s->parent + states;
     s->forced = s->self + states;
-    s->next = s->forced + states;
-    at += (3 * states + slow) * sizeof(int32_t);
+    s->next = *(s->forced + states);
+    at += (3 * states + slow) * sizeof(events_index);
     return (at + 7) / 8 * 8;
 }
+#endif
 
 CF_INLINE void view_state(events_view *s, const cf_events *rule, const void *state) {
+#ifdef CF_RULE
+    lay_out(s, CF_THE_RULE(rule), (char *)state, CF_RULE_SLOW, CF_RULE_NODES, CF_RULE_SLOTS);
+#else
     const events_head *head = (const events_head *)state;
     lay_out(s, rule, (char *)state, (size_t)head->slow, (size_t)head->nodes, (size_t)head->slots);
+#endif
     s->events = NULL;
     s->count = 0;
     s->reached = 0;
-}
-
-CF_INLINE double magnitude(double x) { return x < 0 ? -x : x; }
-
-/* What a length of time at this time of the clock may be off by. */
-CF_INLINE double time_tolerance(double limit, double clock) {
-    return limit * CF_EVENTS_SHARE + magnitude(clock) * CF_EVENTS_ULPS;
-}
-
-CF_INLINE int is_longer(double length, double limit, double clock) {
-    return length > limit + time_tolerance(limit, clock);
 }
 
 CF_INLINE int is_reported(const cf_events *rule, int32_t label) {
     return (size_t)label < rule->classes && !rule->ignore[label];
 }
 
+/* w e of class k, or of "uncertain", which follows the classes. */
+CF_INLINE cf_real weighed(const cf_events *rule, const cf_real *p, cf_real w, size_t k) {
+    if (rule->min_probability > 0 && k == CF_COUNT(rule->classes))
+        return w * (rule->log ? cf_log_ratio(rule->min_probability, 1) : rule->min_probability);
+    if (rule->log) return w * (cf_log_ratio(p[k] > rule->floor ? p[k] : rule->floor, 1) - bias_of(rule, k));
+    return w * (p[k] - bias_of(rule, k));
+}
+
 /* ---- the tree ---- */
 
 static void free_all_nodes(events_view *s) {
     int32_t i;
-    for (i = 0; i < s->head->nodes; i++) {
+    for (i = 0; i < nodes_in(s); i++) {
         s->node[i].refs = 0;
-        s->node[i].parent = i + 1 < s->head->nodes ? i + 1 : -1;
+        s->node[i].parent = (events_index)(i + 1 < nodes_in(s) ? i + 1 : -1);
     }
     s->head->free = 0;
 }
 
 /* A node with one reference; the caller has seen to it that there is one. */
-static int32_t new_node(events_view *s, int32_t label, int32_t parent, double start, double before, int32_t forced) {
+static int32_t new_node(events_view *s, int32_t label, int32_t parent, cf_time start, events_sum before,
+                        int32_t forced) {
     const int32_t i = s->head->free;
     events_node *n = &s->node[i];
     s->head->free = n->parent;
     n->start = start;
     n->before = before;
-    n->parent = parent;
+    n->parent = (events_index)parent;
     n->refs = 1;
-    n->label = label;
-    n->forced = forced;
+    n->label = (events_index)label;
+    n->forced = (events_index)forced;
     return i;
 }
 
 /* One reference less: frees what no open path needs. */
-static void release_node(events_view *s, int32_t i) {
-    while (i >= 0 && --s->node[i].refs == 0) {
-        const int32_t parent = s->node[i].parent;
-        s->node[i].parent = s->head->free;
-        s->head->free = i;
+static void release_in(events_head *h, events_node *node, int32_t i) {
+    while (i >= 0 && --node[i].refs == 0) {
+        const events_index parent = node[i].parent;
+        node[i].parent = h->free;
+        h->free = (events_index)i;
         i = parent;
     }
 }
 
+CF_INLINE void release_node(events_view *s, int32_t i) { release_in(s->head, s->node, i); }
+
 /* The open segment of class k as a node, which then holds its parent in place of k. */
 static int32_t node_of_open(events_view *s, int32_t k) {
-    if (s->self[k] < 0) s->self[k] = new_node(s, k, s->parent[k], s->start[k], s->before[k], s->forced[k]);
-    return s->self[k];
+    if (*s->self[k] < 0)
+        *s->self[k] = (events_index)new_node(s, k, *s->parent[k], *s->start[k], *s->before[k], *s->forced[k]);
+    return *s->self[k];
 }
 
 static void drop_open(events_view *s, int32_t k) {
-    release_node(s, s->self[k] >= 0 ? s->self[k] : s->parent[k]);
-    s->self[k] = s->parent[k] = -1;
-    s->value[k] = CF_EVENTS_NEVER;
+    release_node(s, *s->self[k] >= 0 ? *s->self[k] : *s->parent[k]);
+    *s->self[k] = *s->parent[k] = -1;
+    *s->value[k] = CF_EVENTS_NEVER;
 }
 
 /* The best path to k now comes from this segment. */
 static void enter_from(events_view *s, int32_t k, int32_t node) {
-    const int32_t old = s->self[k] >= 0 ? s->self[k] : s->parent[k];
+    const int32_t old = *s->self[k] >= 0 ? *s->self[k] : *s->parent[k];
     s->node[node].refs++;
-    s->self[k] = -1;
-    s->parent[k] = node;
-    s->forced[k] = 0;
+    *s->self[k] = -1;
+    *s->parent[k] = (events_index)node;
+    *s->forced[k] = 0;
     release_node(s, old);
 }
 
 CF_INLINE void set_mass(events_view *s, int32_t k, cf_real mass) {
-    s->mass[k] = mass;
-    if (CF_RESTS) s->rest[k] = 0;
+    *s->mass[k] = mass;
+    if (CF_RESTS) *s->rest[k] = 0;
 }
 
 /* Adds to the sum of w p. For float, the rounding error is kept: a segment may have more rows than a float can count. */
 CF_INLINE void add_mass(events_view *s, int32_t k, cf_real y) {
-    const cf_real old = s->mass[k], sum = old + y, part = sum - old;
-    s->mass[k] = sum;
-    if (CF_RESTS) s->rest[k] += (old - (sum - part)) + (y - part);
+    const cf_real old = *s->mass[k], sum = old + y, part = sum - old;
+    *s->mass[k] = sum;
+    if (CF_RESTS) *s->rest[k] += (old - (sum - part)) + (y - part);
 }
 
-CF_INLINE double open_mass(const events_view *s, int32_t k) {
-    return CF_RESTS ? (double)s->mass[k] + (double)s->rest[k] : (double)s->mass[k];
+/* The sum with what rounding left of it, rounded once. */
+CF_INLINE events_sum open_mass(const events_view *s, int32_t k) {
+    return (events_sum)(CF_RESTS ? *s->mass[k] + *s->rest[k] : *s->mass[k]);
 }
 
 /* ---- slots ---- */
 
 CF_INLINE int32_t slot_at(const events_view *s, int32_t i) {
     const int32_t at = s->head->oldest + i;
-    return at < s->head->slots ? at : at - s->head->slots;
+    return at < slots_in(s) ? at : at - slots_in(s);
 }
 
 static void pop_slot(events_view *s) {
     int32_t m;
     release_node(s, s->slot[s->head->oldest].node);
-    s->head->oldest = slot_at(s, 1);
+    s->head->oldest = (events_index)slot_at(s, 1);
     s->head->count--;
-    for (m = 0; m < s->head->slow; m++) s->next[m] -= s->next[m] > 0;
+    for (m = 0; m < slow_in(s); m++)
+        if (s->next[m] > 0) s->next[m]--;
 }
 
 #endif

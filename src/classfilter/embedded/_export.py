@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from .._support.atomic import atomic_write
 from .._version import __version__
 from ..chain._chain import DEFAULT_SOURCE, Chain
+from ..chain._event_rule import Duration
 from ..chain._settings import options
 from ..filters._base import Filter
 from ..filters._dirichlet import DirichletFilter
@@ -20,6 +20,7 @@ from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic
 from ._golden import golden_header
 from ._header import channels_of, config_header, is_tempered
+from ._rule import TICK, firmware_rules
 
 MANIFEST = "classfilter.sha256"
 """The checksums of the files, which sha256sum reads too: it says which of them were exported."""
@@ -38,6 +39,10 @@ HEADERS = (
     "table.h",
     "validate.h",
 )
+
+
+EVENTS = ("confirm.h", "f32.c", "impl.h", "path.h", "report.h", "state.h", "ticks.h", "time.h")
+"""The files of the rule for events."""
 
 
 def in_float32(chain: Chain) -> Chain:
@@ -78,20 +83,29 @@ def export(
     filter: Filter | Chain,  # noqa: A002
     folder: str | Path,
     name: str = "a filter",
+    *,
+    tick: Duration = TICK,
+    step: Duration | None = None,
 ) -> list[Path]:
     """Write the C files of a filter; they compile anywhere, and their self-test compares bits.
 
     Parameters
     ----------
     filter : DirichletFilter, StickyFilter, MultiLabelFilter of one of them, or Chain
-        The filter; a chain brings the weights of its sources, their channels and a policy. Without
-        named weights there is one source, ``default``.
+        The filter; a chain brings the weights of its sources, their channels, a policy and a rule
+        for events. Without named weights there is one source, ``default``.
     folder : str or Path
         The folder to write to; it is created if needed. Files that an earlier export wrote there
         are replaced, or removed where this one has none of their name; if others have the same
         names, it is an error, and nothing is written.
     name : str
         The origin of the settings, for a comment.
+    tick : duration
+        The unit of the clock that the device has for events, a millisecond by default. Durations of
+        the rule that are no whole number of ticks are rounded, with a warning.
+    step : duration, optional
+        The shortest time between two rows. A rule with a minimum duration needs it: the device
+        remembers the rows that the longest one spans.
 
     Returns
     -------
@@ -109,12 +123,7 @@ def export(
      'idf_component.yml', 'library.json', 'library.properties', 'src', 'zephyr']
     """
     chain = Chain.of(filter)
-    if chain.rule is not None:
-        warnings.warn(
-            "the rule for events is not exported: the firmware has the filter only. Pass its "
-            "results to cf_events_update, or decide events from a log.",
-            stacklevel=2,
-        )
+    rules = firmware_rules(chain, tick, step)
     config = in_float32(chain)
     if not isinstance(config.beta, dict):
         config = Chain.of(config, beta={DEFAULT_SOURCE: config.beta})
@@ -129,9 +138,12 @@ def export(
             "out"
         )
     texts = _texts("all") | _texts("labels" if config.independent else "classes")
-    texts |= {f"src/core/{_name(file)}": (CORE / file).read_text() for file in core_files(config)}
-    texts["src/cf_config.h"] = config_header(config, name)
-    texts["src/golden.h"] = golden_header(config)
+    texts |= {
+        f"src/core/{_name(file)}": (CORE / file).read_text()
+        for file in core_files(config, any(rules))
+    }
+    texts["src/cf_config.h"] = config_header(config, name, rules)
+    texts["src/golden.h"] = golden_header(config, rules)
     earlier = _check_folder(Path(folder), texts)
     texts[MANIFEST] = "".join(f"{_sha256(text)}  {file}\n" for file, text in texts.items())
     written = []
@@ -199,8 +211,8 @@ def _sha256(text: str | bytes) -> str:
     return sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
-def core_files(config: Chain) -> list[str]:
-    """Return the files of the core that the settings need."""
+def core_files(config: Chain, events: bool = False) -> list[str]:
+    """Return the files of the core that the settings need, and perhaps a rule for events."""
     f = config.filter()
     dirichlet = isinstance(f.filters[0] if config.independent else f, DirichletFilter)
     parts = ["dirichlet" if dirichlet else "sticky"]
@@ -209,4 +221,5 @@ def core_files(config: Chain) -> list[str]:
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
     own = ("dirichlet_memory.h", "dirichlet_numbers.h", "dirichlet_search.h")
-    return [*files, *(own if dirichlet else ("sticky_time.h",))]
+    files += own if dirichlet else ("sticky_time.h",)
+    return [*files, *(f"events_{part}" for part in EVENTS if events)]

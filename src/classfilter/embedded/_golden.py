@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..chain._chain import Chain
+from ._rule import FirmwareRule, golden_events
 
 Singles = NDArray[np.float32]
 ROWS, FULL, SEED = 3000, 8, 2024
@@ -110,9 +111,14 @@ def _random_scores(random: Iterator[int], labels: int, sources: int) -> tuple[in
     return source, dt, row
 
 
-def golden_header(config: Chain) -> str:
+def golden_header(config: Chain, rules: Sequence[FirmwareRule | None] = ()) -> str:
     """Return the header with the results that the self-test compares with."""
     vectors = golden(config)
+    defined = [
+        f"#define CF_GOLDEN_SEED {SEED}u",
+        f"#define CF_GOLDEN_ROWS {ROWS}",
+        f"#define CF_GOLDEN_FULL {FULL}",
+    ]
     first = np.where(np.isnan(vectors.probs[:, 0]), np.float32(-1), vectors.probs[:, 0])
     inputs = zlib.crc32(np.stack([vectors.dt, first], axis=1).astype("<f4").tobytes())
     results = np.hstack([vectors.chosen, vectors.filtered, vectors.state, vectors.policy])
@@ -120,6 +126,11 @@ def golden_header(config: Chain) -> str:
     columns = "CF_LABELS" if config.independent else "CF_CLASSES"
     full = vectors.filtered[:FULL].view(np.uint32).tolist()
     rows = ",\n".join(f"    {{{', '.join(f'0x{word:08x}u' for word in row)}}}" for row in full)
+    defined += [f"#define CF_GOLDEN_INPUTS 0x{inputs:08x}u"]
+    defined += [f"#define CF_GOLDEN_OUTPUTS 0x{outputs:08x}u"]
+    if any(rules):
+        defined += golden_events(rules, config.independent, vectors.dt, vectors.filtered)
+    macros = "\n".join(defined)
     return f"""\
 /* Results of Python for the rows of selftest.c, in float32. Written by classfilter; do not edit. */
 #ifndef CF_GOLDEN_H
@@ -127,11 +138,7 @@ def golden_header(config: Chain) -> str:
 
 #include <stdint.h>
 
-#define CF_GOLDEN_SEED {SEED}u
-#define CF_GOLDEN_ROWS {ROWS}
-#define CF_GOLDEN_FULL {FULL}
-#define CF_GOLDEN_INPUTS 0x{inputs:08x}u
-#define CF_GOLDEN_OUTPUTS 0x{outputs:08x}u
+{macros}
 
 /* The bits of the first filtered probabilities. */
 static const uint32_t cf_golden[CF_GOLDEN_FULL][{columns}] = {{

@@ -15,6 +15,7 @@ from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive
 from ._c_text import comment, constants, number, quoted, table
+from ._rule import FirmwareRule, rule_macros, rule_tables
 
 
 def channels_of(chain: Chain) -> list[str]:
@@ -33,7 +34,7 @@ def is_tempered(config: Chain) -> bool:
     return any(np.float32(f.temperature) != 1 for f in filters_of(config))
 
 
-def config_header(config: Chain, name: str) -> str:
+def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None] = ()) -> str:
     """Return the header with all settings as constants."""
     sources = list(config.beta)  # type: ignore[arg-type]
     macros, tables = (_of_labels if config.independent else _of_classes)(config, sources)
@@ -46,6 +47,9 @@ def config_header(config: Chain, name: str) -> str:
     if config.policy is not None:
         macros += _policy_macros(config.policy, sources)
         tables += _policy_table(config.policy)
+    if any(rules):
+        macros += rule_macros(rules)
+        tables += rule_tables(rules, config.independent)
     lines = [
         f"/* Written by classfilter {__version__} from {comment(name)}; do not edit. */",
         "#ifndef CF_CONFIG_H",

@@ -10,7 +10,7 @@ extern "C" {
 #include <stdint.h>
 
 /* 0: the same bits. n > 0: row n of those in golden.h is the first that differs. -1: a later row. -2: the made-up inputs
-   already differ, so the machine's division is not that of IEEE 754. *crc, if not NULL, is that of all results. */
+   already differ, so the machine's division is not that of IEEE 754. -3: the events differ. *crc, if not NULL, is that of all results. */
 int cf_selftest(uint32_t *crc);
 
 #ifdef __cplusplus

@@ -26,6 +26,30 @@
 #ifdef CF_TEMPERED
 #include "core/temper_f32.h"
 #endif
+#ifdef CF_EVENTS
+#include "core/events_f32.h"
+
+cf_status cf_decide_f32(cf_stream_f32 *stream, uint32_t now, const float *probs, cf_event *events, size_t *count) {
+    return cf_events_tick_f32(&cf_config_rule[0], stream->events, now, probs, events, count);
+}
+
+int cf_current_f32(const cf_stream_f32 *stream, cf_event *event) {
+    uint64_t copy[CF_EVENTS_WORDS];
+    int open, confirmed;
+    (void)cf_events_current_f32(&cf_config_rule[0], stream->events, copy, event, &open, &confirmed);
+    return open + confirmed;
+}
+
+void cf_finish_f32(cf_stream_f32 *stream, cf_event *events, size_t *count) {
+    (void)cf_events_finish_f32(&cf_config_rule[0], stream->events, events, count);
+}
+
+#ifdef CF_PIECES
+int cf_piece_f32(const cf_event *event, size_t i, cf_event *piece) {
+    return cf_events_piece_f32(&cf_config_rule[0], event, i, piece);
+}
+#endif
+#endif
 #ifdef CF_ADAPTIVE
 #include "core/policy_adaptive_f32.h"
 
@@ -73,6 +97,9 @@ cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source) {
 void cf_start_f32(cf_stream_f32 *stream) {
     size_t i;
     for (i = 0; i < sizeof stream->state / sizeof stream->state[0]; i++) stream->state[i] = cf_config_start[i];
+#ifdef CF_EVENTS
+    (void)cf_events_start_f32(&cf_config_rule[0], stream->events, CF_RULE_NODES, CF_RULE_SLOTS);
+#endif
 #ifdef CF_RATES
     stream->transition_cache[0] = -1;
 #endif

@@ -15,8 +15,7 @@ static uint32_t bits_of(float x) {
     return u.bits;
 }
 
-static uint32_t add(uint32_t crc, float x) {
-    const uint32_t bits = bits_of(x);
+static uint32_t add_word(uint32_t crc, uint32_t bits) {
     int i, j;
     for (i = 0; i < 32; i += 8) {
         crc ^= (bits >> i) & 0xFFu;
@@ -24,6 +23,32 @@ static uint32_t add(uint32_t crc, float x) {
     }
     return crc;
 }
+
+static uint32_t add(uint32_t crc, float x) { return add_word(crc, bits_of(x)); }
+
+#ifdef CF_EVENTS
+static uint32_t add_time(uint32_t crc, cf_time time) {
+    return add_word(add_word(crc, (uint32_t)time), (uint32_t)(time >> 32));
+}
+
+static uint32_t add_event(uint32_t crc, const cf_event *event) {
+    crc = add_time(add_time(add_word(crc, (uint32_t)event->label), event->start), event->end);
+    return add_word(add(crc, event->probability), (uint32_t)event->forced);
+}
+
+static uint32_t add_events(uint32_t crc, const cf_event *events, size_t count) {
+    size_t i;
+    for (i = 0; i < count; i++) crc = add_event(crc, &events[i]);
+    return crc;
+}
+
+/* The event that goes on, in a row's sum. */
+static uint32_t add_current(uint32_t crc, int open, const cf_event *event) {
+    crc = add_word(crc, (uint32_t)open);
+    if (open == 0) return crc;
+    return add(add_time(add_word(crc, (uint32_t)event->label), event->start), event->probability);
+}
+#endif
 
 static uint32_t next(uint32_t *seed, uint32_t below) {
     *seed = *seed * 1664525u + 1013904223u;
@@ -50,6 +75,11 @@ int cf_selftest(uint32_t *crc) {
     cf_stream_f32 stream;
     uint32_t seed = CF_GOLDEN_SEED, inputs = 0xFFFFFFFFu, outputs = 0xFFFFFFFFu;
     int row, label, differs = 0;
+#ifdef CF_EVENTS
+    cf_event events[CF_MOST_EVENTS];
+    uint32_t now = 0, reported = 0xFFFFFFFFu;
+    size_t count, total = 0;
+#endif
     cf_start_f32(&stream);
     for (row = 0; row < CF_GOLDEN_ROWS; row++) {
         float scores[CF_LABELS], probs[CF_LABELS] = {0}, dt;
@@ -70,6 +100,15 @@ int cf_selftest(uint32_t *crc) {
                 differs = row + 1;
             outputs = add(outputs, probs[label]);
         }
+#ifdef CF_EVENTS
+        now += (uint32_t)(dt * 16) * CF_GOLDEN_TICKS;
+        for (label = 0; label < CF_LABELS; label++) {
+            if (cf_decide_f32(&stream, label, now, probs[label], events, &count) != CF_OK) reported = ~reported;
+            reported = add_events(add_word(reported, (uint32_t)count), events, count);
+            total += count;
+            reported = add_current(reported, cf_current_f32(&stream, label, events), events);
+        }
+#endif
         for (label = 0; label < CF_LABELS; label++) {
             int i;
             for (i = 0; i < CF_NUMBERS; i++) outputs = add(outputs, stream.state[label][i]);
@@ -79,6 +118,14 @@ int cf_selftest(uint32_t *crc) {
         outputs = add(outputs, (float)stream.gap);
 #endif
     }
+#ifdef CF_EVENTS
+    for (label = 0; label < CF_LABELS; label++) {
+        cf_finish_f32(&stream, label, events, &count);
+        reported = add_events(reported, events, count);
+        total += count;
+    }
+    if (differs == 0 && (total != CF_GOLDEN_EVENTS || ~reported != CF_GOLDEN_REPORTED)) differs = -3;
+#endif
     if (crc != NULL) *crc = ~outputs;
     if (~inputs != CF_GOLDEN_INPUTS) return -2;
     if (differs != 0) return differs;
