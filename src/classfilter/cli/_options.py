@@ -366,8 +366,8 @@ _OPTIONS = {
 _REMEDIES = {
     Remedy.SOFTMAX: "logits need --scores logits",
     Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
-    "percentages --scores percent); if several may be true at once, or none, the scores are "
-    "independent: give --scores independent",
+    "percentages --scores percent); if several may be true at once, or none, give --scores "
+    "independent",
     Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
     Remedy.SORT: "put the rows in order of time, or give --sort",
     Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",

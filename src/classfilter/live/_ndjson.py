@@ -155,7 +155,7 @@ def serve(
         if state:
             stack.enter_context(locked(state))
         signals = stack.enter_context(Signals())
-        live = LineFilter(make_chain, form, line_number)
+        live = LineFilter(make_chain, form, line_number, words)
         live.open(state, every, limits)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)
