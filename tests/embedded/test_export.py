@@ -107,6 +107,18 @@ def test_the_self_test_detects_a_change(
     assert code_shown is None or f"other bits than in Python {code_shown}" in output, output
 
 
+@needs_make
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("option", ["-ffast-math", "-ffinite-math-only"])
+def test_options_that_change_results_are_refused(
+    option: str, compiler: str, tmp_path: Path
+) -> None:
+    export(configs()["dirichlet"], tmp_path)
+    code, output = make(tmp_path, "all", f"CC={compiler}", f"CFLAGS=-O0 {option}")
+    assert code != 0
+    assert f"must not be compiled with {option}" in output
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is not installed")
 @pytest.mark.parametrize("kind", ["dirichlet-anchored", "sticky-moving"])

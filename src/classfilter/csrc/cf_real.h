@@ -39,8 +39,11 @@ typedef cf_events_f64 cf_events;
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
 #error "classfilter needs FLT_EVAL_METHOD 0 (on 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
-#if defined(__FAST_MATH__)
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error "classfilter must not be compiled with -ffast-math: it changes the bits"
+#endif
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "classfilter must not be compiled with -ffinite-math-only: NaN is a missing prediction"
 #endif
 
 #endif
