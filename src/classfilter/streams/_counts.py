@@ -147,13 +147,18 @@ class SourceCounts:
         """Take what `saved` returned."""
         self.index.clear()
         self.index.update((str(name), i) for i, name in enumerate(sources))
+        if len(self.index) < len(sources):
+            raise ValueError("a source is there twice")
         if numbers.dtype != np.float64 or numbers.shape != (
             len(self.index) + 1,
             self.numbers.shape[1],
         ):
             raise ValueError(f"the counts of its sources have the shape {numbers.shape}")
-        K = len(self.chain.classes)
-        if not (numbers[1:, FIELD["run_class"]] < K).all():
+        of_sources = np.delete(numbers[1:], FIELD["tuned_agreement"], axis=1)
+        if np.isnan(numbers[0]).any() or not np.isfinite(of_sources).all():
+            raise ValueError("the counts of its sources are not finite")
+        # The core takes it as an index, unchecked.
+        if not np.isin(numbers[1:, FIELD["run_class"]], np.arange(len(self.chain.classes))).all():
             raise ValueError("the counts of its sources name a class that there is not")
         self.numbers = np.ascontiguousarray(numbers)
         for name in [*self.chain.sources, *self.chain.expected]:

@@ -98,7 +98,8 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
     if str(content["kind"]) != kind:
         raise ValueError(f"{path} is {what}, but the file of a {content['kind']}")
     with damaged(path):
-        settings, digest = json.loads(str(content["settings"])), str(content["digest"])
+        settings, meta = (_mapping(str(content[name])) for name in ("settings", "meta"))
+        digest = str(content["digest"])
         if chain is None:
             chain = from_settings(settings)
     if chain.digest != digest:
@@ -110,7 +111,21 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
         if names is not None and len(set(names)) < len(names):
             raise ValueError("a stream is there twice")
         more = {key: x for key, x in content.items() if key not in (*_KEYS, "seen", "jumps")}
-        return Saved(kind, chain, names, columns, json.loads(str(content["meta"])), more)
+        return Saved(kind, chain, names, columns, meta, more)
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    if type(found) is not dict:
+        raise ValueError(f"it has {short(found)} in place of names and values")
+    return found
+
+
+def finite(number: Any) -> float:
+    """Return a number of a file, or raise."""
+    if type(number) not in (int, float) or not math.isfinite(number):
+        raise ValueError(f"a number in it is {short(number)}")
+    return float(number)
 
 
 def _require_version(path: str | PathLike[str], version: Any) -> None:
