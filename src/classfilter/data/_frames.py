@@ -335,7 +335,13 @@ def factorize_column(series: Any) -> Factorized:
             encoded = native.combine_chunks().dictionary_encode()
             codes = encoded.indices.to_numpy(zero_copy_only=False)
             return Factorized(codes.astype(np.intp), encoded.dictionary.to_pylist())
-    return factorize(_cells(series))
+    cells = _cells(series)
+    try:
+        return factorize(cells)
+    except TypeError:
+        row = next(i for i, cell in enumerate(cells) if isinstance(cell, (list, dict, np.ndarray)))
+        rule = "it must hold text or numbers"
+        raise RowError(f"column {series.name}", cells[row], rule=rule, row=row) from None
 
 
 def _factorize_polars(text: pl.Series) -> Factorized:
