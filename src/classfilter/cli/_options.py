@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from .._errors import ArgumentError, Remedy
+from .._support.atomic import real_path
 from .._support.types import Weights
 from .._time_scale import TimeWarning
 from .._timestamps import PER_SECOND
@@ -287,7 +288,7 @@ def default_note(chain: Chain) -> str:
 
 def check_folder(out: Path) -> None:
     """Raise, before the work, if there is no folder to write to."""
-    if not out.resolve().parent.is_dir():
+    if not real_path(out).parent.is_dir():
         raise ValueError(f"{out} cannot be written; make its folder first")
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._support.atomic import remove_drafts, try_lock
+from .._support.atomic import real_path, remove_drafts, try_lock
 from .._support.types import Array
 from .._validation import class_order
 from ..chain._chain import Chain
@@ -267,7 +267,7 @@ def resume(
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Let one process at a time use a state file, and remove drafts of those that were killed."""
-    target = path.resolve()  # two links to a file are one file
+    target = real_path(path)  # two links to a file are one file
     lock = target.with_name(f".{target.name}.lock")
     while True:
         fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)

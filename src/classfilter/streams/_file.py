@@ -21,7 +21,7 @@ from numpy.lib.format import (
     read_magic,
 )
 
-from .._support.atomic import atomic_write
+from .._support.atomic import atomic_write, check_regular
 from .._support.types import Array
 from ..chain._chain import Chain
 from ..chain._settings import differing
@@ -182,6 +182,10 @@ def read_npz(path: str | PathLike[str], otherwise: str) -> dict[str, Array]:
     They are stored as they are, so none needs more memory than the file has bytes; their headers
     are looked at before there is memory for any of them.
     """
+    try:
+        check_regular(Path(path))  # opening a pipe would wait for a writer
+    except FileExistsError:
+        raise ValueError(f"{path} is damaged, or {otherwise}") from None
     with Path(path).open("rb") as opened:
         if opened.read(1) == b"{":  # as a cascade was saved before
             _require_version(path, 1)
