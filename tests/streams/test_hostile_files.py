@@ -153,6 +153,17 @@ def test_a_source_that_disagrees_though_nobody_looked(tmp_path: Path) -> None:
     assert "weak" in str(cf.Tracker.load(path).health())
 
 
+def test_times_without_an_end_load_again(tmp_path: Path) -> None:
+    """Sums of large steps are infinite after rows that are valid: the file is not damaged."""
+    path = saved(tmp_path)
+    endless = dict.fromkeys(("span", "run_span", "longest_gap", "time", "deficit"), np.inf)
+    replace_parts(path, **counts(path, stuck=1.0, **endless))
+    tracker = cf.Tracker.load(path)
+    tracker.update("ann", 9.0, "weak", GOOD)
+    tracker.save(path)
+    assert "weak" in str(cf.Tracker.load(path).health())
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -169,7 +169,8 @@ def _verdicts(
         text = f"stuck on {counts.chain.classes[k]!r}: the last {at['run_rows']:,.0f} predictions"
         longest = float(at["longest_runs"][k] if at["tuned"] > 0 else at["longest_runs"].max())
         if at["runs"].any() or at["tuned"] > 0:
-            usual = max(1, round(longest / interval)) if interval else 1
+            ratio = longest / interval if interval else 1.0
+            usual = max(1, round(ratio)) if math.isfinite(ratio) else 1
             text += f", {span(at['run_span'])}; at most {usual:,} {when}"
         else:
             agrees = _percent(_share(at["agreed"], at["judged"]))
