@@ -17,6 +17,7 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from classfilter import Chain, Channel, DirichletFilter, EventRule, Recording
+from classfilter.cli._options import _REMEDIES
 from classfilter.live._ndjson import serve
 from classfilter.streams import _file
 from streams import random_stream
@@ -81,6 +82,7 @@ def run(lines: bytes, state: str | None = None, **arguments: Any) -> tuple[list[
                 state=Path(state) if state else None,
                 every=1000.0,
                 events=Path(events) if events else None,
+                words=_REMEDIES,
                 **arguments.get("more", {}),
             )
             print(json.dumps(served), file=messages)

@@ -139,12 +139,10 @@ def test_a_sum_far_from_one_has_two_remedies(run: Run) -> None:
     f = cf.StickyFilter(["robin", "wren"])
     assert text.partition("; ")[2] in str(raised(lambda: cf.filter_table(pl.DataFrame(row), f)))
     pl.DataFrame(row).write_csv("birds.csv")
-    told = run("filter", "birds.csv", "-o", "out.csv")[2]
-    assert "one class is true at a time, normalise it (logits need --scores logits" in told
-    assert f"{SEVERAL} the scores are independent: give --scores independent" in told
-    told = ndjson_lines.run(as_line(row))[1]
-    assert "one class is true at a time, normalise them (logits need --scores" in told
-    assert f"{SEVERAL} give --scores independent" in told
+    table = run("filter", "birds.csv", "-o", "out.csv")[2]
+    for told in (table, run("stream", stdin=as_line(row))[2]):
+        assert "one class is true at a time, normalise it (logits need --scores logits" in told
+        assert f"{SEVERAL} give --scores independent" in told
 
 
 def test_a_single_column_may_be_a_score_by_itself(run: Run) -> None:

@@ -138,7 +138,10 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
         zoned = cell if cell.tzinfo else cell.replace(tzinfo=timezone.utc)
         return zoned.timestamp()
     if isinstance(cell, (int, float)) and not isinstance(cell, bool):
-        return float(cell) / factor
+        try:
+            return float(cell) / factor
+        except OverflowError:  # an integer beyond all floats
+            return math.inf if cell > 0 else -math.inf
     if not isinstance(cell, str) or not cell.strip():
         return None
     if _NUMBER.fullmatch(cell.strip()):  # as in a CSV file

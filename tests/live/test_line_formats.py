@@ -85,7 +85,7 @@ def test_a_key_that_is_no_class() -> None:
     assert "f_value" not in json.loads(out[0])
     mixed = VALID | {"p_value": 0.01, "prediction": "sit"}
     assert json.loads(serve_here([as_line(mixed)], classes=("walk", "sit"))[0])["class"] == "walk"
-    label = {"time": 0, "p_walk": 0.3, "prediction": "sit"}
+    label = {"time": 0, "p_value": 0.3, "prediction": "sit"}
     assert json.loads(serve_here([as_line(label)], classes=("walk", "sit"))[0])["class"] == "sit"
 
 
@@ -106,7 +106,7 @@ def test_lines_with_results_are_filtered_again() -> None:
     [
         ("percent", [70, 20, -10], "the p_<class> are (70, 20, -10); percentages are not negative"),
         ("percent", [0.7, 0.2, 0.1], "percentages are not negative, and sum to 100"),
-        ("probabilities", [70, 20, 10], "percentages --scores percent"),
+        ("probabilities", [70, 20, 10], "percentages a division by 100"),
         (
             "probabilities",
             [2, -1, 0],

@@ -247,7 +247,7 @@ def _number(cell: Any, refuse: Any) -> float:
     if isinstance(cell, (str, *NUMBER)) and not isinstance(cell, bool):
         try:
             value = float(cell)
-        except ValueError:
+        except (ValueError, OverflowError):
             value = math.nan
         if math.isfinite(value):
             return value

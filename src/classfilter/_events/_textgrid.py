@@ -128,7 +128,7 @@ class _Reader:
 
 def _count(reader: _Reader) -> int:
     number = reader.take(Decimal)
-    if number != int(number) or number < 0:
+    if not 0 <= number <= len(reader.text) or number != int(number):
         rule = "here must be a number of tiers or intervals"
         raise RowError("the file", float(number), "has {}", rule, line=reader.line)
     return int(number)

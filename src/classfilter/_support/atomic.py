@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import stat
@@ -21,9 +22,10 @@ def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryI
     """Open a new file that takes the place of `path` once it is complete, and only then.
 
     It has the mode of the file that it replaces; without one, a private file can be read by its
-    owner only.
+    owner only. A folder, a pipe, a socket or a device is refused: a file would take its place.
     """
-    path = Path(path).resolve()
+    path = real_path(path)
+    check_regular(path)
     draft = path
     try:
         draft, file = _open_draft(path, 0o600 if private else 0o666)
@@ -43,9 +45,26 @@ def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryI
             draft.unlink(missing_ok=True)
 
 
+def real_path(path: str | Path) -> Path:
+    """Return the path that links lead to; of links that lead to each other, the first."""
+    return Path(os.path.realpath(path))
+
+
+def check_regular(path: Path) -> None:
+    """Raise if there is something at a path that is no regular file."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise FileExistsError(errno.EEXIST, "It is a pipe, a socket or a device", str(path))
+
+
 def remove_drafts(path: str | Path) -> None:
     """Remove what processes that were killed while they wrote `path` have left behind."""
-    path = Path(path).resolve()
+    path = real_path(path)
     for draft in path.parent.glob(f".{glob.escape(path.name)}.????????.tmp"):
         with suppress(OSError):
             if not stat.S_ISREG(draft.lstat().st_mode):  # opening a pipe would wait for a writer

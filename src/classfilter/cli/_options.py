@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from .._errors import ArgumentError, Remedy
+from .._support.atomic import real_path
 from .._support.types import Weights
 from .._time_scale import TimeWarning
 from .._timestamps import PER_SECOND
@@ -287,7 +288,7 @@ def default_note(chain: Chain) -> str:
 
 def check_folder(out: Path) -> None:
     """Raise, before the work, if there is no folder to write to."""
-    if not out.resolve().parent.is_dir():
+    if not real_path(out).parent.is_dir():
         raise ValueError(f"{out} cannot be written; make its folder first")
 
 
@@ -366,8 +367,8 @@ _OPTIONS = {
 _REMEDIES = {
     Remedy.SOFTMAX: "logits need --scores logits",
     Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
-    "percentages --scores percent); if several may be true at once, or none, the scores are "
-    "independent: give --scores independent",
+    "percentages --scores percent); if several may be true at once, or none, give --scores "
+    "independent",
     Remedy.ONE_SCORE: "if it is one score by itself, give --scores independent",
     Remedy.SORT: "put the rows in order of time, or give --sort",
     Remedy.OR_SORT: "if they are of one stream, put the rows in order of time, or give --sort",

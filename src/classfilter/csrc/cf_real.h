@@ -39,7 +39,7 @@ typedef cf_events_f64 cf_events;
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
 #error "classfilter needs FLT_EVAL_METHOD 0 (on 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
-#if defined(__FAST_MATH__)
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error "classfilter must not be compiled with -ffast-math: it changes the bits"
 #endif
 /* Some compilers define it always, as 0 or 1. */

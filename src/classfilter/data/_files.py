@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -207,7 +208,10 @@ def reading(source: TableInput) -> Iterator[None]:
     polars = import_optional("polars")
     try:
         yield
-    except (polars.exceptions.PolarsError, OSError) as error:
+    except (
+        polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError, EOFError,
+        zlib.error,
+    ) as error:  # fmt: skip
         if isinstance(error, OSError) and error.errno is not None:  # not one of Polars
             raise
         line = None if source.suffix == ".parquet" else first_line_not_utf8(source.path)

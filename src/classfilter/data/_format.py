@@ -50,15 +50,6 @@ class Layout:
         """The columns of the table that a filter needs as numbers."""
         return [name for here, name in self.columns.items() if is_number_here(here)]
 
-    def check_named(self, *names: str) -> None:
-        """Refuse a table that has one of these columns only in other letters: it is not read."""
-        for name in names:
-            column = None if name in self.columns else _in_other_letters(name, self.columns)
-            if column is not None:
-                problem = f"has a column {{}}, but none with the name {name}"
-                remedy = Remedy[f"NAME_{name.upper()}"]
-                raise ArgumentError("the table", column, problem, remedy=remedy)
-
 
 @dataclass(frozen=True)
 class TableFormat:
@@ -120,7 +111,7 @@ class TableFormat:
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""
         found = self._layout(names)
-        found.check_named("stream", "source", *(["confidence"] if found.labels else []))
+        check_named(found.columns, "stream", "source", *(["confidence"] if found.labels else []))
         return found
 
     def _layout(self, names: list[str]) -> Layout:
@@ -143,7 +134,7 @@ class TableFormat:
         labels = "prediction" in columns and not matched and (known is not None or len(probs) < 2)
         labels = (labels or "prediction" in self.columns) and not self.independent
         if labels:
-            self._check_scores_beside_labels([name for name in probs if name in wanted])
+            self.check_scores_beside_labels([name for name in probs if name in wanted])
             return Layout(columns, self.classes, labels=True)
         if len(probs) < fewest(self.independent):
             raise self._without_predictions(names)
@@ -152,7 +143,7 @@ class TableFormat:
         found = text_names(probs, fewest(self.independent))
         return Layout(columns, found, labels=False, guessed=True)
 
-    def _check_scores_beside_labels(self, scored: list[str]) -> None:
+    def check_scores_beside_labels(self, scored: list[str]) -> None:
         """Refuse columns ``p_<class>`` of some classes, which would not be read."""
         if not scored or "prediction" in self.columns:
             return
@@ -255,15 +246,25 @@ def columns_by_name_here(columns: Mapping[str, str] | None) -> dict[str, str]:
     return by_name
 
 
+def check_named(there: Collection[str], *names: str) -> None:
+    """Refuse a table, or a line, that has one of these only in other letters: it is not read."""
+    for name in names:
+        column = None if name in there else in_any_letters(name, there)
+        if column is not None:
+            problem = f"has a column {{}}, but none with the name {name}"
+            remedy = Remedy[f"NAME_{name.upper()}"]
+            raise ArgumentError("the table", column, problem, remedy=remedy)
+
+
 def _meant(wanted: Iterable[str], names: list[str]) -> str:
     """Return which columns were probably meant, as a part of a message; capitals, spaces differ."""
-    found = {name: _in_other_letters(name, names) for name in wanted if name not in names}
+    found = {name: in_any_letters(name, names) for name in wanted if name not in names}
     pairs = ", ".join(f"{column!r} for {name}" for name, column in found.items() if column)
     return f", probably {pairs}" if pairs else ""
 
 
-def _in_other_letters(name: str, names: Iterable[str]) -> str | None:
-    """Return the last name that differs only in capitals and spaces around it, if there is one."""
+def in_any_letters(name: str, names: Iterable[str]) -> str | None:
+    """Return the last name that is this one but for capitals and spaces, if there is one."""
     return {other.strip().casefold(): other for other in names}.get(name.casefold())
 
 

@@ -30,7 +30,7 @@ from .._validation import (
 )
 from ..chain._chain import Chain
 from ..chain._scores import softmax
-from ._format import Layout, TableFormat, label_classes
+from ._format import Layout, TableFormat, check_named, in_any_letters, label_classes
 from ._index import index_columns
 
 if TYPE_CHECKING:
@@ -208,10 +208,11 @@ def _from_scores(
         except RowError as error:
             raise _with_hints(error, scores[error.row], format, layout) from None
     hard = np.zeros(len(probs), bool)
+    if in_any_letters("prediction", columns) is None:
+        return Predictions(probs, hard)
     missing = np.isnan(scores).all(axis=1)
     if missing.any():
-        layout.check_named("prediction")
-    if missing.any() and "prediction" in columns:
+        check_named(columns, "prediction")
         mask = missing.tolist()
         cells = {n: columns[n].filter(mask) for n in ("prediction", "confidence") if n in columns}
         try:
@@ -248,7 +249,7 @@ def _from_labels(
     columns: Mapping[str, Any],
     classes: tuple[str, ...],
     format: TableFormat,  # noqa: A002
-    _: Layout,
+    layout: Layout,
 ) -> Predictions:
     """Return the probabilities (T, K) of labels, with their confidence where it is given.
 
@@ -256,6 +257,8 @@ def _from_labels(
     """
     labels = _class_indices(columns["prediction"], classes, "prediction")
     if "confidence" not in columns:
+        if (labels >= 0).any():
+            check_named(layout.columns, "confidence")
         return from_labels(labels, np.full(len(labels), np.nan), len(classes))
     if format.scores == "logits":
         raise ValueError('scores is "logits", but confidence must be a probability or a percentage')
@@ -332,7 +335,13 @@ def factorize_column(series: Any) -> Factorized:
             encoded = native.combine_chunks().dictionary_encode()
             codes = encoded.indices.to_numpy(zero_copy_only=False)
             return Factorized(codes.astype(np.intp), encoded.dictionary.to_pylist())
-    return factorize(_cells(series))
+    cells = _cells(series)
+    try:
+        return factorize(cells)
+    except TypeError:
+        row = next(i for i, cell in enumerate(cells) if isinstance(cell, (list, dict, np.ndarray)))
+        rule = "it must hold text or numbers"
+        raise RowError(f"column {series.name}", cells[row], rule=rule, row=row) from None
 
 
 def _factorize_polars(text: pl.Series) -> Factorized:
@@ -374,7 +383,7 @@ def table_labels(rows: TableRows, independent: bool = False) -> Ints | None:
     """
     if independent:
         return _true_labels(rows)
-    rows.layout.check_named("label")
+    check_named(rows.layout.columns, "label")
     column = rows.layout.columns.get("label")
     if column is None:
         return None

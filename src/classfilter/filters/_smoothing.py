@@ -100,7 +100,7 @@ def check_lag(lag: int | None) -> int | None:
         ahead = None if lag is None else index(lag)
     except TypeError:
         raise TypeError(f"lag is {lag!r}; it must be a whole number of rows, or None") from None
-    if ahead is not None and ahead < 0:
+    if ahead is not None and not 0 <= ahead < 1 << 62:
         raise ValueError(f"lag is {ahead}; it must be 0 or more rows, or None for all of them")
     return ahead
 

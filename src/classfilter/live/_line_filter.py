@@ -9,6 +9,7 @@ from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from reprlib import repr as short
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .._timestamps import per_second
 from .._validation import class_order, factorize
 from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..chain._scores import softmax
-from ..data._format import COLUMNS, TableFormat
+from ..data._format import COLUMNS, TableFormat, check_named
 from ._line_values import (
     NUMBERS,
     LineError,
@@ -41,9 +42,6 @@ MAX_LAYOUTS = 1000
 MAX_EXACT = 1 << 53
 FIRST_ROWS = 50
 """The times of so many lines are looked at."""
-_REMEDIES = {
-    Remedy.WHICH_PREDICTION: "say which: --columns prediction=prediction, or --columns p_walk=walk"
-}
 
 
 class LineFilter:
@@ -51,7 +49,7 @@ class LineFilter:
 
     Parameters
     ----------
-    make_chain, line_number
+    make_chain, line_number, words
         As in `serve`.
     form : TableFormat
         How lines are written.
@@ -71,8 +69,10 @@ class LineFilter:
         make_chain: Callable[[tuple[str, ...]], Chain],
         form: TableFormat,
         line_number: str | None = None,
+        words: Mapping[Remedy, str] = MappingProxyType({}),
     ) -> None:
         self._make_chain, self._form, self._number_key = make_chain, form, line_number
+        self._words = words
         key = {name: form.columns.get(name, name) for name in COLUMNS}
         self._time, self._stream, self._source = key["time"], key["stream"], key["source"]
         self._label_keys = key["prediction"], key["confidence"]
@@ -137,13 +137,14 @@ class LineFilter:
             # With no probability, a label counts: a table has both columns for all rows.
             unlabelled = row.get(self._label_keys[0]) is None
             probs = [math.nan] * len(scores) if unlabelled else list(self._label(row))
+            self._check_letters(row, "prediction" if math.isnan(probs[0]) else "confidence")
         elif self._form.scores != "probabilities" and not labelled:
             probs = self._converted(scores)
         try:
             estimate = self._update(name, at, body, source, probs, self._number_key is not None)
         except (ValueError, TypeError, ArithmeticError) as error:
             if self._form.scores == "probabilities" and not self._form.independent:
-                check_probs(self._keys, scores)  # it names the key
+                check_probs(self._keys, scores, self._words)  # it names the key
             raise LineError(str(error)) from None
         if estimate is None:
             return None
@@ -229,7 +230,7 @@ class LineFilter:
             try:
                 keys = replace(form, classes=known).unprefixed(names)
             except ArgumentError as error:
-                raise LineError(error.replaced(argument="it").text(words=_REMEDIES)) from None
+                raise self._line_error(error) from None
             self._form = replace(form, columns={**form.columns, **keys})
         try:
             return self._check_keys(row)
@@ -244,9 +245,12 @@ class LineFilter:
         known = self.streams.columns if self.streams else self._form.classes
         columns = self._classes_of(row)
         complete = len(columns) > 1 if known is None else set(known) <= set(columns)
-        labelled = self._label_keys[0] in row and not complete and not self._form.independent
+        alone = "prediction" in self._form.columns or not complete
+        labelled = self._label_keys[0] in row and alone and not self._form.independent
+        self._check_letters(row, "stream", "source", *(["confidence"] if labelled else []))
         if labelled:
-            columns = self._known_classes()
+            scored, columns = columns, self._known_classes()
+            self._check_scores_beside_label(scored, columns)
         if len(columns) < fewest(self._form.independent):
             raise LineError(self._too_few(len(columns)))
         new = self._result_keys(columns)
@@ -265,6 +269,26 @@ class LineFilter:
             self._layouts.clear()
         layout = self._layouts[tuple(row)] = labelled, bool(results)
         return layout
+
+    def _check_letters(self, row: dict[str, Any], *names: str) -> None:
+        """Refuse keys that are these in other letters, as tables do: they are not read."""
+        here = {key: name for name, key in self._form.columns.items()}
+        try:
+            check_named([here.get(key, key) for key in row], *names)
+        except ArgumentError as error:
+            raise self._line_error(error) from None
+
+    def _check_scores_beside_label(self, scored: tuple[str, ...], known: tuple[str, ...]) -> None:
+        """Refuse scores of some classes beside a label, as tables do: they are not read."""
+        try:
+            form = replace(self._form, classes=known)
+            form.check_scores_beside_labels([name for name in scored if name in known])
+        except ArgumentError as error:
+            raise self._line_error(error) from None
+
+    def _line_error(self, error: ArgumentError) -> LineError:
+        """Return the error of a table as that of a line."""
+        return LineError(error.replaced(argument="it").text(words=self._words))
 
     def _too_few(self, count: int) -> str:
         """Return what is wrong with a line that has so many keys."""
@@ -288,9 +312,9 @@ class LineFilter:
         if self._form.independent:
             independent_scores(keys, tuple(row[key] for key in keys), self._form.scores)
         elif labelled:
-            label_probs(row, self._label_keys, columns, self._form.scores == "percent")
+            label_probs(row, self._label_keys, columns, self._form.scores)
         elif self._form.scores == "probabilities":
-            check_probs(keys, tuple(row[key] for key in keys))
+            check_probs(keys, tuple(row[key] for key in keys), self._words)
         else:
             scores = tuple(row[key] for key in keys)
             if check_scores(keys, scores):
@@ -320,9 +344,8 @@ class LineFilter:
         """Return the row of a label, in the filter's order of classes."""
         assert self.streams is not None
         columns = self.streams.columns
-        percent = self._form.scores == "percent"
         certain = str(row.get(self._source, DEFAULT_SOURCE)) in self._chain._logarithms
-        values = label_probs(row, self._label_keys, columns, percent, certain)
+        values = label_probs(row, self._label_keys, columns, self._form.scores, certain)
         probs = {self._key(name): p for name, p in zip(columns, values, strict=True)}
         return tuple(probs[key] for key in self._keys)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Mapping
 from reprlib import repr as short
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -101,12 +103,12 @@ def label_probs(
     row: dict[str, Any],
     keys: tuple[str, str],
     classes: tuple[str, ...],
-    percent: bool,
+    scores: str,
     certain: bool = False,
 ) -> list[float]:
     """Return the probabilities of a line's label and its confidence; NaN where it is missing.
 
-    `keys` are those of the label and of the confidence; `certain` is as in `prediction`.
+    `keys` are those of the label and of the confidence; `scores` and `certain` are as elsewhere.
     """
     label, known, K = row[keys[0]], table_label_indices(classes), len(classes)
     if label is None or label == "" or known.get(label if type(label) is int else None) == -1:
@@ -114,7 +116,10 @@ def label_probs(
     if type(label) not in (str, int) or label not in known:
         hint = f"the classes are {list(classes)}: give a name, or null where there is none"
         raise LineError(f"{keys[0]} is {short(label)}; {hint}")
-    largest = 100 if percent else 1
+    if scores == "logits" and keys[1] in row:
+        hint = "it must be a probability or a percentage, but --scores is logits"
+        raise LineError(f"{keys[1]} is {short(row[keys[1]])}; {hint}")
+    largest = 100 if scores == "percent" else 1
     confidence = row.get(keys[1])
     if confidence is None:
         return label_row(known[label], 1.0 if certain else DEFAULT_RELIABILITY, K)
@@ -139,7 +144,9 @@ def check_scores(keys: list[str], scores: tuple[Any, ...]) -> bool:
     return True
 
 
-def check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
+def check_probs(
+    keys: list[str], probs: tuple[Any, ...], words: Mapping[Remedy, str] = MappingProxyType({})
+) -> None:
     """Raise unless a filter would take the probabilities; the message names the key."""
     if not check_scores(keys, probs):
         return
@@ -150,7 +157,7 @@ def check_probs(keys: list[str], probs: tuple[Any, ...]) -> None:
             about = error.replaced(argument="the p_<class>", problem="sum to {}")
         else:
             about = error.replaced(argument=short(keys[int(error.entry)]), entry=None)
-        raise LineError(about.text(words=_REMEDIES)) from None
+        raise LineError(about.text(words=words)) from None
 
 
 def independent_scores(keys: list[str], given: tuple[Any, ...], kind: str) -> list[float]:
@@ -167,11 +174,3 @@ def independent_scores(keys: list[str], given: tuple[Any, ...], kind: str) -> li
     except OverflowError:
         raise LineError(f"the p_<label> are {short(given)}; they must be finite") from None
     return scores
-
-
-_REMEDIES = {
-    Remedy.SOFTMAX: "logits need --scores logits",
-    Remedy.NORMALISE: "if one class is true at a time, normalise them (logits need --scores "
-    "logits, percentages --scores percent); if several may be true at once, or none, give "
-    "--scores independent",
-}

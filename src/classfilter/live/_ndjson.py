@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TextIO
 
 from .._errors import ArgumentError, Remedy
+from .._support.atomic import check_regular, real_path
 from .._support.signals import Signals
 from ..chain._chain import Chain
 from ..data._format import TableFormat
@@ -148,14 +149,16 @@ def serve(
     limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
     limits |= {"max_jump": max_jump, "lag": lag}
     form = TableFormat.of(classes, columns, scores, unit, independent)
-    if state and not state.resolve().parent.is_dir():
-        raise ValueError(f"{state} cannot be written; make its folder first")
+    if state:
+        if not real_path(state).parent.is_dir():
+            raise ValueError(f"{state} cannot be written; make its folder first")
+        check_regular(state)
     number = filtered = rejected = skipped = 0
     with ExitStack() as stack:
         if state:
             stack.enter_context(locked(state))
         signals = stack.enter_context(Signals())
-        live = LineFilter(make_chain, form, line_number)
+        live = LineFilter(make_chain, form, line_number, words)
         live.open(state, every, limits)
         if live.streams is not None:
             print(f"{state}: {live.streams.summary()}", file=log, flush=True)

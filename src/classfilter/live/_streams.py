@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._support.atomic import remove_drafts, try_lock
+from .._support.atomic import real_path, remove_drafts, try_lock
 from .._support.types import Array
 from .._validation import class_order
 from ..chain._chain import Chain
@@ -191,7 +191,9 @@ class LiveStreams:
         columns, ties = saved.columns, [saved.more[k] for k in ("ties", "tie_slots", "more_ties")]
         count = len(saved.names)
         first, at, more = ties
-        if first.shape != (count,) or at.shape != more.shape or np.any((at < 0) | (at >= count)):
+        kinds = [column.dtype for column in ties] == [np.uint32, np.int64, np.uint32]
+        fits = kinds and first.shape == (count,) and at.shape == more.shape
+        if not fits or np.any((at < 0) | (at >= count)):
             raise ValueError("the checksums of its rows do not fit its streams")
         columns.extra[:] = first.tolist()
         for i, tie in zip(at.tolist(), more.tolist(), strict=True):
@@ -246,6 +248,8 @@ def resume(
     saved = file.read(path, "lines", f"no state of streams; {file.REMEDY}")
     with file.damaged(path):
         columns = tuple(map(str, saved.meta["columns"]))
+        if len(set(columns)) < len(columns):
+            raise ValueError("a class is there twice")
         class_order(saved.chain, columns)
     chain = make_chain(columns)
     if chain.digest != saved.chain.digest:
@@ -263,7 +267,7 @@ def resume(
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Let one process at a time use a state file, and remove drafts of those that were killed."""
-    target = path.resolve()  # two links to a file are one file
+    target = real_path(path)  # two links to a file are one file
     lock = target.with_name(f".{target.name}.lock")
     while True:
         fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)

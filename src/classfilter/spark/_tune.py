@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._support.imports import import_optional
 from .._support.types import Classes
-from ..data._format import TableFormat
+from ..data._format import TableFormat, check_named
 from ..data._recordings import recordings
 from ..tuning import Tuned, tune
 from ._schema import column, require_spark
@@ -55,7 +55,7 @@ def tune_frame(
         raise ValueError(f"streams is {streams}; it must be at least 1")
     functions = import_optional("pyspark.sql.functions", extra="spark")
     layout = TableFormat.of(classes, columns, scores).layout(df.columns)
-    layout.check_named("label")
+    check_named(layout.columns, "label")
     used = [name for name in layout.columns if name in _READ or name.startswith("p_")]
     rows = df.select(*(column(layout.columns[name]) for name in used))
     time = column(layout.columns["time"])

@@ -12,6 +12,7 @@ from .._support.types import Array
 from .._validation import Factorized
 from ..chain._settings import from_builtin, to_builtin
 from ..policy import Policy
+from ._file import finite
 from ._label_policy import least_certain, most_contradicted
 from ._rows import Taken
 
@@ -65,7 +66,10 @@ class Calls:
         state, estimate, last = saved
         new = self.copy()
         new.policy.state = from_builtin(state, self.policy.state)
-        new.estimate, new.last = np.array(estimate, self.estimate.dtype), dict(last)
+        new.estimate = np.array(estimate, self.estimate.dtype)
+        if new.estimate.shape != self.estimate.shape or not np.isfinite(new.estimate).all():
+            raise ValueError(f"the estimate of a stream is {estimate!r}")
+        new.last = {str(source): finite(at) for source, at in dict(last).items()}
         return new
 
 

@@ -29,6 +29,11 @@ FIELDS = (
     "neutral", "stuck", "silent", "disagrees", "stuck_times", "silent_times", "disagrees_times",
 )  # fmt: skip
 FIELD = {name: i for i, name in enumerate(FIELDS)}
+TIMES = (
+    "at", "time", "first_time", "tuned_interval", "tuned_agreement", "longest_gap", "run_span",
+    "span", "deficit", "peak", "largest_deficit",
+)  # fmt: skip
+"""Those that count nothing: sums of steps may have no end, and some are NaN where not known."""
 SPARE = 4
 """So many sources are made room for at once."""
 
@@ -147,13 +152,20 @@ class SourceCounts:
         """Take what `saved` returned."""
         self.index.clear()
         self.index.update((str(name), i) for i, name in enumerate(sources))
+        if len(self.index) < len(sources):
+            raise ValueError("a source is there twice")
         if numbers.dtype != np.float64 or numbers.shape != (
             len(self.index) + 1,
             self.numbers.shape[1],
         ):
             raise ValueError(f"the counts of its sources have the shape {numbers.shape}")
         K = len(self.chain.classes)
-        if not (numbers[1:, FIELD["run_class"]] < K).all():
+        counts = [i for name, i in FIELD.items() if name not in TIMES]
+        counts += range(len(FIELDS), self.numbers.shape[1] - K)
+        if not np.isfinite(numbers[1:, counts]).all():
+            raise ValueError("the counts of its sources are not finite")
+        # The core takes it as an index, unchecked.
+        if not np.isin(numbers[1:, FIELD["run_class"]], np.arange(K)).all():
             raise ValueError("the counts of its sources name a class that there is not")
         self.numbers = np.ascontiguousarray(numbers)
         for name in [*self.chain.sources, *self.chain.expected]:

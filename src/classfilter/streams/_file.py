@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any, NamedTuple
-from zipfile import ZIP_STORED, ZipFile
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
+from numpy.lib.format import (
+    read_array,
+    read_array_header_1_0,
+    read_array_header_2_0,
+    read_magic,
+)
 
-from .._support.atomic import atomic_write
+from .._support.atomic import atomic_write, check_regular
 from .._support.types import Array
 from ..chain._chain import Chain
 from ..chain._settings import differing
@@ -90,7 +98,8 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
     if str(content["kind"]) != kind:
         raise ValueError(f"{path} is {what}, but the file of a {content['kind']}")
     with damaged(path):
-        settings, digest = json.loads(str(content["settings"])), str(content["digest"])
+        settings, meta = (_mapping(str(content[name])) for name in ("settings", "meta"))
+        digest = str(content["digest"])
         if chain is None:
             chain = from_settings(settings)
     if chain.digest != digest:
@@ -102,7 +111,21 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
         if names is not None and len(set(names)) < len(names):
             raise ValueError("a stream is there twice")
         more = {key: x for key, x in content.items() if key not in (*_KEYS, "seen", "jumps")}
-        return Saved(kind, chain, names, columns, json.loads(str(content["meta"])), more)
+        return Saved(kind, chain, names, columns, meta, more)
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    if type(found) is not dict:
+        raise ValueError(f"it has {short(found)} in place of names and values")
+    return found
+
+
+def finite(number: Any) -> float:
+    """Return a number of a file, or raise."""
+    if type(number) not in (int, float) or not math.isfinite(number):
+        raise ValueError(f"a number in it is {short(number)}")
+    return float(number)
 
 
 def _require_version(path: str | PathLike[str], version: Any) -> None:
@@ -149,21 +172,57 @@ def damaged(path: str | PathLike[str]) -> Iterator[None]:
         raise ValueError(f"{path} is damaged: {what}; take an earlier copy, or {REMEDY}") from None
 
 
+class TooLargeError(ValueError):
+    """An array needs more memory than its file has bytes."""
+
+
 def read_npz(path: str | PathLike[str], otherwise: str) -> dict[str, Array]:
-    """Return the arrays of a `.npz` file; `otherwise` says what else it may be, and the remedy."""
+    """Return the arrays of a `.npz` file; `otherwise` says what else it may be, and the remedy.
+
+    They are stored as they are, so none needs more memory than the file has bytes; their headers
+    are looked at before there is memory for any of them.
+    """
+    try:
+        check_regular(Path(path))  # opening a pipe would wait for a writer
+    except FileExistsError:
+        raise ValueError(f"{path} is damaged, or {otherwise}") from None
     with Path(path).open("rb") as opened:
         if opened.read(1) == b"{":  # as a cascade was saved before
             _require_version(path, 1)
         try:
             with ZipFile(opened) as archive:
-                # NumPy stores them as they are: a compressed one may grow without bounds.
-                if any(member.compress_type != ZIP_STORED for member in archive.infolist()):
-                    raise ValueError("it is compressed")
-            opened.seek(0)
-            with np.load(opened, allow_pickle=False) as file:
-                return {name: file[name] for name in file.files}
+                room = os.fstat(opened.fileno()).st_size
+                for member in archive.infolist():
+                    room -= _size(archive, member, room)
+                return {
+                    m.filename.removesuffix(".npy"): _array(archive, m) for m in archive.infolist()
+                }
+        except TooLargeError as error:
+            what, _, remedy = otherwise.partition("; ")
+            raise ValueError(f"{path} is damaged, or {what}: {error}; {remedy}") from None
         except Exception:  # zipfile and NumPy raise a dozen kinds for a damaged file
             raise ValueError(f"{path} is damaged, or {otherwise}") from None
+
+
+def _size(archive: ZipFile, member: ZipInfo, room: int) -> int:
+    """Return how many bytes an array takes, by its header; raise if these are not in the file."""
+    with archive.open(member) as file:
+        major, _ = read_magic(file)
+        read_header = read_array_header_1_0 if major == 1 else read_array_header_2_0
+        shape, _, dtype = read_header(file)
+        size = math.prod(map(abs, shape)) * max(dtype.itemsize, 1) + file.tell()
+    what = f"{member.filename} takes {size:,} bytes"
+    if member.compress_type != ZIP_STORED:
+        raise TooLargeError(f"{what}, compressed; it must be stored as it is")
+    if size > room:
+        raise TooLargeError(f"{what}, but the file has only {room:,} for it")
+    return size
+
+
+def _array(archive: ZipFile, member: ZipInfo) -> Array:
+    with archive.open(member) as file:
+        array: Array = read_array(file, allow_pickle=False)
+    return array
 
 
 def _packed(names: list[Any] | None) -> Array:

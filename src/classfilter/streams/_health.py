@@ -143,17 +143,16 @@ def _of_source(counts: SourceCounts, name: str, later: float) -> SourceHealth:
     limit = max(LEAST * interval, FACTOR * at["longest_gap"])
     silent = at["silent"] or (later and (at["tuned"] > 0 or seen > ENOUGH_GAPS) and silence > limit)
     top = int(at["counts"].argmax()) if seen else None
-    judged = at["judged"]
     return SourceHealth(
         name,
         rows,
-        at["missing"] / rows if rows else math.nan,
+        _share(at["missing"], rows),
         silence,
         interval,
         None if top is None else counts.chain.classes[top],
         math.nan if top is None else float(at["counts"][top] / seen),
         math.nan if expected is None or top is None else expected.shares[top],
-        at["agreed"] / judged if judged else math.nan,
+        _share(at["agreed"], at["judged"]),
         math.nan if expected is None else expected.agreement,
         tuple(_verdicts(counts, at, interval, silence, bool(silent))),
         int(at["stuck_times"] + at["silent_times"] + at["disagrees_times"]),
@@ -170,27 +169,29 @@ def _verdicts(
         text = f"stuck on {counts.chain.classes[k]!r}: the last {at['run_rows']:,.0f} predictions"
         longest = float(at["longest_runs"][k] if at["tuned"] > 0 else at["longest_runs"].max())
         if at["runs"].any() or at["tuned"] > 0:
-            usual = max(1, round(longest / interval)) if interval else 1
+            ratio = longest / interval if interval else 1.0
+            usual = max(1, round(ratio)) if math.isfinite(ratio) else 1
             text += f", {span(at['run_span'])}; at most {usual:,} {when}"
         else:
-            text += f", all there were; the estimate agrees in {_percent(_agreement(at))}"
+            agrees = _percent(_share(at["agreed"], at["judged"]))
+            text += f", all there were; the estimate agrees in {agrees}"
         words.append(text)
     if silent:
         words.append(f"silent for {span(silence)}; usually a prediction each {span(interval)}")
     if at["disagrees"]:
-        recent = at["recent_agreed"] / at["recent_judged"]
-        usual = at["tuned_agreement"]
-        if math.isnan(usual):
-            usual = at["usual_agreed"] / at["usual_judged"]
+        recent = _share(at["recent_agreed"], at["recent_judged"])
+        agreement = at["tuned_agreement"]
+        if math.isnan(agreement):
+            agreement = _share(at["usual_agreed"], at["usual_judged"])
         words.append(
             f"agrees with the estimate {_percent(recent)} of the time, in the last "
-            f"{at['recent_judged']:,.0f} predictions; {_percent(usual)} {when}"
+            f"{at['recent_judged']:,.0f} predictions; {_percent(agreement)} {when}"
         )
     return words
 
 
-def _agreement(at: dict[str, Any]) -> float:
-    return float(at["agreed"] / at["judged"])
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
 
 
 def kind_of(verdict: str) -> str:

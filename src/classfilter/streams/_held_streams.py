@@ -310,7 +310,10 @@ class HeldStreams:
             limits = {
                 name: saved.meta[name] for name in ("expire_after", "max_streams", "max_jump")
             }
-            tracker._use(saved.chain, saved.meta.get("unit"), saved.meta.get("lag"), **limits)
+            lag = saved.meta.get("lag")
+            if lag is not None and saved.chain.smoother.rule is None:
+                raise ValueError("it has a lag, but no rule for events")
+            tracker._use(saved.chain, saved.meta.get("unit"), lag, **limits)
             tracker._take(saved)
         return tracker
 
@@ -319,7 +322,7 @@ class HeldStreams:
         names, columns, meta = saved.names, saved.columns, saved.meta
         self._runner.check_states(columns.states)
         if self._policy is not None:
-            for i, calls in enumerate(meta["calls"]):
+            for i, calls in zip(range(len(names)), meta["calls"], strict=True):
                 columns.extra[i] = self._new_calls().restored(calls)
         if self._live is not None:
             columns.events[:] = _live_events.unpack(saved.more, self._live, len(names))
@@ -330,5 +333,7 @@ class HeldStreams:
         if "health" in saved.more:  # older files have none
             self._counts.restore(meta["sources"], saved.more["health"])
             self._known.clear()
-        self._table.take(names, columns, math.nan if meta["clock"] is None else meta["clock"])
-        self._table.strays = {_file.name_from_json(name): at for name, at in meta["strays"]}
+        strays = {_file.name_from_json(name): at for name, at in meta["strays"]}
+        clock = math.nan if meta["clock"] is None else _file.finite(meta["clock"])
+        self._table.take(names, columns, clock)
+        self._table.strays = {name: _file.finite(at) for name, at in strays.items()}
