@@ -27,7 +27,10 @@ EXACT = {
     "trigamma": lambda x: mpmath.psi(1, x),
 }
 LIMIT = {"log": 3.0, "exp": 1.0, "digamma": 8.0}  # ulp
-OF_TRIGAMMA = {np.float64: 4e-10, np.float32: 1e-6}  # relative: it only sets the length of steps
+OF_TRIGAMMA: dict[type, float] = {
+    np.float64: 4e-10,
+    np.float32: 1e-6,
+}  # relative: it only sets the length of steps
 
 
 def worst_error(name: str, dtype: DTypeLike, size: int) -> float:

@@ -128,7 +128,7 @@ CF_PART cf_mask take_step(const cf_dirichlet *f, cf_search *w, cf_mask on, size_
         sigma = vec_choose(far, vec_rare_log_ratio(vec_of(1), 1 - held) / reach, sigma);
     }
     last = vec_less(vec_abs(change), 2 * limit);
-    /* Rarely, steps go to and fro. Now and then, hold the sum's digamma: each class climbs by itself then. */
+    /* Rarely, steps go back and forth. Now and then, hold the sum's digamma: each class climbs by itself then. */
     if (step >= CF_LATE && step % 8 == 0) sigma = vec_of(0);
 
     brief = vec_less(vec_abs(change), vec_of(CF_STEP_SHORT));

@@ -26,7 +26,7 @@ def channels_of(chain: Chain) -> list[str]:
 def filters_of(config: Chain) -> Sequence[Any]:
     """Return the filter; of several labels at once, that of each label."""
     f = config.filter()
-    return f.filters if config.independent else [f]  # type: ignore[no-any-return]
+    return f.filters if config.independent else [f]
 
 
 def is_tempered(config: Chain) -> bool:
