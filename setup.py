@@ -7,6 +7,12 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 
+sys.path.insert(0, str(Path(__file__).parent))  # build backends leave it out
+from release.commands import Source, Wheel
+from release.day import set_seconds
+
+set_seconds()
+
 # The core promises the same bits everywhere: never fuse, never reorder.
 FLAGS = (
     ["/O2", "/fp:precise"]
@@ -46,5 +52,6 @@ setup(
             py_limited_api=LIMITED,
         )
     ],
+    cmdclass={"bdist_wheel": Wheel, "sdist": Source},
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED else {},
 )

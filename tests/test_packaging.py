@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
         ("src/classfilter/csrc/cf.h", r'#define CF_VERSION "(.*)"'),
         ("js/package.json", r'"version": "(.*)"'),
         ("CITATION.cff", r"\nversion: (.*)\n"),
+        ("release/recipe.yaml", r'\n  version: "(.*)"\n'),
         ("README.md", r"Status: ([0-9.]+),"),
         ("CHANGELOG.md", r"\n## ([0-9.]+) - "),
         ("docs/javascript.md", r"classfilter-([0-9.]+)\.tgz"),
@@ -37,6 +38,7 @@ def test_there_is_one_version(file: str, pattern: str) -> None:
     [
         ("pyproject.toml", r'\nHomepage = "(.*)"'),
         ("CITATION.cff", r"\nurl: (.*)\n"),
+        ("release/recipe.yaml", r"\n  homepage: (.*)\n"),
         ("js/package.json", r'"homepage": "(.*)"'),
         ("src/classfilter/embedded/firmware/all/library.properties", r"\nurl=(.*)\n"),
         ("src/classfilter/embedded/firmware/all/idf_component.yml", r"\nurl: (.*)\n"),
