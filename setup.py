@@ -1,5 +1,6 @@
 """The extension module; everything else is in pyproject.toml."""
 
+import os
 import sys
 import sysconfig
 from pathlib import Path
@@ -9,9 +10,9 @@ from setuptools import Extension, setup
 
 sys.path.insert(0, str(Path(__file__).parent))  # build backends leave it out
 from release.commands import Source, Wheel
-from release.day import set_seconds
+from release.day import seconds
 
-set_seconds()
+os.environ["SOURCE_DATE_EPOCH"] = str(seconds())  # setuptools reads it
 
 # The core promises the same bits everywhere: never fuse, never reorder.
 FLAGS = (

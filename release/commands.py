@@ -15,7 +15,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.sdist import sdist
 
 from release import sbom
-from release.day import set_seconds
+from release.day import seconds
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,16 +48,15 @@ class Source(sdist):
         if format != "gztar":
             raise ValueError(f"format is {format!r}; it must be 'gztar'")
         folder, name = Path(options["base_dir"]), f"{base_name}.tar.gz"
-        seconds = set_seconds()
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         with (
             open(name, "wb") as file,  # noqa: PTH123
-            gzip.GzipFile("", "wb", fileobj=file, mtime=seconds) as packed,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=seconds()) as packed,
             tarfile.open(fileobj=packed, mode="w", dereference=True) as archive,  # files, no links
         ):
             for path in [folder, *sorted(folder.rglob("*"))]:
                 entry = archive.gettarinfo(path, path.as_posix())
-                entry.mtime, entry.mode = seconds, _mode(path)
+                entry.mtime, entry.mode = seconds(), _mode(path)
                 entry.uid = entry.gid = 0
                 entry.uname = entry.gname = ""
                 content = io.BytesIO(path.read_bytes()) if path.is_file() else None
