@@ -19,7 +19,7 @@ PYTEST := $(BIN)/pytest -q --numprocesses auto --dist worksteal
 
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/classfilter/_version.py)
 
-.PHONY: demo report screenshot test test-rest test-all lint bench embedded js pyodide docs fuzz hostile toolchain dist version lock licences clean
+.PHONY: demo report screenshot test test-rest test-all lint bench embedded js pyodide docs fuzz hostile toolchain dist release-check version lock licences clean
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
@@ -112,7 +112,7 @@ js/node_modules: js/package.json
 	cd js && npm install --no-audit --no-fund --no-package-lock
 	touch $@
 
-# The sdist, and the wheel built from it: audited, installed into a new environment with nothing but NumPy, and used there;
+# The sdist, and the wheel built from it, twice, to see that their bytes are the same; then audited, installed into a new environment with nothing but NumPy, and used there;
 # then the tests of the sdist on the package that the wheel installed. And the package for npm, installed and used likewise.
 dist: .venv/dev js
 	rm -rf dist build
@@ -121,7 +121,7 @@ dist: .venv/dev js
 	cd dist/npm && npm install --silent --offline --no-audit --no-package-lock ../classfilter-$(VERSION).tgz
 	cd dist/npm && node -e 'const { DirichletFilter } = require("classfilter"); console.log("$(VERSION)", new DirichletFilter(3).update([0.7, 0.2, 0.1]))'
 	cd dist/npm && node --input-type module -e 'import { DirichletFilter } from "classfilter"; console.log("$(VERSION)", new DirichletFilter(3).update([0.7, 0.2, 0.1]))'
-	$(BIN)/python -m build
+	$(BIN)/python -m release.reproducible --out dist
 	$(BIN)/abi3audit --strict --report dist/*.whl
 	$(PYTHON) -m venv --clear dist/venv
 	dist/venv/bin/pip install -q dist/*.whl
@@ -133,11 +133,27 @@ dist: .venv/dev js
 	mkdir dist/unpacked && tar -xf dist/*.tar.gz -C dist/unpacked --strip-components 1
 	cd dist/unpacked && ../venv/bin/pytest -q --numprocesses auto --dist worksteal --installed $(DIST_TESTS)
 
+# What .github/workflows/wheels.yml does before it publishes, as far as one machine can do it: the sdist and a wheel with the
+# same bytes twice, the package for npm, and all that other tools say of them. `make dist` has the tests on what is installed.
+release-check: .venv/dev .venv/release/ready js
+	$(BIN)/pytest -q tests/test_packaging.py tests/test_release.py tests/test_upgrading.py docs/upgrading.md
+	rm -rf dist build
+	$(BIN)/python -m release.reproducible --out dist
+	cd js && npm pack --ignore-scripts --dry-run
+	cd js && npm pack --silent --ignore-scripts --pack-destination ../dist
+	$(BIN)/python -m release.files dist --local --tag v$(VERSION)
+	.venv/release/bin/twine check --strict dist/*.whl dist/*.tar.gz
+	$(BIN)/abi3audit --strict --report dist/*.whl
+	.venv/release/bin/python -m release.validate dist
+	.venv/release/bin/cffconvert --validate
+	for platform in linux macos windows pyodide; do .venv/release/bin/cibuildwheel --platform $$platform --print-build-identifiers || exit 1; done
+
 # The version is set in src/classfilter/_version.py; this writes it where other languages read it. CHANGELOG.md is yours.
 version:
 	sed -i 's/^#define CF_VERSION .*/#define CF_VERSION "$(VERSION)"/' src/classfilter/csrc/cf.h
 	sed -i 's/^  "version": .*/  "version": "$(VERSION)",/' js/package.json
 	sed -i 's/^version: .*/version: $(VERSION)/' CITATION.cff
+	sed -i 's/^  version: ".*"/  version: "$(VERSION)"/' release/recipe.yaml
 
 # The versions and hashes of all packages of the development environment, for every platform.
 lock: .venv/dev
@@ -183,6 +199,13 @@ licences: .venv/dev
 .venv/devices/ready: tests/embedded/requirements.txt
 	$(PYTHON) -m venv .venv/devices
 	.venv/devices/bin/pip install -q --no-compile -r tests/embedded/requirements.txt
+	touch $@
+
+# The tools of a release. cffconvert asks for an old jsonschema, and works with a new one.
+.venv/release/ready: release/requirements.txt
+	$(PYTHON) -m venv .venv/release
+	.venv/release/bin/pip install -q --no-compile -r release/requirements.txt
+	.venv/release/bin/pip install -q --no-compile --no-deps cffconvert==2.0.0
 	touch $@
 
 clean:

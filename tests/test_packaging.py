@@ -20,14 +20,45 @@ ROOT = Path(__file__).parents[1]
         ("src/classfilter/csrc/cf.h", r'#define CF_VERSION "(.*)"'),
         ("js/package.json", r'"version": "(.*)"'),
         ("CITATION.cff", r"\nversion: (.*)\n"),
+        ("release/recipe.yaml", r'\n  version: "(.*)"\n'),
         ("README.md", r"Status: ([0-9.]+),"),
         ("CHANGELOG.md", r"\n## ([0-9.]+) - "),
+        ("docs/javascript.md", r"classfilter-([0-9.]+)\.tgz"),
+        ("docs/try.md", r"classfilter-([0-9.]+)-cp310-abi3-"),
     ],
 )
 def test_there_is_one_version(file: str, pattern: str) -> None:
     found = re.search(pattern, (ROOT / file).read_text())
     assert found is not None
     assert found[1] == cf.__version__
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("pyproject.toml", r'\nHomepage = "(.*)"'),
+        ("CITATION.cff", r"\nurl: (.*)\n"),
+        ("release/recipe.yaml", r"\n  homepage: (.*)\n"),
+        ("js/package.json", r'"homepage": "(.*)"'),
+        ("src/classfilter/embedded/firmware/all/library.properties", r"\nurl=(.*)\n"),
+        ("src/classfilter/embedded/firmware/all/idf_component.yml", r"\nurl: (.*)\n"),
+    ],
+)
+def test_there_is_one_home(file: str, pattern: str) -> None:
+    found = re.search(pattern, (ROOT / file).read_text())
+    assert found is not None
+    assert found[1] == "https://classfilter.readthedocs.io"
+
+
+def test_the_day_of_the_release_is_that_of_the_changelog() -> None:
+    dates = [
+        re.search(pattern, (ROOT / file).read_text())
+        for file, pattern in (
+            ("CITATION.cff", r"\ndate-released: (.*)\n"),
+            ("CHANGELOG.md", r"\n## [0-9.]+ - (.*)\n"),
+        )
+    ]
+    assert len({found[1] if found else "" for found in dates}) == 1
 
 
 def test_every_package_of_development_is_locked_with_hashes() -> None:

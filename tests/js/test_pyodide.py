@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from release import sbom
 from website.pyodide.session import lanes, run
 from website.sessions import with_copies
 
@@ -74,13 +75,15 @@ for wrong in ([1.0, 2.0, 3.0, 4.0], [0.5, 0.5], "e", [np.nan, 0.5, 0.5, 0.0]):
 @pytest.fixture(scope="module")
 def built() -> Path:
     """Return the folder of the wheels, which are of these sources."""
-    wheels = list(BUILT.glob("classfilter-*.whl"))
+    wheels = list(BUILT.glob(f"classfilter-{cf.__version__}-*.whl"))
     if not wheels:
         pytest.skip("there is no wheel for Pyodide; make pyodide builds it")
     with zipfile.ZipFile(wheels[0]) as wheel:
         for file in (ROOT / "src/classfilter").rglob("*.py"):
             name = file.relative_to(ROOT / "src").as_posix()
             assert wheel.read(name) == file.read_bytes(), "the wheel is old: make pyodide"
+        bill = f"classfilter-{cf.__version__}.dist-info/sboms/classfilter.cdx.json"
+        assert wheel.read(bill).decode() == sbom.document(cf.__version__)
     return BUILT
 
 

@@ -14,6 +14,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from release import sbom
+
 import classfilter
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +75,8 @@ def write_wheel(folder: Path, numpy_wheel: Path, abi: str) -> Path:
     files[f"{name}.dist-info/METADATA"] = metadata.encode()
     files[f"{name}.dist-info/WHEEL"] = about.encode()
     files[f"{name}.dist-info/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    bill = sbom.document(classfilter.__version__)
+    files[f"{name}.dist-info/sboms/classfilter.cdx.json"] = bill.encode()
     record = "".join(f"{path},{_hash(data)},{len(data)}\n" for path, data in files.items())
     record += f"{name}.dist-info/RECORD,,\n"
     files[f"{name}.dist-info/RECORD"] = record.encode()
