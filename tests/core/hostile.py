@@ -22,7 +22,7 @@ HERE = Path(__file__).parent / "c"
 CORE = Path(__file__).parents[2] / "src/classfilter/csrc"
 FLAGS = "-std=c99 -O1 -g -ffp-contract=off -DCF_ONE_TARGET -fno-sanitize-recover=all"
 PRECISIONS = {"double": ("f64", []), "float": ("f32", ["-DSINGLE"])}
-MAX_ITERATIONS = 64
+MAX_ITERATIONS = 96
 
 
 def build(precision: str, folder: Path) -> Path:
