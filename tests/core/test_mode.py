@@ -153,6 +153,20 @@ def test_single_precision_from_random_states(K: int) -> None:
     assert (error < 1e-3 * np.maximum(1, total[inner] / 100)).mean() > 0.999
 
 
+@pytest.mark.parametrize("K", [2, 6])
+def test_both_precisions_agree_at_usual_weights(K: int) -> None:
+    """Also where the limit decides the sum, and little is remembered."""
+    states, s, beta, dt = (x.astype(np.float32) for x in hostile_states(K, 50_000, K + 200))
+    usual = (states[:, 0] * GAMMA**dt > 1e-5) & (beta >= 1e-3)
+    estimates = []
+    for dtype in (np.float64, np.float32):
+        f = cf.DirichletFilter(K, GAMMA, bounded=False, max_concentration=LIMIT, dtype=dtype)
+        x = update_all(f, states[usual], s[usual], beta[usual], dt[usual])[:, 1:].astype(float)
+        estimates.append(x / x.sum(axis=1, keepdims=True))
+    assert usual.sum() > 10_000
+    assert np.abs(estimates[0] - estimates[1]).max() < 2e-3
+
+
 def test_a_mode_whose_sum_no_double_resolves() -> None:
     """Its sum is 1.1e12, of which rounding leaves a percent open: the limit decides it."""
     f = cf.DirichletFilter(2, 0.5, floor=1e-30, max_concentration=1e6, bounded=False)

@@ -38,8 +38,8 @@ CF_KERNEL void lower_others(const cf_search *w, size_t lane, cf_real bound, cf_r
     }
 }
 
-/* Fills in m of the old alpha, at which evaluate() was called: within the bound, drawn to the prior. Where the weight is 0 or
-   1, so that b = x, the observation is added, and m is the whole of nu / eta. */
+/* Fills in m of the old alpha, at which evaluate() was called: within the bound, drawn to the prior. Where the weight is 1,
+   so that b = x, or 0, the observation is added, and m is the whole of nu / eta. */
 CF_PART void remember(const cf_dirichlet *f, cf_search *w, cf_mask on) {
     cf_number *const top = w->number, *const end = top + w->vectors, *a;
     const cf_real bound = f->bounded ? f->bound : CF_UNBOUNDED,

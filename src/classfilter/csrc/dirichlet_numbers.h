@@ -49,7 +49,7 @@ typedef struct {
     cf_number *number;
     cf_vec beta;             /* the weight of what is observed */
     cf_vec old_part, new_part; /* of the posterior: what is remembered, and what is observed; their sum is 1 */
-    cf_vec c, share; /* the parts that are taken at x and at b: the same, but 1 and 0 where b = x */
+    cf_vec c, share; /* the parts that are taken at x and at b: the same, but 1 and 0 where beta is 0 or 1 */
     cf_vec kept, pull; /* of what is remembered: what was before, and the prior */
 } cf_search;
 

@@ -16,7 +16,7 @@
    0 where b is nearly constant.
    `curve` has the step itself. sigma is the one with which the classes' steps add up to the sum's.
 
-   Where beta is 0 or 1, b = x: share is 0 then, c is 1, and m is the whole of nu / eta. */
+   Where beta is 1, b = x; where it is 0, nothing is observed. Then share is 0, c is 1, and m is the whole of nu / eta. */
 #ifndef CF_DIRICHLET_SEARCH_H
 #define CF_DIRICHLET_SEARCH_H
 
