@@ -14,8 +14,9 @@ import classfilter as cf
 import oracle
 from classfilter.filters._stream_runner import StreamRows, StreamRunner
 
-GAMMA, FLOOR, STATES = 0.9, 1e-3, 25_000
+GAMMA, FLOOR, STATES, LIMIT = 0.9, 1e-3, 25_000, 1e6
 Floats = NDArray[np.float64]
+UNIT: Floats = np.ones(())
 
 
 def random_states(K: int, n: int, seed: int) -> tuple[Floats, Floats, Floats]:
@@ -29,16 +30,42 @@ def random_states(K: int, n: int, seed: int) -> tuple[Floats, Floats, Floats]:
     return np.hstack([eta, alpha]), s / s.sum(axis=1, keepdims=True), beta
 
 
-def update_all(f: cf.DirichletFilter, states: Floats, s: Floats, beta: Floats) -> Floats:
+def hostile_states(K: int, n: int, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return states (n, K + 1), predictions (n, K), weights and time steps (n,), of any size.
+
+    They are drawn like those of ``tests/core/c/states.c``.
+    """
+    rng = np.random.default_rng(seed)
+    spread = np.where(rng.random((n, 1)) < 0.5, 3 * rng.random((n, 1)), 12)
+    alpha = 10 ** (rng.uniform(-6, 6, (n, 1)) + spread * rng.uniform(-1, 1, (n, K)))
+    alpha = alpha.clip(1e-6, 1e6)
+    alpha *= np.minimum(1, 0.999 * LIMIT / alpha.sum(axis=1, keepdims=True))
+    eta = 10 ** rng.uniform(-9, 2, (n, 1))
+    s = rng.random((n, K)) ** (10 ** rng.uniform(-1, 2, (n, 1))) + 1e-300
+    beta = np.where(rng.random(n) < 0.2, 1.0, 10 ** rng.uniform(-8, 0, n))
+    dt = np.where(rng.random(n) < 0.7, 1.0, 10 ** rng.uniform(-3, 2, n))
+    return np.hstack([eta, alpha.clip(1e-6)]), s / s.sum(axis=1, keepdims=True), beta, dt
+
+
+def update_all(
+    f: cf.DirichletFilter, states: Floats, s: Floats, beta: Floats, dt: Floats = UNIT
+) -> Floats:
     """Update each state once, as a bank does; return the new states."""
-    rows = StreamRows(s.astype(f.dtype), beta.astype(f.dtype), np.ones((), f.dtype))
+    rows = StreamRows(s.astype(f.dtype), beta.astype(f.dtype), dt.astype(f.dtype))
     return StreamRunner(f).run(states.astype(f.dtype), rows, np.empty_like(rows.probs), threads=1)
 
 
-def remaining_step(states: Floats, s: Floats, beta: Floats, x: Floats) -> Floats:
+def remaining_step(
+    states: Floats,
+    s: Floats,
+    beta: Floats,
+    x: Floats,
+    dt: Floats = UNIT,
+    floor: float = FLOOR,
+) -> Floats:
     """The largest relative change of alpha that a Newton step at x would make, (n,)."""
-    b, c, old = beta[:, None], GAMMA * states[:, :1], states[:, 1:]
-    s = np.maximum(s, FLOOR)
+    b, c, old = beta[:, None], GAMMA ** dt.reshape(-1, 1) * states[:, :1], states[:, 1:]
+    s = np.maximum(s, floor)
     X, A = x.sum(axis=1, keepdims=True), old.sum(axis=1, keepdims=True)
     Z, z = b * X + x.shape[1] * (1 - b), b * x + 1 - b
     memory = digamma(X) - digamma(x) - digamma(A) + digamma(old)
@@ -126,9 +153,62 @@ def test_single_precision_from_random_states(K: int) -> None:
     assert (error < 1e-3 * np.maximum(1, total[inner] / 100)).mean() > 0.999
 
 
+@pytest.mark.parametrize("K", [2, 6])
+def test_both_precisions_agree_at_usual_weights(K: int) -> None:
+    """Also where the limit decides the sum, and little is remembered."""
+    states, s, beta, dt = (x.astype(np.float32) for x in hostile_states(K, 50_000, K + 200))
+    usual = (states[:, 0] * GAMMA**dt > 1e-5) & (beta >= 1e-3)
+    estimates = []
+    for dtype in (np.float64, np.float32):
+        f = cf.DirichletFilter(K, GAMMA, bounded=False, max_concentration=LIMIT, dtype=dtype)
+        x = update_all(f, states[usual], s[usual], beta[usual], dt[usual])[:, 1:].astype(float)
+        estimates.append(x / x.sum(axis=1, keepdims=True))
+    assert usual.sum() > 10_000
+    assert np.abs(estimates[0] - estimates[1]).max() < 2e-3
+
+
 def test_a_mode_whose_sum_no_double_resolves() -> None:
     """Its sum is 1.1e12, of which rounding leaves a percent open: the limit decides it."""
     f = cf.DirichletFilter(2, 0.5, floor=1e-30, max_concentration=1e6, bounded=False)
     f.state = (0.0017967447058368979, np.array([999999.99999999988, 1e-6]))
     np.testing.assert_allclose(f.update([1.0, 0.0], beta=0.99999998999999995), [1, 0], atol=1e-12)
     np.testing.assert_allclose(f.alpha.sum(), 1e6)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("K", [2, 3, 6, 20])
+def test_hostile_states(K: int, dtype: type, bounded: bool) -> None:
+    """Every search ends, within the limits, and in double precision at the mode."""
+    steps = []
+    for i, floor in enumerate([1e-1, 1e-3, 1e-12, 1e-29]):
+        f = cf.DirichletFilter(
+            K, GAMMA, floor=floor, bounded=bounded, max_concentration=LIMIT, dtype=dtype
+        )
+        states, s, beta, dt = hostile_states(K, 5000, 4 * K + i)
+        x = update_all(f, states, s, beta, dt)[:, 1:].astype(float)
+        total = x.sum(axis=1)
+        assert np.isfinite(x).all()
+        assert x.min() >= np.float32(1e-6)
+        assert total.max() <= LIMIT * (1 + K * np.finfo(dtype).eps) + K * 1e-6
+        inner = (x.min(axis=1) > 2e-6) & (total < 1e4)
+        at = states[inner], s[inner], beta[inner], x[inner], dt[inner]
+        steps.append(remaining_step(*at, floor))
+    if dtype is np.float64 and not bounded:
+        left = np.concatenate(steps)
+        assert len(left) > 5000
+        assert (left > 1e-9).mean() < 0.005  # the measure, too, has rounding errors
+        assert left.max() < 1e-6
+
+
+def test_no_step_takes_a_class_below_zero() -> None:
+    """A class below zero would count in the sum that the limit scales, and be gone afterwards."""
+    limit = 852744.5625
+    f = cf.DirichletFilter(
+        6, GAMMA, floor=1.669e-18, bounded=False, max_concentration=limit, dtype=np.float32
+    )
+    alpha = [1.36204863, 0.000679019489, 0.000767906022, 0.0622717477, 0.0764019787, 0.00212963787]
+    s = [0.00932898745, 0.0220017899, 0.298055828, 0.13315703, 0.321418703, 0.216037646]
+    state = np.array([[1.32582079e-09, *alpha]])
+    x = update_all(f, state, np.array([s]), np.array([1.61029475e-05]))[0, 1:]
+    assert x.sum(dtype=float) <= limit * (1 + 6 * np.finfo(np.float32).eps)

@@ -88,7 +88,7 @@ typedef struct {
     float *after; /* with one stream and no slots, it may be `states` */
     const float *observed, *beta, *dt;
     size_t beta_stride, dt_stride;
-    float *probs; /* may be NULL, or `observed` */
+    float *probs; /* may be NULL, or, with one stream, `observed` */
 } cf_table_f32;
 
 typedef struct {
@@ -100,7 +100,7 @@ typedef struct {
     double *after; /* with one stream and no slots, it may be `states` */
     const double *observed, *beta, *dt;
     size_t beta_stride, dt_stride;
-    double *probs; /* may be NULL, or `observed` */
+    double *probs; /* may be NULL, or, with one stream, `observed` */
 } cf_table_f64;
 
 /* ---- the Dirichlet filter ---- */
@@ -138,14 +138,14 @@ typedef struct {
 /* The state of one stream is K + 1 numbers: eta, then alpha. */
 #define CF_DIRICHLET_STATE(classes) ((classes) + 1)
 /* The numbers of scratch memory that the calls below need; what it holds between calls does not matter. */
-#define CF_DIRICHLET_ROWS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK)
+#define CF_DIRICHLET_NUMBERS(classes) (((classes) + CF_BLOCK) / CF_BLOCK * CF_BLOCK) /* K + 1, rounded up */
 #ifdef CF_SMALL
 #define CF_DIRICHLET_MEMBERS 12
-#define CF_DIRICHLET_SCRATCH(classes) (CF_DIRICHLET_MEMBERS * CF_DIRICHLET_ROWS(classes))
+#define CF_DIRICHLET_SCRATCH(classes) (CF_DIRICHLET_MEMBERS * CF_DIRICHLET_NUMBERS(classes))
 #else
 #define CF_DIRICHLET_MEMBERS 13
-#define CF_DIRICHLET_SCRATCH(classes) ((CF_DIRICHLET_MEMBERS + 1) * CF_DIRICHLET_ROWS(classes))
-#define CF_DIRICHLET_SCRATCH_MANY(classes) ((CF_DIRICHLET_MEMBERS * CF_BLOCK + 1) * CF_DIRICHLET_ROWS(classes))
+#define CF_DIRICHLET_SCRATCH(classes) ((CF_DIRICHLET_MEMBERS + 1) * CF_DIRICHLET_NUMBERS(classes))
+#define CF_DIRICHLET_SCRATCH_MANY(classes) ((CF_DIRICHLET_MEMBERS * CF_BLOCK + 1) * CF_DIRICHLET_NUMBERS(classes))
 #endif
 
 /* Checks the settings and the prior (K numbers), computes log_gamma, bound and, if anchor > 0, prior_nu into the K numbers

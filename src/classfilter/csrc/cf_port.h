@@ -9,7 +9,7 @@
    CF_RULE         with CF_TICKS, the only event rule of a program, a constant: what it does not use is left out. Then CF_RULE_STATES,
                    CF_RULE_SLOW, CF_RULE_NODES and CF_RULE_SLOTS are the numbers that the size of its state follows from.
    CF_ONE_TARGET   code for one processor only, not for several of which the loader chooses.
-   CF_BLOCK        numbers per row of work are rounded up to a multiple of this, so that vector registers fill.
+   CF_BLOCK        numbers of scratch memory are rounded up to a multiple of this, so that vector registers fill.
    CF_NO_ANCHOR    no Dirichlet filter has an anchor: what it needs is left out. */
 #ifndef CF_PORT_H
 #define CF_PORT_H

@@ -288,7 +288,7 @@ CF_INLINE void read_estimate(const cf_dirichlet *f, const cf_table *t, size_t pl
 CF_INLINE cf_status run_one(const cf_dirichlet *f, const cf_table *t, cf_real *scratch, cf_lane lane, size_t *row,
                             size_t *iterations) {
     const size_t classes = f->classes;
-    cf_real *const state = scratch + CF_DIRICHLET_MEMBERS * CF_DIRICHLET_ROWS(classes);
+    cf_real *const state = scratch + CF_DIRICHLET_MEMBERS * CF_DIRICHLET_NUMBERS(classes);
     size_t k;
     for (k = 0; k <= classes; k++) state[k] = lane.from[k];
     for (; lane.left > 0; lane.next++, lane.left--) {
@@ -312,7 +312,7 @@ CF_KERNEL cf_status run_lanes(const cf_dirichlet *f, cf_cursor *cursor, cf_real 
                               size_t *max_iterations) {
     const cf_table *const t = cursor->table;
     const size_t classes = f->classes;
-    cf_real *const spare = scratch + CF_WIDTH * CF_DIRICHLET_MEMBERS * CF_DIRICHLET_ROWS(classes);
+    cf_real *const spare = scratch + CF_WIDTH * CF_DIRICHLET_MEMBERS * CF_DIRICHLET_NUMBERS(classes);
     cf_update updates[CF_WIDTH];
     int seen[CF_WIDTH] = {0};
     cf_status status;

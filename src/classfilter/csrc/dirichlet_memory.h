@@ -9,6 +9,8 @@
 
 #include "dirichlet_numbers.h"
 
+#define CF_UNBOUNDED CF_R(1e30)
+
 /* The sum of exp(-m_i) must stay below 1, or no Dirichlet distribution has these m. Where the bound raised it above `limit`,
    the other classes of the stream in this lane lose in proportion; `ratio` holds the exp(-m_i). */
 CF_KERNEL void lower_others(const cf_search *w, size_t lane, cf_real bound, cf_real limit) {
@@ -36,11 +38,11 @@ CF_KERNEL void lower_others(const cf_search *w, size_t lane, cf_real bound, cf_r
     }
 }
 
-/* Fills in m of the old alpha, at which evaluate() was called: within the bound, drawn to the prior. Where the weight is 0 or
-   1, so that b = x, the observation is added, and m is the whole of nu / eta. */
+/* Fills in m of the old alpha, at which evaluate() was called: within the bound, drawn to the prior. Where the weight is 1,
+   so that b = x, or 0, the observation is added, and m is the whole of nu / eta. */
 CF_PART void remember(const cf_dirichlet *f, cf_search *w, cf_mask on) {
     cf_number *const top = w->number, *const end = top + w->vectors, *a;
-    const cf_real bound = f->bounded ? f->bound : -CF_NEVER,
+    const cf_real bound = f->bounded ? f->bound : CF_UNBOUNDED,
                   limit = 1 - CF_R(0.5) * (cf_real)w->classes / f->max_concentration;
     const cf_mask whole = mask_not(vec_less(vec_of(0), w->beta) & vec_less(w->beta, vec_of(1)));
     const cf_vec top_drop = top_of(w, top->drop), total = top_of(w, top->x);

@@ -13,7 +13,6 @@
 #include "validate.h"
 
 #define CF_SMALLEST_ALPHA CF_R(1e-6)
-#define CF_NEVER CF_R(-1e30)
 
 CF_INLINE cf_real anchor_of(const cf_dirichlet *f) {
 #ifdef CF_NO_ANCHOR
@@ -29,11 +28,11 @@ typedef struct {
     cf_vec s;        /* what is observed; number 0: its sum */
     cf_vec m;        /* what is remembered: an average of -log s; number 0: 0 */
     cf_vec rest;     /* b = beta x + rest */
-    cf_vec drop;     /* digamma(X) - digamma(x) */
+    cf_vec drop;     /* log(X + CF_UP_TO_H) - digamma(x): less that of number 0, digamma(X) - digamma(x) */
     cf_vec gradient; /* g; at first only what the observation adds to it */
     cf_vec reach;    /* w = 1 / (f1 x): what a gradient of 1 moves x by, relative to x */
     cf_vec bend;     /* kappa = f2 x / (2 f1): how the step curves */
-    cf_vec ratio;    /* u, then y: the step, then new over old */
+    cf_vec ratio;    /* y, new over old x; in remember(), exp(-m) or what bounds it */
     cf_vec prior;    /* m of the prior */
     cf_vec term[2];  /* of sums */
 #ifdef CF_VECTORS
@@ -41,13 +40,16 @@ typedef struct {
 #endif
 } cf_number;
 
+/* The scratch memory that cf.h asks for has room for them. */
+typedef char cf_number_fits[sizeof(cf_number) <= CF_DIRICHLET_MEMBERS * sizeof(cf_vec) ? 1 : -1];
+
 typedef struct {
     size_t classes, vectors; /* K, and the vectors that its numbers take */
     int across;
     cf_number *number;
     cf_vec beta;             /* the weight of what is observed */
-    cf_vec c, share; /* of the posterior, c + share = 1: what is remembered, at x, and what is observed, at b */
-    cf_vec old_part, new_part; /* the same; but where b = x, c is 1 and share 0 */
+    cf_vec old_part, new_part; /* of the posterior: what is remembered, and what is observed; their sum is 1 */
+    cf_vec c, share; /* the parts that are taken at x and at b: the same, but 1 and 0 where beta is 0 or 1 */
     cf_vec kept, pull; /* of what is remembered: what was before, and the prior */
 } cf_search;
 

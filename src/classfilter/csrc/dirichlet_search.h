@@ -12,10 +12,11 @@
      f1 = c trigamma(x) + share beta trigamma(b)          f2 = -(c tetragamma(x) + share beta^2 tetragamma(b))
      w = 1 / (f1 x)     kappa = f2 x / (2 f1)     u = (g + sigma) w
 
-   so that u is the Newton step, relative to x, and kappa how it curves: 1/2 where digamma is like log x, 1 where it is like -1/x.
+   so that u is the Newton step, relative to x, and kappa how it curves: 1/2 where digamma is like log x, 1 where it is like -1/x,
+   0 where b is nearly constant.
    `curve` has the step itself. sigma is the one with which the classes' steps add up to the sum's.
 
-   Where beta is 0 or 1, b = x: share is 0 then, c is 1, and m is the whole of nu / eta. */
+   Where beta is 1, b = x; where it is 0, nothing is observed. Then share is 0, c is 1, and m is the whole of nu / eta. */
 #ifndef CF_DIRICHLET_SEARCH_H
 #define CF_DIRICHLET_SEARCH_H
 
@@ -26,7 +27,7 @@
 #define CF_STEP_NEAR_LARGE CF_R(2e-3) /* the same where X is CF_LARGE_SUM or more */
 #define CF_STEP_SHORT CF_R(2e-3) /* below this, a step need not curve */
 #define CF_SUM_NOISE (8 * CF_EPSILON)
-#define CF_LARGEST_SUM 1e7f /* ten times the largest limit: a step from there is the last, before it overflows */
+#define CF_LARGEST_SUM 1e7f /* ten times the largest limit: a step from beyond is the last, and the limit decides */
 #else
 #define CF_STEP_NEAR 8e-4 /* leaves an error of 1e-10 */
 #define CF_STEP_NEAR_LARGE 3e-5
@@ -76,7 +77,8 @@ CF_PART void evaluate(cf_search *w, int fractional, cf_mask deep) {
 
      y = 1 + t (1 + (kappa - q) u)     y' = 1 + kappa t (2 + q t)
 
-   A long way down, y = 1 / (1 - u + (1 - kappa) u^2 + min((4 kappa - 3) (1 - kappa) / 3, 0) u^3), which stays positive. */
+   Where u < -0.8, y = 1 / (1 - u + (1 - kappa) u^2 + min((4 kappa - 3) (1 - kappa) / 3, 0) u^3), which has the same series where
+   kappa is 0, 1/2 or 1, and stays positive; u goes no lower than -9, and 1 - q u no lower than 0.1. */
 typedef struct {
     cf_vec y, slope;
 } cf_curve;
@@ -106,26 +108,27 @@ CF_INLINE cf_curve curve(cf_vec u, cf_vec kappa) {
 CF_PART cf_mask take_step(const cf_dirichlet *f, cf_search *w, cf_mask on, size_t step, cf_mask *gentle) {
     cf_number *const top = w->number, *const end = top + w->vectors, *a;
     const cf_vec total = top_of(w, top->x), reach = top_of(w, top->reach), d0 = top_of(w, top->term[1]);
-    const cf_mask small = vec_less(total, vec_of(CF_LARGE_SUM));
-    const cf_vec near =
-        vec_choose(small, vec_of(cf_max(CF_STEP_NEAR, f->tolerance)), vec_of(cf_max(CF_STEP_NEAR_LARGE, f->tolerance)));
+    const cf_mask modest = vec_less(total, vec_of(CF_LARGE_SUM));
+    const cf_vec enough = vec_choose(modest, vec_of(cf_max(CF_STEP_NEAR, f->tolerance)),
+                                     vec_of(cf_max(CF_STEP_NEAR_LARGE, f->tolerance)));
     const cf_vec least = CF_EPSILON * d0, space = vec_max(d0 - sum_classes(w, &top->term[1]), least);
     /* what rounding leaves open of the sum */
     const cf_vec noise = vec_min(CF_SUM_NOISE * total, vec_of(step < CF_PATIENCE ? CF_R(0.03) : CF_R(0.5)));
     const cf_vec late = vec_of(step < CF_LATE ? 0 : CF_LATE_NEAR * (cf_real)step);
-    const cf_vec limit = vec_max(vec_max(near, noise), late);
+    const cf_vec limit = vec_max(vec_max(enough, noise), late);
     cf_vec sigma, change, more;
-    cf_mask far, rough, last, brief;
+    cf_mask distant, rough, last, brief;
 
     /* sigma = sum g_i x_i w_i / (X w_0 - sum x_i w_i), by which the sum changes by U = sigma w_0. */
     sigma = sum_classes(w, &top->term[0]) / space;
     change = sigma * reach;
 
-    /* Along a ray the gradient is linear in 1/X: Newton in 1/X, X' = X / (1 - U), is right however far it goes. */
-    far = vec_less(vec_of(CF_STEP_FAR), vec_abs(change));
-    if (any_stream(w, far)) {
+    /* Along a ray, digamma(X) - digamma(x) is nearly linear in 1/X: Newton in 1/X, X' = X / (1 - U), is good however far it
+       goes. sigma is what takes log X there. */
+    distant = vec_less(vec_of(CF_STEP_FAR), vec_abs(change));
+    if (any_stream(w, distant)) {
         const cf_vec held = vec_max(vec_min(change, vec_of(CF_R(0.9))), vec_of(-63));
-        sigma = vec_choose(far, vec_rare_log_ratio(vec_of(1), 1 - held) / reach, sigma);
+        sigma = vec_choose(distant, vec_rare_log_ratio(vec_of(1), 1 - held) / reach, sigma);
     }
     last = vec_less(vec_abs(change), 2 * limit);
     /* Rarely, steps go back and forth. Now and then, hold the sum's digamma: each class climbs by itself then. */
@@ -154,7 +157,7 @@ CF_PART cf_mask take_step(const cf_dirichlet *f, cf_search *w, cf_mask on, size_
     /* sigma + more is a Newton step nearer to where the classes' curves add up to the sum's. A long one is held back. */
     more = (sum_classes(w, &top->term[0]) - top_of(w, top->term[0])) /
            vec_max(top_of(w, top->term[1]) - sum_classes(w, &top->term[1]), least);
-    rough = far | mask_not(vec_less(vec_abs(more * reach), vec_of(CF_R(0.1))));
+    rough = distant | mask_not(vec_less(vec_abs(more * reach), vec_of(CF_R(0.1))));
     if (any_stream(w, rough)) {
         const cf_vec most = CF_R(0.5) * vec_max(vec_abs(sigma), CF_R(0.1) / reach);
         more = vec_choose(rough, vec_max(vec_min(more, most), -most), more);
@@ -164,7 +167,7 @@ CF_PART cf_mask take_step(const cf_dirichlet *f, cf_search *w, cf_mask on, size_
     CF_EACH_VECTOR
     for (a = top; a < end; a++) {
         const cf_vec y = a->ratio, dy = a->reach * more;
-        cf_vec ratio = y + dy;
+        cf_vec ratio = vec_max(y + dy, CF_R(0.0625) * y); /* x stays positive */
         if (any_stream(w, rough)) {
             const cf_vec held = vec_min(y + vec_max(vec_min(dy, y), CF_R(-0.75) * y), vec_of(32));
             ratio = vec_choose(rough, held, ratio);
@@ -176,8 +179,8 @@ CF_PART cf_mask take_step(const cf_dirichlet *f, cf_search *w, cf_mask on, size_
     return on & (all_of(w, last) | brief | vec_less(vec_of(CF_LARGEST_SUM), total));
 }
 
-/* Moves x from the old alpha to the new one in the streams that are `on`, and returns where it found it. Of s and x, the
-   classes' numbers are given; the weights; m, which is 0, and rest, 1 - beta. */
+/* Moves x from the old alpha to the new one in the streams that are `on`, and returns where it found it. The caller fills in
+   the weights; x, the old alpha, and s of the classes; m, 0; rest, 1 - beta; and prior, where there is an anchor. */
 CF_INLINE cf_mask search(const cf_dirichlet *f, cf_search *w, int fractional, cf_mask on, size_t *iterations) {
     cf_number *const top = w->number, *const end = top + w->vectors, *a;
     const cf_mask asked = on;
