@@ -156,7 +156,9 @@ def test_single_precision_from_random_states(K: int) -> None:
 @pytest.mark.parametrize("K", [2, 6])
 def test_both_precisions_agree_at_usual_weights(K: int) -> None:
     """Also where the limit decides the sum, and little is remembered."""
-    states, s, beta, dt = (x.astype(np.float32) for x in hostile_states(K, 50_000, K + 200))
+    states, s, beta, dt = (
+        x.astype(np.float32).astype(float) for x in hostile_states(K, 50_000, K + 200)
+    )
     usual = (states[:, 0] * GAMMA**dt > 1e-5) & (beta >= 1e-3)
     estimates = []
     for dtype in (np.float64, np.float32):

@@ -167,7 +167,7 @@ CF_PART cf_mask take_step(const cf_dirichlet *f, cf_search *w, cf_mask on, size_
     CF_EACH_VECTOR
     for (a = top; a < end; a++) {
         const cf_vec y = a->ratio, dy = a->reach * more;
-        cf_vec ratio = vec_max(y + dy, CF_R(0.0625) * y); /* x stays positive */
+        cf_vec ratio = vec_abs(y + dy); /* x stays positive */
         if (any_stream(w, rough)) {
             const cf_vec held = vec_min(y + vec_max(vec_min(dy, y), CF_R(-0.75) * y), vec_of(32));
             ratio = vec_choose(rough, held, ratio);
