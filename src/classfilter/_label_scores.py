@@ -37,7 +37,7 @@ def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Flo
         _refuse_booleans(cells, what)
     try:
         array = np.array(_without_none(cells), np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(
             what, type(values).__name__, "is a {}", f"it must be numbers, (T, {L})",
             "give one score per label, NaN where there is none",
@@ -62,7 +62,7 @@ def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
     _refuse_booleans(given, what)
     try:
         row = np.array(_without_none(given), np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         remedy = "give one score per label, NaN where there is none"
         raise RowError(what, value, rule=f"it must be {L} numbers", remedy=remedy) from None
     if row.shape != (L,):
