@@ -154,7 +154,7 @@ def test_an_export_is_completed_by_a_second_try(tmp_path: Path, mode: str) -> No
     before, after = files(tmp_path / "old"), files(tmp_path / "new")
     out = tmp_path / "out"
     shutil.copytree(tmp_path / "old", out)
-    for faults, error in faulty(tmp_path, mode, lambda: export(new, out), step=71):
+    for faults, error in faulty(tmp_path, mode, lambda: export(new, out), step=149):
         assert error is not None
         assert Path(error.filename).is_relative_to(out), faults.calls[-1]
         there = files(out)
@@ -173,7 +173,7 @@ RULE = {"change_cost": 0.5, "min_duration": 1.0}
 def stream(folder: Path, lines: list[bytes]) -> str:
     """Filter lines in a few batches, and save after each."""
     messages = io.StringIO()
-    few = mock.patch.object(_pipes, "CHUNK", 2000)
+    few = mock.patch.object(_pipes, "CHUNK", 3000)
     with few, TemporaryFile() as source, TemporaryFile() as sink:
         source.write(b"".join(lines))
         source.seek(0)
