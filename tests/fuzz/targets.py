@@ -228,7 +228,8 @@ def event_files(data: bytes) -> None:
 
 
 def _events(of: Bytes) -> Any:
-    found, time = [], of.choice([0.0, -5.0, 1.7e9, of.number()])
+    found: list[cf.Event] = []
+    time = of.choice([0.0, -5.0, 1.7e9, of.number()])
     dated = of.byte() < 60
     while of.at < len(of.data) and len(found) < 20:
         names = ["a", "b c", "", " a", "\t", "a,b", 'a"b', "a\nb", "\x00", "nan", "NA", "é", "-->"]
