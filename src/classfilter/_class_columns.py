@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import ArgumentError, RowError
+from . import _core
+from ._errors import ArgumentError, Remedy, RowError
 from ._support.imports import import_optional
 from ._support.types import NUMBER, Array, Floats
 from ._validation import is_missing
@@ -143,6 +144,10 @@ def _columns(values: Any) -> list[Any]:
 
 def _numbers(cells: Any, name: Any) -> Floats:
     """Return a column of numbers, NaN where there is none."""
+    try:
+        _core.check_no_booleans(cells)  # NumPy takes one beside a number as a number
+    except RowError as error:
+        raise error.replaced(row=error.entry, entry=str(name)) from None
     column = np.asarray(cells)
     if column.dtype.kind in "iuf":
         return column.astype(np.float64)
@@ -150,6 +155,7 @@ def _numbers(cells: Any, name: Any) -> Floats:
     for row, cell in enumerate(column.tolist()):
         missing = is_missing(cell)
         if not missing and (isinstance(cell, bool) or not isinstance(cell, NUMBER)):
-            raise RowError("probs", cell, rule="it must hold numbers", row=row, entry=str(name))
+            rule, remedy = "it must hold numbers", Remedy.BOOLEAN if isinstance(cell, bool) else ""
+            raise RowError("probs", cell, rule=rule, remedy=remedy, row=row, entry=str(name))
         out[row] = math.nan if missing else cell
     return out

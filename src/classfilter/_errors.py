@@ -16,6 +16,7 @@ class Remedy(str, Enum):
     These look up the member. It is the same object after pickling.
     """
 
+    BOOLEAN = "write 1.0 for True and 0.0 for False"
     SOFTMAX = "logits need classfilter.softmax"
     NORMALISE = (
         "if one class is true at a time, normalise it (logits need classfilter.softmax, "

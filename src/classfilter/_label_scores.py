@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._class_columns import in_order, is_series
 from ._errors import ArgumentError, RowError
 from ._support.types import NUMBER, Array, Floats, Ints
@@ -32,9 +33,11 @@ def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Flo
     rows = [_row(row, labels, i) for i, row in enumerate(values)] if named else values
     cells = rows if named else in_order(rows, labels)
     L = len(labels)
+    if what != "predicted":  # decisions may be scored too
+        _refuse_booleans(cells, what)
     try:
         array = np.array(_without_none(cells), np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(
             what, type(values).__name__, "is a {}", f"it must be numbers, (T, {L})",
             "give one score per label, NaN where there is none",
@@ -56,9 +59,10 @@ def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
         given = np.full(L, np.nan)
     elif L == 1 and isinstance(given, NUMBER) and not isinstance(given, bool):
         given = [given]
+    _refuse_booleans(given, what)
     try:
         row = np.array(_without_none(given), np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         remedy = "give one score per label, NaN where there is none"
         raise RowError(what, value, rule=f"it must be {L} numbers", remedy=remedy) from None
     if row.shape != (L,):
@@ -163,6 +167,14 @@ def pairs(scores: Floats) -> Floats:
     [[0.75, 0.25], [0.0, 1.0]]
     """
     return np.stack([1 - scores, scores], axis=-1)
+
+
+def _refuse_booleans(cells: Any, what: str) -> None:
+    """Raise for True and False, which NumPy would take as 1 and 0."""
+    try:
+        _core.check_no_booleans(cells if isinstance(cells, (list, tuple)) else np.asarray(cells))
+    except RowError as error:
+        raise error.replaced(argument=what) from None
 
 
 def _row(row: Any, labels: Sequence[Any], number: int) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import _core
 from ._class_columns import in_order, is_series, names_of
 from ._errors import ArgumentError, RowError
 from ._label_scores import label_scores, one_row
@@ -246,6 +247,7 @@ def _confidences(confidence: Any, labels: Ints) -> Floats:
 
 def _matrix(probs: Any, K: int) -> Floats:
     """Return a copy of shape (T, K); an error names the row that does not fit."""
+    _core.check_no_booleans(probs)
     try:
         array = np.asarray(probs)
         if array.dtype.kind in "iuf" and array.ndim == 2 and array.shape[1] == K:
@@ -256,6 +258,7 @@ def _matrix(probs: Any, K: int) -> Floats:
     p: Floats = np.empty((len(rows), K))
     for row, entries in enumerate(rows):
         cells = list(entries) if isinstance(entries, Iterable) else [entries]
+        _core.check_no_booleans(cells)
         if len(cells) != K:
             problem = f"has {{}} entries, but there are {K} classes"
             remedy = "give one probability per class"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import date, datetime, time, timedelta, timezone
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,12 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
         whole = datetime.fromisoformat(at).timestamp()
     except ValueError:
         return None
-    return whole + float(f"0.{fraction or 0}")
+    if fraction is None:
+        return whole
+    if whole >= 0:
+        return float(f"{whole:.0f}.{fraction}")  # rounded once, so that what was written comes back
+    digits = fraction[:40]
+    return float(Fraction(int(whole) * 10 ** len(digits) + int(digits), 10 ** len(digits)))
 
 
 def _parse_span(text: str) -> float | None:

@@ -16,6 +16,7 @@ import numpy as np
 
 import classfilter as cf
 from classfilter import config
+from classfilter._events._files import FORMATS
 from classfilter.chain._settings import to_toml
 from classfilter.live import serve
 
@@ -173,7 +174,9 @@ def _row(of: Bytes, K: int) -> Any:
     odd = [None, "0.5", 1j, True, [0.5], 10**400, b"x", cells]
     if kind < 170 and cells:
         return [of.choice(odd), *cells[1:]]
-    return of.choice([cells, tuple(cells), np.array(cells), np.array(cells, "f4")[::-1]])
+    with np.errstate(over="ignore"):
+        single = np.array(cells, "f4")
+    return of.choice([cells, tuple(cells), np.array(cells), single[::-1]])
 
 
 def api(data: bytes) -> None:
@@ -211,6 +214,125 @@ def api(data: bytes) -> None:
         assert f.label in range(K)
 
 
+def event_files(data: bytes) -> None:
+    """A file of events is refused with a message, or read; what was written is read equal."""
+    of = Bytes(data)
+    name = of.choice(sorted(FORMATS))
+    path, again = FOLDER / "in.events", FOLDER / "out.events"
+    if of.byte() < 128:
+        path.write_bytes(data[2:])
+        with suppress(ValueError):
+            _round_trip(cf.read_events(path, name, overlaps=True), name, again)
+    else:
+        _round_trip(_events(of), name, again)
+
+
+def _events(of: Bytes) -> Any:
+    found: list[cf.Event] = []
+    time = of.choice([0.0, -5.0, 1.7e9, of.number()])
+    dated = of.byte() < 60
+    while of.at < len(of.data) and len(found) < 20:
+        names = ["a", "b c", "", " a", "\t", "a,b", 'a"b', "a\nb", "\x00", "nan", "NA", "é", "-->"]
+        names += [bytes(of.byte() for _ in range(3)).decode("latin-1"), "<NA>", "1", "&amp;", "\r"]
+        start = time + abs(of.number())
+        time = start + abs(of.number())
+        probability = of.choice([None, of.number(), 0.5])
+        stream = of.choice([None, "x", of.choice(names)])
+        found.append(cf.Event(stream, of.choice(names), start, time, probability))
+    return cf.Events(found, dates=dated)
+
+
+def _round_trip(events: Any, name: str, path: Path) -> None:
+    dates = name not in ("csv", "json") and events.dates
+    start = (
+        {"start": cf.Events(events[:1], dates=True)[0].start if events else 0.0} if dates else {}
+    )
+    try:
+        cf.write_events(events, path, name, overlaps=True, **start)
+    except ValueError:
+        return
+    read = cf.read_events(path, name, overlaps=True, **start)
+    told = [(str(e.label), e.start, e.end) for e in read]
+    wanted = [(str(e.label), e.start, e.end) for e in events]
+    if name == "vtt":  # it holds milliseconds
+        assert [e[0] for e in sorted(told)] == [e[0] for e in sorted(wanted)]
+        return
+    assert sorted(told) == sorted(wanted), (set(wanted) ^ set(told), path.read_bytes())
+    if name == "csv":
+        assert [e.probability for e in read] == [e.probability for e in events]
+        assert [e.stream for e in read] == [
+            None if e.stream is None else str(e.stream) for e in events
+        ]
+
+
+def labels(data: bytes) -> None:
+    """Rows of several labels at once: refused without a change, or the same by every way."""
+    of = Bytes(data)
+    L = 1 + of.byte() % 4
+    kind = of.choice([cf.DirichletFilter, cf.StickyFilter])
+    f = cf.MultiLabelFilter(L, kind(2, dtype=of.choice(["f8", "f4"])))
+    while of.at < len(data):
+        row = of.choice([_row(of, L), [of.number() for _ in range(L)]])
+        beta = of.choice([1.0, of.number(), [of.number() for _ in range(L)]])
+        dt = of.choice([1.0, of.number(), 0])
+        before, other = pickle.dumps(f.state), f.copy()
+        try:
+            with np.errstate(over="ignore"):  # of numbers that float32 does not have
+                P = f.update(row, beta, dt)
+        except (TypeError, ValueError):
+            assert pickle.dumps(f.state) == before
+            continue
+        assert P.shape == (L,)
+        assert ((P >= 0) & (P <= 1)).all()
+        weights = beta if np.ndim(beta) == 0 else [beta]
+        assert other.run([row], weights, dt)[0].tobytes() == P.tobytes()
+        assert pickle.dumps(other.state) == pickle.dumps(f.state)
+
+
+def event_lines(data: bytes) -> None:
+    """Lines for events, in two runs with one state and one file: each event once, in order."""
+    of = Bytes(data)
+    rule = cf.EventRule(
+        of.choice([0.0, 0.5, 2.0]),
+        min_duration=of.choice([0.0, 1.0]),
+        max_delay=of.choice([5.0, None]),
+    )
+    cut, lag = of.byte(), of.choice([None, None, 1, 3])
+    lines = data[of.at :].splitlines(keepends=True)
+    state, found = FOLDER / "lines.state", FOLDER / "lines.events"
+    for path in (state, found):
+        path.unlink(missing_ok=True)
+    at = cut % (len(lines) + 1)
+    for part in (lines[:at], lines[at:]):
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as sink:
+            source.write(b"".join(part))
+            source.seek(0)
+            with suppress(ValueError):  # the second part may have other classes
+                serve(
+                    lambda names: cf.Chain(cf.DirichletFilter(names), rule=rule),
+                    source=source.fileno(),
+                    sink=sink.fileno(),
+                    errors=io.StringIO(),
+                    state=state,
+                    events=found,
+                    max_jump=of.choice([None, 100.0]),
+                    lag=lag,
+                )
+    end: dict[Any, Any] = {}
+    for number, line in enumerate(found.read_text().splitlines(), 1):
+        event = json.loads(line)
+        assert event["event"] == number
+        assert 0 <= event["probability"] <= 1 + 1e-9
+        if isinstance(event["start"], float):
+            stream = event.get("stream")
+            assert end.get(stream, -np.inf) <= event["start"] < event["end"]
+            end[stream] = event["end"]
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target for target in (toml, csv, ndjson, checkpoint, bank, tracker, api)
+    target.__name__: target
+    for target in (
+        *(toml, csv, ndjson, checkpoint, bank, tracker, api),
+        *(event_files, labels, event_lines),
+    )
 }

@@ -142,14 +142,65 @@ int is_new(Core *self) {
 
 /* ---- arguments ---- */
 
+static int refuse_boolean(PyObject *value, Py_ssize_t row, Py_ssize_t entry) {
+    raise_error("RowError", "probs", PyBool_FromLong(PyObject_IsTrue(value) == 1), "is {}", "it must hold numbers",
+                "BOOLEAN", row, entry);
+    return -1;
+}
+
+/* Raises for a True or False: NumPy would take it as 1 or 0. `row` is that of a list inside a list; -1 outside. It runs no
+   code of others, and a list that another thread changes meanwhile is read as it is then. */
+int refuse_booleans(PyObject *probs, Py_ssize_t row) {
+    Py_ssize_t i;
+    if (PyArray_Check(probs)) {
+        PyArrayObject *const array = (PyArrayObject *)probs;
+        PyObject *cells;
+        int refused;
+        if (PyArray_TYPE(array) != NPY_BOOL && PyArray_TYPE(array) != NPY_OBJECT) return 0;
+        if (PyArray_NDIM(array) == 0 || PyArray_NDIM(array) > 2) return 0;
+        cells = PyArray_ToList(array);
+        refused = cells == NULL ? -1 : refuse_booleans(cells, row);
+        Py_XDECREF(cells);
+        return refused;
+    }
+    if (!PyList_CheckExact(probs) && !PyTuple_CheckExact(probs)) return 0;
+    for (i = 0; i < PySequence_Size(probs); i++) {
+        PyObject *const item = PySequence_GetItem(probs, i);
+        int refused = 0;
+        if (item == NULL) { /* the list is shorter now */
+            PyErr_Clear();
+            break;
+        }
+        if (PyFloat_Check(item) || PyLong_CheckExact(item)) /* the common case */
+            ;
+        else if (PyBool_Check(item) || PyArray_IsScalar(item, Bool))
+            refused = refuse_boolean(item, row, i);
+        else if (row < 0)
+            refused = refuse_booleans(item, i);
+        Py_DECREF(item);
+        if (refused < 0) return -1;
+    }
+    return 0;
+}
+
 /* An argument as a C array of the filter's precision, of at most `most` dimensions. */
 PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most) {
     PyArrayObject *array = (PyArrayObject *)object;
     if (PyArray_Check(object) && PyArray_TYPE(array) == type_of(self) && PyArray_ISCARRAY_RO(array))
         Py_INCREF(object); /* as it is: the common case, and much quicker */
-    else
-        array =
-            (PyArrayObject *)PyArray_FROMANY(object, type_of(self), 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+    else {
+        const int listed = PyList_CheckExact(object) || PyTuple_CheckExact(object);
+        const int of_probs = strcmp(name, "probs") == 0;
+        PyObject *const given = of_probs && !listed ? PyArray_FROM_O(object) : Py_NewRef(object);
+        if (given != NULL && of_probs && refuse_booleans(given, -1) < 0) {
+            Py_DECREF(given);
+            return NULL;
+        }
+        array = given == NULL ? NULL
+                              : (PyArrayObject *)PyArray_FROMANY(given, type_of(self), 0, 0,
+                                                                 NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+        Py_XDECREF(given);
+    }
     if (array == NULL) {
         if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
             PyErr_ExceptionMatches(PyExc_OverflowError)) { /* a whole number beyond all floats */

@@ -60,6 +60,7 @@ void raise_settings_error(cf_status status, PyObject *options);
 /* Arguments. An int is 1 or 0 from `ready` and `is_new`, 0 or -1 from the others; after a failure an exception is set. */
 int ready(Core *self);
 int is_new(Core *self);
+int refuse_booleans(PyObject *probs, Py_ssize_t row);
 PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most);
 int wrong_length(const Core *self, Py_ssize_t length);
 PyArrayObject *take_vector(const Core *self, PyObject *object, const char *name);

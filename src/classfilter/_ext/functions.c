@@ -77,6 +77,12 @@ static PyObject *check_rows(PyObject *m, PyObject *args) {
     return out;
 }
 
+static PyObject *check_no_booleans(PyObject *m, PyObject *probs) {
+    (void)m;
+    if (refuse_booleans(probs, -1) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- the channel ---- */
 
 static PyObject *apply_channel(PyObject *m, PyObject *args) {
@@ -176,6 +182,8 @@ PyMethodDef functions[] = {
     {"check_rows", check_rows, METH_VARARGS,
      "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad "
      "ones."},
+    {"check_no_booleans", check_no_booleans, METH_O,
+     "check_no_booleans($module, probs, /)\n--\n\nRaise for a True or False in a row, or in a list of rows."},
     {"as_streams", as_streams, METH_O,
      "as_streams($module, rows, /)\n--\n\nStream numbers as an array; see streams/_bank.py."},
     {"check_streams", check_streams, METH_VARARGS,

@@ -26,23 +26,34 @@ def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryI
     """
     path = real_path(path)
     check_regular(path)
-    draft = path
+    draft = None
     try:
-        draft, file = _open_draft(path, 0o600 if private else 0o666)
-        with file:
-            with suppress(OSError):
-                draft.chmod(stat.S_IMODE(path.stat().st_mode))
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        if error.filename == str(draft):  # a name that the caller never saw
-            raise type(error)(error.errno, error.strerror, str(path)) from None
+        with naming(path):
+            draft, file = _open_draft(path, 0o600 if private else 0o666)
+            with file:
+                with suppress(OSError):
+                    draft.chmod(stat.S_IMODE(path.stat().st_mode))
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+    except BaseException:
+        if draft is not None:
+            with suppress(OSError):  # `remove_drafts` may find it later
+                draft.unlink()
         raise
-    finally:
-        if draft != path:
-            draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error of the system name this file: that of a write has no name, a draft another."""
+    try:
+        yield
+    except OSError as error:
+        draft = str(error.filename).startswith(str(path.with_name(f".{path.name}.")))
+        if error.errno is None or not (error.filename is None or draft):
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def real_path(path: str | Path) -> Path:
@@ -93,10 +104,7 @@ def _open_draft(path: Path, mode: int) -> tuple[Path, BinaryIO]:
 
     while True:
         draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-        try:
-            file = open(draft, "xb", opener=opener)  # noqa: SIM115
-        except OSError as error:
-            raise type(error)(error.errno, error.strerror, str(path)) from None
+        file = open(draft, "xb", opener=opener)  # noqa: SIM115
         # It may have been removed before it was locked.
         if try_lock(file.fileno()) is not False and os.fstat(file.fileno()).st_nlink:
             return draft, file

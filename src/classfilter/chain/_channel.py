@@ -242,6 +242,7 @@ class Channel:
             The corrected class probabilities.
         """
         K = len(self._prior)
+        _core.check_no_booleans(probs)
         try:
             rows = np.asarray(probs)
             rows = rows if rows.dtype == np.float32 else np.asarray(probs, np.float64)
@@ -282,6 +283,7 @@ class Channel:
 def corrected(logarithms: tuple[Array, Array], probs: ArrayLike) -> Array:
     """Return one output (K,), corrected; `logarithms` are those of a channel, in any precision."""
     log_matrix, log_prior = logarithms
+    _core.check_no_booleans(probs)
     try:
         row = np.asarray(probs, log_prior.dtype)
     except (TypeError, ValueError):

@@ -71,7 +71,7 @@
 /* Before a short loop that becomes straight code even where code is to be short. */
 #if defined(__clang__)
 #define CF_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && __GNUC__ >= 8
 #define CF_UNROLL _Pragma("GCC unroll 8")
 #else
 #define CF_UNROLL

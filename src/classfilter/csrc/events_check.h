@@ -11,13 +11,12 @@ CF_INLINE int is_between(double x, double least, double most) { return x >= leas
 CF_INLINE int is_index(int32_t i, int32_t least, int32_t end) { return i >= least && i < end; }
 
 static int is_head(const cf_events *rule, const events_head *h, size_t bytes) {
-    events_view s;
     const int held = h->held >= 0;
     if (h->magic != CF_EVENTS_MAGIC || h->bytes != bytes) return 0;
     if (h->states != (int32_t)states_of(rule) || h->slow != (int32_t)slow_of(rule)) return 0;
     if (!is_index(h->nodes, CF_EVENTS_NODES, CF_EVENTS_MOST_NODES + 1)) return 0;
     if (!is_index(h->slots, h->slow > 0 ? 2 : 0, h->slow > 0 ? CF_EVENTS_MOST + 1 : 1)) return 0;
-    if (lay_out(&s, rule, NULL, (size_t)h->slow, (size_t)h->nodes, (size_t)h->slots) != bytes) return 0;
+    if (size_of_block(rule, (size_t)h->slow, (size_t)h->nodes, (size_t)h->slots) != bytes) return 0;
     if (!is_index(h->oldest, 0, h->slots + (h->slow == 0)) || !is_index(h->count, 0, h->slots + 1)) return 0;
     if (!is_index(h->since, 0, CF_EVENTS_REBASE)) return 0;
     if (!is_index(h->rows, 0, 3) || !is_index(h->seen, 0, 1 + (h->rows > 0))) return 0;

@@ -32,8 +32,7 @@ cf_status cf_events_prepare(const cf_events *rule) {
 }
 
 size_t cf_events_size(const cf_events *rule, size_t nodes, size_t slots) {
-    events_view s;
-    return lay_out(&s, rule, NULL, slow_of(rule), nodes, slots);
+    return size_of_block(rule, slow_of(rule), nodes, slots);
 }
 
 /* As it was before the first row. */
@@ -341,11 +340,14 @@ cf_status cf_events_current(const cf_events *rule, const void *state, void *copy
 
 int cf_events_piece(const cf_events *rule, const cf_event *event, size_t i, cf_event *piece) {
     const cf_time length = CF_THE_RULE(rule)->max_duration;
-    const cf_time start = event->start + (i > 0 && !is_endless(length) ? (cf_time)i * length : 0);
-    if (i > 0 && (is_endless(length) || !is_after(event->end, start, length))) return 0;
+    cf_time start, next;
     *piece = *event;
+    if (is_endless(length)) return i == 0;
+    start = event->start + (cf_time)i * length;
+    next = event->start + ((cf_time)i + 1) * length;
+    if (i > 0 && !is_after(event->end, start, length)) return 0;
     piece->start = start;
-    if (is_longer(event->end - start, length, event->end)) piece->end = event->start + ((cf_time)i + 1) * length;
+    if (is_after(event->end, next, length)) piece->end = next; /* where there is one more piece */
     return 1;
 }
 

@@ -166,9 +166,16 @@ static size_t slow_of(const cf_events *rule) {
     return slow;
 }
 
-/* Sets the view's pointers into a block and returns its size. */
+/* The size of a block, and the view's pointers into it. */
 #ifdef CF_TICKS
-CF_INLINE size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
+static size_t size_of_block(const cf_events *rule, size_t slow, size_t nodes, size_t slots) {
+    size_t at = sizeof(events_head) + states_of(rule) * sizeof(events_open);
+    at += (rule->classes + 2 * slow) * sizeof(cf_real);
+    at = (at + slow * sizeof(events_index) + 7) / 8 * 8;
+    return at + nodes * sizeof(events_node) + slots * sizeof(events_slot) + 2 * slots * slow * sizeof(cf_real);
+}
+
+CF_INLINE void lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
     const size_t states = states_of(rule);
     size_t at = sizeof(events_head);
     s->rule = rule;
@@ -195,10 +202,17 @@ CF_INLINE size_t lay_out(events_view *s, const cf_events *rule, char *block, siz
     at += slots * sizeof(events_slot);
     s->slot_gain = (cf_real *)(void *)(block + at);
     s->slot_mass = s->slot_gain + slots * slow;
-    return at + 2 * slots * slow * sizeof(cf_real);
 }
 #else
-static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
+static size_t size_of_block(const cf_events *rule, size_t slow, size_t nodes, size_t slots) {
+    const size_t states = states_of(rule);
+    size_t at = sizeof(events_head) + 2 * states * sizeof(double);
+    at += nodes * sizeof(events_node) + slots * sizeof(events_slot);
+    at += (2 * slots * slow + (3 + CF_RESTS) * states + rule->classes + 2 * slow) * sizeof(cf_real);
+    return (at + (3 * states + slow) * sizeof(events_index) + 7) / 8 * 8;
+}
+
+static void lay_out(events_view *s, const cf_events *rule, char *block, size_t slow, size_t nodes, size_t slots) {
     const size_t states = states_of(rule);
     size_t at = 0;
     s->rule = rule;
@@ -225,8 +239,6 @@ static size_t lay_out(events_view *s, const cf_events *rule, char *block, size_t
     s->self = s->parent + states;
     s->forced = s->self + states;
     s->next = *(s->forced + states);
-    at += (3 * states + slow) * sizeof(events_index);
-    return (at + 7) / 8 * 8;
 }
 #endif
 

@@ -298,6 +298,7 @@ def _numbers(series: Any) -> Floats:
         cell: Any = cells[row]
         percent = isinstance(cell, str) and cell.rstrip().endswith("%")
         remedy = Remedy.PERCENT_SIGN if percent else ""
+        remedy = Remedy.BOOLEAN if isinstance(cell, bool) else remedy
         raise RowError(f"column {series.name}", cell, rule=rule, remedy=remedy, row=row)
     return np.array(cells, dtype=np.float64)
 

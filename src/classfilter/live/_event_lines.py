@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .._events._dates import date_text
+from .._support.atomic import naming
 from ._streams import LiveStreams
 
 BLOCK = 1 << 16
@@ -40,6 +41,8 @@ class EventLines:
         self._write = write
         self._there: list[bytes] = []
         self._resumed = False
+        self._named = Path() if path is None else path
+        self._unsynced = True  # what is there may be of a process that was killed
         self.dates = False
         if path is not None:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
@@ -49,8 +52,16 @@ class EventLines:
     def close(self) -> None:
         """Close the file."""
         if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+            fd, self._fd = self._fd, None
+            with naming(self._named):
+                os.close(fd)
+
+    def sync(self) -> None:
+        """Let the disk have what was written: a state that counts it may be saved then."""
+        if self._fd is not None and self._unsynced:
+            with naming(self._named):
+                os.fsync(self._fd)
+            self._unsynced = False
 
     def resume(self, streams: LiveStreams | None) -> None:
         """Go on after the events of the state, if there is one; the file may have more."""
@@ -74,7 +85,8 @@ class EventLines:
                 "give the state of the run that wrote them, or another file"
             )
         if end < size:
-            os.ftruncate(self._fd, end)
+            with naming(self._named):
+                os.ftruncate(self._fd, end)
 
     def write(self, streams: LiveStreams) -> None:
         """Write the events that were confirmed since the last call."""
@@ -112,8 +124,10 @@ class EventLines:
 
     def _append(self, line: bytes) -> None:
         assert self._fd is not None
-        while line:
-            line = line[os.write(self._fd, line) :]
+        self._unsynced = True
+        with naming(self._named):
+            while line:
+                line = line[os.write(self._fd, line) :]
 
     def _end_of_lines(self, size: int) -> int:
         """Return where the last whole line ends; a killed process may have begun another one."""

@@ -174,6 +174,12 @@ def serve(
             event_lines = EventLines(None if only else events, out.write, log)
             stack.callback(event_lines.close)
             event_lines.resume(live.streams)
+
+        def save() -> None:
+            if event_lines is not None and state is not None:
+                event_lines.sync()
+            live.save()
+
         for batch in lines(source, signals, live.wait):
             for line in batch:
                 number += 1
@@ -197,13 +203,13 @@ def serve(
                     skipped = _report_skipped(live.streams, skipped, number, state, log)
             if live.wait() == 0:
                 try:
-                    live.save()
+                    save()
                 except OSError as error:
                     print(f"{state} was not saved, going on: {error}", file=log, flush=True)
         if event_lines is not None and live.streams is not None and state is None:
             live.streams.tracker.drop(live.streams.tracker.streams)
             event_lines.write(live.streams)
-        live.save()
+        save()
         _say(live.notice(end=True), words, log)
         _report(live, state, log)
         watch.summarize(live.streams)

@@ -8,7 +8,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -281,5 +281,7 @@ def locked(path: Path) -> Iterator[None]:
         remove_drafts(target)
         yield
     finally:
-        lock.unlink(missing_ok=True)
-        os.close(fd)
+        with suppress(OSError):  # one that stays is taken again
+            lock.unlink()
+        with suppress(OSError):
+            os.close(fd)
