@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from unittest import mock
 
 import pytest
@@ -89,7 +89,7 @@ OPERATIONS = {
     "Cascade.save": Operation(_save_cascade, _read_cascade),
     "write_events": Operation(_events, lambda path: int(cf.read_events(path, "csv")[0].end or 0)),
     "filter_file": Operation(_table, lambda path: len(cf.read_table(path)), "out.csv"),
-    "Chain.save": Operation(_chain, lambda path: round(4 * config.read(path).beta)),
+    "Chain.save": Operation(_chain, lambda path: round(4 * cast(float, config.read(path).beta))),
 }
 
 

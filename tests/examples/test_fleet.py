@@ -14,8 +14,9 @@ NOTEBOOK = Path(script.__file__).with_suffix(".ipynb")
 
 
 def test_the_notebook_prints_what_it_shows(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    spark: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Spark starts first: its Java keeps the folder that it starts in, and serves other tests, too."""
     monkeypatch.chdir(NOTEBOOK.parent)
     names: dict[str, Any] = {}
     for cell in json.loads(NOTEBOOK.read_text())["cells"]:
