@@ -16,7 +16,7 @@ NOTEBOOK = Path(script.__file__).with_suffix(".ipynb")
 def test_the_notebook_prints_what_it_shows(
     spark: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark starts first: its Java keeps the folder that it starts in, and serves other tests, too."""
+    """Spark starts first: its Java keeps the folder it starts in, and serves other tests."""
     monkeypatch.chdir(NOTEBOOK.parent)
     names: dict[str, Any] = {}
     for cell in json.loads(NOTEBOOK.read_text())["cells"]:

@@ -366,6 +366,7 @@ _OPTIONS = {
 
 _REMEDIES = {
     Remedy.SOFTMAX: "logits need --scores logits",
+    Remedy.BOOLEAN: "write 1.0 for True and 0.0 for False",
     Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
     "percentages --scores percent); if several may be true at once, or none, give --scores "
     "independent",
