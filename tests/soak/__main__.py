@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -140,9 +140,8 @@ class Life:
         thread.start()
         return thread
 
-    def live(self) -> None:
-        """Let one process live, until it ends in some way."""
-        way = self.rng.choices(list(ENDS), list(ENDS.values()))[0]
+    def live(self, way: str) -> None:
+        """Let one process live, until it ends in a way of ENDS."""
         size = self.events.stat().st_size if self.events.exists() else 0
         room = size + self.rng.randrange(4000) if way == "full disk" else None
         process, amount = self.start(room), self.rng.randrange(500, 20_000)
@@ -186,20 +185,23 @@ class Life:
         return before, after
 
 
+def any_way(rng: random.Random) -> str:
+    """Draw a way to end, as often as ENDS says."""
+    return rng.choices(list(ENDS), list(ENDS.values()))[0]
+
+
 def resident(pid: int) -> int:
     """Return the memory of a process, in bytes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def soak(folder: Path, seed: int, more: Callable[[int], bool], life: Life, count: Any) -> Soaked:
-    """Let processes live while there are to be more, then the last; compare the events."""
-    number = 0
-    while more(number):
-        life.live()
-        number += 1
+def soak(life: Life, ways: Iterable[str], count: Any) -> Soaked:
+    """Let a process end in each of the ways, then live the last; compare the events."""
+    for way in ways:
+        life.live(way)
     before, after = life.last(*count)
-    events = wanted(life.furthest, seed)
+    events = wanted(life.furthest, life.seed)
     found: dict[str, list[Any]] = {name: [] for name in events}
     numbers = []
     for line in life.events.read_text().splitlines():
@@ -231,10 +233,8 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         life = Life(Path(folder), given.seed, pause=0.05)
         soaked = soak(
-            Path(folder),
-            given.seed,
-            lambda count: not until(0.6)(count),
             life,
+            iter(lambda: None if until(0.6)(0) else any_way(life.rng), None),
             (until(0.95), lambda count: count >= 20_000 and until(0.7)(count)),
         )
     ends = ", ".join(f"{count} {way}" for way, count in soaked.ends.items())
