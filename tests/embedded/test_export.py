@@ -338,7 +338,7 @@ def test_the_export_command(run: Run, tmp_path: Path) -> None:
     save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", beta={"weak": 0.5})
     assert run("export", "x.toml", "-o", "fw") == (
         0,
-        "fw: 38 files; make -C fw test compares bits\n",
+        "fw: 39 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/src/cf_config.h").read_text()

@@ -61,6 +61,12 @@ def real_path(path: str | Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def check_folder(path: Path) -> None:
+    """Raise, before the work, if there is no folder to write to."""
+    if not real_path(path).parent.is_dir():
+        raise ValueError(f"{path} cannot be written; make its folder first")
+
+
 def check_regular(path: Path) -> None:
     """Raise if there is something at a path that is no regular file."""
     try:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from .._errors import ArgumentError
+from .._support.atomic import check_folder
 from ..chain import Chain, EventRule
 from ..data._files import read_table
 from ..data._format import TableFormat
@@ -21,7 +22,6 @@ from ._options import (
     Settings,
     about,
     check_classes,
-    check_folder,
     check_names,
     check_smoothing,
     default_note,

@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 import click
 
-from .._support.atomic import atomic_write
+from .._support.atomic import atomic_write, check_folder
 from ..data._csv import SEPARATORS
 from ..data._files import TableInput, file_suffix, kind_of
-from ._options import FILE, check_folder
+from ._options import FILE
 
 STANDARD = Path("-")
 KINDS = ("csv", "tsv", "parquet", "ndjson")

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from .._errors import ArgumentError, Remedy
-from .._support.atomic import real_path
 from .._support.types import Weights
 from .._time_scale import TimeWarning
 from .._timestamps import PER_SECOND
@@ -286,12 +285,6 @@ def default_note(chain: Chain) -> str:
     return f"classfilter: {chain.filter()}, all sources with weight 1; {remedy}"
 
 
-def check_folder(out: Path) -> None:
-    """Raise, before the work, if there is no folder to write to."""
-    if not real_path(out).parent.is_dir():
-        raise ValueError(f"{out} cannot be written; make its folder first")
-
-
 def end(message: str, code: int = 1) -> NoReturn:
     """Print the reason in one line, and exit."""
     sys.stderr.write(f"classfilter: {printable(' '.join(message.split()))}\n")
@@ -366,7 +359,7 @@ _OPTIONS = {
 
 _REMEDIES = {
     Remedy.SOFTMAX: "logits need --scores logits",
-    Remedy.BOOLEAN: "write 1.0 for True and 0.0 for False",
+    Remedy.BOOLEAN: Remedy.BOOLEAN.value,
     Remedy.NORMALISE: "if one class is true at a time, normalise it (logits need --scores logits, "
     "percentages --scores percent); if several may be true at once, or none, give --scores "
     "independent",

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from .._errors import ArgumentError
-from .._support.atomic import atomic_write
+from .._support.atomic import atomic_write, check_folder
 from .._support.types import Weights
 from .._timestamps import REMEDY, parse_timestamp, per_second
 from ..data._files import file_suffix
@@ -21,7 +21,6 @@ from ._options import (
     PICTURES,
     Settings,
     about,
-    check_folder,
     filter_options,
     table_options,
     warnings_as_lines,

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .._support.atomic import atomic_write
+from .._support.atomic import atomic_write, check_folder
 from ..chain import Chain, load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
@@ -26,7 +26,6 @@ from ._options import (
     PICTURES,
     about,
     check_classes,
-    check_folder,
     duration,
     printable,
     table_options,

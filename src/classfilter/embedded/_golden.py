@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chain._chain import Chain
-from ._rule import FirmwareRule, golden_events
+from ._golden_events import golden_events
+from ._rule import FirmwareRule
 
 Singles = NDArray[np.float32]
 ROWS, FULL, SEED = 3000, 8, 2024

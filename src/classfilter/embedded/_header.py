@@ -15,7 +15,8 @@ from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive
 from ._c_text import comment, constants, number, quoted, table
-from ._rule import FirmwareRule, rule_macros, rule_tables
+from ._rule import FirmwareRule
+from ._rule_header import rule_macros, rule_tables
 
 
 def channels_of(chain: Chain) -> list[str]:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TextIO
 
 from .._errors import ArgumentError, Remedy
-from .._support.atomic import check_regular, real_path
+from .._support.atomic import check_folder, check_regular
 from .._support.signals import Signals
 from ..chain._chain import Chain
 from ..data._format import TableFormat
@@ -150,8 +150,7 @@ def serve(
     limits |= {"max_jump": max_jump, "lag": lag}
     form = TableFormat.of(classes, columns, scores, unit, independent)
     if state:
-        if not real_path(state).parent.is_dir():
-            raise ValueError(f"{state} cannot be written; make its folder first")
+        check_folder(state)
         check_regular(state)
     number = filtered = rejected = skipped = 0
     with ExitStack() as stack:

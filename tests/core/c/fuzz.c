@@ -3,6 +3,7 @@
 
    With clang: -fsanitize=fuzzer,address,undefined. Otherwise compile with -DSTANDALONE: the program then feeds itself
    the number of random inputs that it is given. */
+#include "bytes.h"
 #include "invariants.h"
 
 #include <stdint.h>
@@ -12,17 +13,6 @@
 #else
 #define TRANSITION_TOLERANCE 1e-10
 #endif
-
-typedef struct {
-    const uint8_t *bytes;
-    size_t left;
-} source;
-
-static unsigned next_byte(source *in) {
-    if (in->left == 0) return 0;
-    in->left--;
-    return *in->bytes++;
-}
 
 /* Mostly sensible numbers in [0, 1], sometimes an edge, sometimes any bits at all. */
 static cf_real next_number(source *in) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: bytes become a rule for events and rows, in little memory; whatever they are, the contract of cf.h must hold.
    With -DCF_TICKS, times are ticks. The rest is as in fuzz.c. */
+#include "bytes.h"
 #include "cf.h"
 
 #include <math.h>
@@ -26,17 +27,6 @@ typedef double cf_real;
     } while (0)
 
 enum { MOST = 6, NODES = 12, SLOTS = 8, PIECES = 1000 };
-
-typedef struct {
-    const uint8_t *bytes;
-    size_t left;
-} source;
-
-static unsigned next_byte(source *in) {
-    if (in->left == 0) return 0;
-    in->left--;
-    return *in->bytes++;
-}
 
 static void next_bytes(source *in, void *to, size_t size) {
     size_t i;

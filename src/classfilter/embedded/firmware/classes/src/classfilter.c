@@ -1,34 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The core for this configuration, in one translation unit: compile this file, no option is needed. */
 
-/* The same bits on every machine: a product and a sum are rounded each. */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
+#include "cf_core.h"
 
-#ifdef __cplusplus /* which has no such word of its own */
-#define restrict __restrict
-#endif
-
-#define CF_TABLES
-#include "classfilter.h"
-
-#ifdef CF_DIRICHLET
-#include "core/dirichlet_f32.h"
-#else
-#include "core/sticky_f32.h"
-#endif
-#ifdef CF_CHANNELS
-#include "core/channel_f32.h"
-#endif
-#ifdef CF_TEMPERED
-#include "core/temper_f32.h"
-#endif
 #ifdef CF_EVENTS
-#include "core/events_f32.h"
-
 cf_status cf_decide_f32(cf_stream_f32 *stream, uint32_t now, const float *probs, cf_event *events, size_t *count) {
     return cf_events_tick_f32(&cf_config_rule[0], stream->events, now, probs, events, count);
 }
@@ -51,8 +26,6 @@ int cf_piece_f32(const cf_event *event, size_t i, cf_event *piece) {
 #endif
 #endif
 #ifdef CF_ADAPTIVE
-#include "core/policy_adaptive_f32.h"
-
 static void read_estimate(const cf_stream_f32 *stream, float *probs) {
 #ifdef CF_DIRICHLET
     cf_dirichlet_read_f32(&cf_config_filter, stream->state, probs);

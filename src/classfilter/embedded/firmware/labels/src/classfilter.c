@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The core for this configuration, in one translation unit: compile this file, no option is needed. */
 
-/* The same bits on every machine: a product and a sum are rounded each. */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
-
-#ifdef __cplusplus /* which has no such word of its own */
-#define restrict __restrict
-#endif
-
-#define CF_TABLES
-#include "classfilter.h"
-
-#ifdef CF_DIRICHLET
-#include "core/dirichlet_f32.h"
-#else
-#include "core/sticky_f32.h"
-#endif
-#ifdef CF_CHANNELS
-#include "core/channel_f32.h"
-#endif
-#ifdef CF_TEMPERED
-#include "core/temper_f32.h"
-#endif
+#include "cf_core.h"
 
 #ifdef CF_EVENTS
-#include "core/events_f32.h"
-
 /* Of a label that has a rule. */
 #define CF_RULE_OF(label) (&cf_config_rule[cf_config_rule_of[label]])
 
