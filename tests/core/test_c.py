@@ -23,6 +23,8 @@ STRICT = [
 ]
 SAME_BITS = ["-ffp-contract=off"]
 PRECISIONS = {"double": [], "float": ["-DSINGLE"]}
+WIDE = ["-DCF_ONE_TARGET", "-DCF_WIDE_LANES"]
+"""Vectors of 64 bytes, which a compiler makes of shorter ones where a processor has none."""
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)] or [os.environ.get("CC", "cc")]
 
 
@@ -68,7 +70,8 @@ def supported(level: str) -> bool:
 @pytest.mark.parametrize("precision", list(PRECISIONS))
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_compiles_without_a_warning(compiler: str, precision: str, tmp_path: Path) -> None:
-    for ways in (["-O0"], ["-O3"], ["-Os", "-DCF_SMALL"], ["-O2", "-DCF_SMALL", "-DCF_NO_RATES"]):
+    small = [["-Os", "-DCF_SMALL"], ["-O2", "-DCF_SMALL", "-DCF_NO_RATES"]]
+    for ways in (["-O0"], ["-O3"], ["-O1", *WIDE], *small):
         compile_c(compiler, None, tmp_path / "core", *ways, *PRECISIONS[precision])
 
 
@@ -97,8 +100,9 @@ def sanitized(program: str, out: Path, precision: str, *flags: str, parts: str =
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
-def test_fuzz_under_sanitizers(precision: str, tmp_path: Path) -> None:
-    program = sanitized("fuzz.c", tmp_path / "fuzz", precision, "-DSTANDALONE")
+@pytest.mark.parametrize("lanes", [[], ["-DCF_WIDE_LANES"]])
+def test_fuzz_under_sanitizers(precision: str, lanes: list[str], tmp_path: Path) -> None:
+    program = sanitized("fuzz.c", tmp_path / "fuzz", precision, "-DSTANDALONE", *lanes)
     assert run(program, "9000") == "9000 inputs held\n"
 
 
@@ -114,9 +118,12 @@ def test_event_states_under_sanitizers(precision: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", list(PRECISIONS))
-def test_a_failed_search_changes_nothing_and_names_its_row(precision: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lanes", [["-DCF_ONE_TARGET"], WIDE])
+def test_a_failed_search_changes_nothing_and_names_its_row(
+    precision: str, lanes: list[str], tmp_path: Path
+) -> None:
     """The search never fails by itself, so it gets too few iterations."""
-    way = ["-O1", "-DCF_ONE_TARGET", "-DCF_MAX_ITERATIONS=2", *PRECISIONS[precision]]
+    way = ["-O1", *lanes, "-DCF_MAX_ITERATIONS=2", *PRECISIONS[precision]]
     program = compile_c(COMPILERS[0], HERE / "failing.c", tmp_path / "failing", *way)
     many, one = map(int, run(program).split())
     assert 100 < many < 1900
@@ -158,7 +165,7 @@ def test_millions_of_random_states(precision: str, tmp_path: Path) -> None:
 def test_the_same_bits_everywhere(precision: str, tmp_path: Path) -> None:
     """Compilers, levels of optimisation, vector widths, and the loader's own choice."""
     levels = [x for x in ("x86-64", "x86-64-v3", "x86-64-v4") if supported(x)]
-    ways = [["-O3"], ["-O0", "-DCF_ONE_TARGET"], ["-O2", "-DCF_ONE_TARGET", "-DCF_BLOCK=1"]]
+    ways = [["-O3"], ["-O0", *WIDE], ["-O2", "-DCF_ONE_TARGET", "-DCF_BLOCK=1"]]
     ways += [[level, "-DCF_SMALL", "-DCF_ONE_TARGET"] for level in ("-Os", "-O2")]
     ways += [["-O3", "-DCF_ONE_TARGET", f"-march={level}"] for level in levels]
     cases = [(COMPILERS[0], way) for way in ways]

@@ -93,7 +93,7 @@ def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
         ("src/golden.h", r"(OUTPUTS 0x).{8}", r"\g<1>00000000", "(-1)"),
         ("src/golden.h", r"(= \{\n.*\n    \{)0x.{8}", r"\g<1>0x00000000", "(2)"),
         ("src/cf_config.h", r"(cf_config_beta\[\] = \{)0.1", r"\g<1>0.11", "(1)"),
-        ("src/core/dirichlet_impl.h", r"keep \* update", "keep * keep * update", "(1)"),
+        ("src/core/dirichlet_update.h", r"keep \* update", "keep * keep * update", "(1)"),
     ],
 )
 def test_the_self_test_detects_a_change(
@@ -259,7 +259,7 @@ def test_only_needed_files_are_written(tmp_path: Path) -> None:
 
     shared = {"cf.h", "cf_port.h", "cf_real.h", "validate.h", "coefficients.h", "special.h"}
     shared |= {"cf_vec.h", "special_of.h", "status.c", "table.h"}
-    modes = {"dirichlet_memory.h", "dirichlet_numbers.h", "dirichlet_search.h"}
+    modes = {f"dirichlet_{part}.h" for part in ("memory", "numbers", "search", "update")}
     assert core("dirichlet") == shared | parts("dirichlet") | modes
     sticky = shared | parts("sticky") | {"sticky_time.h"}
     assert core("sticky-whole") == sticky

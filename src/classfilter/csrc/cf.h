@@ -145,7 +145,8 @@ typedef struct {
 #else
 #define CF_DIRICHLET_MEMBERS 13
 #define CF_DIRICHLET_SCRATCH(classes) ((CF_DIRICHLET_MEMBERS + 1) * CF_DIRICHLET_NUMBERS(classes))
-#define CF_DIRICHLET_SCRATCH_MANY(classes) ((CF_DIRICHLET_MEMBERS * CF_BLOCK + 1) * CF_DIRICHLET_NUMBERS(classes))
+#define CF_LANES 16 /* streams that go through vector registers together, at most */
+#define CF_DIRICHLET_SCRATCH_MANY(classes) ((CF_DIRICHLET_MEMBERS * CF_LANES + 1) * CF_DIRICHLET_NUMBERS(classes))
 #endif
 
 /* Checks the settings and the prior (K numbers), computes log_gamma, bound and, if anchor > 0, prior_nu into the K numbers

@@ -9,6 +9,7 @@
    CF_RULE         with CF_TICKS, the only event rule of a program, a constant: what it does not use is left out. Then CF_RULE_STATES,
                    CF_RULE_SLOW, CF_RULE_NODES and CF_RULE_SLOTS are the numbers that the size of its state follows from.
    CF_ONE_TARGET   code for one processor only, not for several of which the loader chooses.
+   CF_WIDE_LANES   with CF_ONE_TARGET, vectors of 64 bytes for many streams.
    CF_BLOCK        numbers of scratch memory are rounded up to a multiple of this, so that vector registers fill.
    CF_NO_ANCHOR    no Dirichlet filter has an anchor: what it needs is left out. */
 #ifndef CF_PORT_H
@@ -54,18 +55,34 @@
 #define CF_COUNT(classes) (classes)
 #endif
 
-/* Where the loader can choose, one library serves old and new processors alike, with the same bits. */
-#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET)
-#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v3", "default")))
+/* Where the loader can choose, one library serves old and new processors alike, with the same bits. CF_NEW_TARGETS are for
+   what gains by the registers of the newest; gcc gives a function with CF_TARGETS the older code of what it calls.
+   CF_WIDE is defined in files with vectors of 64 bytes, for the newest alone. */
+#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(CF_ONE_TARGET) &&   \
+    !defined(CF_SMALL)
+#define CF_WIDE_LANES
+#define CF_HAS_WIDE __builtin_cpu_supports("x86-64-v4")
+#ifdef CF_WIDE
+#pragma GCC target("arch=x86-64-v4")
 #else
+#define CF_TARGETS __attribute__((target_clones("arch=x86-64-v3", "default")))
+#define CF_NEW_TARGETS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+#else
+#define CF_HAS_WIDE 1
+#endif
+#ifndef CF_TARGETS
 #define CF_TARGETS
+#define CF_NEW_TARGETS
 #endif
 
 /* A function of its own, for each of those processors. */
 #if defined(__GNUC__)
 #define CF_KERNEL CF_TARGETS static __attribute__((noinline, unused))
+#define CF_NEW_KERNEL CF_NEW_TARGETS static __attribute__((noinline, unused))
 #else
 #define CF_KERNEL static
+#define CF_NEW_KERNEL static
 #endif
 
 /* Before a short loop that becomes straight code even where code is to be short. */

@@ -11,4 +11,5 @@
 #define cf_dirichlet_nu cf_dirichlet_nu_f32
 #define cf_dirichlet_update cf_dirichlet_update_f32
 #define cf_dirichlet_run cf_dirichlet_run_f32
+#define cf_dirichlet_wide cf_dirichlet_wide_f32
 #include "dirichlet_impl.h"

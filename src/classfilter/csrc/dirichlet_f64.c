@@ -10,4 +10,5 @@
 #define cf_dirichlet_nu cf_dirichlet_nu_f64
 #define cf_dirichlet_update cf_dirichlet_update_f64
 #define cf_dirichlet_run cf_dirichlet_run_f64
+#define cf_dirichlet_wide cf_dirichlet_wide_f64
 #include "dirichlet_impl.h"

@@ -6,7 +6,7 @@
      - with streams: lane l belongs to stream l, and each number has a vector;
      - with the numbers of one stream, `across`: vector n holds the numbers from n CF_WIDTH on. What is left over of the last
        one repeats the sum, which is harmless.
-   Nothing but the functions below knows which, and no result depends on it. */
+   Nothing but the functions below knows which, and no result depends on it. Longer vectors, CF_WIDE, have streams only. */
 #ifndef CF_DIRICHLET_NUMBERS_H
 #define CF_DIRICHLET_NUMBERS_H
 
@@ -35,7 +35,7 @@ typedef struct {
     cf_vec ratio;    /* y, new over old x; in remember(), exp(-m) or what bounds it */
     cf_vec prior;    /* m of the prior */
     cf_vec term[2];  /* of sums */
-#ifdef CF_VECTORS
+#ifdef CF_ACROSS
     cf_mask classes; /* across, the lanes of classes */
 #endif
 } cf_number;
@@ -53,10 +53,15 @@ typedef struct {
     cf_vec kept, pull; /* of what is remembered: what was before, and the prior */
 } cf_search;
 
-CF_INLINE int is_across(const cf_search *w) { return CF_WIDTH > 1 && w->across; }
+#ifdef CF_ACROSS
+CF_INLINE int is_across(const cf_search *w) { return w->across; }
 
 /* Number 0 of what is given for vector 0. */
 CF_INLINE cf_vec top_of(const cf_search *w, cf_vec a) { return is_across(w) ? vec_first(a) : a; }
+#else
+CF_INLINE int is_across(const cf_search *w) { return (void)w, 0; }
+CF_INLINE cf_vec top_of(const cf_search *w, cf_vec a) { return (void)w, a; }
+#endif
 
 /* Where it holds for all numbers of a stream. */
 CF_INLINE cf_mask all_of(const cf_search *w, cf_mask m) { return is_across(w) ? mask_of(!mask_any(mask_not(m))) : m; }
@@ -73,13 +78,13 @@ CF_INLINE cf_real *number_at(const cf_search *w, cf_vec *first, size_t n, size_t
 
 /* x after a step: moved, in the streams that are `on`. A stream by itself always is. */
 CF_INLINE cf_vec where_on(const cf_search *w, cf_mask on, cf_vec moved, cf_vec x) {
-    return CF_WIDTH == 1 || w->across ? moved : vec_choose(on, moved, x);
+    return CF_WIDTH == 1 || is_across(w) ? moved : vec_choose(on, moved, x);
 }
 
 /* Whether it holds in any stream; across, it is the same in all lanes. */
 CF_INLINE int any_stream(const cf_search *w, cf_mask m) { return is_across(w) ? mask_at(m, 0) : mask_any(m); }
 
-#ifdef CF_VECTORS
+#ifdef CF_ACROSS
 /* The lanes of each vector that belong to classes. */
 CF_INLINE void mark_classes(const cf_search *w) {
 #ifdef CF_FLOAT
@@ -101,7 +106,7 @@ CF_PART cf_vec sum_classes(const cf_search *w, const cf_vec *first) {
     const cf_vec *a = first;
     cf_vec p = vec_of(0), q = p, r = p, s = p;
     size_t n;
-#ifdef CF_VECTORS
+#ifdef CF_ACROSS
     if (is_across(w)) {
 #ifdef CF_FLOAT
         typedef cf_real half __attribute__((vector_size(16)));
@@ -137,7 +142,7 @@ CF_PART cf_vec sum_classes(const cf_search *w, const cf_vec *first) {
 
 /* Sets number 0, and what is left over, of the members of which `first` is the one in vector 0. */
 CF_INLINE void set_top(const cf_search *w, cf_vec *first, cf_vec value) {
-#ifdef CF_VECTORS
+#ifdef CF_ACROSS
     const size_t step = sizeof(cf_number) / sizeof(cf_vec);
     size_t n;
     if (is_across(w)) {

@@ -122,14 +122,19 @@ CF_INLINE void advance(const cf_sticky *f, size_t width, int straight, cf_real d
     }
 }
 
-CF_STRAIGHT CF_KERNEL void raise_numbers(size_t count, cf_real beta, cf_real *restrict s) {
+CF_STRAIGHT CF_NEW_KERNEL void raise_numbers(size_t count, cf_real beta, cf_real *restrict s) {
     size_t i;
     for (i = 0; i < count; i++) s[i] = power(s[i], beta);
 }
 
 /* Raises the first `rows` of s to their powers. With one power for all of them it is one loop, which a processor overlaps
-   best; the bits are the same. */
-CF_INLINE void temper(size_t width, size_t rows, const cf_real *powers, cf_real *s) {
+   best; the bits are the same. By itself, it calls the newest code there is: see CF_NEW_TARGETS. */
+#ifdef CF_SMALL
+CF_INLINE
+#else
+CF_RARE
+#endif
+void temper(size_t width, size_t rows, const cf_real *powers, cf_real *s) {
     int one = 1;
     size_t i;
     for (i = 1; i < rows; i++) one &= powers[i] == powers[0];

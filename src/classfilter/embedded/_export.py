@@ -39,8 +39,7 @@ HEADERS = (
     "table.h",
     "validate.h",
 )
-
-
+DIRICHLET = tuple(f"dirichlet_{part}.h" for part in ("memory", "numbers", "search", "update"))
 EVENTS = ("confirm.h", "f32.c", "impl.h", "path.h", "report.h", "state.h", "ticks.h", "time.h")
 """The files of the rule for events."""
 
@@ -220,6 +219,5 @@ def core_files(config: Chain, events: bool = False) -> list[str]:
     parts += ["temper"] if is_tempered(config) else []
     parts += ["policy_adaptive"] if isinstance(config.policy, Adaptive) else []
     files = [*HEADERS, *(f"{part}{end}" for part in parts for end in ("_impl.h", "_f32.c"))]
-    own = ("dirichlet_memory.h", "dirichlet_numbers.h", "dirichlet_search.h")
-    files += own if dirichlet else ("sticky_time.h",)
+    files += DIRICHLET if dirichlet else ("sticky_time.h",)
     return [*files, *(f"events_{part}" for part in EVENTS if events)]

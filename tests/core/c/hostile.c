@@ -3,7 +3,7 @@
    that is finite. Arguments: the number of updates, and a seed. */
 #include "invariants.h"
 
-enum { MOST = 64, STEPS = 100, STREAMS = 12 };
+enum { MOST = 64, STEPS = 100, STREAMS = 24 };
 #define ANY(choices) ((choices)[below(sizeof(choices) / sizeof *(choices))])
 
 static uint64_t seed;
