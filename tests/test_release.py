@@ -170,6 +170,14 @@ def test_actions_are_pinned(name: str) -> None:
     assert len(versions) == len({action.partition("@")[0] for action in versions})  # one of each
 
 
+@pytest.mark.parametrize("name", ["tests", "wheels"])
+def test_files_that_workflows_name_are_there(name: str) -> None:
+    text = (ROOT / f".github/workflows/{name}.yml").read_text()
+    named = re.findall(r"\btests/[\w/]+\.py", text)
+    assert named or name == "wheels"
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_the_recipe_asks_for_what_the_package_asks_for(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
     sdist = tmp_path / "classfilter.tar.gz"
