@@ -244,9 +244,9 @@ LIVE_EVENTS_IN_SPARK = Difference(
     "A `ThresholdRule` needs the whole stream, and a query has no end.",
 )
 NO_EVENTS = Difference(
-    "`Cascade`, exported firmware",
-    "There are no events. Filter there, and pass the results to `cf.events`.",
-    "So far `cf.events`, `Tracker`, Spark, JavaScript and the command line decide events.",
+    "`Cascade`, `AsyncCascade`",
+    "There are no events. Pass their results to `cf.events`, or use a `Tracker`.",
+    "They choose and call classifiers; what else follows from a result is up to the program.",
 )
 NO_SMOOTHING = Difference(
     "JavaScript",
@@ -265,10 +265,16 @@ SINGLE = Difference(
     "Most microcontrollers compute in single precision only.",
     in_single_precision,
 )
+TICKS = Difference(
+    "exported firmware",
+    "Events have whole ticks of a clock of 32 bits. At most 16 closed segments wait to be "
+    "confirmed; beyond that, the oldest is decided early, as with `max_delay`.",
+    "Whole numbers need no rounding, and the memory of a device is fixed.",
+)
 DIFFERENCES = [
     CALL, WHOLE_TABLE, NO_EXPIRY, FILLED, TEXT, KEYS, LINES_ARE_THE_CLOCK, DEFAULT_JUMP, REPLAYED,
     LISTS, ONE_STREAM, NEVER_STOPS, SORTED, STATUS, BATCHES, WATERMARK, AHEAD, DUPLICATES, NO_FILE,
-    EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK, NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE,
+    EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK, NO_EVENTS, NO_SMOOTHING, DEVICE, SINGLE, TICKS,
 ]  # fmt: skip
 OF: dict[str, tuple[Difference, ...]] = {
     "Tracker.update": (),
@@ -285,7 +291,7 @@ OF: dict[str, tuple[Difference, ...]] = {
     "event_frame": (EVENTS_IN_SPARK,),
     "event_stream": (EVENTS_IN_SPARK, LIVE_EVENTS_IN_SPARK),
     "JavaScript": (NO_FILE, NO_SMOOTHING),
-    "firmware": (DEVICE, SINGLE, NO_EVENTS),
+    "firmware": (DEVICE, SINGLE, TICKS),
 }
 """The differences of each entry point."""
 

@@ -65,6 +65,18 @@ def test_broken_links_are_detected(tmp_path: Path) -> None:
     assert broken_links(page) == ["other.md", "#no-heading", "page.md#none"]
 
 
+def test_the_tests_that_pages_name_are_there() -> None:
+    missing = []
+    names = 0
+    for page in PAGES:
+        for path, name in re.findall(r"\b(tests/[\w./]*\w)(?:::(\w+))?", page.read_text()):
+            file, names = ROOT / path, names + 1
+            if not file.exists() or (name and f"def {name}(" not in file.read_text()):
+                missing.append((page.name, path, name))
+    assert names > 50
+    assert not missing
+
+
 def test_excerpts_are_in_the_source() -> None:
     """Each C block of the page about the search stands in the core, whitespace aside."""
     page = (ROOT / "docs/search.md").read_text()

@@ -101,3 +101,30 @@ def test_packages_of_the_extras_state_a_free_licence(extra: str) -> None:
     assert len(listed) > 1
     for name in listed:
         assert re.search(free, licence(name)), (name, licence(name))
+
+
+def recipe(target: str) -> list[str]:
+    """Return the commands of a target of the Makefile, without the folder of their environment."""
+    found = re.search(
+        rf"^{re.escape(target)}:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.M
+    )
+    assert found is not None
+    return [line.strip().replace("$(BIN)/", "") for line in found[1].splitlines()]
+
+
+def test_read_the_docs_builds_the_site_of_make_docs() -> None:
+    yaml = pytest.importorskip("yaml")
+    config = yaml.safe_load((ROOT / ".readthedocs.yaml").read_text())
+    assert config.keys() == {"version", "build"}
+    assert config["version"] == 2
+    build = config["build"]
+    assert build.keys() == {"os", "tools", "jobs"}
+    assert build["tools"] == {"python": "3.12"}  # text: a number would lose the zero of 3.10
+    assert build["jobs"].keys() == {"install", "build"}
+    (installed,) = [line for line in recipe(".venv/docs") if line.startswith("pip ")]
+    assert build["jobs"]["install"] == [installed.replace(" -q --no-compile", "")]
+    pages, site = (line for line in recipe("docs") if not line.startswith("@"))
+    where = ' --site-dir "$READTHEDOCS_OUTPUT/html"'
+    assert build["jobs"]["build"] == {"html": [pages, site + where]}
+    assert (ROOT / "website/__main__.py").exists()
+    assert (ROOT / "mkdocs.yml").exists()

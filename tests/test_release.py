@@ -154,9 +154,28 @@ def test_the_workflow_publishes_only_what_was_checked_and_tagged() -> None:
         assert jobs[name]["if"] == "startsWith(github.ref, 'refs/tags/v')"
         assert jobs[name]["permissions"] == {"id-token": "write"}
     assert set(jobs["check"]["needs"]) == {"wheel", "sdist", "npm"}
-    steps = [step for job in jobs.values() for step in job["steps"]]
-    assert all(re.search(r"@v[0-9.]+$", step["uses"]) for step in steps if "uses" in step)
     assert all("permissions" not in job for name, job in jobs.items() if "publish" not in name)
+
+
+@pytest.mark.parametrize("name", ["tests", "wheels"])
+def test_actions_are_pinned(name: str) -> None:
+    """By the commit, with its version beside it; those of PyPA by the whole version."""
+    text = (ROOT / f".github/workflows/{name}.yml").read_text()
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    for action in used:
+        by_commit = re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
+        assert by_commit or re.fullmatch(r"pypa/[a-z-]+@v\d+\.\d+\.\d+", action), action
+    versions = dict(re.findall(r"uses: (\S+) # (\S+)", text))
+    assert len(versions) == len({action.partition("@")[0] for action in versions})  # one of each
+
+
+@pytest.mark.parametrize("name", ["tests", "wheels"])
+def test_files_that_workflows_name_are_there(name: str) -> None:
+    text = (ROOT / f".github/workflows/{name}.yml").read_text()
+    named = re.findall(r"\btests/[\w/]+\.py", text)
+    assert named or name == "wheels"
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_the_recipe_asks_for_what_the_package_asks_for(tmp_path: Path) -> None:

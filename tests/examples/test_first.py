@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from examples import first
+import classfilter as cf
+from examples import first, live_events
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,18 @@ def test_the_pictures_are_drawn(tmp_path: Path) -> None:
     first.draw_events(first.TABLE, tmp_path / "events.png")
     for committed in (first.FIRST, first.EVENTS):
         assert imread(tmp_path / committed.name).shape == imread(committed).shape
+
+
+def test_the_picture_of_live_events_is_drawn_and_has_those_of_offline(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    live_events.draw(first.ONE, tmp_path / "live_events.png")
+    assert imread(tmp_path / "live_events.png").shape == imread(live_events.PICTURE).shape
+    recordings = cf.recordings(cf.read_table(first.ONE))
+    chain = cf.Chain(cf.StickyFilter(recordings["bob"].classes, half_life="1min")).with_rule(
+        cf.EventRule("15s")
+    )
+    live = live_events.live_events(recordings["bob"], chain, "bob")
+    assert live.events == cf.events({"bob": recordings["bob"]}, chain)
+    assert len(live.events) == len(live.known) > 10
+    assert live.known == sorted(live.known)

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from classfilter import Chain, DirichletFilter
+from classfilter.config import save
+from classfilter.policy import Periodic
+from conftest import Run
 from ndjson_lines import (
     BETA,
     VALID,
@@ -16,21 +20,39 @@ from ndjson_lines import (
     counts,
     many_rows,
     read_line,
-    run,
     saved_streams,
     serve_here,
 )
+from ndjson_lines import run as run_lines
 
 
 def test_going_on_without_a_replay_is_as_if_never_stopped(tmp_path: Path) -> None:
     lines = [as_line(row) for row in many_rows(400, seed=9)]
-    whole, _ = run(b"".join(lines), beta=BETA)
+    whole, _ = run_lines(b"".join(lines), beta=BETA)
     state, results = tmp_path / "state.json", []
     for start, stop in ((0, 1), (1, 150), (150, 151), (151, 400)):
-        part, messages = run(b"".join(lines[start:stop]), beta=BETA, state=str(state))
+        part, messages = run_lines(b"".join(lines[start:stop]), beta=BETA, state=str(state))
         assert counts(messages) == [stop - start, stop - start, 0, 0, "end"]
         results += part
     assert results == whole
+
+
+def test_a_policy_in_the_settings_changes_nothing(run: Run) -> None:
+    """Lines are there already: nobody asks which source to call."""
+    filter_, policy = DirichletFilter(["walk", "sit", "sleep"]), Periodic(every=2)
+    rows = [row for row in many_rows(40, seed=9) if "source" in row]
+    lines, results = [as_line(row) for row in rows], []
+    for name in ("plain", "policy"):
+        save(Chain(filter_, beta=BETA, policy=policy if name == "policy" else None), f"{name}.toml")
+        found = ""
+        for part in (lines[:20], lines[20:]):
+            options = (f"--config={name}.toml", f"--state={name}")
+            code, out, err = run("stream", *options, stdin=b"".join(part))
+            assert code == 0, err
+            found += out
+        results.append(found)
+    assert results[0] == results[1]
+    assert len(results[0].splitlines()) == len(rows) > 20
 
 
 @pytest.mark.parametrize(
@@ -85,8 +107,8 @@ def test_time_may_not_go_back_after_the_replay(tmp_path: Path) -> None:
         return b"".join(as_line(VALID | {"time": t, "stream": s}) for t in times for s in (1, "2"))
 
     state = str(tmp_path / "state.json")
-    run(at(1, 2, 3), state=state)
-    results, messages = run(at(1, 0, 4, 3), state=state)
+    run_lines(at(1, 2, 3), state=state)
+    results, messages = run_lines(at(1, 0, 4, 3), state=state)
     assert [json.loads(line)["time"] for line in results] == [4, 4]
     _, *told, seventh, eighth, skipped, served = messages.splitlines()
     assert told == [

@@ -70,6 +70,7 @@ class LiveStreams:
         unit: str | None = None,
         **limits: Any,
     ) -> None:
+        chain = _without_policy(chain)
         # As they are: lines are looked at before.
         self.tracker = Tracker(chain, unit="s", events=chain.rule or False, **limits)
         self.names, self.events = tuple(map(str, chain.classes)), 0
@@ -228,6 +229,11 @@ class LiveStreams:
         return [name for name, slot in self._table.slots.items() if self._is_replaying(slot)]
 
 
+def _without_policy(chain: Chain) -> Chain:
+    """Return what lines need of a chain: they call no source, and `extra` has their checksums."""
+    return chain if chain.policy is None else chain._replaced(chain._smoother, policy=None)
+
+
 def _ties(known: Any) -> tuple[int, ...]:
     """Return the CRC-32 of each row at the time of a stream's last row."""
     return known if type(known) is tuple else (known,)
@@ -251,7 +257,7 @@ def resume(
         if len(set(columns)) < len(columns):
             raise ValueError("a class is there twice")
         class_order(saved.chain, columns)
-    chain = make_chain(columns)
+    chain = _without_policy(make_chain(columns))
     if chain.digest != saved.chain.digest:
         file.require_same(path, saved.chain.settings, chain.settings)
     there = {"unit": saved.meta.get("unit") or "s", "lag": saved.meta.get("lag")}
