@@ -11,6 +11,7 @@ from setuptools import Extension, setup
 sys.path.insert(0, str(Path(__file__).parent))  # build backends leave it out
 from release.commands import Source, Wheel
 from release.day import seconds
+from release.readme import for_index
 
 os.environ["SOURCE_DATE_EPOCH"] = str(seconds())  # setuptools reads it
 
@@ -38,6 +39,8 @@ PACKAGE = Path("src/classfilter")
 SOURCES = [*PACKAGE.glob("_ext/*.c"), *PACKAGE.glob("csrc/*.c")]  # not those of the firmware
 
 setup(
+    long_description=for_index(),
+    long_description_content_type="text/markdown",
     ext_modules=[
         Extension(
             "classfilter._core",

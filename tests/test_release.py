@@ -13,7 +13,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 import pytest
-from release import conda, day, files, reproducible, sbom
+from release import conda, day, files, readme, reproducible, sbom
 
 import classfilter as cf
 
@@ -200,3 +200,14 @@ def test_the_recipe_asks_for_what_the_package_asks_for(tmp_path: Path) -> None:
     assert run == {"python", *asked["dependencies"]}
     (command,) = recipe["build"]["python"]["entry_points"]
     assert command.replace(" = ", ' = "') + '"\n' in pyproject
+
+
+def test_the_links_of_the_description_lead_to_pages_of_the_site() -> None:
+    """An index shows the README by itself."""
+    description = str(metadata.metadata("classfilter").json["description"])
+    links = re.findall(r"\]\(([^)\s]+)\)", description)
+    places = [link.removeprefix(readme.SITE) for link in links if link.startswith(readme.SITE)]
+    assert len(places) > 20
+    assert [link for link in links if not link.startswith(("#", "https://"))] == []
+    sources = [re.sub(r"[.]html(#.*)?$", ".md", place) for place in places]
+    assert [source for source in sources if not (ROOT / source).exists()] == []
