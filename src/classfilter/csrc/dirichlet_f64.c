@@ -11,3 +11,6 @@
 #define cf_dirichlet_update cf_dirichlet_update_f64
 #define cf_dirichlet_run cf_dirichlet_run_f64
 #include "dirichlet_impl.h"
+#ifndef CF_SMALL
+#include "dirichlet_joined_impl.h"
+#endif
