@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._errors import RowError
-from .._support.atomic import atomic_write
+from .._support.atomic import atomic_write, syncing
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
 from .._time_scale import TimeScale
@@ -236,7 +236,8 @@ def filter_to(
         lambda *_: in_turn([first], parts), schema=first.schema
     )
     try:
-        sink(source, written, suffix)
+        with syncing(written):
+            sink(source, written, suffix)
     except polars.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
