@@ -58,6 +58,19 @@ class Dirichlet:
         dt: NDArray[Any],
         /,
     ) -> None: ...
+    def _join(
+        self,
+        states: NDArray[np.float64],
+        slots: NDArray[np.intp],
+        dt: NDArray[np.float64],
+        eta: NDArray[np.float64],
+        nu: NDArray[np.float64],
+        probs: NDArray[np.float64],
+        beta: NDArray[np.float64],
+        out: NDArray[np.float64],
+        /,
+    ) -> NDArray[np.bool_]: ...
+    def _means(self, states: NDArray[np.float64], /) -> NDArray[np.float64]: ...
     def _update_stream(
         self,
         states: NDArray[Any],
@@ -261,6 +274,9 @@ def check_row(
 def check_rows(
     classes: int, probs: ArrayLike, beta: ArrayLike, dt: ArrayLike, /
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def decayed_sums(
+    start: float, before: NDArray[np.intp], decay: ArrayLike, added: ArrayLike, /
+) -> NDArray[np.float64]: ...
 def check_no_booleans(probs: object, /) -> None: ...
 def as_streams(rows: ArrayLike, /) -> NDArray[np.intp]: ...
 def check_streams(which: NDArray[np.intp], streams: int, /) -> None: ...

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from classfilter import RawFilter, filter_file
-from classfilter._support.atomic import atomic_write
+from classfilter._support import atomic
+from classfilter._support.atomic import atomic_write, syncing
 from classfilter._validation import class_order
 from classfilter.data._files import read_table, write_table
 from classfilter.data._format import TableFormat
@@ -194,3 +197,44 @@ def test_atomic_write(tmp_path: Path) -> None:
         atomic_write(tmp_path / "nowhere" / "f"),
     ):
         pass
+
+
+def test_a_file_goes_to_the_disk_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = Event()
+    monkeypatch.setattr(atomic, "SYNC_SECONDS", 1e-3)
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.set())
+    with atomic_write(tmp_path / "file") as file, syncing(file):
+        file.write(b"new")
+        assert synced.wait(60)
+    assert (tmp_path / "file").read_bytes() == b"new"
+    read, write = os.pipe()
+    synced.clear()
+    with os.fdopen(read, "rb"), os.fdopen(write, "wb") as pipe, syncing(pipe):
+        assert not synced.wait(0.05)  # there is no disk behind it
+
+
+def test_an_error_of_the_disk_counts_although_the_last_sync_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, failed = tmp_path / "file", Event()
+    path.write_text("old")
+
+    def fail_once(fd: int) -> None:
+        if not failed.is_set():
+            failed.set()
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(atomic, "SYNC_SECONDS", 1e-3)
+    monkeypatch.setattr(os, "fsync", fail_once)
+
+    def write() -> None:
+        with atomic_write(path) as file, syncing(file):
+            file.write(b"new")
+            assert failed.wait(60)
+
+    with pytest.raises(OSError, match=r"Input/output error.*file"):
+        write()
+    assert path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1

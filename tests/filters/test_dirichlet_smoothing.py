@@ -8,8 +8,9 @@ import pytest
 from scipy.special import digamma
 
 import classfilter as cf
+from classfilter import _core
 from classfilter._support.types import Floats
-from classfilter.filters._dirichlet_smoothing import _mode
+from classfilter.filters._dirichlet_smoothing import _in_two_searches, _mode
 from markov import FLOOR, random_prior
 from oracle import Oracle, mp, posterior_mode
 from streams import Stream, random_stream
@@ -155,3 +156,74 @@ def test_a_missing_row_between_long_pauses() -> None:
     forgotten = cf.DirichletFilter(2, 0.0, estimate="mean")  # nothing is left of either side
     run = forgotten.copy().run(s)
     np.testing.assert_array_equal(cf.smooth(forgotten, s), run)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize("anchor", [0.0, 0.7])
+@pytest.mark.parametrize("K", [2, 3, 6, 11])
+def test_states_are_joined_in_one_search_as_in_two(K: int, anchor: float, bounded: bool) -> None:
+    """Weights of every kind, missing rows and pauses; alone, a row has the same bits."""
+    rng, T = np.random.default_rng(K), 203
+    f = cf.DirichletFilter(K, 0.9, anchor=anchor, bounded=bounded)
+    chain = np.column_stack([rng.uniform(0.1, 9, T), rng.gamma(1.0, 3.0, (T, K)) + 1e-3])
+    slots, dt, eta = rng.permutation(T), rng.uniform(0, 9, T), rng.uniform(0.1, 9, T)
+    after = np.column_stack([eta, rng.gamma(1.0, 3.0, (T, K)) + 1e-3])
+    nu = eta[:, None] * f._means(after)
+    s, beta = rng.dirichlet(np.ones(K), T), rng.choice([0.0, 0.1, 0.5, 1.0], T)
+    s[beta == 0] = np.nan
+    out, alone = np.empty((T, K)), np.empty((1, K))
+    found = f._join(chain, slots, dt, eta, nu, s, beta, out)
+    assert found.mean() > 0.9
+    columns: tuple[Any, ...] = (slots, dt, eta, nu, s, beta)
+    expected = _in_two_searches(f, chain, *(column[found] for column in columns))
+    np.testing.assert_allclose(out[found], expected, rtol=1e-8, atol=1e-10)
+    for row in range(0, T, 20):
+        one: list[Any] = [chain, *(column[row : row + 1] for column in columns), alone]
+        assert f._join(*one)[0] == found[row]
+        if found[row]:
+            np.testing.assert_array_equal(alone[0], out[row])
+
+
+def test_what_is_not_joined_in_one_search() -> None:
+    """Nothing is added, hardly anything is there, the bound is exceeded, there is no mode."""
+    f = cf.DirichletFilter(2, 0.5)
+    states = np.array([[1.0, 2.0, 3.0], [1e-40, 2.0, 3.0]])
+    slots, eta = np.array([0, 1, 0, 0, 0]), np.array([0.0, 1e-40, 1.0, 1.0, 1.0])
+    nu = np.array([[0.0, 0.0], [0.0, 0.0], [0.1, 99.0], [-2.0, -2.0], [0.7, 1.1]])
+    s, beta, out = np.full((5, 2), 0.5), np.ones(5), np.full((5, 2), 7.0)
+    found = f._join(states, slots, np.zeros(5), eta, nu, s, beta, out)
+    assert found.tolist() == [False, False, False, False, True]
+    assert (out[:4] == 7).all()
+
+
+def test_sums_that_decay() -> None:
+    before = np.array([9, 0, 9, 1, 2])
+    decay, added = np.array([0.5, 0.25, 1.0, 0.5, 0.125]), np.arange(5.0)
+    sums = _core.decayed_sums(8.0, before, decay, added)
+    assert sums.tolist() == [4.0, 2.0, 10.0, 4.0, 5.25]
+    with pytest.raises(ValueError, match="same length"):
+        _core.decayed_sums(8.0, before[:4], decay, added)
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    f, single = cf.DirichletFilter(2, 0.5), cf.DirichletFilter(2, 0.5, dtype=np.float32)
+    states, s, ones = np.ones((3, 3)), np.full((2, 2), 0.5), np.ones(2)
+    for chain, before in ((states, [2, 1]), (states, [2, 3]), (states[:1], [0, 0])):
+        with pytest.raises(ValueError, match="_update_chain"):
+            f._update_chain(chain, np.array(before), s, ones, ones)
+    slots = np.array([0, 2])
+    wrong: tuple[Any, ...]
+    for wrong in (
+        (states, np.array([0, 3]), ones, ones, s, s, ones, s.copy()),
+        (states, slots, ones, ones, s[:1], s, ones, s.copy()),
+        (states, slots, ones, ones, s, np.asfortranarray(s), ones, s.copy()),
+        (states.astype(np.float32), slots, ones, ones, s, s, ones, s.copy()),
+    ):
+        with pytest.raises(ValueError, match="_join"):
+            f._join(*wrong)
+    with pytest.raises(ValueError, match="_join"):
+        single._join(states, slots, ones, ones, s, s, ones, s.copy())
+    with pytest.raises(ValueError, match="_means"):
+        f._means(states[:, :2])
+    with pytest.raises(ValueError, match="_means"):
+        single._means(states)

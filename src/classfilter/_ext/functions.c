@@ -83,6 +83,39 @@ static PyObject *check_no_booleans(PyObject *m, PyObject *probs) {
     Py_RETURN_NONE;
 }
 
+/* ---- sums that decay ---- */
+
+/* decayed_sums(start, before, decay, added): out[i] = decay[i] out[before[i]] + added[i], from `start` where there is no row
+   before[i]. */
+static PyObject *decayed_sums(PyObject *m, PyObject *args) {
+    PyObject *before, *decay, *added, *out = NULL;
+    PyArrayObject *g = NULL, *b = NULL;
+    Core of;
+    double start;
+    (void)m;
+    memset(&of, 0, sizeof of);
+    if (!PyArg_ParseTuple(args, "dO!OO:decayed_sums", &start, &PyArray_Type, &before, &decay, &added)) return NULL;
+    g = as_array(&of, decay, "decay", 1, 1);
+    b = g == NULL ? NULL : as_array(&of, added, "added", 1, 1);
+    if (b != NULL) {
+        const npy_intp count = PyArray_SIZE(g);
+        if (PyArray_SIZE(b) != count || !are_indices(before, (size_t)count, NPY_MAX_INTP))
+            PyErr_SetString(PyExc_ValueError, "before, decay and added must have the same length");
+        else
+            out = PyArray_SimpleNew(1, &count, NPY_DOUBLE);
+    }
+    if (out != NULL) {
+        const npy_intp count = PyArray_SIZE(g), *const last = PyArray_DATA((PyArrayObject *)before);
+        const double *const factor = PyArray_DATA(g), *const more = PyArray_DATA(b);
+        double *const sums = PyArray_DATA((PyArrayObject *)out);
+        npy_intp i;
+        for (i = 0; i < count; i++) sums[i] = factor[i] * (last[i] < i ? sums[last[i]] : start) + more[i];
+    }
+    Py_XDECREF(g);
+    Py_XDECREF(b);
+    return out;
+}
+
 /* ---- the channel ---- */
 
 static PyObject *apply_channel(PyObject *m, PyObject *args) {
@@ -182,6 +215,8 @@ PyMethodDef functions[] = {
     {"check_rows", check_rows, METH_VARARGS,
      "check_rows($module, classes, probs, beta, dt, /)\n--\n\nThe arguments of `run` as arrays, or the error of bad "
      "ones."},
+    {"decayed_sums", decayed_sums, METH_VARARGS,
+     "decayed_sums($module, start, before, decay, added, /)\n--\n\nSums of what is added, decaying from row to row."},
     {"check_no_booleans", check_no_booleans, METH_O,
      "check_no_booleans($module, probs, /)\n--\n\nRaise for a True or False in a row, or in a list of rows."},
     {"as_streams", as_streams, METH_O,

@@ -9,12 +9,15 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import BinaryIO
 
 try:
     import fcntl
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
+
+SYNC_SECONDS = 0.5
 
 
 @contextmanager
@@ -42,6 +45,35 @@ def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryI
             with suppress(OSError):  # `remove_drafts` may find it later
                 draft.unlink()
         raise
+
+
+@contextmanager
+def syncing(file: BinaryIO) -> Iterator[None]:
+    """Bring a large file to the disk while it is written: at the end, little is left to wait for.
+
+    An error counts even so: the system tells it only once.
+    """
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        yield
+        return
+    written, errors = Event(), list[OSError]()
+
+    def sync() -> None:
+        while not errors and not written.wait(SYNC_SECONDS):
+            try:
+                os.fsync(file.fileno())
+            except OSError as error:
+                errors.append(error)
+
+    thread = Thread(target=sync)
+    thread.start()
+    try:
+        yield
+    finally:
+        written.set()
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 @contextmanager

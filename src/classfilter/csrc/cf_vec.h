@@ -68,6 +68,7 @@ CF_INLINE cf_vec vec_from_signed(cf_mask b) { return __builtin_convertvector((cf
 /* A mask is all ones where it holds, else zero. */
 CF_INLINE cf_mask vec_less(cf_vec a, cf_vec b) { return (cf_mask)(a < b); }
 CF_INLINE cf_mask mask_of(int holds) { return (cf_mask){0} - (cf_bits)holds; }
+CF_INLINE cf_mask mask_from(const cf_bits *lanes) { return *(const cf_mask *)lanes; }
 CF_INLINE cf_mask mask_not(cf_mask m) { return ~m; }
 CF_INLINE int mask_at(cf_mask m, size_t lane) { return m[lane] != 0; }
 CF_INLINE int mask_any(cf_mask m) {
@@ -106,6 +107,7 @@ typedef int cf_mask;
 CF_INLINE cf_vec vec_of(cf_real x) { return x; }
 CF_INLINE cf_mask vec_less(cf_vec a, cf_vec b) { return a < b; }
 CF_INLINE cf_mask mask_of(int holds) { return holds; }
+CF_INLINE cf_mask mask_from(const cf_bits *lanes) { return *lanes != 0; }
 CF_INLINE cf_mask mask_not(cf_mask m) { return !m; }
 CF_INLINE int mask_at(cf_mask m, size_t lane) { return (void)lane, m; }
 CF_INLINE int mask_any(cf_mask m) { return m; }

@@ -12,3 +12,6 @@
 #define cf_dirichlet_run cf_dirichlet_run_f64
 #define cf_dirichlet_wide cf_dirichlet_wide_f64
 #include "dirichlet_impl.h"
+#ifndef CF_SMALL
+#include "dirichlet_joined_impl.h"
+#endif

@@ -49,7 +49,7 @@ CF_KERNEL int update_many(const cf_dirichlet *f, cf_real *scratch, const cf_upda
         number[n].rest = 1 - w.beta;
         if (anchor_of(f) > 0) number[n].prior = vec_of(n > 0 ? f->prior_nu[n - 1] : 0);
     }
-    on = *(const cf_mask *)searches;
+    on = mask_from(searches);
     good = search(f, &w, fractional, on, iterations);
     if (mask_any(on & ~good)) return 0;
     for (l = 0; l < CF_WIDTH; l++) {

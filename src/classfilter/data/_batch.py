@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._errors import RowError
-from .._support.atomic import atomic_write
+from .._support.atomic import atomic_write, syncing
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
 from .._time_scale import TimeScale
@@ -201,7 +201,7 @@ def filter_to(
         pointed = file.with_points(df)
         return pointed, read_rows(_with_numbers(pointed, file.layout), form)
 
-    def results() -> Iterator[pl.DataFrame]:
+    def filtered() -> Iterator[tuple[Any, Array]]:
         nonlocal done, notice
         waiting: deque[Any] = deque()
         with ThreadPoolExecutor(1) as reader:  # a part ahead
@@ -226,9 +226,18 @@ def filter_to(
                     progress(done)
                 waiting.append(as_frame(df) if as_text else rows.frame)
                 for P in complete:
-                    yield with_results(waiting.popleft(), file.classes, chain, P)
+                    yield waiting.popleft(), P
         if waiting:
             raise ValueError(f"{file.source.name} changed while it was read; try again")
+
+    def results() -> Iterator[pl.DataFrame]:
+        with ThreadPoolExecutor(1) as joiner:  # a part behind
+            coming: deque[Any] = deque()
+            for frame, P in filtered():
+                coming.append(joiner.submit(with_results, frame, file.classes, chain, P))
+                if len(coming) > 1:
+                    yield coming.popleft().result()
+            yield coming.popleft().result()
 
     parts = results()
     first = next(parts)
@@ -236,7 +245,8 @@ def filter_to(
         lambda *_: in_turn([first], parts), schema=first.schema
     )
     try:
-        sink(source, written, suffix)
+        with syncing(written):
+            sink(source, written, suffix)
     except polars.exceptions.PolarsError as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from .._support.types import Bools, Floats, Ints
+from .._support.types import Floats, Ints
 from ._dirichlet import DirichletFilter
-from ._stream_runner import StreamRows, StreamRunner, pack_state
+from ._stream_runner import StreamRows, StreamRunner, pack_state, stable_argsort
 
 MIN_ALPHA = 1e-6  # as in the Dirichlet filter
 MIN_WEIGHT = 1e-290  # below it, nu / eta has no digits left
-MAX_NEWTON = 12
 MAX_ITERATIONS = 100
 
 
@@ -34,46 +33,73 @@ def dirichlet_rows(
     ends = np.cumsum(counts)
     left = np.repeat(ends, counts) - np.arange(len(s)) - 1  # how many rows of its stream follow
     rows = np.flatnonzero(left >= np.repeat(counts - complete, counts))
-    eta, nu = _states_after(f, s, beta, dt, ahead, left, rows)
-    s, beta, dt = s[rows], beta[rows], dt[rows]
-    before = _states_before(f, states, s, beta, dt, complete)
-    eta += before[:, 0]
-    nu += before[:, :1] * _average_neg_log(f, before[:, 1:])
-    informed = np.flatnonzero((eta > before[:, 0]) & (eta > MIN_WEIGHT))
-    before[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
-    before[:, 0] = eta
+    eta, nu = _states_after(f, s, beta, dt, ahead, counts, left, rows)
+    if len(rows) < len(s):
+        s, beta, dt = s[rows], beta[rows], dt[rows]
+    s, beta, dt = (np.ascontiguousarray(column) for column in (s, beta, dt))
+    chain, before = _states_before(f, states, s, beta, dt, complete)
     out = np.empty(s.shape)
-    StreamRunner(f).run(before, StreamRows(s, beta, np.zeros(())), out, threads=1)
+    rest = np.flatnonzero(~f._join(chain, before, dt, eta, nu, s, beta, out))
+    if rest.size:
+        out[rest] = _in_two_searches(
+            f, chain, before[rest], dt[rest], eta[rest], nu[rest], s[rest], beta[rest]
+        )
     return out
 
 
 def _states_before(
     f: DirichletFilter, states: Floats, s: Floats, beta: Floats, dt: Floats, counts: Ints
-) -> Floats:
-    """Return eta and alpha, (T, K + 1), at the time of each row but before its observation.
+) -> tuple[Floats, Ints]:
+    """Return states, eta and alpha, and for each row the place of the one after the row before.
 
     `states` are those of the streams before their first rows; then, after their last ones.
     """
-    T, K = s.shape
-    ends = 2 * np.cumsum(counts)
-    starts = ends - 2 * counts
-    chain = np.empty((2 * T, K + 1))
-    chain[starts] = states
-    # Before each observation, time passes by itself.
-    rows, weights, times = np.full((2 * T, K), np.nan), np.ones(2 * T), np.zeros(2 * T)
-    rows[1::2], weights[1::2], times[::2] = s, beta, dt
-    _run_chain(f, chain, starts, rows, weights, times)
-    states[:] = chain[ends - 1]
-    return np.ascontiguousarray(chain[::2])
+    order, before = _waves(counts)
+    chain = np.concatenate([np.empty((len(s), states.shape[1])), states])
+    f._update_chain(chain, before, s[order], beta[order], dt[order])
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    states[:] = chain[place[np.cumsum(counts) - 1]]
+    return chain, before[place]
 
 
-def _run_chain(
-    f: DirichletFilter, states: Floats, starts: Ints, s: Floats, beta: Floats, dt: Floats
-) -> None:
-    """Let each state follow from the one before it; those at `starts`, from themselves."""
-    before = np.arange(len(s)) - 1
-    before[starts] = starts
-    f._update_chain(states, before, s, beta, dt)
+def _in_two_searches(
+    f: DirichletFilter,
+    states: Floats,
+    slots: Ints,
+    dt: Floats,
+    eta: Floats,
+    nu: Floats,
+    s: Floats,
+    beta: Floats,
+) -> Floats:
+    """Return what `_join` does not find: the mode of the states together first, then the row."""
+    runner, out = StreamRunner(f), np.empty(s.shape)
+    passed = StreamRows(np.full(s.shape, np.nan), np.ones(()), dt, slots=slots)
+    both = runner.run(states, passed, out, threads=1)
+    nu = both[:, :1] * f._means(both) + nu
+    eta = both[:, 0] + eta
+    informed = np.flatnonzero((eta > both[:, 0]) & (eta > MIN_WEIGHT))
+    both[informed, 1:] = _mode(nu[informed] / eta[informed, None], f.max_concentration)
+    both[:, 0] = eta
+    runner.run(both, StreamRows(s, beta, np.zeros(())), out, threads=1)
+    return out
+
+
+def _waves(counts: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of streams, which follow each other, as waves, and what comes before each.
+
+    The first rows of all streams come first, then all second rows, so that they can be updated
+    together. What comes before the first row of stream i is at T + i.
+    """
+    T = int(counts.sum())
+    streams = np.repeat(np.arange(len(counts)), counts)
+    rank = np.arange(T) - (np.cumsum(counts) - counts)[streams]
+    order = stable_argsort(rank)
+    place = np.empty_like(order)
+    place[order] = np.arange(T)
+    before = np.where(rank == 0, T + streams, np.roll(place, 1))[order]
+    return order, before
 
 
 def _states_after(
@@ -82,6 +108,7 @@ def _states_after(
     beta: Floats,
     dt: Floats,
     ahead: int | None,
+    counts: Ints,
     left: Ints,
     rows: Ints,
 ) -> tuple[Floats, Floats]:
@@ -90,25 +117,27 @@ def _states_after(
     `left` says how many rows of its stream follow each row. The backward filter starts from the
     prior. How much of it remains does not depend on the data, so it can be subtracted.
     """
-    T = len(s)
+    T, K = s.shape
     start = f.copy()
     start.reset()
     anchor, prior_mean = f._options["anchor"], start.nu / start.eta
     decays = f.gamma**dt
-    states = np.tile(pack_state(start.state, f.dtype), (T, 1))
-    data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
+    first_state = pack_state(start.state, f.dtype)
     if ahead is None:
-        later = np.flatnonzero(left)[::-1] + 1
-        first = np.flatnonzero(left[later] == 0)  # the last row of each stream comes first
-        pauses, decay = (np.append(x, 0.0)[later + 1] for x in (dt, decays))
+        order, before = _waves((counts - 1)[::-1])  # from the last row of each stream to its second
+        at = (np.flatnonzero(left) + 1)[::-1][order]
+        pauses, decay = (np.append(x, 0.0)[at + 1] for x in (dt, decays))
+        first = before >= len(at)
         pauses[first], decay[first] = 0.0, 1.0
-        chain = states[later]
-        _run_chain(f, chain, first, s[later], beta[later], pauses)
-        states[later - 1] = chain
-        for t, g, b in zip(*(x.tolist() for x in (later - 1, decay, beta[later])), strict=True):
-            data[t] = g * data[t + 1] + b
-            prior[t] = g * prior[t + 1] + (1 - g) * anchor
+        states = np.empty((len(at) + len(counts), K + 1))
+        states[len(at) :] = first_state
+        f._update_chain(states, before, s[at], beta[at], pauses)
+        states = states[: len(at)]
+        data = _core.decayed_sums(0.0, before, decay, beta[at])
+        prior = _core.decayed_sums(start.eta, before, decay, (1 - decay) * anchor)
     else:
+        states = np.tile(first_state, (T, 1))
+        data, prior = np.zeros(T), np.full(T, start.eta)  # the weights of both in eta
         out, runner = np.empty(s.shape), StreamRunner(f)
         for j in range(min(ahead, int(left.max(initial=0))), 0, -1):
             some = rows[left[rows] >= j]  # all of them observe row t + j at once
@@ -121,62 +150,30 @@ def _states_after(
             _core.commit(states, None, some, after, None)
             data[some] = decay * data[some] + beta[at]
             prior[some] = decay * prior[some] + (1 - decay) * anchor
-    nu = states[:, :1] * _average_neg_log(f, states[:, 1:]) - prior[:, None] * prior_mean
-    decays = np.append(decays[1:], 1.0)  # of a stream's last row there is nothing to decay
-    return (data * decays)[rows], (nu * decays[:, None])[rows]
-
-
-def _average_neg_log(f: DirichletFilter, alpha: Floats) -> Floats:
-    """Return nu / eta of each row: E[-log s | alpha], bounded as in the filter."""
-    average: Floats = _core.digamma(alpha.sum(axis=1))[:, None] - _core.digamma(alpha)
-    return np.minimum(average, f._bound) if f._options["bounded"] else average
+        at = rows[left[rows] > 0] + 1
+        states, data, prior = states[at - 1], data[at - 1], prior[at - 1]
+    eta, nu = np.zeros(T), np.zeros((T, K))  # of a stream's last row there is nothing
+    eta[at - 1] = data * decays[at]
+    of_data = states[:, :1] * f._means(states) - prior[:, None] * prior_mean
+    nu[at - 1] = of_data * decays[at, None]
+    return (eta, nu) if len(rows) == T else (eta[rows], nu[rows])
 
 
 def _mode(mean: Floats, largest: float) -> Floats:
     """Return the alpha, (T, K), with digamma(sum alpha) - digamma(alpha_i) = mean_i.
 
-    Newton's method; where it does not settle, the slower one within a bracket. Where the sum would
-    exceed the largest, it is the largest.
+    Where the sum would exceed the largest, it is the largest.
     """
     K = mean.shape[1]
     # (K - 1) / (2 space) is correct for large sums, and the sum is hardly larger for any.
     space = 1 - np.exp(-mean).sum(axis=1)
     guess = (K - 1) / (2 * np.maximum(space, K / largest))
-    total = np.where(space * largest < 2 * K, largest, np.minimum(guess, largest))
-    alpha = _at_sum(total, mean)
-    rows = np.flatnonzero((total < largest) | (alpha.sum(axis=1) < largest))
-    alpha[rows], settled = _newton(alpha[rows], mean[rows])
-    rest = rows[~settled]
-    alpha[rest] = _bracketed(guess[rest], mean[rest], largest)
+    alpha = _at_sum(np.full(len(mean), largest), mean)
+    rows = np.flatnonzero((space * largest >= 2 * K) | (alpha.sum(axis=1) < largest))
+    alpha[rows] = _bracketed(guess[rows], mean[rows], largest)
     sums = alpha.sum(axis=1)
     alpha *= (np.minimum(sums, largest) / sums)[:, None]
     return np.maximum(alpha, MIN_ALPHA)
-
-
-def _newton(alpha: Floats, mean: Floats) -> tuple[Floats, Bools]:
-    """Return better alpha, and which of them have settled.
-
-    The Jacobian is a diagonal matrix and one of rank one. A step down takes the reciprocal of alpha
-    up instead, so that it stays positive.
-    """
-    rows = np.arange(len(alpha))
-    for _ in range(MAX_NEWTON):
-        a = alpha[rows]
-        total = a.sum(axis=1)
-        inverse, slope = 1 / _core.trigamma(a), _core.trigamma(total)
-        alone = (_core.digamma(total)[:, None] - mean[rows] - _core.digamma(a)) * inverse
-        with np.errstate(all="ignore"):
-            more = slope * alone.sum(axis=1) / (1 - slope * inverse.sum(axis=1))
-            step = alone + inverse * more[:, None]
-            alpha[rows] = np.where(step > 0, a + step, a * a / (a - step))
-        # The error is squared; the larger the sum, the less the mean depends on it.
-        done = np.abs(step / a).max(axis=1) <= 1e-9 + 1e-14 * total
-        rows = rows[~done]
-        if not len(rows):
-            break
-    settled = np.ones(len(alpha), bool)
-    settled[rows] = False
-    return alpha, settled
 
 
 def _bracketed(guess: Floats, mean: Floats, largest: float) -> Floats:

@@ -62,15 +62,21 @@ def smooth_streams(
         return _core.temper(plain, f.temperature)
     s, w, t = (x.astype(f.dtype, copy=False) for x in (probs, beta, dt))
     out = np.empty(probs.shape, f.dtype)
-    states = np.tile(pack_state(f.state, f.dtype), (len(counts), 1))
-    StreamRunner(f).run(states, StreamRows(s, w, t, counts=counts), out, threads=1)
+    _core.check_rows(probs.shape[1], s, w, t)
+    several = (counts > 1) & (lag != 0)
+    filtered = ~several | isinstance(f, StickyFilter)  # of the others, nothing would remain
+    states = np.tile(pack_state(f.state, f.dtype), (int(filtered.sum()), 1))
+    order = np.flatnonzero(np.repeat(filtered, counts))
+    StreamRunner(f).run(states, StreamRows(s, w, t, order, counts[filtered]), out, threads=1)
     weights = np.where(np.isnan(probs[:, 0]), 0.0, beta)
     short = counts <= (np.inf if lag is None else lag + 1)
     for streams, ahead in ((short, None), (~short, lag)):
-        chosen = streams & (counts > 1) & (lag != 0)
+        chosen = streams & several
         rows = np.flatnonzero(np.repeat(chosen, counts))
         if rows.size:
-            columns, sizes = (probs[rows], weights[rows], dt[rows]), counts[chosen]
+            columns, sizes = (probs, weights, dt), counts[chosen]
+            if rows.size < len(probs):
+                columns = probs[rows], weights[rows], dt[rows]
             if isinstance(f, StickyFilter):
                 ends = np.repeat(np.cumsum(sizes), sizes)
                 out[rows] = sticky_rows(in_double(f), out[rows], *columns, ahead, ends)
