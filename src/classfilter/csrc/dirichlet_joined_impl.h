@@ -46,8 +46,8 @@ CF_INLINE int is_more(double before, double eta, double beta) {
     return sum > before && sum >= CF_SMALLEST_WEIGHT && sum > CF_EPSILON * beta;
 }
 
-CF_TARGETS void cf_dirichlet_join_f64(const cf_dirichlet_f64 *f, const cf_joined *rows, double *probs,
-                                      unsigned char *found, double *scratch) {
+CF_KERNEL void join_rows(const cf_dirichlet_f64 *f, const cf_joined *rows, double *probs, unsigned char *found,
+                         double *scratch) {
     const size_t classes = f->classes;
     cf_number *const number = (cf_number *)(void *)scratch;
     cf_real *const alpha = scratch + CF_WIDTH * CF_DIRICHLET_MEMBERS * CF_DIRICHLET_NUMBERS(classes);
@@ -97,6 +97,29 @@ CF_TARGETS void cf_dirichlet_join_f64(const cf_dirichlet_f64 *f, const cf_joined
     }
 }
 
+#ifdef CF_WIDE_LANES
+/* The same on vectors of 64 bytes. */
+void cf_dirichlet_join_wide(const cf_dirichlet_f64 *f, const cf_joined *rows, double *probs, unsigned char *found,
+                            double *scratch);
+#endif
+
+#ifdef CF_WIDE
+void cf_dirichlet_join_wide(const cf_dirichlet_f64 *f, const cf_joined *rows, double *probs, unsigned char *found,
+                            double *scratch) {
+    join_rows(f, rows, probs, found, scratch);
+}
+#else
+void cf_dirichlet_join_f64(const cf_dirichlet_f64 *f, const cf_joined *rows, double *probs, unsigned char *found,
+                           double *scratch) {
+#ifdef CF_WIDE_LANES
+    if (CF_HAS_WIDE) {
+        cf_dirichlet_join_wide(f, rows, probs, found, scratch);
+        return;
+    }
+#endif
+    join_rows(f, rows, probs, found, scratch);
+}
+
 CF_TARGETS void cf_dirichlet_means_f64(const cf_dirichlet_f64 *f, size_t count, const double *states, double *means) {
     const size_t classes = f->classes;
     const cf_vec bound = vec_of(f->bounded ? f->bound : CF_UNBOUNDED);
@@ -119,3 +142,4 @@ CF_TARGETS void cf_dirichlet_means_f64(const cf_dirichlet_f64 *f, size_t count, 
         }
     }
 }
+#endif

@@ -10,6 +10,8 @@
 #ifdef CF_WIDE_LANES
 #define cf_dirichlet_wide cf_dirichlet_wide_f64
 #include "dirichlet_lanes.h"
+
+#include "dirichlet_joined_impl.h"
 #else
 typedef int cf_no_wide_lanes; /* C has no empty files */
 #endif

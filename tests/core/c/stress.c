@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ten million updates that try to break the filters; prints what they took, and a digest of every bit of the results,
    which must be the same for every compiler, option and processor. The argument divides the numbers of updates. */
+#include "dirichlet_joined.h"
 #include "invariants.h"
 
 enum { MOST = 1000 };
@@ -145,6 +146,60 @@ static void stress_backward(size_t classes, double rates, size_t steps) {
     updates += steps;
 }
 
+/* Many streams at a time; in double precision, each also joined with what another one remembers. */
+static void stress_lanes(size_t classes, double beta, size_t steps) {
+    enum { FEW = 40, STREAMS = 45 };
+    static cf_real work[CF_DIRICHLET_SCRATCH_MANY(FEW)], prior[FEW], prior_nu[FEW], states[STREAMS * (FEW + 1)];
+    static cf_real after[STREAMS * (FEW + 1)], observed[STREAMS * FEW], probs[STREAMS * FEW], beta_[STREAMS],
+        dt[STREAMS];
+    CF_(cf_dirichlet) f;
+    size_t i, k, failed = 0;
+    memset(&f, 0, sizeof f);
+    f.classes = classes;
+    f.gamma = CF_R(0.9);
+    f.floor = CF_R(1e-3);
+    f.anchor = beta < 0 ? CF_R(0.1) : 0;
+    f.max_concentration = CF_R(1e6);
+    f.bounded = 1;
+    for (k = 0; k < classes; k++) prior[k] = 1;
+    REQUIRE(CF_(cf_dirichlet_prepare)(&f, prior, prior_nu) == CF_OK, "settings");
+    for (k = 0; k < STREAMS; k++)
+        REQUIRE(CF_(cf_dirichlet_start)(&f, prior, 1, states + k * (classes + 1)) == CF_OK, "start");
+    for (i = 0; i < steps; i += STREAMS) {
+        const size_t streams = 1 + (size_t)(uniform() * STREAMS);
+        const CF_(cf_table) table = {streams, NULL, NULL, NULL, states, after, observed, beta_, dt, 1, 1, probs};
+        for (k = 0; k < streams; k++) {
+            fill(uniform() < 0.5 ? RANDOM : SPARSE, classes, i, observed + k * classes);
+            beta_[k] = (cf_real)(beta < 0 ? (uniform() < 0.2 ? 0 : uniform()) : beta);
+            dt[k] = (cf_real)(uniform() < 0.5 ? 1 : 3 * uniform());
+        }
+        REQUIRE(CF_(cf_dirichlet_run)(&f, &table, work, &failed, NULL) == CF_OK, "row %zu", failed);
+        add_to_digest(probs, streams * classes);
+#ifndef CF_FLOAT
+        {
+            static double eta[STREAMS], nu[STREAMS * FEW];
+            unsigned char found[STREAMS];
+            size_t slots[STREAMS];
+            const cf_joined joined = {streams, states, slots, dt, eta, nu, observed, beta_};
+            for (k = 0; k < streams; k++) {
+                slots[k] = k;
+                eta[k] = after[(streams - 1 - k) * (classes + 1)];
+            }
+            cf_dirichlet_means_f64(&f, streams, after, nu);
+            for (k = 0; k < streams * classes; k++) nu[k] *= eta[k / classes];
+            cf_dirichlet_join_f64(&f, &joined, probs, found, work);
+            for (k = 0; k < streams; k++) {
+                const double is_found = found[k];
+                add_to_digest(&is_found, 1);
+                if (found[k]) add_to_digest(probs + k * classes, classes);
+            }
+        }
+#endif
+        memcpy(states, after, streams * (classes + 1) * sizeof *states);
+    }
+    updates += steps;
+}
+
 static void stress_modes(size_t steps) {
 #ifdef CF_FLOAT
     (void)steps;
@@ -259,6 +314,9 @@ int main(int argc, char **argv) {
     stress_backward(5, 0.1, 20000 / part);
     stress_backward(39, 0.01, 400 / part);
     stress_modes(200000 / part);
+    stress_lanes(6, -1, 400000 / part);
+    stress_lanes(3, 0.5, 200000 / part);
+    stress_lanes(20, 1, 20000 / part);
 #endif
     printf("%zu updates, at most %zu iterations each, digest with the backward pass %016llx, without %016llx\n",
            updates, most_iterations, (unsigned long long)digest, (unsigned long long)everywhere);
