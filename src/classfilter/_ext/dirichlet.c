@@ -449,13 +449,11 @@ static PyMethodDef methods[] = {
     {"_run_streams", (PyCFunction)(void (*)(void))run_many, METH_FASTCALL, run_streams_doc},
     {"_update_stream", (PyCFunction)(void (*)(void))update_one_of_many, METH_FASTCALL, update_stream_doc},
     {"_update_chain", update_chain, METH_VARARGS,
-     "_update_chain($self, states, before, probs, beta, dt, /)\n--\n\nUpdate the state after an earlier row, or a "
-     "start, "
-     "for each row; see filters/_dirichlet_smoothing.py."},
+     "_update_chain($self, states, before, probs, beta, dt, /)\n--\n\n"
+     "Update the state after an earlier row, or a start, for each row; see filters/_dirichlet_smoothing.py."},
     {"_join", join, METH_VARARGS,
-     "_join($self, states, slots, dt, eta, nu, probs, beta, out, /)\n--\n\nEstimates of states with eta and nu added, "
-     "after "
-     "rows; return where there are any; see csrc/dirichlet_joined.h."},
+     "_join($self, states, slots, dt, eta, nu, probs, beta, out, /)\n--\n\n"
+     "Estimates of states with eta and nu added, after rows; return where there are any; see csrc/dirichlet_joined.h."},
     {"_means", means, METH_O, "_means($self, states, /)\n--\n\nnu / eta of states (N, K + 1), shape (N, K)."},
     {"_check_states", check_states, METH_VARARGS,
      "_check_states($self, states, /)\n--\n\nCheck the states of a bank, shape (N, K + 1)."},
