@@ -12,7 +12,6 @@ names the suppressions in its ``Tools/tsan``.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -27,7 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parents[1]))  # it is a program, not a test
+from source import copy_source
+
 SANITIZERS = {
     "address": ("-fsanitize=address,undefined -fno-sanitize-recover=undefined", "asan ubsan"),
     "thread": ("-fsanitize=thread", "tsan"),
@@ -42,10 +43,7 @@ K = 6
 def build(folder: Path, sanitizer: str) -> dict[str, str]:
     """Build a copy of the package with a sanitizer; return the environment to run it in."""
     flags, names = SANITIZERS[sanitizer]
-    package = folder / "source"
-    shutil.copytree(ROOT / "src", package / "src", ignore=shutil.ignore_patterns("*.so"))
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, package)
+    package = copy_source(folder / "source")
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     # One target: clones compile long, and the loader chooses one before ThreadSanitizer is there.
     environment = {**os.environ, "CFLAGS": f"-O1 -g -DCF_ONE_TARGET {flags}"}
