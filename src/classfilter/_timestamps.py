@@ -161,7 +161,7 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
         return whole
     if whole >= 0:
         return float(f"{whole:.0f}.{fraction}")  # rounded once, so that what was written comes back
-    digits = fraction[:40]
+    digits = fraction[:400]  # the shortest text of a double has no more
     return float(Fraction(int(whole) * 10 ** len(digits) + int(digits), 10 ** len(digits)))
 
 
