@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import classfilter as cf
-
-from . import first
+from examples import first
 
 PICTURE = first.ROOT / "docs/live_events.png"
 STREAM, MINUTES = "bob", slice(12, 28)

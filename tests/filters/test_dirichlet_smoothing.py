@@ -11,6 +11,7 @@ import classfilter as cf
 from classfilter import _core
 from classfilter._support.types import Floats
 from classfilter.filters._dirichlet_smoothing import _in_two_searches, _mode
+from classfilter.filters._smoothing import smooth_streams
 from markov import FLOOR, random_prior
 from oracle import Oracle, mp, posterior_mode
 from streams import Stream, random_stream
@@ -227,3 +228,15 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         f._means(states[:, :2])
     with pytest.raises(ValueError, match="_means"):
         single._means(states)
+
+
+@pytest.mark.parametrize("lag", [None, 2])
+def test_rows_in_single_precision(lag: int | None) -> None:
+    """Rows that are float32 already, as those of labels are, count as the same numbers do."""
+    rows: Any = np.random.default_rng(0).dirichlet(np.ones(2), 9).astype(np.float32)
+    beta, dt, counts = np.full(9, 0.7), np.ones(9), np.array([4, 5])
+    for dtype in (np.float32, np.float64):
+        f = cf.DirichletFilter(2, 0.8, dtype=dtype)
+        found = smooth_streams(f, rows, beta, dt, counts, lag)
+        same = smooth_streams(f, rows.astype(np.float64), beta, dt, counts, lag)
+        np.testing.assert_array_equal(found, same)

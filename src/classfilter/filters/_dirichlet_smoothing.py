@@ -36,7 +36,7 @@ def dirichlet_rows(
     eta, nu = _states_after(f, s, beta, dt, ahead, counts, left, rows)
     if len(rows) < len(s):
         s, beta, dt = s[rows], beta[rows], dt[rows]
-    s, beta, dt = (np.ascontiguousarray(column) for column in (s, beta, dt))
+    s, beta, dt = (np.ascontiguousarray(column, np.float64) for column in (s, beta, dt))
     chain, before = _states_before(f, states, s, beta, dt, complete)
     out = np.empty(s.shape)
     rest = np.flatnonzero(~f._join(chain, before, dt, eta, nu, s, beta, out))
