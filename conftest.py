@@ -24,6 +24,7 @@ HEAVY = (
     "docs/tuning.md",
     "docs/policies.md",
     "docs/errata.md",
+    "docs/search.md",
     "docs/fields",
     "experiments",
     "examples",

@@ -23,6 +23,7 @@ from ndjson_lines import as_line, many_rows, run
 
 CLASSES = ("a", "b")
 ROWS = [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]
+MORE = [mode for mode in MODES if mode != "once"]
 
 
 class Operation(NamedTuple):
@@ -194,7 +195,7 @@ def stream(folder: Path, lines: list[bytes]) -> str:
     return messages.getvalue()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["once", *(pytest.param(m, marks=pytest.mark.slow) for m in MORE)])
 def test_a_stream_has_each_event_once(tmp_path: Path, mode: str) -> None:
     (tmp_path / "whole").mkdir()
     stream(tmp_path / "whole", LINES)

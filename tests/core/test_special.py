@@ -63,6 +63,7 @@ def test_accuracy(name: str, dtype: type, size: int) -> None:
     assert worst <= LIMIT.get(name, OF_TRIGAMMA[dtype] / unit)
 
 
+@pytest.mark.slow
 def test_coefficients_are_those_of_the_script() -> None:
     script = ROOT / "tests/core/c/fit_coefficients.py"
     output = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)

@@ -14,12 +14,7 @@ from firmware_configs import STEP, all_configs
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 CPP = [c for c in ("g++", "clang++") if shutil.which(c)]
-MORE = ("sticky-moving", "labels-sticky", "labels-events")
-KINDS = [
-    "dirichlet-anchored",
-    "events-slow",
-    *(pytest.param(kind, marks=pytest.mark.slow) for kind in MORE),
-]
+KINDS = ["dirichlet-anchored", "events-slow", "sticky-moving", "labels-sticky", "labels-events"]
 """The self-test of every kind is compiled elsewhere, as C99."""
 
 
@@ -30,7 +25,7 @@ def compiled(compiler: str, folder: Path, *options: str) -> subprocess.Completed
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.covering(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("standard", ["c99", "c11", "c17"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -41,6 +36,7 @@ def test_every_standard_of_c(kind: str, compiler: str, standard: str, tmp_path: 
 
 
 @pytest.mark.covering(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", CPP)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_as_c_plus_plus(kind: str, compiler: str, tmp_path: Path) -> None:

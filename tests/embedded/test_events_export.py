@@ -113,6 +113,7 @@ def test_labels_of_equal_rules_share_them(tmp_path: Path) -> None:
 
 
 @needs_make
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
@@ -139,6 +140,7 @@ def test_the_self_test_detects_a_broken_rule(file: str, old: str, new: str, tmp_
 
 
 @needs_make
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["events-slow", "labels-events-unlike"])
 def test_the_same_bits_where_nothing_is_aligned(kind: str, tmp_path: Path) -> None:
     """An AVR has no gaps in its structures."""
@@ -149,6 +151,7 @@ def test_the_same_bits_where_nothing_is_aligned(kind: str, tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_memory_is_as_large_as_the_header_says(kind: str, tmp_path: Path) -> None:
     """A stream's array has the bytes that the core asks for, and not more."""

@@ -32,11 +32,10 @@ def make(folder: Path, *arguments: str) -> str:
 @pytest.mark.parametrize(
     "kind",
     [
-        "sticky",
         "events-unlike",
         *(
             pytest.param(k, marks=pytest.mark.slow)
-            for k in ("one", "moving", "dirichlet", "events")
+            for k in ("sticky", "one", "moving", "dirichlet", "events")
         ),
     ],
 )
