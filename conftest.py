@@ -37,7 +37,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # No test may depend on the clock: machines are slow, shared and noisy.
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=8)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100)
 
 

@@ -85,6 +85,7 @@ def test_the_self_test_passes(kind: str, compiler: str, tmp_path: Path) -> None:
 
 
 @needs_make
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "code_shown"),
     [
