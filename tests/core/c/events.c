@@ -3,6 +3,7 @@
    one; bytes that were changed are refused, or do no harm. Compile it with sanitizers; it takes the number of streams. The digest
    of all events is the same everywhere. */
 #include "cf.h"
+#include "draws.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -20,16 +21,11 @@ typedef double cf_real;
 
 enum { MOST = 12, ROWS = 400, NODES = 64 };
 
-static uint64_t seed, digest = UINT64_C(14695981039346656037);
+static uint64_t digest = UINT64_C(14695981039346656037);
 
 static void add_to_digest(const void *memory, size_t bytes) {
     size_t i;
     for (i = 0; i < bytes; i++) digest = (digest ^ ((const unsigned char *)memory)[i]) * UINT64_C(1099511628211);
-}
-
-static double uniform(void) {
-    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(seed >> 11) / 9007199254740992.0;
 }
 
 static size_t below(size_t n) { return (size_t)(uniform() * (double)n); }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Hostile settings, rows, weights and times at random: every update must succeed, and leave a distribution and a state
    that is finite. Arguments: the number of updates, and a seed. */
+#include "draws.h"
 #include "invariants.h"
 
 enum { MOST = 64, STEPS = 100, STREAMS = 24 };
 #define ANY(choices) ((choices)[below(sizeof(choices) / sizeof *(choices))])
 
-static uint64_t seed;
 static size_t updates, most_iterations, settings;
 static cf_real scratch[CF_DIRICHLET_SCRATCH_MANY(MOST)];
-
-static double uniform(void) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(seed >> 11) / 9007199254740992.0;
-}
 
 static size_t below(size_t n) { return (size_t)(uniform() * (double)n); }
 

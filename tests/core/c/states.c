@@ -8,28 +8,15 @@
    states, the steps of a usual stream instead: six classes that last 40 rows, predictions of which four in five are right. */
 #include "invariants.h"
 
+#include "digest.h"
+#include "draws.h"
+
 enum { MOST = 20 };
 
-static uint64_t seed, digest = 0xCBF29CE484222325u;
 static size_t counts[CF_MAX_ITERATIONS + 1], searches, failures;
-
-static double uniform(void) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(seed >> 11) / 9007199254740992.0;
-}
 
 /* A number between 10^from and 10^to, each power as likely as any other. */
 static double power(double from, double to) { return pow(10, from + (to - from) * uniform()); }
-
-static void add_to_digest(const cf_real *numbers, size_t n) {
-    size_t i;
-    for (i = 0; i < n; i++) {
-        cf_bits bits = 0;
-        memcpy(&bits, numbers + i, sizeof bits);
-        digest = (digest ^ bits) * 0x100000001B3u;
-        digest ^= digest >> 29;
-    }
-}
 
 /* Alphas of one size, or of every size, with a sum within the limit. */
 static void fill_alpha(size_t classes, double limit, cf_real *alpha) {

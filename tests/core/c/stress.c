@@ -4,26 +4,13 @@
 #include "dirichlet_joined.h"
 #include "invariants.h"
 
+#include "digest.h"
+#include "draws.h"
+
 enum { MOST = 1000 };
 
-static uint64_t seed = 0x9E3779B97F4A7C15u, digest = 0xCBF29CE484222325u;
 static size_t updates, most_iterations;
 static cf_real scratch[CF_DIRICHLET_SCRATCH(MOST)];
-
-static double uniform(void) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(seed >> 11) / 9007199254740992.0;
-}
-
-static void add_to_digest(const cf_real *numbers, size_t n) {
-    size_t i;
-    for (i = 0; i < n; i++) {
-        cf_bits bits = 0;
-        memcpy(&bits, numbers + i, sizeof bits);
-        digest = (digest ^ bits) * 0x100000001B3u;
-        digest ^= digest >> 29;
-    }
-}
 
 typedef enum { EQUAL, ALTERNATING, RANDOM, SPARSE, DENORMAL } rows;
 
