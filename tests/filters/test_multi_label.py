@@ -120,6 +120,20 @@ def test_a_tracker_a_bank_and_a_table_equal_trackers_of_each_label(kind: str, dt
                 np.testing.assert_array_equal(smoothed[:, k], alone)
 
 
+@pytest.mark.parametrize("how", [{}, {"beta": 0.4}, {"dt": 2.5}, {"beta": 0.4, "dt": 2.5}])
+@pytest.mark.parametrize("kind", MAKE)
+def test_one_weight_and_one_step_serve_all_streams_of_a_bank(kind: str, how: Any) -> None:
+    f = cf.MultiLabelFilter(LABELS, MAKE[kind]())
+    scores, *_ = some_rows(7, 12)
+    bank, at_once = cf.Bank(f, 3), cf.Bank(f, 3)
+    steps = np.concatenate([bank.update(scores[i : i + 3], **how) for i in range(0, 12, 3)])
+    for stream in range(3):
+        alone = f.copy().run(scores[stream::3], **how)
+        np.testing.assert_array_equal(steps[stream::3], alone)
+    streams = np.tile(np.arange(3), 4)
+    np.testing.assert_array_equal(at_once.run(scores, rows=streams, **how), steps)
+
+
 def test_a_state_is_restored_copied_saved_and_pickled(tmp_path: Path) -> None:
     scores, beta, dt = some_rows(4)
     f = cf.MultiLabelFilter(LABELS, MAKE["dirichlet"]())

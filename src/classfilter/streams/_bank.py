@@ -157,7 +157,7 @@ class Bank(Generic[FilterType]):
             return _core.as_batch(self._classes, self._single, probs, beta, dt, rows)
         dtype = self._start.dtype
         which = None if rows is None else _core.as_streams(rows)
-        s, weights, times = (np.ascontiguousarray(x, dtype) for x in (probs, beta, dt))
+        s, weights, times = (np.asarray(x, dtype, order="C") for x in (probs, beta, dt))
         for name, column in {"beta": weights, "dt": times}.items():
             if column.shape not in ((), (len(s),)) and not (
                 name == "beta" and column.shape == s.shape[:2]
