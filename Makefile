@@ -29,7 +29,7 @@ demo: .venv/ready
 report: .venv/ready
 	$(BIN)/python -m classfilter.demo demo.png report.html
 
-# The picture in the README, of that report.
+# The picture in docs/report.md, of that report.
 screenshot: report js/node_modules
 	echo '[["size", 1400, 1230], ["drag", "#lanes", [0.34, 0.4]], ["screenshot", "report.png"]]' | node tests/js/use_report.mjs report.html docs > /dev/null
 
@@ -150,10 +150,11 @@ release-check: .venv/dev .venv/release/ready js
 
 # The version is set in src/classfilter/_version.py; this writes it where other languages read it. CHANGELOG.md is yours.
 version:
-	sed -i 's/^#define CF_VERSION .*/#define CF_VERSION "$(VERSION)"/' src/classfilter/csrc/cf.h
-	sed -i 's/^  "version": .*/  "version": "$(VERSION)",/' js/package.json
-	sed -i 's/^version: .*/version: $(VERSION)/' CITATION.cff
-	sed -i 's/^  version: ".*"/  version: "$(VERSION)"/' release/recipe.yaml
+	sed -i.old 's/^#define CF_VERSION .*/#define CF_VERSION "$(VERSION)"/' src/classfilter/csrc/cf.h
+	sed -i.old 's/^  "version": .*/  "version": "$(VERSION)",/' js/package.json
+	sed -i.old 's/^version: .*/version: $(VERSION)/' CITATION.cff
+	sed -i.old 's/^  version: ".*"/  version: "$(VERSION)"/' release/recipe.yaml
+	rm src/classfilter/csrc/cf.h.old js/package.json.old CITATION.cff.old release/recipe.yaml.old # BSD's sed needs a suffix
 
 # The versions and hashes of all packages of the development environment, for every platform.
 lock: .venv/dev

@@ -149,7 +149,7 @@ def print_tables(people: Sequence[LabelledPerson], every: int) -> None:
     hours = sum(len(p.time) for p in people) * ROW / 3600
     print(
         f"{len(people)} people, {len(labels)} labels, {hours:.0f} h; "
-        f"the strong classifier at every {every}. row"
+        f"the strong classifier at one row in {every}"
     )
     print(f"\n{'mean over labels':28}" + "".join(f"{title:>11}" for title in TITLES))
     for name, rows in table.items():

@@ -90,6 +90,9 @@ def test_axes_have_units_and_the_legend_is_outside() -> None:
         assert frame is not None
         assert frame.get_window_extent().y0 >= drawn.axes[0].get_window_extent().y1
         assert frame.get_window_extent().x1 <= drawn.bbox.x1
+    (short,) = plot.probabilities(TIME / 2, TRUTH, probs(0), {}).axes
+    assert short.get_xlabel() == "Time (s)"
+    assert short.lines[0].get_xdata()[-1] == pytest.approx(TIME[-1] / 2)  # type: ignore[index]
     (hours,) = plot.probabilities(TIME * 100, TRUTH, probs(0), {}).axes
     assert hours.get_xlabel() == "Time (h)"
     assert hours.lines[0].get_xdata()[-1] == pytest.approx(TIME[-1] * 100 / 3600)  # type: ignore[index]

@@ -235,8 +235,6 @@ def _changes(classes: list[int]) -> int:
 
 def draw(path: str, which: int = 41) -> None:
     """Draw one object whose id changes: the detector's class, four rules, and its events."""
-    from matplotlib.ticker import MultipleLocator
-
     frames = [(t, d) for t, d in street() if len(d)]
     f = cf.DirichletFilter(CLASSES, half_life="20s")
     tracker = cf.Tracker(f, events=cf.EventRule("500ms"), expire_after="5s")
@@ -273,12 +271,10 @@ def draw(path: str, which: int = 41) -> None:
     figure = cf.plot.timeline(np.array(times) - start, truth, lanes, CLASSES)
     figure.set_size_inches(9.0, 3.2)
     axes = figure.axes[0]
-    axes.xaxis.set_major_locator(MultipleLocator(1.0 / 60.0))  # the axis is in minutes
-    axes.xaxis.set_major_formatter(lambda minutes, _: f"{60.0 * minutes:.0f}")
-    axes.set_xlabel("Time (s)")
     for row, side in ((0, "left"), (-1, "right")):
-        x = (times[row] - start) / 60.0
-        axes.text(x, 0.0, f" tracker_id {ids[row]} ", ha=side, va="center", color="white")
+        axes.text(
+            times[row] - start, 0.0, f" tracker_id {ids[row]} ", ha=side, va="center", color="white"
+        )
     figure.savefig(path, dpi=110)
 
 

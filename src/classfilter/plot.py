@@ -83,7 +83,7 @@ def probabilities(
         Where the strong classifier was called: a vertical grid line and a larger dot.
     zone : str or tzinfo, optional
         Draw dates in this time zone, such as "Europe/Berlin"; times are UNIX seconds then. By
-        default, dates where `time` has them, and else minutes or hours.
+        default, dates where `time` has them, and else seconds, minutes or hours.
     ax : matplotlib Axes, optional
         Where to draw; by default, on a new figure.
 
@@ -152,7 +152,7 @@ def timeline(
         ``"independent"`` for several labels at once; that is so, too, where `truth` is (T, L).
     zone : str or tzinfo, optional
         Draw dates in this time zone, such as "Europe/Berlin"; times are UNIX seconds then. By
-        default, dates where `time` has them, and else minutes or hours.
+        default, dates where `time` has them, and else seconds, minutes or hours.
     ax : matplotlib Axes, optional
         Where to draw; by default, on a new figure.
 
@@ -225,7 +225,8 @@ def overview(
         The source whose rows are marked.
     zone : str or tzinfo, optional
         Draw dates in this time zone, such as "Europe/Berlin". By default, that of the recording,
-        if its times were dates, and else minutes or hours from its first row.
+        if its times were dates, and else seconds, minutes or hours from its first
+        row.
 
     Returns
     -------

@@ -217,7 +217,7 @@ def test_silence_of_one_source_is_reported_while_others_go_on() -> None:
         silence = 5.0 * i - 5.0 * 1190
         assert bool(tracker.health().verdicts) == (silence > 30 * 50.0)
     (text,) = tracker.health().verdicts["strong"]
-    assert text == "silent for 34.1 min; usually a prediction each 50 s"
+    assert text == "silent for 34.1 min; usually a prediction every 50 s"
 
 
 def test_a_day_of_nothing_is_silence() -> None:
@@ -225,11 +225,11 @@ def test_a_day_of_nothing_is_silence() -> None:
     for i in range(102):
         tracker.update("ann", 5.0 * i, None, cycle(i))
     assert tracker.health(now=5.0 * 101 + 86400.0).verdicts == {
-        "default": ("silent for 24 h; usually a prediction each 5 s",)
+        "default": ("silent for 24 h; usually a prediction every 5 s",)
     }
     tracker.update("ann", 5.0 * 101 + 86400.0, None, NAN)
     assert tracker.health().verdicts == {
-        "default": ("silent for 24 h; usually a prediction each 5 s",)
+        "default": ("silent for 24 h; usually a prediction every 5 s",)
     }
 
 
@@ -283,7 +283,7 @@ def test_never_heard_of_since_tuned() -> None:
     for i in range(500):
         tracker.update("ann", 5.0 * i, "weak", cycle(i))
     (row,) = (row for row in tracker.health() if row.source == "strong")
-    assert row.verdicts == ("silent for 41.6 min; usually a prediction each 60 s",)
+    assert row.verdicts == ("silent for 41.6 min; usually a prediction every 60 s",)
     assert row.rows == 0
 
 

@@ -83,15 +83,19 @@ def _width(widths: Sequence[float], columns: int) -> float:
     return float(sum(part.max() + LEGEND_KEY for part in parts))
 
 
+AXIS_UNITS = {1.0: "s", 60.0: "min", 3600.0: "h"}
+"""Seconds in one unit of an axis, and its name."""
+
+
 class TimeAxis(NamedTuple):
-    """The axis of time: minutes or hours, or dates.
+    """The axis of time: seconds, minutes or hours, or dates.
 
     Attributes
     ----------
     unit : float
         Seconds in one unit of the axis.
     zone : tzinfo or None
-        Of the dates; None where the axis counts minutes or hours.
+        Of the dates; None where the axis counts seconds, minutes or hours.
     """
 
     unit: float
@@ -109,7 +113,7 @@ class TimeAxis(NamedTuple):
     def draw(self, axes: Axes) -> None:
         """Label the axis."""
         if self.zone is None:
-            axes.set_xlabel("Time (min)" if self.unit == 60 else "Time (h)")
+            axes.set_xlabel(f"Time ({AXIS_UNITS[self.unit]})")
             return
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
@@ -121,7 +125,7 @@ class TimeAxis(NamedTuple):
 
 
 def time_axis(t: Floats, zone: tzinfo | None) -> TimeAxis:
-    """Return the axis of times in seconds: dates in a zone, or minutes, or hours of long streams.
+    """Return the axis of times in seconds: dates in a zone, or the unit in which it reads well.
 
     Examples
     --------
@@ -130,7 +134,8 @@ def time_axis(t: Floats, zone: tzinfo | None) -> TimeAxis:
     """
     if zone is not None:
         return TimeAxis(86400.0, zone)
-    return TimeAxis(60.0 if t[-1] - t[0] <= 2 * 3600 else 3600.0, None)
+    span = t[-1] - t[0]
+    return TimeAxis(1.0 if span <= 60 else 60.0 if span <= 7200 else 3600.0, None)
 
 
 def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:

@@ -177,7 +177,7 @@ def _verdicts(
             text += f", all there were; the estimate agrees in {agrees}"
         words.append(text)
     if silent:
-        words.append(f"silent for {span(silence)}; usually a prediction each {span(interval)}")
+        words.append(f"silent for {span(silence)}; usually a prediction every {span(interval)}")
     if at["disagrees"]:
         recent = _share(at["recent_agreed"], at["recent_judged"])
         agreement = at["tuned_agreement"]

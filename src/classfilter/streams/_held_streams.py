@@ -159,7 +159,7 @@ class HeldStreams:
         >>> tracker.health().verdicts
         {}
         >>> tracker.health(now=745.0 + 7200.0).verdicts
-        {'wrist': ('silent for 2 h; usually a prediction each 5 s',)}
+        {'wrist': ('silent for 2 h; usually a prediction every 5 s',)}
         """
         if self._chain.independent:
             raise ValueError(
