@@ -35,7 +35,7 @@ static int refuses(cf_status expected, int source, const float *row, float dt) {
 
 int main(void) {
     const float nan = from_bits(0x7FC00000u), infinity = from_bits(0x7F800000u);
-    const float bad_dt[] = {nan, -nan, infinity, -infinity, -1, -1e-30f};
+    const float bad_dt[] = {nan, -nan, infinity, -infinity, 2e30f, -1, -1e-30f};
     float good[OUTPUTS], odd[OUTPUTS], none[OUTPUTS], state[sizeof stream.state / sizeof(float)];
     size_t i, k;
     int source;
@@ -59,9 +59,9 @@ int main(void) {
             EXPECT(refuses(CF_PROBS_NEGATIVE, source, odd, 1));
 #ifdef CF_LABELS
             odd[k] = 1.5f;
-            EXPECT(refuses(CF_PROBS_NEGATIVE, source, odd, 1));
+            EXPECT(refuses(CF_PROBS_SUM, source, odd, 1));
             odd[k] = infinity;
-            EXPECT(refuses(CF_PROBS_NEGATIVE, source, odd, 1));
+            EXPECT(refuses(CF_PROBS_SUM, source, odd, 1));
 #else
             odd[k] = 1.5f;
             EXPECT(refuses(CF_PROBS_SUM, source, odd, 1));
@@ -75,6 +75,13 @@ int main(void) {
 #endif
         }
     }
+#ifdef CF_POLICY
+    for (i = 0; i < sizeof bad_dt / sizeof bad_dt[0]; i++) {
+        source = -7;
+        EXPECT(cf_choose_f32(&stream, bad_dt[i], &source) == CF_BAD_DT && source == -7);
+    }
+    EXPECT(cf_choose_f32(&stream, 1, &source) == CF_OK && (source == CF_STRONG || source == CF_WEAK));
+#endif
     EXPECT(refuses(CF_BAD_BETA, -1, good, 1));
     EXPECT(refuses(CF_BAD_BETA, CF_SOURCES, good, 1));
     EXPECT(refuses(CF_BAD_BETA, CF_SOURCES, none, 1));

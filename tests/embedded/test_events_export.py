@@ -25,7 +25,7 @@ needs_make = pytest.mark.skipif(
 KINDS = [kind for kind in all_configs() if "events" in kind]
 
 
-def chain(rule: cf.EventRule, names: tuple[str, ...] = ("a", "b", "c")) -> cf.Chain:
+def chain(rule: cf.EventRule | None, names: tuple[str, ...] = ("a", "b", "c")) -> cf.Chain:
     return cf.Chain(cf.StickyFilter(names, stay=0.9), rule=rule)
 
 
@@ -75,12 +75,14 @@ def test_a_duration_is_rounded_with_a_warning() -> None:
         (cf.EventRule(1, min_duration=600), {"step": "1ms"}, "at most 8192"),
         (cf.EventRule(1), {"tick": 0}, "tick is 0; it must be positive"),
         (cf.EventRule(1), {"tick": "1x"}, "tick"),
+        (None, {"tick": "1x"}, "tick is '1x'"),
+        (None, {"step": -1}, "step is -1; it must be positive"),
         (cf.EventRule(1, max_gap="7d"), {}, r"max_gap is 604800.0; .*2\^29 - 1 .*longer tick"),
         (cf.EventRule(1, shift=0.0001), {}, r"shift is 0.0001; .*shorter tick"),
     ],
 )  # fmt: skip
 def test_what_a_device_cannot_do_is_refused(
-    rule: cf.EventRule, options: Any, message: str, tmp_path: Path
+    rule: cf.EventRule | None, options: Any, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=message):
         export(chain(rule), tmp_path / "new", **options)
@@ -181,7 +183,12 @@ def test_the_command_takes_tick_and_step(run: Run, tmp_path: Path) -> None:
     chain(cf.EventRule(2.0, min_duration=3.0, shift=0.25)).save("x.toml")
     code, out, err = run("export", "x.toml", "-o", "fw")
     assert (code, out) == (1, "")
-    assert "step is not given, but the rule has a minimum duration" in err
+    assert err.startswith("classfilter: --step is not given, but the rule has a minimum duration")
+    code, _, err = run("export", "x.toml", "-o", "fw", "--tick", "10s", "--step", "1s")
+    assert (code, err.startswith("classfilter: x.toml: min_duration is 3.0; it must be")) == (
+        1,
+        True,
+    )
     code, out, err = run("export", "x.toml", "-o", "fw", "--tick", "100ms", "--step", "500ms")
     rounded = "shift is 0.25, which is no whole number of ticks of 0.1; the firmware has 0.2"
     assert (code, err) == (0, f"classfilter: {rounded}\n")

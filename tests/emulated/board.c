@@ -69,7 +69,6 @@ uint32_t board_ticks(void) { return 0xFFFFFF - SYST_CVR; }
 int board_wrapped(void) { return (SYST_CSR >> 16) & 1u; }
 
 #define PATTERN 0xA5A5A5A5u
-#define DEEP 2048 /* words */
 
 static uint32_t *here(void) { return (uint32_t *)(uintptr_t)__builtin_frame_address(0); }
 
@@ -78,13 +77,11 @@ static uint32_t *here(void) { return (uint32_t *)(uintptr_t)__builtin_frame_addr
 
 __attribute__((noinline)) void board_paint(void) {
     volatile uint32_t *word = here() - MARGIN;
-    int i;
-    for (i = 0; i < DEEP; i++) *--word = PATTERN;
+    while (word > &stack_bottom) *--word = PATTERN;
 }
 
 __attribute__((noinline)) uint32_t board_stack_used(void) {
-    const uint32_t *top = here();
-    const uint32_t *word = top - MARGIN - DEEP;
+    const uint32_t *top = here(), *word = &stack_bottom;
     while (word < top && *word == PATTERN) word++;
     return (uint32_t)((uintptr_t)top - (uintptr_t)word);
 }

@@ -27,6 +27,8 @@ def test_the_same_bits_on_a_board(kind: str, target: Target, tmp_path: Path) -> 
     program = build(tmp_path, target, tmp_path / "bits.elf", sources)
     code, output = run(program, target)
     assert code == 0, output
+    used, promised = int(output["stack"]), int(output["promised"])
+    assert used <= promised <= used + 2400
     doubles = [name for name in symbols(program) if name.startswith("__aeabi_d")]
     assert not doubles, "arithmetic in double precision"
 

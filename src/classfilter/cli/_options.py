@@ -307,15 +307,19 @@ def warnings_as_lines(path: Path | str) -> Iterator[None]:
 
 
 def about(
-    path: Path | str | None, error: Exception, words: Mapping[Remedy, str] | None = None
+    path: Path | str | None,
+    error: Exception,
+    words: Mapping[Remedy, str] | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> str:
     """Return an error's message in words of the command line, with the file's name before it.
 
-    `words` are remedies in words of the command itself.
+    `words` are remedies in words of the command itself, `options` the arguments that it has.
     """
     text = str(error)
     if isinstance(error, ArgumentError):
-        option = _OPTIONS.get(error.argument) if error.row is None else None
+        known = _OPTIONS if options is None else options
+        option = known.get(error.argument) if error.row is None else None
         if option is not None:
             name = option if error.entry is None else f"{option} {error.entry}"
             problem = error.problem

@@ -24,11 +24,11 @@ typedef enum {
     CF_BAD_WEIGHT,        /* eta, the weight of the state, outside [0, 1e9] */
     CF_BAD_CONCENTRATION, /* max_concentration outside [classes, 1e12], for float [classes, 1e6] */
     CF_PROBS_NEGATIVE,    /* a probability below 0 */
-    CF_PROBS_INFINITE,    /* an infinite probability */
+    CF_PROBS_INFINITE,    /* a probability above 1e30 */
     CF_PROBS_SOME_NAN,    /* some, but not all, probabilities are NaN */
     CF_PROBS_SUM,         /* the probabilities' sum is off 1 by more than CF_SUM_TOLERANCE */
     CF_BAD_BETA,          /* beta outside [0, 1] */
-    CF_BAD_DT,            /* dt negative or not finite */
+    CF_BAD_DT,            /* dt outside [0, 1e30] */
     CF_NOT_CONVERGED,     /* the mode was not reached in CF_MAX_ITERATIONS */
     CF_BAD_STAY,          /* stay outside [0, 1] */
     CF_BAD_CLASS_PRIOR,   /* an entry of the classes' prior outside [1e-6, 1], or their sum off 1 */

@@ -47,4 +47,4 @@ def constants(prefix: str, names: Sequence[Any]) -> list[str]:
 
 def comment(text: str) -> str:
     """Write text so that it may stand in a comment."""
-    return re.sub(r"[^\x20-\x7e]|\*/", "?", text)
+    return re.sub(r"[^\x20-\x7e]|\*/|/\*", "?", text)

@@ -14,7 +14,7 @@ from ..chain._chain import DEFAULT_SOURCE, Chain
 from ..chain._event_rule import Duration
 from ..chain._settings import options
 from ..filters._base import Filter
-from ..filters._dirichlet import DirichletFilter
+from ..filters._dirichlet import DirichletFilter, default_concentration
 from ..filters._multi_label import MultiLabelFilter
 from ..filters._sticky import StickyFilter
 from ..policy import Adaptive, Periodic
@@ -59,7 +59,12 @@ def _single(f: Filter) -> Filter:
         raise ValueError(
             f"filter is {kind.__name__}; only a DirichletFilter and a StickyFilter have a C core"
         )
-    single: Filter = kind(f.classes, **options(f) | {"dtype": "float32"})
+    settings = options(f) | {"dtype": "float32"}
+    if isinstance(f, DirichletFilter):
+        given = settings["max_concentration"]
+        if given == default_concentration(settings["floor"], len(f.classes), single=False):
+            settings["max_concentration"] = None
+    single: Filter = kind(f.classes, **settings)
     return single
 
 
@@ -182,6 +187,8 @@ def _check_folder(folder: Path, texts: dict[str, str]) -> list[Path]:
     Return the other files of an earlier export, as they were written: a build that still compiles
     one of them would have the earlier settings.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; give a folder, or the name of a new one")
     exported: dict[str, str] = {}
     with suppress(FileNotFoundError):
         lines = (folder / MANIFEST).read_text(errors="replace").splitlines()
@@ -191,6 +198,7 @@ def _check_folder(folder: Path, texts: dict[str, str]) -> list[Path]:
     for file in {**texts, **exported}:
         path = folder / file
         if not path.is_file():
+            others += _in_the_way(folder, file) if file in texts else []
             continue
         there = _sha256(path.read_bytes())
         if file in texts:
@@ -198,12 +206,18 @@ def _check_folder(folder: Path, texts: dict[str, str]) -> list[Path]:
         elif there == exported[file] and path.resolve().is_relative_to(folder.resolve()):
             earlier.append(path)
     if others:
-        names = ", ".join(others)
+        names = ", ".join(dict.fromkeys(others))
         raise ValueError(
             f"{folder} has other files, or changed ones, with the names of the export: {names}; "
             "move them away, or write to another folder"
         )
     return earlier
+
+
+def _in_the_way(folder: Path, file: str) -> list[str]:
+    """Return what is in the place of a file, or of a folder above it."""
+    above = [str(part) for part in Path(file).parents[:-1] if (folder / part).is_file()]
+    return [file, *above] if (folder / file).exists() else above
 
 
 def _sha256(text: str | bytes) -> str:

@@ -59,6 +59,7 @@ def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None]
         "#undef CF_SMALL",
         "#define CF_SMALL",
         *macros,
+        f"#define CF_SCRATCH {_scratch(macros)}(CF_CLASSES)",
         "",
         "#ifdef CF_TABLES",
         '#include "core/cf.h"',
@@ -70,6 +71,13 @@ def config_header(config: Chain, name: str, rules: Sequence[FirmwareRule | None]
         "",
     ]
     return "\n".join(lines)
+
+
+def _scratch(macros: list[str]) -> str:
+    """Return the macro of core/cf.h for the floats that an update works on."""
+    if "#define CF_DIRICHLET" in macros:
+        return "CF_DIRICHLET_SCRATCH"
+    return "CF_STICKY_SCRATCH" if "#define CF_RATES" in macros else "CF_STICKY_SCRATCH_STAY"
 
 
 def _of_classes(config: Chain, sources: list[str]) -> tuple[list[str], list[str]]:

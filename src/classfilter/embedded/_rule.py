@@ -61,12 +61,12 @@ def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[Fir
     with a warning. `step`, the shortest time between two rows, is needed for minimum durations:
     memory has to hold the rows of the longest one.
     """
+    length = _positive("tick", tick)
+    if step is not None:
+        _positive("step", step)
     rule = chain.rule
     if not isinstance(rule, EventRule):
         return []
-    length = duration("tick", tick)
-    if not 0 < length < math.inf:
-        raise ArgumentError("tick", tick, rule="it must be positive and finite")
     rule.check(chain.classes, chain.independent)
     in_ticks, names = _in_ticks(rule, length), tuple(map(str, chain.classes))
     lanes = [(in_ticks, names)]
@@ -81,6 +81,14 @@ def firmware_rules(chain: Chain, tick: Any = TICK, step: Any = None) -> list[Fir
     ]
 
 
+def _positive(name: str, given: Any) -> float:
+    """Return a duration, which must be positive."""
+    length = duration(name, given)
+    if not 0 < length < math.inf:
+        raise ArgumentError(name, given, rule="it must be positive and finite")
+    return length
+
+
 def _slots(longest: float, tick: float, step: Any) -> int:
     if step is None:
         raise ArgumentError(
@@ -88,10 +96,7 @@ def _slots(longest: float, tick: float, step: Any) -> int:
             "memory has to hold the rows that the longest one spans",
             "give the shortest time between two rows",
         )  # fmt: skip
-    shortest = duration("step", step)
-    if not 0 < shortest < math.inf:
-        raise ArgumentError("step", step, rule="it must be positive and finite")
-    slots = math.ceil(longest * tick / shortest - 1e-9) + 2
+    slots = math.ceil(longest * tick / _positive("step", step) - 1e-9) + 2
     if slots > MOST_SLOTS:
         raise ArgumentError(
             "step", step, f"makes the longest minimum duration span {slots} rows, but it is {{}}",

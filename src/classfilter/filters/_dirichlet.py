@@ -35,6 +35,11 @@ class DirichletState(NamedTuple):
     alpha: Array
 
 
+def default_concentration(floor: float, classes: int, single: bool) -> float:
+    """Return the largest sum of alpha, where none is given, in single or in double precision."""
+    return min(max(1e6, 3 / max(floor, 1e-30), 10.0 * classes), 1e6 if single else 1e12)
+
+
 class DirichletFilter(BaseFilter, _core.Dirichlet):
     r"""The Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
 
@@ -131,8 +136,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
         dtype = check_dtype(dtype)
         single = dtype == np.float32
         if max_concentration is None:
-            default = max(1e6, 3 / max(floor, 1e-30), 10.0 * len(names))
-            max_concentration = min(default, 1e6 if single else 1e12)
+            max_concentration = default_concentration(floor, len(names), single)
         if prior is None:
             prior = np.ones(len(names))
         prior = np.array(prior, dtype)

@@ -19,4 +19,9 @@ static inline int32_t k_msleep(int32_t ms) {
     return 0;
 }
 
+/* Runs a thread before main, on the stack that it asks for. */
+#define K_THREAD_DEFINE(name, bytes, entry, a, b, c, priority, options, delay)                                         \
+    _Static_assert((bytes) > 0 && (priority) >= 0 && (options) == 0 && (delay) == 0, "a plain thread");                \
+    __attribute__((constructor)) static void name(void) { entry(a, b, c); }
+
 #endif

@@ -9,6 +9,23 @@ extern "C" {
 
 #include <stdint.h>
 
+#include "classfilter.h"
+
+/* Bytes of stack that the self-test needs at most, and so any function of classfilter.h: a stream and a copy of it, what an
+   update works on, events, and a few rows. */
+#ifdef CF_LABELS
+#define CF_ROW_NUMBERS (CF_LABELS + CF_CLASSES)
+#else
+#define CF_ROW_NUMBERS CF_CLASSES
+#endif
+#ifdef CF_EVENTS
+#define CF_REPORT_BYTES (CF_MOST_EVENTS * sizeof(cf_event) + 512)
+#else
+#define CF_REPORT_BYTES 0
+#endif
+#define CF_STACK_BYTES                                                                                                 \
+    (2 * sizeof(cf_stream_f32) + CF_REPORT_BYTES + sizeof(float) * (CF_SCRATCH + 6 * CF_ROW_NUMBERS) + 512)
+
 /* 0: the same bits. n > 0: row n of those in golden.h is the first that differs. -1: a later row. -2: the made-up inputs
    already differ, so the machine's division is not that of IEEE 754. -3: the events differ. *crc, if not NULL, is that of all results. */
 int cf_selftest(uint32_t *crc);

@@ -53,6 +53,9 @@ cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source) {
 #ifdef CF_ADAPTIVE
     float estimate[CF_CLASSES];
     cf_status status;
+#endif
+    if (!(dt >= 0 && dt <= 1e30f)) return CF_BAD_DT;
+#ifdef CF_ADAPTIVE
     read_estimate(stream, estimate);
     status = cf_adaptive_choose_f32(&cf_config_policy, stream->policy, CF_CLASSES, estimate, since, &strong);
     if (status != CF_OK) return status;
@@ -91,13 +94,7 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
 #ifdef CF_CHANNELS
     float corrected[CF_CLASSES];
 #endif
-#ifdef CF_DIRICHLET
-    float scratch[CF_DIRICHLET_SCRATCH(CF_CLASSES)];
-#elif defined(CF_RATES)
-    float scratch[CF_STICKY_SCRATCH(CF_CLASSES)];
-#else
-    float scratch[CF_STICKY_SCRATCH_STAY(CF_CLASSES)];
-#endif
+    float scratch[CF_SCRATCH];
 #ifdef CF_ADAPTIVE
     float estimate[CF_CLASSES];
     read_estimate(stream, estimate);

@@ -52,7 +52,7 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *observed
 
 #ifdef CF_POLICY
 /* Whom to call now, dt time units after the last output: *source becomes CF_STRONG or CF_WEAK. Nothing changes: the policy
-   learns of a call by cf_update_f32. */
+   learns of a call by cf_update_f32. CF_BAD_DT: dt is negative, NaN, or above 1e30. */
 cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source);
 #endif
 

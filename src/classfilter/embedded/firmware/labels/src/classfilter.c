@@ -93,10 +93,10 @@ void cf_start_f32(cf_stream_f32 *stream) {
 cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source) {
 #ifdef CF_EVERY
     const int strong = stream->gap == 0 || stream->gap >= CF_EVERY;
-    (void)dt;
 #else
     const int strong = stream->gap == 0 || stream->since + dt >= CF_SECONDS * (1 - 1e-6f);
 #endif
+    if (!(dt >= 0 && dt <= 1e30f)) return CF_BAD_DT;
     *source = strong ? CF_STRONG : CF_WEAK;
     return CF_OK;
 }
@@ -109,13 +109,7 @@ static cf_status update_label(cf_stream_f32 *stream, int source, int label, floa
 #ifdef CF_CHANNELS
     float corrected[CF_CLASSES];
 #endif
-#ifdef CF_DIRICHLET
-    float scratch[CF_DIRICHLET_SCRATCH(CF_CLASSES)];
-#elif defined(CF_RATES)
-    float scratch[CF_STICKY_SCRATCH(CF_CLASSES)];
-#else
-    float scratch[CF_STICKY_SCRATCH_STAY(CF_CLASSES)];
-#endif
+    float scratch[CF_SCRATCH];
     both[0] = 1 - score;
     both[1] = score;
     observed = both;
@@ -172,8 +166,9 @@ cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *scores, 
     if (source < 0 || source >= CF_SOURCES) return CF_BAD_BETA;
     keep_filters(stream, &before);
     for (label = 0; label < CF_LABELS && status == CF_OK; label++)
-        status = scores[label] < 0 || scores[label] > 1 ? CF_PROBS_NEGATIVE
-                                                        : update_label(stream, source, label, scores[label], dt);
+        status = scores[label] < 0   ? CF_PROBS_NEGATIVE
+                 : scores[label] > 1 ? CF_PROBS_SUM
+                                     : update_label(stream, source, label, scores[label], dt);
     if (status != CF_OK) {
         restore_filters(stream, &before);
         return status;

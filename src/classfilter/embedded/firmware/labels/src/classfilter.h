@@ -46,12 +46,12 @@ void cf_start_f32(cf_stream_f32 *stream);
 
 /* Takes the scores of a source, one per label, each in [0, 1], dt time units after those before (0 at the first). NaN: the
    label was not seen, for it only time passes. The probability of each label goes to `probs`, another array, or NULL.
-   CF_PROBS_NEGATIVE: a score is below 0 or above 1. CF_BAD_BETA: there is no such source. */
+   CF_PROBS_NEGATIVE, CF_PROBS_SUM: a score is below 0, or above 1. CF_BAD_BETA: there is no such source. */
 cf_status cf_update_f32(cf_stream_f32 *stream, int source, const float *scores, float dt, float *probs);
 
 #ifdef CF_POLICY
 /* Whom to call now, dt time units after the last scores: *source becomes CF_STRONG or CF_WEAK. Nothing changes: the policy
-   learns of a call by cf_update_f32. */
+   learns of a call by cf_update_f32. CF_BAD_DT: dt is negative, NaN, or above 1e30. */
 cf_status cf_choose_f32(const cf_stream_f32 *stream, float dt, int *source);
 #endif
 
