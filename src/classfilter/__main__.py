@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from ._support.standard import hold_places
+
 
 def main() -> None:
     """Run the command line, or print what it needs."""
+    hold_places()
     try:
         from .cli import main as run
     except ModuleNotFoundError as error:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import ArgumentError, RowError
+from ._support.masked import without_mask
 from ._support.types import NUMBER, Duration, Floats
 from ._time_kind import TimeKind
 from ._validation import first_text, require_1d
@@ -58,6 +59,8 @@ def seconds(time: ArrayLike, unit: str | None = None) -> Floats:
 
 def read_times(time: ArrayLike, unit: str | None = None) -> tuple[Floats, TimeKind]:
     """Return times as `seconds` does, and what they were."""
+    if isinstance(time, np.ma.MaskedArray):
+        time = without_mask(time)
     column, factor = np.asarray(time), per_second(unit)
     require_1d("time", column)
     t: Floats

@@ -214,7 +214,7 @@ def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         for zone in ([], ["--zone", "Europe/Berlin"]):
             assert run("plot", "day.csv", "-o", "day.svg", *zone)[0] == 0
     zoned = "Time (Europe/Berlin)"
-    assert labels == ["Time (no zone)", zoned, "Time (UTC+02:00)", zoned, "Time (min)", zoned]
+    assert labels == ["Time (no zone)", zoned, "Time (UTC+02:00)", zoned, "Time (s)", zoned]
     code, _, err = run("plot", "day.csv", "-o", "day.svg", "--zone", "Mars")
     assert code == 1
     assert err.startswith("classfilter: --zone is 'Mars'; it must be a time zone such as")

@@ -170,7 +170,7 @@ def test_what_is_shown() -> None:
     [
         (dates(BERLIN), "Time (Europe/Berlin)"),
         (dates(None), "Time (no zone)"),
-        ([0, 5, 7], "Time (min)"),
+        ([0, 5, 7], "Time (s)"),
     ],
 )
 def test_a_picture_is_in_the_zone_of_the_recording(time: Any, label: str) -> None:

@@ -88,7 +88,13 @@ class Events(list[Event]):
         """
         frame = as_frame(df)
         names = column_names(frame.columns, columns)
-        cells = {name: frame[column].to_list() for name, column in names.items()}
+        try:
+            cells = {name: frame[column].to_list() for name, column in names.items()}
+        except OverflowError:  # an event ends a step after its last row
+            raise ValueError(
+                "an event starts or ends outside of the years 1 to 9999, where there are no dates; "
+                "give times as numbers"
+            ) from None
         rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
         return from_cells(rows)
 

@@ -183,6 +183,12 @@ int refuse_booleans(PyObject *probs, Py_ssize_t row) {
     return 0;
 }
 
+/* Whether an array holds dates, durations or complex numbers, of which NumPy would take a part. */
+static int are_no_numbers(PyObject *object) {
+    const int type = PyArray_Check(object) ? PyArray_TYPE((PyArrayObject *)object) : NPY_DOUBLE;
+    return PyTypeNum_ISDATETIME(type) || PyTypeNum_ISCOMPLEX(type);
+}
+
 /* An argument as a C array of the filter's precision, of at most `most` dimensions. */
 PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, int least, int most) {
     PyArrayObject *array = (PyArrayObject *)object;
@@ -194,6 +200,11 @@ PyArrayObject *as_array(const Core *self, PyObject *object, const char *name, in
         PyObject *const given = of_probs && !listed ? PyArray_FROM_O(object) : Py_NewRef(object);
         if (given != NULL && of_probs && refuse_booleans(given, -1) < 0) {
             Py_DECREF(given);
+            return NULL;
+        }
+        if (given != NULL && are_no_numbers(given)) {
+            Py_DECREF(given);
+            PyErr_Format(PyExc_TypeError, "%s must hold numbers, got %R", name, object);
             return NULL;
         }
         array = given == NULL ? NULL
@@ -308,9 +319,11 @@ int three_arguments(const char *method, PyObject *const *args, Py_ssize_t nargs,
 }
 
 int take_number(PyObject *object, const char *name, double *value) {
+    /* a timedelta64 in nanoseconds would count as that many units */
+    const int timedelta = object != NULL && !PyFloat_Check(object) && PyArray_IsScalar(object, Timedelta);
     if (object == NULL) return 0;
-    *value = PyFloat_AsDouble(object);
-    if (*value == -1.0 && PyErr_Occurred()) {
+    *value = timedelta ? -1.0 : PyFloat_AsDouble(object);
+    if (timedelta || (*value == -1.0 && PyErr_Occurred())) {
         PyErr_Clear();
         PyErr_Format(PyExc_TypeError, "%s must be a number, got %R", name, object);
         return -1;

@@ -13,9 +13,14 @@ static PyObject *call_python(Core *self, const char *module, const char *functio
     return result;
 }
 
+/* Whether it is an array of NumPy without a mask, which NumPy itself would leave out. */
+static int is_plain_array(PyObject *probs) {
+    return PyArray_CheckExact(probs) || (PyArray_Check(probs) && !PyObject_HasAttrString(probs, "_mask"));
+}
+
 /* Whether an argument of `update` cannot have names: the common case, and much quicker. */
 int is_plain_row(PyObject *probs) {
-    return PyList_CheckExact(probs) || PyArray_Check(probs) || PyTuple_CheckExact(probs);
+    return PyList_CheckExact(probs) || is_plain_array(probs) || PyTuple_CheckExact(probs);
 }
 
 PyObject *read_prediction(Core *self, PyObject *probs) {
@@ -26,7 +31,7 @@ PyObject *read_prediction(Core *self, PyObject *probs) {
 static int are_plain_rows(PyObject *probs) {
     PyObject *first;
     int plain;
-    if (PyArray_Check(probs)) return PyArray_NDIM((PyArrayObject *)probs) == 2;
+    if (PyArray_Check(probs)) return PyArray_NDIM((PyArrayObject *)probs) == 2 && is_plain_array(probs);
     if (!PyList_CheckExact(probs) && !PyTuple_CheckExact(probs)) return 0;
     first = PySequence_GetItem(probs, 0);
     if (first == NULL) { /* there is none */

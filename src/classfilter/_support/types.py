@@ -22,8 +22,11 @@ Duration = float | str | timedelta | np.timedelta64
 """How long something lasts: a number in the unit of the times, or ``"60s"`` or a timedelta."""
 Confidence = ArrayLike | Sequence[float | None]
 """How probable classes are: one number for all, or one of each, None where it is not known."""
-NUMBER = (int, float, np.integer, np.floating)
-"""The types of numbers; bool is an int, so exclude it first."""
+NUMBER: tuple[type[int], type[float], type[np.integer[Any]], type[np.floating[Any]]] = (
+    int, float, *(np.dtype(code).type for code in "bhilqBHILQ"), np.floating
+)  # type: ignore[assignment]  # fmt: skip
+"""The types of numbers; bool is an int, so exclude it first. NumPy's timedelta64 is one of its
+signed integers, and counts in any unit: it is not here."""
 
 
 class Frame(Protocol):

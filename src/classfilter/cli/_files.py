@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import click
 
 from .._support.atomic import atomic_write, check_folder
+from .._support.standard import require_open
 from ..data._csv import SEPARATORS
 from ..data._files import TableInput, file_suffix, kind_of
 from ._options import FILE
@@ -51,6 +52,7 @@ class Input(NamedTuple):
     @contextmanager
     def _stream(self) -> Iterator[BinaryIO]:
         if self.path == STANDARD:
+            require_open(0)
             yield sys.stdin.buffer
         else:
             with self.path.open("rb") as stream:
@@ -67,7 +69,9 @@ class Output(NamedTuple):
     def of(cls, path: Path, kind: str | None) -> Output:
         """Return it, or raise, before the work, if it could not be written."""
         suffix = _suffix(path, kind)
-        if path != STANDARD:
+        if path == STANDARD:
+            require_open(1)
+        else:
             check_folder(path)
         return cls(path, suffix)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from .._support.standard import require_open
 from ..chain import Chain, EventRule
 from ..data._format import TableFormat
 from ._events import RuleOptions, rule_options
@@ -99,13 +100,16 @@ def stream(
     After a crash, start it again with the same --state. It prints where the state ends: give the
     lines after those, or replay from any earlier point; lines that it has are skipped and counted.
     Results may be ahead of the state: resume from the saved position, not from the last result.
-    Events are not: a file of --events has each event once, whenever the process was killed.
+    Events are not: a file of --events has each event once, whenever the process was killed. Where
+    streams end by --expire-after or --max-streams, give --line-number for that, or do not replay.
 
     With --lag, results still come at once, and events are those of classfilter events --lag.
     """
     from ..live._ndjson import serve
     from ..live._pipes import ReaderBlocked
 
+    require_open(0)
+    require_open(1)
     if events is None and (rule.given or lag is not None):
         name = "--" + next(iter(rule.given), "lag").replace("_", "-")
         raise click.UsageError(f"{name} is given without --events; give both")

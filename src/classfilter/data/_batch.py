@@ -247,7 +247,7 @@ def filter_to(
     try:
         with syncing(written):
             sink(source, written, suffix)
-    except polars.exceptions.PolarsError as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{file.source.name} cannot be filtered: {reason}") from error
     scale.warn()  # in the thread of the caller; the results come from another

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+from .._errors import ArgumentError
 from .._events._dates import date_text
-from .._support.atomic import naming
+from .._support.atomic import naming, try_lock
 from ._streams import LiveStreams
 
 BLOCK = 1 << 16
@@ -43,11 +44,15 @@ class EventLines:
         self._resumed = False
         self._named = Path() if path is None else path
         self._unsynced = True  # what is there may be of a process that was killed
-        self.dates = False
         if path is not None:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             self._fd = os.open(path, flags, 0o600)
             self._write = self._append
+            if try_lock(self._fd) is False:
+                self.close()
+                raise ValueError(
+                    f"{path} is in use by another process; end that, or give another file"
+                )
 
     def close(self) -> None:
         """Close the file."""
@@ -97,8 +102,8 @@ class EventLines:
                 event["stream"] = stream
             event |= {
                 "class": streams.names[k],
-                "start": self._time(start),
-                "end": self._time(end),
+                "start": _time(start, streams.dates),
+                "end": _time(end, streams.dates),
                 "duration": end - start,
                 "probability": probability,
             }
@@ -109,9 +114,6 @@ class EventLines:
                 self._compare(self._there.pop(0), line, streams.events)
             else:
                 self._write(line)
-
-    def _time(self, time: float) -> Any:
-        return date_text(time, "UTC") if self.dates else time
 
     def _compare(self, there: bytes, line: bytes, number: int) -> None:
         if there == line.rstrip(b"\n"):
@@ -157,6 +159,14 @@ class EventLines:
             if start == 0 or (lines and _number(lines[0], self._path) <= number):
                 return lines
             block *= 2
+
+
+def _time(time: float, dates: bool | None) -> Any:
+    """Return a time as it was given; one that has no date stays a number."""
+    try:
+        return date_text(time, "UTC") if dates else time
+    except ArgumentError:
+        return time
 
 
 def _number(line: bytes, path: Path | None) -> int:

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TextIO
+from typing import Any, Literal, NamedTuple, TextIO, cast
 
 from .._errors import ArgumentError, Remedy
-from .._support.atomic import check_folder, check_regular
+from .._support.atomic import check_folder, check_regular, real_path
 from .._support.signals import Signals
 from ..chain._chain import Chain
 from ..data._format import TableFormat
@@ -143,15 +143,19 @@ def serve(
     >>> for fd in (source, results, sink):
     ...     os.close(fd)
     """
-    log = errors or sys.stderr
+    log = cast(TextIO, _Log(errors or sys.stderr))
     if not every >= 0:
         raise ValueError(f"every is {every!r}; it must be seconds, 0 or more")
     limits: dict[str, Any] = {"expire_after": expire_after, "max_streams": max_streams}
     limits |= {"max_jump": max_jump, "lag": lag}
     form = TableFormat.of(classes, columns, scores, unit, independent)
-    if state:
-        check_folder(state)
-        check_regular(state)
+    only = events == Path("-")  # of the sink
+    for path in (state, None if only else events):
+        if path:
+            check_folder(path)
+            check_regular(path)
+    if state and events and not only and real_path(state) == real_path(events):
+        raise ValueError(f"{state} is the file of states and that of events; give two files")
     number = filtered = rejected = skipped = 0
     with ExitStack() as stack:
         if state:
@@ -164,7 +168,6 @@ def serve(
         out, watch = Sink(sink, signals), SourceWatch(log)
         event_lines = None
         if events is not None:
-            only = events == Path("-")
             if state is None and not only and events.exists() and events.stat().st_size:
                 raise ValueError(
                     f"{events} has events already; give --state of the run that wrote them, or "
@@ -193,7 +196,8 @@ def serve(
                         out.write(result)
                     filtered += 1
                     if event_lines is not None and live.streams is not None:
-                        event_lines.dates = live.dates
+                        if live.streams.dates is None:
+                            live.streams.dates = live.dates
                         event_lines.write(live.streams)
                     if live.first_rows is not None:
                         _say(live.notice(), words, log)
@@ -214,6 +218,21 @@ def serve(
         watch.summarize(live.streams)
     skipped = live.streams.skipped if live.streams else 0
     return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
+
+
+class _Log:
+    """Where messages go: one that cannot be written, on a full disk, does not end the service."""
+
+    def __init__(self, to: TextIO) -> None:
+        self._to = to
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._to.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._to.flush()
 
 
 def _report_skipped(

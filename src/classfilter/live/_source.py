@@ -13,6 +13,7 @@ from .._class_columns import is_series
 from .._errors import ArgumentError
 from .._label_scores import one_row
 from .._predictions import LABEL, prediction
+from .._support.masked import without_mask
 from .._support.types import Floats
 
 Source = Callable[[Any], Any]
@@ -64,7 +65,7 @@ def parse_scores(output: Any, labels: tuple[str, ...]) -> Floats:
     output = _without_gradient(output)
     named = isinstance(output, Mapping) or is_series(output) or hasattr(output, "columns")
     if not named and np.shape(output) != ():  # maybe a batch of one, or a tensor
-        row = np.asarray(output)
+        row = np.asarray(without_mask(output))
         output = row[0] if row.shape == (1, len(labels)) else row
     return one_row(output, labels)
 

@@ -74,6 +74,7 @@ class LiveStreams:
         # As they are: lines are looked at before.
         self.tracker = Tracker(chain, unit="s", events=chain.rule or False, **limits)
         self.names, self.events = tuple(map(str, chain.classes)), 0
+        self.dates: bool | None = None  # whether the first line had a date
         self.chain, self.columns, self.unit = chain, columns, unit
         self.skipped = 0
         self.last_skipped: Skipped | None = None
@@ -100,6 +101,7 @@ class LiveStreams:
         last = math.nan if slot is None else float(table.columns.times[slot])
         may_have = slot is not None and not new and self._is_replaying(slot)
         if may_have and self._has(name, slot, at, last, tie):
+            table.columns.jumps[slot] = math.nan  # as when it was taken: two wrong times are apart
             self._skip(Skipped(name, at, last))
             return None
         self._changed = True  # also where it is refused: the table may remember that
@@ -184,7 +186,7 @@ class LiveStreams:
             "more_ties": np.array([tie for _, tie in several], np.uint32),
         }
         known = {"columns": self.columns, "line": self.line, "unit": self.unit}
-        meta = saved.meta | known | {"events": self.events}
+        meta = saved.meta | known | {"events": self.events, "dates": self.dates}
         return saved._replace(meta=meta, more=saved.more | arrays)
 
     def _take(self, saved: file.Saved) -> None:
@@ -209,7 +211,7 @@ class LiveStreams:
         columns = Columns(*(column[order] for column in columns))
         self.tracker._take(saved._replace(names=names, columns=columns))
         self.line = self.resumed_line = int(saved.meta["line"])
-        self.events = int(saved.meta["events"])
+        self.events, self.dates = int(saved.meta["events"]), saved.meta.get("dates")
         self._replaying.extend(b"\1" * count)
         self._table.drop_old()
 

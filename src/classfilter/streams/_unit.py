@@ -37,7 +37,7 @@ class TimeUnit:
         try:
             if isinstance(time, NUMBER) and not isinstance(time, bool):
                 return float(time) / self._factor
-            if isinstance(time, np.generic) and time.dtype.kind == "M":
+            if isinstance(time, np.generic) and time.dtype.kind in "mM":
                 return math.nan if np.isnat(time) else float(seconds(np.array([time]))[0])
             at = parse_timestamp(time, self._factor)
         except OverflowError:

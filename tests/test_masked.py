@@ -1,0 +1,82 @@
+"""Masked arrays: what is masked is missing, and never the number behind the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+
+GONE = np.ma.array([0.8, 0.2], mask=True)
+ROWS = np.ma.array([[0.8, 0.2], [0.3, 0.7]], mask=[[True, True], [False, False]])
+NAN = np.array([np.nan, np.nan])
+PLAIN = np.array([NAN, [0.3, 0.7]])
+FILTERS: dict[str, Callable[[], Any]] = {
+    "sticky": lambda: cf.StickyFilter(2, stay=0.9),
+    "dirichlet": lambda: cf.DirichletFilter(2, gamma=0.9),
+    "ema": lambda: cf.EmaFilter(2),
+    "vote": lambda: cf.VoteFilter(2),
+    "labels": lambda: cf.MultiLabelFilter(["a", "b"], cf.StickyFilter(2, stay=0.9)),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_every_entry_takes_it_as_missing(name: str) -> None:
+    f = FILTERS[name]()
+    f.update([0.6, 0.4])
+    np.testing.assert_array_equal(f.copy().update(GONE), f.copy().update(NAN))
+    np.testing.assert_array_equal(f.copy().run(ROWS), f.copy().run(PLAIN))
+    bank, other = cf.Bank(f, 2), cf.Bank(f, 2)
+    np.testing.assert_array_equal(bank.update(ROWS), other.update(PLAIN))
+    trackers = [cf.Tracker(FILTERS[name]()) for _ in range(2)]
+    for tracker, row, rows in zip(trackers, (GONE, NAN), (ROWS, PLAIN), strict=True):
+        tracker.update("x", 0.0, None, [0.6, 0.4])
+        tracker.update("x", 1.0, None, row)
+        tracker.update_many(["x", "x"], [2.0, 3.0], None, rows)
+    np.testing.assert_array_equal(trackers[0].probs("x"), trackers[1].probs("x"))
+
+
+@pytest.mark.parametrize("name", ["sticky", "dirichlet", "ema", "vote"])
+def test_a_row_of_which_a_part_is_masked_is_refused(name: str) -> None:
+    part = np.ma.array([0.8, 0.2], mask=[False, True])
+    f = FILTERS[name]()
+    with pytest.raises(cf.RowError, match=r"probs\[1\] is nan while other entries of the row"):
+        f.update(part)
+
+
+def test_recordings_times_and_classes() -> None:
+    rec = cf.Recording([0, 1], "a", ROWS, 2)
+    np.testing.assert_array_equal(rec.probs, PLAIN)
+    for time in (np.arange(2), np.arange(2).astype("M8[s]")):
+        with pytest.raises(cf.RowError, match="time in row 1 is nan; it must be finite"):
+            cf.Recording(np.ma.array(time, mask=[False, True]), "a", PLAIN, 2)
+    classes = np.ma.array([1, 0], mask=[False, True])
+    np.testing.assert_array_equal(cf.Recording([0, 1], "a", classes, 2).probs, [[0, 1], NAN])
+    memory = np.asarray(PLAIN).view(np.matrix)  # another subclass is taken as it is
+    np.testing.assert_array_equal(cf.Recording([0, 1], "a", memory, 2).probs, PLAIN)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "m"])
+def test_a_timedelta_is_as_long_as_it_says(unit: str) -> None:
+    step = np.array(3, f"m8[{unit}]")[()]
+    one, many = (cf.Tracker(FILTERS["sticky"]()) for _ in range(2))
+    for i in range(3):
+        one.update("x", i * step, None, [0.6, 0.4])
+    many.update_many(["x"] * 3, np.arange(3) * step, None, [[0.6, 0.4]] * 3)
+    assert one.time("x") == many.time("x") == 2 * step / np.timedelta64(1, "s")
+
+
+def test_a_step_or_a_weight_is_a_number() -> None:
+    f, step = FILTERS["sticky"](), np.timedelta64(5, "ns")
+    for name in ("beta", "dt"):
+        with pytest.raises(TypeError, match=f"{name} must be a number, got"):
+            f.update([0.5, 0.5], **{name: step})
+        with pytest.raises(TypeError, match=f"{name} must hold numbers, got"):
+            f.run([[0.5, 0.5]], **{name: np.array([step])})
+    for rows in (np.array([[0.5 + 1j, 0.5]]), np.array([[0, 1]], "M8[s]")):
+        with pytest.raises(TypeError, match="probs must hold numbers, got"):
+            f.run(rows)
+    np.testing.assert_array_equal(f.probs, [0.5, 0.5])
