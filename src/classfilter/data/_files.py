@@ -21,6 +21,7 @@ from ._csv import (
 )
 from ._format import columns_by_name_here, is_number_here
 from ._frames import to_polars
+from ._ndjson import check_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,6 +115,7 @@ def read_table(
         with source.path.open("rb") as file:
             how: dict[str, Any] = {}
             if source.suffix != ".parquet":
+                check_lines(source.path, source.name)
                 how["infer_schema_length"] = None
             read = polars.read_parquet if source.suffix == ".parquet" else polars.read_ndjson
             df: pl.DataFrame = read(file, **how)

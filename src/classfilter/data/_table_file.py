@@ -13,6 +13,7 @@ from ._csv import DecimalMark, is_compressed
 from ._files import TableInput, reading
 from ._format import Layout, TableFormat
 from ._frames import as_frame, named_classes
+from ._ndjson import check_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,6 +63,7 @@ class TableFile:
             elif self.source.suffix == ".parquet":
                 self._scan = polars.scan_parquet(literal)
             else:
+                check_lines(self.source.path, self.source.name)
                 self._scan = polars.scan_ndjson(literal, infer_schema_length=None)
             self.columns: list[str] = self._scan.collect_schema().names()
 
