@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from ._class_columns import in_order, is_series
 from ._errors import ArgumentError, RowError
-from ._support.masked import without_mask
+from ._support.arrays import as_plain
 from ._support.types import NUMBER, Array, Floats, Ints
 
 
@@ -28,7 +28,7 @@ def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Flo
     what : str
         The argument, for errors.
     """
-    values = without_mask(values)
+    values = as_plain(values)
     named = isinstance(values, (list, tuple)) and any(
         isinstance(row, Mapping) or is_series(row) for row in values
     )
@@ -56,7 +56,7 @@ def label_scores(values: Any, labels: Sequence[Any], what: str = "probs") -> Flo
 def one_row(value: Any, labels: Sequence[Any], what: str = "probs") -> Floats:
     """Return the scores of one row, (L,), checked; NaN where a label was not observed."""
     L = len(labels)
-    given = in_order(without_mask(value), labels, of_one_row=True)
+    given = in_order(as_plain(value), labels, of_one_row=True)
     if value is None:
         given = np.full(L, np.nan)
     elif L == 1 and isinstance(given, NUMBER) and not isinstance(given, bool):

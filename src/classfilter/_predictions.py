@@ -15,7 +15,7 @@ from . import _core
 from ._class_columns import in_order, is_series, names_of
 from ._errors import ArgumentError, RowError
 from ._label_scores import label_scores, one_row
-from ._support.masked import without_mask
+from ._support.arrays import as_plain
 from ._support.types import NUMBER, Array, Bools, Confidence, Floats, Ints
 from ._validation import check_probabilities, class_indices, is_missing
 
@@ -66,7 +66,7 @@ def predictions(
     independent : bool, default False
         Whether the classes are labels that may be true at once, each with a score of its own.
     """
-    probs = without_mask(probs)
+    probs = as_plain(probs)
     if independent:
         _require_classes(confidence, "scores need none")
         scores = label_scores(probs, classes)
@@ -130,7 +130,7 @@ def prediction(
     >>> prediction("sit", ["walk", "sit"], confidence=0.75)
     array([0.25, 0.75])
     """
-    value = without_mask(value)
+    value = as_plain(value)
     if independent:
         _require_classes(confidence, "scores need none")
         return one_row(value, classes)
@@ -153,7 +153,7 @@ def for_filter(values: Any, classes: Sequence[Any], confidence: Confidence | Non
 
     Numbers without names are returned as they are, for the filter to check.
     """
-    values = without_mask(values)
+    values = as_plain(values)
     if not isinstance(values, (list, tuple)) and names_of(values) is None:
         values = np.asarray(values)  # once: it may be anyone's code
     labels = as_labels(values)
@@ -227,7 +227,7 @@ def _require_classes(confidence: Any, of_scores: str = "") -> None:
 
 def _confidences(confidence: Any, labels: Ints) -> Floats:
     """Return the confidence of each label (T,), checked; NaN where there is none."""
-    confidence = without_mask(confidence)
+    confidence = as_plain(confidence)
     given = np.asarray(confidence)
     given = np.full(len(labels), given) if given.ndim == 0 else given
     if given.shape != labels.shape:

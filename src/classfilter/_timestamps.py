@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import ArgumentError, RowError
-from ._support.masked import without_mask
+from ._support.arrays import as_plain
 from ._support.types import NUMBER, Duration, Floats
 from ._time_kind import TimeKind
 from ._validation import first_text, require_1d
@@ -60,7 +60,7 @@ def seconds(time: ArrayLike, unit: str | None = None) -> Floats:
 def read_times(time: ArrayLike, unit: str | None = None) -> tuple[Floats, TimeKind]:
     """Return times as `seconds` does, and what they were."""
     if isinstance(time, np.ma.MaskedArray):
-        time = without_mask(time)
+        time = as_plain(time)
     column, factor = np.asarray(time), per_second(unit)
     require_1d("time", column)
     t: Floats
@@ -108,7 +108,10 @@ def duration(argument: str, value: Duration | Any, entry: str | None = None) -> 
     if isinstance(value, (timedelta, np.timedelta64)):
         return float(np.timedelta64(value) / np.timedelta64(1, "s"))
     if isinstance(value, NUMBER) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # a whole number beyond all floats
+            return math.inf
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     try:
         return float(match[1]) * UNITS.get(match[2], 1.0)  # type: ignore[index]

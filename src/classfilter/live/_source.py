@@ -13,7 +13,7 @@ from .._class_columns import is_series
 from .._errors import ArgumentError
 from .._label_scores import one_row
 from .._predictions import LABEL, prediction
-from .._support.masked import without_mask
+from .._support.arrays import as_plain
 from .._support.types import Floats
 
 Source = Callable[[Any], Any]
@@ -33,7 +33,7 @@ def parse_output(output: Any, classes: tuple[str, ...]) -> Any:
     >>> parse_output("sit", ("walk", "sit"))
     'sit'
     """
-    output = _without_gradient(output)
+    output = as_plain(output)
     if not isinstance(output, LABEL):
         output = prediction(output, classes)
     K, row = len(classes), np.asarray(output)
@@ -62,20 +62,12 @@ def parse_scores(output: Any, labels: tuple[str, ...]) -> Floats:
     >>> parse_scores({"wren": 0.8, "robin": None}, ("robin", "wren"))
     array([nan, 0.8])
     """
-    output = _without_gradient(output)
+    output = as_plain(output)
     named = isinstance(output, Mapping) or is_series(output) or hasattr(output, "columns")
     if not named and np.shape(output) != ():  # maybe a batch of one, or a tensor
-        row = np.asarray(without_mask(output))
+        row = np.asarray(output)
         output = row[0] if row.shape == (1, len(labels)) else row
     return one_row(output, labels)
-
-
-def _without_gradient(output: Any) -> Any:
-    """Return a torch tensor without its gradient, on the processor; anything else as it is."""
-    for method in ("detach", "cpu"):
-        if hasattr(output, method):
-            output = getattr(output, method)()
-    return output
 
 
 def describe_error(error: Exception) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from .._errors import ArgumentError
 from .._predictions import for_filter, predictions
-from .._support.masked import without_mask
+from .._support.arrays import as_plain
 from .._support.types import Array, Confidence
 from .._validation import factorize, source_names
 from ..chain._chain import DEFAULT_SOURCE, Chain
@@ -196,7 +196,7 @@ class Bank(Generic[FilterType]):
             if self._independent:
                 rows = predictions(probs, self.classes, confidence, independent=True).probs
                 return rows, 1.0 if beta is None else beta
-            probs = without_mask(probs)
+            probs = as_plain(probs)
             plain = isinstance(probs, np.ndarray) and probs.ndim == 2 and confidence is None
             rows = probs if plain else for_filter(probs, self.classes, confidence)
             return rows, 1.0 if beta is None else beta

@@ -1,4 +1,4 @@
-"""Masked arrays: what is masked is missing, and never the number behind the mask."""
+"""Masked arrays, where what is masked is missing; tensors; and times that are no numbers."""
 
 from __future__ import annotations
 
@@ -80,3 +80,25 @@ def test_a_step_or_a_weight_is_a_number() -> None:
         with pytest.raises(TypeError, match="probs must hold numbers, got"):
             f.run(rows)
     np.testing.assert_array_equal(f.probs, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_tensor_with_a_gradient_is_taken(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="pip install torch: the tensors themselves")
+    f, row = FILTERS[name](), torch.tensor([0.75, 0.25], requires_grad=True)
+    half = torch.tensor([0.75, 0.25], dtype=torch.bfloat16)
+    wanted = f.copy().update([0.75, 0.25])
+    for given in (row, half):
+        np.testing.assert_array_equal(f.copy().update(given), wanted)
+        np.testing.assert_array_equal(f.copy().run(given[None])[0], wanted)
+        np.testing.assert_array_equal(cf.Bank(f, 1).update(given[None])[0], wanted)
+        tracker = cf.Tracker(f)
+        first = tracker.update("w", 0.0, None, [0.75, 0.25])
+        np.testing.assert_array_equal(tracker.update("x", 0.0, None, given), first)
+        many = tracker.update_many(["y"], [0.0], None, given[None])
+        np.testing.assert_array_equal(many[0], first)
+
+
+def test_a_number_beyond_all_floats_is_no_duration() -> None:
+    with pytest.raises(ValueError, match=r"half_life is .*; it must be"):
+        cf.StickyFilter(2, half_life=10**400)
