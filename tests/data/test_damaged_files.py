@@ -78,3 +78,20 @@ def test_a_column_of_arrays() -> None:
         cf.RowError, match=r"column stream in row 0 is array\(\[1\]\); it must hold"
     ):
         cf.filter_table(df, walk_sit())
+
+
+@pytest.mark.parametrize("suffix", [".ndjson", ".csv", ".tsv.gz"])
+def test_a_column_of_bytes(suffix: str, tmp_path: Path) -> None:
+    """Polars would panic, or refuse it in words of its own."""
+    rows = {"time": [0, 1], "p_a": [0.75, 0.25], "p_b": [0.25, 0.75], "x": [b"a", b"b"]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "day.parquet")
+    f, out = cf.DirichletFilter(["a", "b"]), tmp_path / f"out{suffix}"
+    for write in (
+        lambda: cf.filter_file(tmp_path / "day.parquet", out, f),
+        lambda: cf.write_table(pl.DataFrame(rows), out),
+    ):
+        with pytest.raises(ValueError, match="column x holds bytes, which text cannot; drop it"):
+            write()
+    assert not out.exists()
+    cf.filter_file(tmp_path / "day.parquet", tmp_path / "out.parquet", f)
+    assert cf.read_table(tmp_path / "out.parquet")["x"].to_list() == [b"a", b"b"]

@@ -157,15 +157,20 @@ def not_utf8(name: str, encoding: str, line: int | None = None) -> ValueError:
     )
 
 
-def first_line_not_utf8(path: Path) -> int | None:
-    """Return the first line that is not UTF-8, from 1; None if there is none."""
+def open_lines(path: Path) -> BinaryIO:
+    """Open a file of text, perhaps compressed by gzip; one by zstd looks empty."""
     with path.open("rb") as file:
         magic = file.read(4)
     if magic == ZSTD:
-        return None
+        return io.BytesIO()
     opener = gzip.open if magic.startswith(GZIP) else Path.open
+    return cast(BinaryIO, opener(path, "rb"))
+
+
+def first_line_not_utf8(path: Path) -> int | None:
+    """Return the first line that is not UTF-8, from 1; None if there is none."""
     # The error may be that of a file that was cut off.
-    with suppress(EOFError, OSError, zlib.error), cast(BinaryIO, opener(path, "rb")) as lines:
+    with suppress(EOFError, OSError, zlib.error), open_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 line.decode()

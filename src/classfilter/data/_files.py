@@ -195,6 +195,12 @@ def sink(rows: pl.LazyFrame, file: BinaryIO, suffix: str) -> None:
     how: dict[str, Any] = {"maintain_order": True}
     if compression:
         how["compression"] = compression
+    types = rows.collect_schema().items() if kind != ".parquet" else ()
+    for name, found in types:
+        if found == import_optional("polars").Binary:
+            raise ValueError(
+                f"column {name} holds bytes, which text cannot; drop it, or write .parquet"
+            )
     if kind == ".parquet":
         # Estimates hardly compress; with more effort, writing would take twice the time.
         rows.sink_parquet(file, compression="snappy", **how)

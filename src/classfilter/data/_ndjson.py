@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
-from ._csv import GZIP, ZSTD
+from ._csv import open_lines
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BLOCK = 1 << 20
@@ -20,12 +19,7 @@ def check_lines(path: Path, name: str) -> None:
     Polars takes the first of two values, where others take the last, and half of a character as
     NUL, so that two streams become one.
     """
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic.startswith(ZSTD):
-        return
-    opener = gzip.open if magic.startswith(GZIP) else Path.open
-    with cast(BinaryIO, opener(path, "rb")) as lines:
+    with open_lines(path) as lines:
         first = lines.readline(_BLOCK)
         for line in _objects(first):
             twice = [key for key in dict(line) if sum(key == other for other, _ in line) > 1]
