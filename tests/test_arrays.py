@@ -82,6 +82,7 @@ def test_a_step_or_a_weight_is_a_number() -> None:
     np.testing.assert_array_equal(f.probs, [0.5, 0.5])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILTERS)
 def test_a_tensor_with_a_gradient_is_taken(name: str) -> None:
     torch = pytest.importorskip("torch", reason="pip install torch: the tensors themselves")

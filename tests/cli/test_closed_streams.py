@@ -25,8 +25,8 @@ def run(
     ("arguments", "given", "closed", "name"),
     [
         (STREAM, LINES, "<&-", "input"),
-        (STREAM, LINES, ">&-", "output"),
-        (FILTER, DAY, "<&-", "input"),
+        pytest.param(STREAM, LINES, ">&-", "output", marks=pytest.mark.slow),
+        pytest.param(FILTER, DAY, "<&-", "input", marks=pytest.mark.slow),
         pytest.param(FILTER, DAY, ">&-", "output", marks=pytest.mark.slow),
     ],
 )
@@ -40,6 +40,7 @@ def test_what_is_needed_must_be_open(
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["2>&-", "2>/dev/full"])
 def test_messages_that_cannot_be_written_change_no_result(error: str) -> None:
     if "full" in error and not Path("/dev/full").exists():

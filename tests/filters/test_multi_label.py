@@ -120,6 +120,7 @@ def test_a_tracker_a_bank_and_a_table_equal_trackers_of_each_label(kind: str, dt
                 np.testing.assert_array_equal(smoothed[:, k], alone)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("how", [{}, {"beta": 0.4}, {"dt": 2.5}, {"beta": 0.4, "dt": 2.5}])
 @pytest.mark.parametrize("kind", MAKE)
 def test_one_weight_and_one_step_serve_all_streams_of_a_bank(kind: str, how: Any) -> None:
