@@ -55,7 +55,7 @@ def test_the_tables_of_a_few_people(
         warnings.simplefilter("ignore")  # so few rows
         labels.main()
     head, means, *_ = capsys.readouterr().out.split("\n\n")
-    assert head == "8 people, 3 labels, 32 h; the strong classifier at every 4. row"
+    assert head == "8 people, 3 labels, 32 h; the strong classifier at one row in 4"
     table = {row[:28].strip(): row[28:].split() for row in means.splitlines()}
     assert tuple(table.pop("mean over labels")) == labels.TITLES
     assert list(table)[:1] == ["raw"]
