@@ -195,6 +195,7 @@ def test_stream_with_columns_and_scores(run: Run) -> None:
     assert f'"f_walk":{float(f.update([0.9, 0.1], dt=0.0)[0])!r},' in out
 
 
+@pytest.mark.slow
 def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dates are drawn as such, in their own zone without --zone; numbers only with it."""
     from classfilter import plot

@@ -32,10 +32,10 @@ def make(folder: Path, *arguments: str) -> str:
 @pytest.mark.parametrize(
     "kind",
     [
-        "events-unlike",
+        "sticky",
         *(
             pytest.param(k, marks=pytest.mark.slow)
-            for k in ("sticky", "one", "moving", "dirichlet", "events")
+            for k in ("events-unlike", "one", "moving", "dirichlet", "events")
         ),
     ],
 )

@@ -16,7 +16,7 @@ from classfilter.embedded._export import in_float32
 from firmware_configs import STEP, all_configs
 
 COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
-QUICK = ("dirichlet-anchored", "labels-sticky")
+QUICK = ("dirichlet-anchored",)
 KINDS = [
     kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in all_configs()
 ]
