@@ -301,6 +301,7 @@ def test_stream_whose_reader_is_gone(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_plot(run: Run) -> None:
     rec = day()
     cf.write_table(rec.to_table(), "day.csv")

@@ -75,7 +75,8 @@ def test_compiles_without_a_warning(compiler: str, precision: str, tmp_path: Pat
         compile_c(compiler, None, tmp_path / "core", *ways, *PRECISIONS[precision])
 
 
-@pytest.mark.parametrize("way", [["-DCF_SMALL"], pytest.param([], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [["-DCF_SMALL"], []])
 def test_needs_no_library(way: list[str], tmp_path: Path) -> None:
     """No malloc, no stdio, no libm: the object files need memory functions at most."""
     compile_c(COMPILERS[0], None, tmp_path / "core", "-O1", "-DCF_ONE_TARGET", "-DSINGLE", *way)

@@ -115,6 +115,7 @@ def part(rec: Recording, rows: slice) -> Recording:
     )
 
 
+@pytest.mark.slow
 def test_extra_probabilities_stay_with_their_recordings() -> None:
     """In whatever order the folds are, and if a recording occurs twice."""
     lengths = [720, 600, 720, 500, 660]

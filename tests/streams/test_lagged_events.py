@@ -284,6 +284,7 @@ def test_what_does_not_fit_is_refused() -> None:
     assert cf.Tracker(both, events=True).chain.rule == rule
 
 
+@pytest.mark.slow
 def test_a_damaged_state_never_crashes(tmp_path: Path) -> None:
     """What is refused says so; a number that another row might have given cannot be told."""
     tracker = cf.Tracker(cf.StickyFilter(CLASSES), events=cf.EventRule(0.5), lag=3)

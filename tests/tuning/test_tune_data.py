@@ -197,6 +197,7 @@ def test_a_dataframe_in_place_of_recordings(kind: str) -> None:
         cf.compare(timeless)
 
 
+@pytest.mark.slow
 def test_functions_that_take_a_dataframe(tmp_path: Path) -> None:
     both = {name: day(seed, 1.0).recording(every=None) for seed, name in enumerate("ab")}
     df = pl.concat([rec.to_table().with_columns(stream=pl.lit(n)) for n, rec in both.items()])
