@@ -66,11 +66,11 @@ def predictions(
     independent : bool, default False
         Whether the classes are labels that may be true at once, each with a score of its own.
     """
-    probs = as_plain(probs)
     if independent:
         _require_classes(confidence, "scores need none")
         scores = label_scores(probs, classes)
         return Predictions(scores, np.zeros(len(scores), bool))
+    probs = as_plain(probs)
     labels = as_labels(probs)
     if labels is None and confidence is not None and np.size(probs) == 0:
         labels = np.empty(0, np.intp)  # no rows: a frame of a video without objects
@@ -130,10 +130,10 @@ def prediction(
     >>> prediction("sit", ["walk", "sit"], confidence=0.75)
     array([0.25, 0.75])
     """
-    value = as_plain(value)
     if independent:
         _require_classes(confidence, "scores need none")
         return one_row(value, classes)
+    value = as_plain(value)
     if not isinstance(value, LABEL):
         _require_classes(confidence)
         return in_order(value, classes, of_one_row=True)

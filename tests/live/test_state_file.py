@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from classfilter import Chain, Channel, DirichletFilter, Tracker
+from classfilter._support import atomic
 from classfilter._support.atomic import atomic_write, try_lock
 from classfilter.live import _streams, serve
 from classfilter.streams import _file
@@ -221,7 +222,7 @@ def test_a_lock_that_its_last_user_just_removed(
         removed.append(fd)
         return try_lock(fd)
 
-    monkeypatch.setattr(_streams, "try_lock", lock_late)
+    monkeypatch.setattr(atomic, "try_lock", lock_late)
     with _streams.locked(tmp_path / "state"):
         assert len(removed) == 2
         refused = pytest.raises(ValueError, match="in use by another process")

@@ -134,6 +134,13 @@ def try_lock(fd: int) -> bool | None:
     return True
 
 
+def require_lock(fd: int, path: Path) -> None:
+    """Lock a file until it is closed; if another process has it, close it and raise."""
+    if try_lock(fd) is False:
+        os.close(fd)
+        raise ValueError(f"{path} is in use by another process; end that, or give another file")
+
+
 def _open_draft(path: Path, mode: int) -> tuple[Path, BinaryIO]:
     """Open a new file beside `path`, locked, so that `remove_drafts` leaves it alone."""
 

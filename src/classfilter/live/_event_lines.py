@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from .._errors import ArgumentError
 from .._events._dates import date_text
-from .._support.atomic import naming, try_lock
+from .._support.atomic import naming, require_lock
 from ._streams import LiveStreams
 
 BLOCK = 1 << 16
@@ -38,7 +38,7 @@ class EventLines:
 
     def __init__(self, path: Path | None, write: Callable[[bytes], None], log: TextIO) -> None:
         self._path, self._log = path, log
-        self._fd = None
+        self._fd: int | None = None
         self._write = write
         self._there: list[bytes] = []
         self._resumed = False
@@ -46,13 +46,9 @@ class EventLines:
         self._unsynced = True  # what is there may be of a process that was killed
         if path is not None:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-            self._fd = os.open(path, flags, 0o600)
-            self._write = self._append
-            if try_lock(self._fd) is False:
-                self.close()
-                raise ValueError(
-                    f"{path} is in use by another process; end that, or give another file"
-                )
+            fd = os.open(path, flags, 0o600)
+            require_lock(fd, path)
+            self._fd, self._write = fd, self._append
 
     def close(self) -> None:
         """Close the file."""

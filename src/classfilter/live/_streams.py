@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._support.atomic import real_path, remove_drafts, try_lock
+from .._support.atomic import real_path, remove_drafts, require_lock
 from .._support.types import Array
 from .._validation import class_order
 from ..chain._chain import Chain
@@ -279,9 +279,7 @@ def locked(path: Path) -> Iterator[None]:
     lock = target.with_name(f".{target.name}.lock")
     while True:
         fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-        if try_lock(fd) is False:
-            os.close(fd)
-            raise ValueError(f"{path} is in use by another process; end that, or give another file")
+        require_lock(fd, path)
         if os.fstat(fd).st_nlink:
             break
         os.close(fd)  # its last user has just removed it
