@@ -178,13 +178,13 @@ LISTS = Difference(
     "JSON has lists; a cell of a CSV file has not.",
 )
 ONE_STREAM = Difference(
-    "`Cascade`, `AsyncCascade`",
+    "`Cascade`",
     "There is one stream. It does not expire, and no time is too far ahead.",
     "The program that calls `step` is the clock.",
     lambda case: each_by_itself(without_limits("expire_after", "max_streams", "max_jump")(case)),
 )
 NEVER_STOPS = Difference(
-    "`Cascade`, `AsyncCascade`",
+    "`Cascade`",
     "An invalid prediction counts as a missing one: it is logged, and time passes.",
     "A source that fails must not stop the loop.",
     missing_if_invalid,
@@ -244,9 +244,9 @@ LIVE_EVENTS_IN_SPARK = Difference(
     "A `ThresholdRule` needs the whole stream, and a query has no end.",
 )
 NO_EVENTS = Difference(
-    "`Cascade`, `AsyncCascade`",
-    "There are no events. Pass their results to `cf.events`, or use a `Tracker`.",
-    "They choose and call classifiers; what else follows from a result is up to the program.",
+    "`Cascade`",
+    "There are no events. Pass its results to `cf.events`, or use a `Tracker`.",
+    "It chooses and calls classifiers; what else follows from a result is up to the program.",
 )
 NO_SMOOTHING = Difference(
     "JavaScript",

@@ -83,7 +83,7 @@ def step_bits(step: cf.Step) -> tuple[Any, ...]:
     return (*step[:2], step.probs.tobytes(), *step[3:])
 
 
-def snapshot(cascade: cf.Cascade | cf.AsyncCascade) -> tuple[Any, ...]:
+def snapshot(cascade: cf.Cascade) -> tuple[Any, ...]:
     """Return all of a cascade that a user can see, as something that can be compared."""
     return repr(to_builtin(cascade.state)), cascade.calls, cascade.errors, cascade.total_cost
 

@@ -32,7 +32,6 @@ def cascade(step: Any) -> list[float]:
         lambda x: cf.Tracker(cf.RawFilter(2), expire_after=x).expire_after,
         lambda x: cf.Tracker(cf.RawFilter(2), max_jump=x).max_jump,
         lambda x: Periodic(seconds=x).seconds,
-        lambda x: cf.AsyncCascade(cf.RawFilter(2), {"weak": print}, deadline=x)._timeout,
         cascade,
     ],
 )
@@ -55,10 +54,6 @@ def test_text_and_timedeltas_are_seconds(of: Any, value: Any) -> None:
             "expire_after is '1 week'; it must be a duration: give a number, a timedelta, or text",
         ),
         (lambda: cf.Tracker(cf.RawFilter(2), max_jump=True), "max_jump is True; it must be a dur"),
-        (
-            lambda: cf.AsyncCascade(cf.RawFilter(2), {"weak": print}, deadline="-1s"),
-            "deadline is '-1s'; it must be seconds, 0 or more",
-        ),
     ],
 )
 def test_what_is_no_duration_is_refused(make: Any, message: str) -> None:

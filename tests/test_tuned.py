@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 from collections.abc import Callable
@@ -99,16 +98,6 @@ def by_cascade(tuned: Any, rec: cf.Recording, _: Path) -> Any:
     return [step.probs for step in steps]
 
 
-def by_async_cascade(tuned: Any, rec: cf.Recording, _: Path) -> Any:
-    async def steps() -> Any:
-        cascade = cf.AsyncCascade(tuned, sources(rec), deadline=60.0)
-        out = [(await cascade.step([i], time=float(t))).probs for i, t in enumerate(rec.time)]
-        await cascade.aclose()
-        return out
-
-    return asyncio.run(steps())
-
-
 FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Recording.run": lambda tuned, rec, _: rec.run(tuned),
     "Tuned.run": lambda tuned, rec, _: tuned.run(rec),
@@ -117,7 +106,6 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Bank": by_bank,
     "Tracker": by_tracker,
     "Cascade": by_cascade,
-    "AsyncCascade": by_async_cascade,
     "replay": lambda tuned, _, __: cf.replay(recording(both=True), tuned).probs,
     "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
     "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),

@@ -22,7 +22,7 @@ TOPICS = {
     "Events": "events EventRule ThresholdRule Event Events label_events read_events write_events",
     "Tuning": "tune Tuned",
     "Evaluation": "compare Comparison replay Replay policy_curve PolicyCurve report simulate",
-    "Live": "Tracker Cascade AsyncCascade CascadeState Step",
+    "Live": "Tracker Cascade CascadeState Step",
     "Errors": "ArgumentError RowError",
 }
 """Pages of names of the package itself."""

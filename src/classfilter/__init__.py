@@ -51,7 +51,6 @@ _HOME = {
     "compare": ".evaluation",
     "policy_curve": ".evaluation",
     "replay": ".evaluation",
-    "AsyncCascade": ".live",
     "Cascade": ".live",
     "CascadeState": ".live",
     "Step": ".live",
@@ -63,7 +62,6 @@ _MODULES = ("metrics", "plot", "policy", "sklearn", "spark")
 
 __all__ = [
     "ArgumentError",
-    "AsyncCascade",
     "Bank",
     "Cascade",
     "CascadeState",

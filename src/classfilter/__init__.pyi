@@ -47,7 +47,6 @@ from .filters import RawFilter as RawFilter
 from .filters import StickyFilter as StickyFilter
 from .filters import StickyState as StickyState
 from .filters import VoteFilter as VoteFilter
-from .live import AsyncCascade as AsyncCascade
 from .live import Cascade as Cascade
 from .live import CascadeState as CascadeState
 from .live import Step as Step
@@ -60,7 +59,6 @@ from .web import report as report
 
 __all__ = [
     "ArgumentError",
-    "AsyncCascade",
     "Bank",
     "Cascade",
     "CascadeState",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from pathlib import Path
 from typing import Any
@@ -198,31 +197,3 @@ def test_invalid_outputs_count_as_missing(
     assert cascade.errors == {"weak": 1}
     assert why in caplog.text
     np.testing.assert_array_equal(step.probs, f.update([np.nan] * 2))
-
-
-def test_late_outputs_count_at_their_time() -> None:
-    f = cf.MultiLabelFilter(LABELS, TWO["sticky"])
-    rows = [[0.9, np.nan], [np.nan, 0.7]]
-
-    async def main() -> Any:
-        ready, outputs = asyncio.Event(), iter(rows)
-
-        async def slow(_: Any) -> Any:
-            await ready.wait()
-            return next(outputs)
-
-        async with cf.AsyncCascade(f, {"slow": slow}, deadline=0.0) as cascade:
-            first = await cascade.step(SAMPLE)
-            ready.set()
-            while not cascade._pending["slow"].task.done():
-                await asyncio.sleep(0)
-            second = await cascade.step(SAMPLE)
-            while cascade._pending and not cascade._pending["slow"].task.done():
-                await asyncio.sleep(0)
-            third = await cascade.step(SAMPLE)
-            return first, second, third
-
-    steps = asyncio.run(main())
-    expected = f.run([*rows, [np.nan] * 2])
-    assert steps[0].source is None
-    np.testing.assert_array_equal(steps[2].probs, expected[2])

@@ -1,4 +1,4 @@
-"""Live loops save and restore their state, count costs, and reject invalid calls."""
+"""A cascade saves and restores its state, counts costs, and rejects invalid calls."""
 
 from __future__ import annotations
 
