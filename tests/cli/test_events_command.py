@@ -42,9 +42,9 @@ def same(found: Any, written: str, **options: Any) -> None:
 @pytest.mark.parametrize("stream", [{}, {"stream": ["ann"] * 10}])
 def test_every_format(run: Run, suffix: str, stream: dict[str, Any]) -> None:
     df = write_day(**stream)
-    code, out, err = run("events", "day.csv", "-o", f"day.{suffix}", "--half-life", "20s", *OPTIONS)
-    assert (code, out, err) == (0, "", f"day.{suffix}: 1 event\n")
-    same(cf.events(df, HALF_LIFE, RULE), f"day.{suffix}")
+    code, out, err = run("events", "day.csv", "-o", f"out.{suffix}", "--half-life", "20s", *OPTIONS)
+    assert (code, out, err) == (0, "", f"out.{suffix}: 1 event\n")
+    same(cf.events(df, HALF_LIFE, RULE), f"out.{suffix}")
 
 
 def test_the_times_are_those_of_the_rows(run: Run) -> None:

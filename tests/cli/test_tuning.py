@@ -171,19 +171,6 @@ def test_places_that_cannot_be_written(run: Run, command: str, out: str) -> None
         assert err.endswith(f"{place}{why}\n")
 
 
-@pytest.mark.parametrize("command", ["tune", "compare"])
-def test_the_input_is_not_replaced(run: Run, command: str) -> None:
-    week("week.parquet", rows=480)
-    before = Path("week.parquet").read_bytes()
-    if command == "compare":
-        err = rejected(run, command, "week.parquet", "-o", "week.parquet")
-        assert "week.parquet is the input too; write to another file" in err
-    else:
-        err = rejected(run, command, "week.parquet", "-o", "week.parquet")
-        assert "week.parquet ends in '.parquet'; it must be one of .toml" in err
-    assert Path("week.parquet").read_bytes() == before
-
-
 def test_no_permission(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -215,15 +215,6 @@ def test_a_file_without_rows(tmp_path: Path) -> None:
     assert TableFile(path).rows == 0
 
 
-def test_a_file_may_be_replaced_by_its_result(tmp_path: Path) -> None:
-    path = tmp_path / "day.parquet"
-    df = day(100)
-    cf.write_table(df, path)
-    filter_file(path, path, new_filter(), beta=BETA)
-    P = cf.read_table(path).select([f"f_{name}" for name in CLASSES]).to_numpy()
-    np.testing.assert_array_equal(P, expected(df))
-
-
 @pytest.mark.parametrize("suffix", FILES)
 def test_a_file_is_scanned_once(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

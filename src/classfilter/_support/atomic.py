@@ -12,6 +12,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import BinaryIO
 
+from .._errors import ArgumentError
+
 try:
     import fcntl
 except ImportError:  # Windows has no such locks
@@ -97,6 +99,23 @@ def check_folder(path: Path) -> None:
     """Raise, before the work, if there is no folder to write to."""
     if not real_path(path).parent.is_dir():
         raise ValueError(f"{path} cannot be written; make its folder first")
+
+
+def check_not_input(
+    out: str | Path, *inputs: str | Path | int | None, argument: str = "out"
+) -> None:
+    """Raise, before the work, if a result would replace what it is made from.
+
+    An input is a path, or the number of an open file: 0 for standard input.
+    """
+    for one in inputs:
+        if one is None or not Path(out).is_file():
+            continue
+        with suppress(OSError):  # opening the input will say why
+            there = os.fstat(one) if isinstance(one, int) else Path(one).stat()
+            if os.path.samestat(there, Path(out).stat()):
+                rule = "it is the input as well"
+                raise ArgumentError(argument, str(out), rule=rule, remedy="write to another file")
 
 
 def check_regular(path: Path) -> None:

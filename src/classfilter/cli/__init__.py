@@ -93,13 +93,13 @@ def filter_command(
     """Filter every stream of a file: IN is CSV, Parquet or NDJSON, by its suffix; - is a pipe.
 
     Columns: time, one p_<class> per class, or prediction, and, where there are any, stream, source
-    and label. OUT has the same rows, with f_<class> and class; it may be IN. Only a part of the
-    file is in memory at a time. With --smooth or --lag, each result uses later rows of its stream
+    and label. OUT has the same rows, with f_<class> and class. Only a part of the file is in
+    memory at a time. With --smooth or --lag, each result uses later rows of its stream
     too. With --scores independent, each p_<label> counts by itself; OUT has labels, those that are
     on, in place of class.
     """
     check_smoothing(smooth, lag)
-    result = Output.of(out, table.kind)
+    result = Output.of(out, table, settings.config)
     console = Console(stderr=True, quiet=quiet)
     bar = Progress(
         TextColumn("{task.description}"),

@@ -11,6 +11,7 @@ from .._errors import Remedy
 from .._support.atomic import atomic_write
 from ..config import read
 from ..data._files import read_table
+from ._files import check_out
 from ._options import FILE, about, printable, warnings_as_lines
 
 
@@ -43,6 +44,7 @@ def export(config: Path, out: Path, as_json: bool, tick: str, step: str | None) 
 
     try:
         if as_json:
+            check_out(out, config)
             text = to_json(read(config))
             with atomic_write(out) as file:
                 file.write(f"{text}\n".encode())

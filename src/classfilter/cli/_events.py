@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import click
 
 from .._errors import ArgumentError
-from .._support.atomic import check_folder
 from ..chain import Chain, EventRule
 from ..data._files import read_table
 from ..data._format import TableFormat
 from ..data._frames import as_frame, named_classes
-from ._files import Input, input_options
+from ._files import Input, check_out, input_options
 from ._options import (
     FILE,
     Settings,
@@ -199,7 +198,7 @@ def events_command(
     from .._events._decide import filtered_classes
     from .._events._files import event_format
 
-    check_folder(out)
+    check_out(out, table, settings.config)
     check_smoothing(smooth, lag)
     note = None
     smooth = smooth or lag is not None

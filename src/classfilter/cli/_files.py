@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import click
 
-from .._support.atomic import atomic_write, check_folder
+from .._support.atomic import atomic_write, check_folder, check_not_input
 from .._support.standard import require_open
 from ..data._csv import SEPARATORS
 from ..data._files import TableInput, file_suffix, kind_of
@@ -66,13 +66,13 @@ class Output(NamedTuple):
     suffix: str
 
     @classmethod
-    def of(cls, path: Path, kind: str | None) -> Output:
+    def of(cls, path: Path, table: Input, config: Path | None) -> Output:
         """Return it, or raise, before the work, if it could not be written."""
-        suffix = _suffix(path, kind)
+        suffix = _suffix(path, table.kind)
         if path == STANDARD:
             require_open(1)
         else:
-            check_folder(path)
+            check_out(path, table, config)
         return cls(path, suffix)
 
     @property
@@ -93,6 +93,13 @@ class Output(NamedTuple):
                 yield file
         except OSError as error:
             raise OSError(f"{self.name} cannot be written: {error}") from None
+
+
+def check_out(out: Path, *inputs: Input | Path | None) -> None:
+    """Raise, before the work, if a result cannot be written, or would replace what is read."""
+    check_folder(out)
+    paths = [one.path if isinstance(one, Input) else one for one in inputs]
+    check_not_input(out, *(0 if path == STANDARD else path for path in paths), argument="-o")
 
 
 def _is_pipe(path: Path) -> bool:

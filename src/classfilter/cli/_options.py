@@ -33,11 +33,12 @@ PICTURES = (".png", ".pdf", ".svg")
 class Settings(NamedTuple):
     """The chain that the options ask for, of the classes of the data.
 
-    The classes, if they are known; whether no option was given; and whether the classes are labels
-    that may be true at once.
+    The file of settings; the classes, if they are known; whether no option was given; and whether
+    the classes are labels that may be true at once.
     """
 
     make_chain: Callable[[tuple[str, ...]], Chain]
+    config: Path | None = None
     classes: tuple[str, ...] | None = None
     default: bool = False
     independent: bool = False
@@ -169,7 +170,7 @@ def _settings(
         return chain
 
     names = tuple(str(name) for name in chain.classes)
-    return Settings(make_chain, names, independent=chain.independent)
+    return Settings(make_chain, config, names, independent=chain.independent)
 
 
 def _classes(

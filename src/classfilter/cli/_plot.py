@@ -9,13 +9,13 @@ import click
 import numpy as np
 
 from .._errors import ArgumentError
-from .._support.atomic import atomic_write, check_folder
+from .._support.atomic import atomic_write
 from .._support.types import Weights
 from .._timestamps import REMEDY, parse_timestamp, per_second
 from ..data._files import file_suffix
 from ..data._format import TableFormat
 from ..data._recording import Recording
-from ._files import Input, input_options
+from ._files import Input, check_out, input_options
 from ._options import (
     FILE,
     PICTURES,
@@ -58,7 +58,7 @@ def plot(
     from ..plot import overview
 
     suffix = file_suffix(out, PICTURES)
-    check_folder(out)
+    check_out(out, table, settings.config)
     try:
         with warnings_as_lines(table.name):
             df, streams = read_streams(table, settings.for_table(form))

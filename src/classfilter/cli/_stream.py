@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from .._support.atomic import check_not_input
 from .._support.standard import require_open
 from ..chain import Chain, EventRule
 from ..data._format import TableFormat
@@ -110,6 +111,9 @@ def stream(
 
     require_open(0)
     require_open(1)
+    for option, path in (("--state", state), ("--events", events)):
+        if path is not None:
+            check_not_input(path, 0, settings.config, argument=option)
     if events is None and (rule.given or lag is not None):
         name = "--" + next(iter(rule.given), "lag").replace("_", "-")
         raise click.UsageError(f"{name} is given without --events; give both")

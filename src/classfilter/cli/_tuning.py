@@ -13,14 +13,14 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .._support.atomic import atomic_write, check_folder
+from .._support.atomic import atomic_write
 from ..chain import Chain, load
 from ..data._files import SUFFIXES, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording
 from ..data._recordings import recordings_of
 from ._events import NO_EVENT_DURATION
-from ._files import TABLE, Input, input_options
+from ._files import TABLE, Input, check_out, input_options
 from ._options import (
     FILE,
     PICTURES,
@@ -130,7 +130,8 @@ def tune(
     """
     from ..tuning._tune import tune as run
 
-    _check_out(table, out, (".toml",))
+    file_suffix(out, (".toml",))
+    check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         tuned = run(
             streams,
@@ -178,7 +179,8 @@ def compare(
     from ..plot import comparison
 
     if out is not None:
-        _check_out(table, out, (*PICTURES, *SUFFIXES))
+        file_suffix(out, (*PICTURES, *SUFFIXES))
+        check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         result = run(streams, reference, progress=progress)
     bold = sys.stdout.isatty()
@@ -233,7 +235,8 @@ def policy(
     from ..plot import policy_curve as draw
 
     if out is not None:
-        _check_out(table, out, (*PICTURES, *SUFFIXES))
+        file_suffix(out, (*PICTURES, *SUFFIXES))
+        check_out(out, table)
     tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         curve = policy_curve(
@@ -271,7 +274,8 @@ def report(
     """
     from ..web import report as run
 
-    _check_out(table, out, (".html",))
+    file_suffix(out, (".html",))
+    check_out(out, table, config)
     tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         run(streams, out, tuned, reference=reference, progress=progress)
@@ -285,14 +289,6 @@ def _write(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) 
             draw().savefig(file, format=out.suffix[1:].lower())
     elif out is not None:
         write_table(table(), out)
-
-
-def _check_out(table: Input, out: Path, suffixes: tuple[str, ...]) -> None:
-    """Raise, before the work, if the result could not be written, or would replace the data."""
-    file_suffix(out, suffixes)
-    check_folder(out)
-    if out.exists() and table.path.exists() and out.samefile(table.path):
-        raise ValueError(f"{out} is the input too; write to another file")
 
 
 def read_streams(

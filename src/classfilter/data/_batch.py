@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._errors import RowError
-from .._support.atomic import atomic_write, syncing
+from .._support.atomic import atomic_write, check_not_input, syncing
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
 from .._time_scale import TimeScale
@@ -122,7 +122,7 @@ def filter_file(
     ----------
     path, out : str or Path
         Files that end as in `read_table` and `write_table`. An existing `out` is replaced once all
-        is written; after an error it is unchanged.
+        is written; after an error it is unchanged. They must differ.
     filter, beta, channel
         As in `filter_table`.
     lag : int, default 0
@@ -159,6 +159,7 @@ def filter_file(
     import_optional("polars")
     known = TableFormat.for_filter(filter, columns, scores, unit)
     suffix = file_suffix(Path(out))
+    check_not_input(out, path)
     file = TableFile(TableInput.of(path, separator), known)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
     how: Any = {"lag": check_lag(lag), "sort": sort, "threads": threads, "progress": progress}
