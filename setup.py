@@ -32,7 +32,7 @@ FLAGS = (
     ]
 )
 
-# A free-threaded Python has no limited API; see _ext/lock.h.
+# A free-threaded Python has no limited API.
 LIMITED = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 PACKAGE = Path("src/classfilter")

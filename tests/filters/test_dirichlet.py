@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -382,3 +383,38 @@ def test_nu_is_not_negative_where_one_class_has_almost_all() -> None:
     for alpha in np.linspace(14, 15, 1000, dtype=np.float32):
         f.state = cf.DirichletState(1.0, np.array([alpha, 1.76e-6], np.float32))
         assert (f.nu >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "dt"),
+    [
+        ({"gamma": 1.0, "prior_weight": 1e9}, 1.0),
+        ({"anchor": 1e9}, 1000.0),
+        ({"anchor": 1e9, "dtype": np.float32}, 1000.0),
+    ],
+)
+def test_own_states_are_taken_back(options: dict[str, Any], dt: float, tmp_path: Path) -> None:
+    """A filter reaches an eta above the limit of prior_weight by its own updates."""
+    f = cf.DirichletFilter(2, **options)
+    f.update([0.5, 0.5], dt=dt)
+    assert f.eta >= 1e9
+    bank = cf.Bank(f, 2)
+    bank.save(tmp_path / "bank.npz")
+    bank.load(tmp_path / "bank.npz")
+    for other in (f.copy(), pickle.loads(pickle.dumps(f)), bank.filter(1)):
+        assert same_state(other, f)
+        assert other.update([0.9, 0.1]).tobytes() == f.copy().update([0.9, 0.1]).tobytes()
+    with pytest.raises(ValueError, match="eta must lie in"):
+        f.state = (1e17, [1.0, 1.0])
+
+
+def test_an_own_alpha_rounded_above_the_limit_is_taken_back() -> None:
+    """One that fuzzing found: a sum of 1e6 in float32 leaves an alpha one ulp above."""
+    f = cf.DirichletFilter(2, 0.3, dtype=np.float32)
+    alpha = np.array([np.nextafter(np.float32(1e6), np.float32(2e6)), 0.0073844758], np.float32)
+    f.state = (2e-30, alpha)
+    assert f.alpha.tobytes() == alpha.tobytes()
+    assert same_state(f.copy(), f)
+    with pytest.raises(ValueError, match="max_concentration"):
+        f.state = (1.0, [1.001e6, 1.0])
+    assert f.alpha.tobytes() == alpha.tobytes()

@@ -1,9 +1,12 @@
 """Invalid input: an error names the argument, value, place and remedy; nothing changes."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import classfilter as cf
 from invalid_input import INVALID_NUMBERS, INVALID_ROWS, NAN, VALID_ROW
@@ -159,3 +162,51 @@ def test_numbers_that_use_the_filter(make: Any) -> None:
     np.testing.assert_array_equal(P, g.update([0.9, 0.1]))
     with pytest.raises(RuntimeError, match="initialised before: make a new one"):
         f.update([Odd(lambda: f.__init__(5000), 0.9), 0.1])
+
+
+FILTERS: dict[str, Callable[[], Any]] = {
+    "dirichlet": lambda: cf.DirichletFilter(3, 1.0),
+    "dirichlet, float32": lambda: cf.DirichletFilter(3, 1.0, dtype=np.float32),
+    "sticky": lambda: cf.StickyFilter(3, 1.0),
+    "transitions": lambda: cf.StickyFilter(3, transitions=np.eye(3) * 0.97 + 0.01),
+}
+every_filter = pytest.mark.parametrize("make", FILTERS.values(), ids=list(FILTERS))
+
+
+def bits(f: Any) -> list[bytes]:
+    return [np.asarray(part).tobytes() for part in f.state]
+
+
+@every_filter
+def test_a_second_initialisation_is_refused(make: Any) -> None:
+    f = make()
+    f.update([0.7, 0.2, 0.1])
+    before, options, text = bits(f), dict(f._options), repr(f)
+    for classes in (2, 3, 5000):
+        with pytest.raises(RuntimeError, match="initialised before: make a new one"):
+            f.__init__(classes)
+    assert (bits(f), f._options, repr(f), f.classes) == (before, options, text, (0, 1, 2))
+
+
+class Array:
+    """An argument that does something while it is read."""
+
+    def __init__(self, use: Callable[[], object], value: float) -> None:
+        self.use, self.value = use, value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        self.use()
+        return np.array(self.value, dtype)
+
+
+@every_filter
+@pytest.mark.parametrize("name", ["beta", "dt"])
+@pytest.mark.parametrize("shape", [(0, 3), (12,), (2, 2, 3), (4, 3, 1)])
+def test_an_argument_that_reshapes_another(make: Any, name: str, shape: tuple[int, ...]) -> None:
+    f = make()
+    before = bits(f)
+    probs = np.full((4, 3), 1 / 3, f.dtype)
+    refused = pytest.raises(ValueError, match="changed its shape")
+    with refused if len(shape) != 2 else nullcontext():
+        f.run(probs, **{name: Array(lambda: probs.resize(shape, refcheck=False), 1.0)})
+    assert bits(f) == before or len(shape) == 2

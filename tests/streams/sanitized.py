@@ -1,8 +1,8 @@
-"""Threads on one tracker with events, one bank and one filter, with sanitizers.
+"""Threads on one tracker with events, and on one bank, with sanitizers.
 
 ``python tests/streams/sanitized.py [SECONDS] [thread]`` builds the extension with
 AddressSanitizer and UBSan, or with ThreadSanitizer, into a folder of its own, runs eight threads on
-each for a third of the time, and says how many calls there were. It does not end with 0 where a
+each for half of the time, and says how many calls there were. It does not end with 0 where a
 result is not a distribution, a state was torn, a call failed, or a sanitizer had anything to say.
 It needs gcc. In a free-threaded Python the GIL stays off; with ThreadSanitizer that one must be
 configured ``--with-thread-sanitizer``, or the locks of its own are not seen, and ``TSAN_OPTIONS``
@@ -141,24 +141,6 @@ def bank_jobs(bank: Any, probs: Array) -> list[Job]:
     return [resize, resize, some, some, run, run, read, lambda n: bank.reset([n % 900])]
 
 
-def filter_jobs(f: Any, probs: Array) -> list[Job]:
-    state = f.state
-
-    def update(n: int) -> None:
-        distributions(f.update(probs[n % 5000]))
-
-    def run(n: int) -> None:
-        distributions(f.run(probs))
-
-    def restore(n: int) -> None:
-        f.state = state
-
-    def read(n: int) -> None:
-        distributions(f.probs)
-
-    return [update, update, run, run, restore, read, lambda n: f.reset(), lambda n: f.copy()]
-
-
 def run(seconds: float) -> None:
     import classfilter as cf
     from classfilter import _core
@@ -174,9 +156,8 @@ def run(seconds: float) -> None:
             rule = cf.EventRule(0.3, min_duration=2.0, merge_gap=1.0, max_delay=50.0)
             tracker = cf.Tracker(make(K), expire_after=1e6, max_streams=4000, events=rule)
             jobs = tracker_jobs(tracker, probs, own, Path(folder) / "tracker.npz")
-            total += hammer(jobs, seconds / 6)
-        total += hammer(bank_jobs(cf.Bank(make(K), 3000), probs), seconds / 6)
-        total += hammer(filter_jobs(make(K), probs), seconds / 6)
+            total += hammer(jobs, seconds / 4)
+        total += hammer(bank_jobs(cf.Bank(make(K), 3000), probs), seconds / 4)
         f = make(K)
         expected = [f.update(probs[t], 1.0, float(t > 0)) for t in range(3)]
         for rows in own:

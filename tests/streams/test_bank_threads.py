@@ -1,5 +1,6 @@
 """A bank shared by threads, and rows shared among them."""
 
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
@@ -142,3 +143,29 @@ def test_an_argument_that_changes_the_bank() -> None:
     with pytest.raises(ValueError, match=r"shape \(1000, 2\); it must .* shape \(1, 2\)"):
         bank.update(Dropping())
     assert len(bank) == 1
+
+
+def test_a_list_that_another_thread_changes(busy_threads: Any) -> None:
+    """A row or the numbers of streams in a list: as they were before a change, or after it."""
+    f, bank = cf.StickyFilter(3, 1.0), cf.Bank(cf.StickyFilter(3, 1.0), 8)
+    row, streams, probs = [0.5, 0.25, 0.25], [0, 1], np.full((2, 3), 1 / 3)
+
+    def change() -> None:
+        for n in range(3000):
+            row[:] = [0.25, 0.25, 0.5] if n % 2 else [0.5 + n * 1e-9, 0.25, 0.25]
+            row.extend([0.1] * 40)
+            del row[3:]
+            streams[:] = [2 + n % 6, n % 2]
+            streams.extend(range(1000, 1040))
+            del streams[2:]
+
+    def update() -> None:
+        for _ in range(1000):
+            with suppress(ValueError):  # it had more entries then
+                f.update(row)
+            with suppress(ValueError):
+                bank.update(probs, rows=streams)
+
+    busy_threads(change, update, update)
+    assert f.probs.sum() == pytest.approx(1)
+    assert all(bank.filter(n).probs.sum() == pytest.approx(1) for n in range(8))

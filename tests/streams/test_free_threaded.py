@@ -19,7 +19,6 @@ PYTHON = (
 )
 NEEDED = "numpy, setuptools, hypothesis, pytest"
 TESTS = (
-    "tests/filters/test_shared.py",
     "tests/streams/test_bank_threads.py",
     "tests/streams/test_tracker.py::test_threads_share_a_tracker",
 )

@@ -62,14 +62,12 @@ static PyObject *adaptive_choose(PyObject *object, PyObject *args) {
     cf_status status;
     if (!ready(self) || !PyArg_ParseTuple(args, "Od:_choose", &probs, &since)) return NULL;
     if (take_estimate(self, probs, NULL, &estimate) < 0) return NULL;
-    LOCK(self)
     if (self->single)
         status = cf_adaptive_choose_f32(adaptive_settings(self), self->state, estimate.classes,
                                         PyArray_DATA(estimate.probs), (float)since, &strong);
     else
         status = cf_adaptive_choose_f64(adaptive_settings(self), self->state, estimate.classes,
                                         PyArray_DATA(estimate.probs), since, &strong);
-    UNLOCK
     release_estimate(&estimate);
     if (status != CF_OK) return raise_policy(status, probs, NULL, "since", since);
     return PyBool_FromLong(strong);
@@ -84,14 +82,12 @@ static PyObject *adaptive_called(PyObject *object, PyObject *args) {
     cf_status status;
     if (!ready(self) || !PyArg_ParseTuple(args, "pOOd:_called", &strong, &observation, &probs, &dt)) return NULL;
     if (take_estimate(self, probs, observation, &estimate) < 0) return NULL;
-    LOCK(self)
     if (self->single)
         status = cf_adaptive_called_f32(adaptive_settings(self), self->state, strong, estimate.classes,
                                         PyArray_DATA(estimate.observation), PyArray_DATA(estimate.probs), (float)dt);
     else
         status = cf_adaptive_called_f64(adaptive_settings(self), self->state, strong, estimate.classes,
                                         PyArray_DATA(estimate.observation), PyArray_DATA(estimate.probs), dt);
-    UNLOCK
     release_estimate(&estimate);
     if (status != CF_OK) return raise_policy(status, probs, observation, "dt", dt);
     Py_RETURN_NONE;
@@ -101,9 +97,7 @@ static PyObject *adaptive_reset(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
-    LOCK(self)
     CALL(self, cf_adaptive_start, (self->state));
-    UNLOCK
     Py_RETURN_NONE;
 }
 
@@ -114,9 +108,7 @@ static PyObject *adaptive_restore(PyObject *object, PyObject *args) {
     if (!ready(self) || !PyArg_ParseTuple(args, "dddddd:_restore", &values[0], &values[1], &values[2], &values[3],
                                           &values[4], &values[5]))
         return NULL;
-    LOCK(self)
     for (i = 0; i < CF_ADAPTIVE_STATE; i++) set_number(self, self->state, i, values[i]);
-    UNLOCK
     Py_RETURN_NONE;
 }
 
@@ -126,9 +118,7 @@ static PyObject *adaptive_numbers(PyObject *object, PyObject *nothing) {
     size_t i;
     (void)nothing;
     if (!ready(self)) return NULL;
-    LOCK(self)
     for (i = 0; i < CF_ADAPTIVE_STATE; i++) values[i] = get_number(self, self->state, i);
-    UNLOCK
     return Py_BuildValue("dddddd", values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 

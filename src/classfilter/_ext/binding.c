@@ -120,22 +120,14 @@ void raise_settings_error(cf_status status, PyObject *options) {
 }
 
 int ready(Core *self) {
-    int initialised;
-    LOCK(self)
-    initialised = self->memory != NULL;
-    UNLOCK
-    if (initialised) return 1;
+    if (self->memory != NULL) return 1;
     PyErr_SetString(PyExc_RuntimeError, "the filter was not initialised: call __init__ first");
     return 0;
 }
 
-/* A filter keeps its memory for life: others may be using it, in another thread or around this very call. */
+/* A filter keeps its memory for life: others may be using it, around this very call. */
 int is_new(Core *self) {
-    int initialised;
-    LOCK(self)
-    initialised = self->memory != NULL;
-    UNLOCK
-    if (!initialised) return 1;
+    if (self->memory == NULL) return 1;
     PyErr_SetString(PyExc_RuntimeError, "the filter was initialised before: make a new one, or a copy()");
     return 0;
 }
@@ -413,7 +405,7 @@ PyObject *raise_row(const Core *self, cf_status status, const Rows *rows, size_t
 
 /* ---- what the types share ---- */
 
-/* Takes over a fresh object of `size` bytes, unless another thread was first. */
+/* Takes over a fresh object of `size` bytes, unless another call was first. */
 int take_over(Core *self, const Core *fresh, size_t size) {
     const size_t head = offsetof(Core, single);
     int first;
@@ -430,10 +422,7 @@ PyObject *reset(PyObject *object, PyObject *nothing) {
     Core *self = (Core *)object;
     (void)nothing;
     if (!ready(self)) return NULL;
-    LOCK(self)
-    take_turn(self);
     memcpy(self->state, self->start, self->state_size * size_of(self));
-    UNLOCK
     Py_RETURN_NONE;
 }
 

@@ -15,7 +15,16 @@
 #include <string.h>
 
 #include "cf.h"
-#include "lock.h"
+
+/* One thread at a time in the memory of an object: between LOCK and UNLOCK, and without a return between them. The GIL sees
+   to it by itself; a free-threaded Python has a lock for each object, which, as the GIL, is free while its thread waits. */
+#ifdef Py_GIL_DISABLED
+#define LOCK(object) Py_BEGIN_CRITICAL_SECTION(object);
+#define UNLOCK Py_END_CRITICAL_SECTION();
+#else
+#define LOCK(object) {
+#define UNLOCK }
+#endif
 
 /* A call of either precision: what points to numbers is void here, so one text serves both. */
 #define CALL(self, name, arguments) ((self)->single ? name##_f32 arguments : name##_f64 arguments)
@@ -29,8 +38,6 @@ typedef struct {
     void *memory; /* one block, for all the rest */
     void *state, *start, *scratch, *cache;
     size_t cache_size; /* of what a call may leave to the next one; 0 where there is no such thing */
-    int taken;                    /* a run has the turn to change the state; see take_turn */
-    struct waiter *first, *last; /* those that wait for it; last is nobody's where first is NULL */
 } Core;
 
 /* Numbers of the filter's precision: read one, write one, their size and NumPy's type, a pointer to the one at i. */
@@ -82,11 +89,6 @@ PyObject *run_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObje
 void *probs_at(const Core *self, const Rows *rows, size_t i);
 void *beta_at(const Core *self, const Rows *rows, size_t i);
 void *dt_at(const Core *self, const Rows *rows, size_t i);
-
-/* Turns: `run` works on a copy of the state and writes it back at its end, so what would change the state meanwhile waits. */
-void take_turn(Core *self);
-void begin_run(Core *self, void *state);
-void end_run(Core *self, const void *state);
 
 /* What the types share. `take_over` returns 0 or -1. */
 int take_over(Core *self, const Core *fresh, size_t size);

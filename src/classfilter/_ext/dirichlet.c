@@ -45,7 +45,7 @@ static PyObject *run_plain(Core *self, PyObject *const inputs[3]) {
     cf_status status;
     if (take_rows(self, inputs[0], inputs[1], inputs[2], &rows) < 0) return NULL;
     out = (PyArrayObject *)PyArray_SimpleNew(2, PyArray_DIMS(rows.probs), type_of(self));
-    /* Its own memory: others may use the filter meanwhile. */
+    /* A copy of the state: a row that fails leaves the filter as it was. */
     memory = PyMem_Malloc(LINE + (self->state_size + CF_DIRICHLET_SCRATCH(self->classes)) * size_of(self));
     if (out == NULL || memory == NULL) {
         if (out != NULL) PyErr_NoMemory();
@@ -54,12 +54,12 @@ static PyObject *run_plain(Core *self, PyObject *const inputs[3]) {
     scratch = next_line(memory);
     state = element(self, scratch, CF_DIRICHLET_SCRATCH(self->classes));
     table = one_stream(&rows, state, out);
-    begin_run(self, state);
+    memcpy(state, self->state, self->state_size * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = run_rows(self, &table, NULL, scratch, &row);
     Py_END_ALLOW_THREADS
-    end_run(self, status == CF_OK ? state : NULL);
     if (status == CF_OK) {
+        memcpy(self->state, state, self->state_size * size_of(self));
         result = (PyObject *)out;
         Py_INCREF(result);
     } else {
@@ -112,12 +112,10 @@ static PyObject *check_states(PyObject *object, PyObject *args) {
     copy = PyMem_Malloc(self->state_size * size_of(self));
     if (copy == NULL) return PyErr_NoMemory();
     count = (size_t)PyArray_DIM(states, 0);
-    LOCK(self)
     for (i = 0; i < count && status == CF_OK; i++) {
         void *const state = element(self, PyArray_DATA(states), i * self->state_size);
         status = start_from(self, element(self, state, 1), get_number(self, state, 0), copy);
     }
-    UNLOCK
     PyMem_Free(copy);
     if (status == CF_OK) Py_RETURN_NONE;
     return PyErr_Format(PyExc_ValueError, "the state of stream %zu: %s", i - 1, cf_strerror(status));
@@ -132,10 +130,7 @@ static PyObject *restore(PyObject *object, PyObject *args) {
     if (!ready(self) || !PyArg_ParseTuple(args, "dO:_restore", &eta, &alpha)) return NULL;
     array = take_vector(self, alpha, "alpha");
     if (array == NULL) return NULL;
-    LOCK(self)
-    take_turn(self);
     status = start_from(self, PyArray_DATA(array), eta, self->state);
-    UNLOCK
     Py_DECREF(array);
     if (status != CF_OK) {
         raise_settings_error(status, NULL);
@@ -149,9 +144,7 @@ static PyObject *get_probs(PyObject *object, void *nothing) {
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
     if (out == NULL) return NULL;
-    LOCK(self)
     CALL(self, cf_dirichlet_read, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
-    UNLOCK
     if (self->temperature != 1) temper_row(self, PyArray_DATA((PyArrayObject *)out));
     return out;
 }
@@ -161,46 +154,23 @@ static PyObject *get_nu(PyObject *object, void *nothing) {
     PyObject *out = ready(self) ? new_row(self) : NULL;
     (void)nothing;
     if (out == NULL) return NULL;
-    LOCK(self)
     CALL(self, cf_dirichlet_nu, (settings_of(self), self->state, PyArray_DATA((PyArrayObject *)out)));
-    UNLOCK
     return out;
 }
 
-/* The state, alpha as a new array. */
-static PyObject *read_state(Core *self, double *eta) {
-    PyObject *alpha = ready(self) ? new_row(self) : NULL;
-    if (alpha == NULL) return NULL;
-    LOCK(self)
-    *eta = get_number(self, self->state, 0);
-    memcpy(PyArray_DATA((PyArrayObject *)alpha), element(self, self->state, 1), self->classes * size_of(self));
-    UNLOCK
-    return alpha;
-}
-
 static PyObject *get_alpha(PyObject *object, void *nothing) {
-    double eta;
+    Core *self = (Core *)object;
+    PyObject *alpha = ready(self) ? new_row(self) : NULL;
     (void)nothing;
-    return read_state((Core *)object, &eta);
+    if (alpha == NULL) return NULL;
+    memcpy(PyArray_DATA((PyArrayObject *)alpha), element(self, self->state, 1), self->classes * size_of(self));
+    return alpha;
 }
 
 static PyObject *get_eta(PyObject *object, void *nothing) {
     Core *self = (Core *)object;
-    double eta;
     (void)nothing;
-    if (!ready(self)) return NULL;
-    LOCK(self)
-    eta = get_number(self, self->state, 0);
-    UNLOCK
-    return PyFloat_FromDouble(eta);
-}
-
-/* Both at once: between two calls another thread may change the state. */
-static PyObject *get_state(PyObject *object, void *nothing) {
-    double eta;
-    PyObject *const alpha = read_state((Core *)object, &eta);
-    (void)nothing;
-    return alpha == NULL ? NULL : Py_BuildValue("dN", eta, alpha);
+    return ready(self) ? PyFloat_FromDouble(get_number(self, self->state, 0)) : NULL;
 }
 
 static PyObject *get_bound(PyObject *object, void *nothing) {
@@ -308,7 +278,6 @@ static PyGetSetDef properties[] = {
     {"probs", get_probs, NULL, "The current class probabilities, shape (K,).", NULL},
     {"alpha", get_alpha, NULL, "Parameters of the current Dirichlet distribution, shape (K,).", NULL},
     {"eta", get_eta, NULL, "How many observations the memory is worth.", NULL},
-    {"_state", get_state, NULL, "eta and alpha, of one moment.", NULL},
     {"nu", get_nu, NULL, "nu_i = eta (digamma(sum alpha) - digamma(alpha_i)), shape (K,).", NULL},
     {"_bound", get_bound, NULL, "Largest nu_i / eta, where bounded.", NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -21,7 +21,7 @@ PyMODINIT_FUNC PyInit__core(void) {
     core = PyModule_Create(&module);
     if (core == NULL) return NULL;
 #ifdef Py_GIL_DISABLED
-    PyUnstable_Module_SetGIL(core, Py_MOD_GIL_NOT_USED); /* see lock.h */
+    PyUnstable_Module_SetGIL(core, Py_MOD_GIL_NOT_USED);
 #endif
     if (add_type(core, &dirichlet_spec, "Dirichlet") < 0 || add_type(core, &sticky_spec, "Sticky") < 0 ||
         add_type(core, &adaptive_spec, "Adaptive") < 0 || add_type(core, &events_spec, "EventRule") < 0) {

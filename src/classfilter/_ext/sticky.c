@@ -53,7 +53,7 @@ static PyObject *sticky_streams(PyObject *object, PyObject *const *args, Py_ssiz
                        sticky_rows);
 }
 
-/* What a call that takes rows works with, in its own memory: others may use the filter meanwhile. */
+/* What a call that takes rows works with, in its own memory: a row that fails leaves the filter as it was. */
 typedef struct {
     Rows rows;
     PyArrayObject *out;
@@ -78,9 +78,8 @@ static int begin_work(Core *self, PyObject *probs, PyObject *beta, PyObject *dt,
         work->scratch = next_line(work->memory);
         work->state = element(self, work->scratch, scratch);
         work->cache = element(self, work->state, self->classes);
-        LOCK(self) /* often the next dt is the last one again */
-        memcpy(work->cache, self->cache, self->cache_size * size_of(self));
-        UNLOCK
+        memcpy(work->cache, self->cache,
+               self->cache_size * size_of(self)); /* often the next dt is the last one again */
         return 0;
     }
     if (work->out != NULL) PyErr_NoMemory();
@@ -108,11 +107,11 @@ static PyObject *sticky_run_plain(Core *self, PyObject *const inputs[3]) {
     cf_status status;
     if (begin_work(self, inputs[0], inputs[1], inputs[2], &work) < 0) return NULL;
     table = one_stream(&work.rows, work.state, work.out);
-    begin_run(self, work.state);
+    memcpy(work.state, self->state, self->state_size * size_of(self));
     Py_BEGIN_ALLOW_THREADS
     status = sticky_rows(self, &table, work.cache, work.scratch, &row);
     Py_END_ALLOW_THREADS
-    end_run(self, status == CF_OK ? work.state : NULL);
+    if (status == CF_OK) memcpy(self->state, work.state, self->state_size * size_of(self));
     return finish_work(self, &work, status, row);
 }
 
@@ -224,10 +223,7 @@ static PyObject *sticky_restore(PyObject *object, PyObject *probs) {
     if (!ready(self)) return NULL;
     array = take_vector(self, probs, "probs");
     if (array == NULL) return NULL;
-    LOCK(self)
-    take_turn(self);
     status = CALL(self, cf_sticky_start, (sticky_settings(self), PyArray_DATA(array), self->state));
-    UNLOCK
     Py_DECREF(array);
     if (status != CF_OK) {
         raise_settings_error(status, NULL);
@@ -248,12 +244,10 @@ static PyObject *sticky_transitions(PyObject *object, PyObject *dt_object) {
     out = PyArray_SimpleNew(2, shape, type_of(self));
     if (out == NULL) return NULL;
     matrix = PyArray_DATA((PyArrayObject *)out);
-    LOCK(self)
     if (self->single)
         status = cf_sticky_transitions_f32(sticky_settings(self), (float)dt, matrix, self->cache, self->scratch);
     else
         status = cf_sticky_transitions_f64(sticky_settings(self), dt, matrix, self->cache, self->scratch);
-    UNLOCK
     if (status == CF_OK) return out;
     Py_DECREF(out);
     return raise_status(self, status, -1, NULL, 1, dt);
@@ -297,9 +291,7 @@ static PyObject *sticky_set_modes(PyObject *object, PyObject *args) {
 static PyObject *sticky_row(Core *self, const void *numbers) {
     PyObject *out = new_row(self);
     if (out == NULL) return NULL;
-    LOCK(self)
     memcpy(PyArray_DATA((PyArrayObject *)out), numbers, self->classes * size_of(self));
-    UNLOCK
     return out;
 }
 

@@ -87,7 +87,6 @@ PyObject *update_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyO
     cf_status status;
     if (row == NULL) return NULL;
     LOCK(self)
-    take_turn(self);
     status = observe(self, self->state, PyArray_DATA((PyArrayObject *)row), beta, dt);
     UNLOCK
     return result_of(self, status, row, beta, dt);
@@ -168,7 +167,6 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
         Py_DECREF(row);
         Py_RETURN_NONE;
     }
-    LOCK(self)
     if (health.numbers != NULL) {
         predicted = class_of(self, numbers);
         /* A state ends with a number for each class, the largest for that of the estimate: alpha, or a probability. */
@@ -177,7 +175,6 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
     if (args[6] != Py_None) status = correct(self, args[6], numbers);
     if (status == CF_OK) status = observe(self, state, numbers, beta, dt);
     if (status == CF_OK) *time = at;
-    UNLOCK
     if (status == CF_OK && health.numbers != NULL) count_row(&health, at, dt, predicted, before);
     return result_of(self, status, row, beta, dt);
 }
@@ -265,7 +262,7 @@ static cf_status run_few(Core *self, const Table *table, void *scratch, run_tabl
     return status;
 }
 
-/* Many rows: others may use the filter meanwhile, so the cache is a copy. */
+/* Many rows: other threads run over theirs with the same filter meanwhile, so the cache is a copy. */
 static cf_status run_many(Core *self, const Table *table, void *scratch, void *cache, run_table *run, size_t *row) {
     const size_t size = self->cache_size * size_of(self);
     cf_status status;

@@ -212,7 +212,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     @property
     def state(self) -> DirichletState:
         """All that the filter remembers; assign it to restore."""
-        return DirichletState(*self._state)
+        return DirichletState(self.eta, self.alpha)
 
     @state.setter
     def state(self, state: tuple[float, ArrayLike]) -> None:
