@@ -9,8 +9,27 @@ UPDATES ?= 1e8
 DIST_TESTS ?= tests README.md docs
 # How many classes `make embedded` measures with.
 CLASSES ?= 3 6 12
-TOOLS := arm-none-eabi-gcc qemu-system-arm avr-gcc simavr clang ld.lld qemu-aarch64 cppcheck cmake
-PACKAGES := gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr clang lld qemu-user cppcheck cmake
+# What the heavy tests need from Debian: a command or a file, and the package that has it.
+NEEDED := \
+	arm-none-eabi-gcc=gcc-arm-none-eabi \
+	/usr/lib/arm-none-eabi/newlib/libc_nano.a=libnewlib-arm-none-eabi \
+	/usr/lib/arm-none-eabi/newlib/libstdc++_nano.a=libstdc++-arm-none-eabi-newlib \
+	qemu-system-arm=qemu-system-arm \
+	avr-gcc=gcc-avr \
+	/usr/lib/avr/include/avr/io.h=avr-libc \
+	simavr=simavr \
+	clang=clang \
+	/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a=libclang-rt-dev \
+	ld.lld=lld \
+	qemu-aarch64=qemu-user \
+	cppcheck=cppcheck \
+	cmake=cmake \
+	chromium=chromium \
+	java=default-jre-headless \
+	npm=npm \
+	/usr/sbin/mosquitto=mosquitto \
+	/usr/share/asterisk/sounds/*/*.wav=asterisk-core-sounds-en-wav \
+	/usr/share/asterisk/moh/*.wav=asterisk-moh-opsound-wav
 SOURCES := pyproject.toml setup.py $(wildcard src/classfilter/_ext/* src/classfilter/csrc/*)
 # pip leaves the compiling of packages to the first import. Where the environment forbids Python to
 # keep what it compiled, every process of the tests would compile NumPy, SciPy, Polars... again.
@@ -93,19 +112,11 @@ docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html: open it in a browser"
 
-# Compilers, emulators, a checker of C, a recorded voice, a broker of MQTT, Java and a browser, where one is missing: Debian's packages. Node comes in many ways, so it
-# is installed only where there is none.
+# Installs the packages of NEEDED whose command or file is missing.
 toolchain:
-	@for tool in $(TOOLS); do command -v $$tool > /dev/null || { echo "$$tool is missing; installing"; \
-		apt-get update -q && apt-get install -yq --no-install-recommends $(PACKAGES) && break || exit 1; }; done
-	@ls "$$(clang -print-runtime-dir)"/libclang_rt.fuzzer* > /dev/null 2>&1 || { apt-get update -q && \
-		apt-get install -yq --no-install-recommends libclang-rt-$$(clang -dumpversion | cut -d. -f1)-dev; }
-	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends chromium; }
-	@ls /usr/share/asterisk/sounds/*/*.wav /usr/share/asterisk/moh/*.wav > /dev/null 2>&1 || { apt-get update -q && \
-		apt-get install -yq --no-install-recommends asterisk-core-sounds-en-wav asterisk-moh-opsound-wav; }
-	@PATH=$$PATH:/usr/sbin command -v mosquitto > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends mosquitto; }
-	@command -v java > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends default-jre-headless; }
-	@command -v npm > /dev/null || { apt-get update -q && apt-get install -yq --no-install-recommends nodejs npm; }
+	@missing=; for need in $(NEEDED); do \
+		command -v $${need%=*} > /dev/null || ls $${need%=*} > /dev/null 2>&1 || missing="$$missing $${need#*=}"; done; \
+	[ -z "$$missing" ] || { apt-get update -q && apt-get install -yq --no-install-recommends $$missing; }
 
 # What the package for JavaScript is built with, and what its tests need.
 js/node_modules: js/package.json
