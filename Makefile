@@ -42,7 +42,6 @@ VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/classfilter/_vers
 
 demo: .venv/ready
 	$(BIN)/python -m classfilter.demo
-	@echo "make report writes a page with the same days, to play with."
 
 # It compares all filters on three days, which takes longer than the demo.
 report: .venv/ready

@@ -2,9 +2,9 @@
 
 It writes two tables of simulated predictions in the columns that every table has:
 ``examples/one_classifier.csv`` and, with a weak and a strong classifier,
-``examples/predictions.csv``. And two pictures: ``docs/first.png``, a stream of the first table
+``examples/predictions.csv``. And three pictures: ``docs/first.png``, a stream of the first table
 before and after the filter, and its events; ``docs/events.png``, a stream of the second one, with
-events at three costs.
+events at three costs; ``docs/demo.png``, the paper's figure on a simulated day.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import classfilter as cf
+from classfilter import demo
 
 ROOT = Path(__file__).parents[1]
 ONE = ROOT / "examples/one_classifier.csv"
 TABLE = ROOT / "examples/predictions.csv"
 FIRST = ROOT / "docs/first.png"
 EVENTS = ROOT / "docs/events.png"
+PAPER = ROOT / "docs/demo.png"
 STREAMS = {"ann": 0, "bob": 1, "cas": 2, "dee": 3}
 """Names and seeds."""
 STREAM, MINUTES = "ann", slice(40, 80)
@@ -62,6 +64,25 @@ def draw_events(table: Path, path: Path) -> None:
     write_timeline(path, rec, tuned, ("Raw", "Filtered"), events)
 
 
+def draw_paper(path: Path) -> None:
+    """Draw 15 minutes of a day: the probability of the true class, and the class of each method."""
+    from matplotlib.figure import Figure
+
+    day = cf.simulate("capture24", seed=0)
+    methods = demo.estimates(day, demo.tune_on_other_days())
+    part = demo.flickering(methods["Raw"], day.truth, rows=15 * 12)
+    shown = {name: p[part] for name, p in methods.items()}
+    time, truth = day.time[part], day.truth[part]
+    figure = Figure(figsize=(9.0, 6.6), layout="constrained")
+    top, bottom = figure.subplots(2, 1, height_ratios=(3, 2.6), sharex=True)
+    lines = {name: shown[name] for name in ("Simple", "Single", "Multiple")}
+    strong = day.mixed()[0][part] == "strong"
+    cf.plot.probabilities(time, truth, shown["Raw"], lines, strong=strong, ax=top)
+    cf.plot.timeline(time, truth, shown, day.classes, ax=bottom)
+    top.set_xlabel("")
+    figure.savefig(path, dpi=150)
+
+
 def write_timeline(
     path: Path, rec: cf.Recording, tuned: cf.Tuned, rows: tuple[str, str], events: dict[str, Any]
 ) -> None:
@@ -96,4 +117,5 @@ if __name__ == "__main__":
     write_predictions(TABLE)
     draw_first(ONE, FIRST)
     draw_events(TABLE, EVENTS)
-    print(*(path.relative_to(ROOT) for path in (ONE, TABLE, FIRST, EVENTS)), sep=", ")
+    draw_paper(PAPER)
+    print(*(path.relative_to(ROOT) for path in (ONE, TABLE, FIRST, EVENTS, PAPER)), sep=", ")

@@ -366,14 +366,16 @@ def test_demo_prints_the_table_and_writes_the_picture(
     assert f"{page}: days with the tuned filter: 1;" in printed
     assert page.read_text("utf-8").startswith("<!doctype html>")
     for name, paper in demo.PAPER.items():
-        (line,) = [row for row in printed.splitlines() if row.startswith(name + " ")]
+        (line,) = [row for row in printed.splitlines() if row.startswith(name + "  ")]
         assert f"{paper:.2f}" in line
     assert "Hold last strong" in printed
     day = simulate("capture24", seed=0)
-    true_events = 1 + (np.diff(day.truth) != 0).sum()
     (line,) = [row for row in printed.splitlines() if row.startswith("(the truth)")]
-    assert line.split()[-2:] == [f"{true_events / 24:.1f}", "100.0"]
+    changes = (np.diff(day.truth) != 0).sum()
+    assert line.split()[-2:] == [f"{changes / 24:.1f}", "100.0"]
     assert out.read_bytes().startswith(b"\x89PNG")
+    assert f"{out}: " in printed
+    assert printed.rstrip().endswith("--event-duration 5min")  # what to do next
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     demo.main(str(tmp_path / "none.png"), days=1)
     assert "pip install 'classfilter[plot]'" in capsys.readouterr().out
@@ -404,7 +406,7 @@ def test_demo_methods_by_hand() -> None:
         np.testing.assert_array_equal(got["Hold last strong"][t], strong / strong.sum())
     assert np.abs(got["Single"] - got["Multiple"]).max() > 0.1
     correct = {name: (p.argmax(axis=1) == day.truth).mean() for name, p in got.items()}
-    names = ["Raw", "Single", "Tuned, no labels", "Adaptive policy"]
+    names = ["Raw", "Single", "Tuned, no labels"]
     assert names == sorted(names, key=lambda name: correct[name])
     f = tuned.filter()  # the tuned one, by hand
     for t, name in enumerate(source):

@@ -34,7 +34,8 @@ def test_the_pictures_are_drawn(tmp_path: Path) -> None:
 
     first.draw_first(first.ONE, tmp_path / "first.png")
     first.draw_events(first.TABLE, tmp_path / "events.png")
-    for committed in (first.FIRST, first.EVENTS):
+    first.draw_paper(tmp_path / "demo.png")
+    for committed in (first.FIRST, first.EVENTS, first.PAPER):
         assert imread(tmp_path / committed.name).shape == imread(committed).shape
 
 
