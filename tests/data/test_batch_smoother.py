@@ -24,7 +24,7 @@ CHANNEL = {"weak": cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]]), "strong": None
 SMOOTHERS: list[Any] = [
     cf.DirichletFilter(CLASSES, half_life=60.0),
     cf.DirichletFilter(CLASSES[::-1], half_life=20.0, estimate="mean", dtype=np.float32),
-    cf.StickyFilter(CLASSES[1:] + CLASSES[:1], stay=0.99),
+    cf.StickyFilter(CLASSES[1:] + CLASSES[:1], stay=0.99, temperature=1.4),
 ]
 ORDERS = [["time"], ["stream", "time"], ["time", "stream"]]
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.lock import accuracy, predictions_until_change
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import DTypeLike
@@ -89,24 +88,6 @@ def test_nu_never_exceeds_the_bound(stream: Stream, settings: dict[str, Any], se
         assert (f.nu <= f.eta * largest * (1 + 1e-6)).all()
 
 
-@pytest.mark.parametrize("K", [2, 6])
-def test_a_change_is_seen_within_two_predictions(K: int) -> None:
-    assert [predictions_until_change(K, w, True) <= 2 for w in (1.0, 0.5, 0.1)] == [True] * 3
-
-
-def test_without_the_bound_the_filter_locks() -> None:
-    assert [predictions_until_change(6, w, False) for w in (1.0, 0.5, 0.1)] == [39, 1000, 1016]
-
-
-def test_many_classes_see_a_change_soon() -> None:
-    assert [predictions_until_change(20, w, True) for w in (1.0, 0.5, 0.1)] == [3, 6, 16]
-
-
-def test_accuracy_on_sharp_predictions() -> None:
-    assert accuracy(5, 9.0, 0.5, True) > 0.95
-    assert accuracy(5, 9.0, 0.5, False) < 0.35
-
-
 def test_one_step_after_a_pause_does_not_lock_a_strong_source() -> None:
     """A weak step after a pause takes alpha far beyond the bound; a strong one must not care."""
     f = cf.DirichletFilter(2, 0.9)
@@ -127,9 +108,3 @@ def test_the_reference_has_the_same_line() -> None:
     theirs = reference.run(s, 0.5, 0.9, rounds=300, bound=np.log(1.07 / 0.01))
     np.testing.assert_allclose(ours, theirs, atol=1e-8)
     assert not np.allclose(ours, reference.run(s, 0.5, 0.9, rounds=300), atol=1e-3)
-
-
-@pytest.mark.parametrize("value", ["yes", 1, None])
-def test_bounded_is_true_or_false(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"bounded is .*; it must be True or False"):
-        cf.DirichletFilter(2, bounded=value)

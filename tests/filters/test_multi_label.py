@@ -23,8 +23,6 @@ MAKE: dict[str, Callable[..., Any]] = {
     "ema": lambda **_: cf.EmaFilter(2, half_life=10.0),
     "vote": lambda **_: cf.VoteFilter(2, window=5),
 }
-WEIGHTS = {"robin": 0.3, "wren": 0.5, "tit": 0.1}
-CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
 
 
 def some_rows(seed: int, rows: int = 60) -> tuple[Any, Any, Any]:
@@ -76,50 +74,6 @@ def test_smoothing_is_that_of_each_label(kind: str, dtype: Any, lag: int | None)
         np.testing.assert_array_equal(smoothed[:, k], alone[:, 1])
 
 
-def chains(kind: str, dtype: Any = np.float64) -> cf.Chain:
-    filters = {name: MAKE[kind](dtype=dtype) for name in LABELS}
-    beta: dict[str, float | dict[str, float]] = {"strong": 1.0, "weak": WEIGHTS}
-    channel = {"weak": {"robin": CHANNEL, "wren": None, "tit": CHANNEL}}
-    return cf.Chain(cf.MultiLabelFilter(LABELS, filters), beta=beta, channel=channel)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", ["sticky", "dirichlet"])
-def test_a_tracker_a_bank_and_a_table_equal_trackers_of_each_label(kind: str, dtype: Any) -> None:
-    scores, beta, dt = some_rows(2, 200)
-    time, ids = np.cumsum(dt), np.random.default_rng(3).integers(0, 5, len(dt)).tolist()
-    source = np.where(beta == 1, "strong", "weak").tolist()
-    chain = chains(kind, dtype)
-    tracker = cf.Tracker(chain)
-    rows = zip(ids, time, source, scores, strict=True)
-    one_by_one = np.array([tracker.update(*row) for row in rows])
-    many = cf.Tracker(chain).update_many(ids, time, source, scores)
-    np.testing.assert_array_equal(many, one_by_one)
-    for k, (name, pairs) in enumerate(zip(LABELS, off_and_on(scores, dtype), strict=True)):
-        alone = cf.Tracker(chain.lane(name)).update_many(ids, time, source, pairs)
-        np.testing.assert_array_equal(many[:, k], alone[:, 1])
-    df = pd.DataFrame({"time": time, "stream": ids, "source": source})
-    for k, name in enumerate(LABELS):
-        df[f"p_{name}"] = scores[:, k]
-    table = cf.filter_table(df, chain, scores="independent")
-    np.testing.assert_array_equal(table[[f"f_{name}" for name in LABELS]], many)
-    on = [",".join(n for n, p in zip(LABELS, row, strict=True) if p > 0.5) for row in many]
-    assert table["labels"].tolist() == on
-    bank: cf.Bank[Any] = cf.Bank(chain, 5)
-    steps = np.empty_like(dt)
-    for stream in range(5):
-        mine = np.array(ids) == stream
-        steps[mine] = np.diff(time[mine], prepend=time[mine][:1])
-    np.testing.assert_array_equal(bank.run(scores, dt=steps, rows=ids, source=source), many)
-    for stream, rec in cf.recordings(df, scores="independent").items():
-        np.testing.assert_array_equal(chain.run(rec), many[np.array(ids) == stream])
-        smoothed = chain.smooth(rec)
-        for k, name in enumerate(LABELS):
-            if dtype == np.float64:  # a lane of a recording is in double precision
-                alone = chain.lane(name).smooth(rec.lane(name))[:, 1]
-                np.testing.assert_array_equal(smoothed[:, k], alone)
-
-
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("how", [{}, {"beta": 0.4}, {"dt": 2.5}, {"beta": 0.4, "dt": 2.5}])
 @pytest.mark.parametrize("kind", MAKE)
@@ -135,7 +89,7 @@ def test_one_weight_and_one_step_serve_all_streams_of_a_bank(kind: str, how: Any
     np.testing.assert_array_equal(at_once.run(scores, rows=streams, **how), steps)
 
 
-def test_a_state_is_restored_copied_saved_and_pickled(tmp_path: Path) -> None:
+def test_a_state_is_restored_copied_and_pickled() -> None:
     scores, beta, dt = some_rows(4)
     f = cf.MultiLabelFilter(LABELS, MAKE["dirichlet"]())
     f.run(scores[:30], beta[:30], dt[:30])
@@ -144,15 +98,9 @@ def test_a_state_is_restored_copied_saved_and_pickled(tmp_path: Path) -> None:
     expected = f.run(scores[30:], beta[30:], dt[30:])
     for other in others:
         np.testing.assert_array_equal(other.run(scores[30:], beta[30:], dt[30:]), expected)
-    chain = chains("sticky")
-    tracker = cf.Tracker(chain)
-    tracker.update("ann", 0.0, "weak", scores[0])
-    tracker.save(tmp_path / "streams.npz")
-    loaded = cf.Tracker.load(tmp_path / "streams.npz")
-    row = "ann", 1.0, "strong", scores[1]
-    np.testing.assert_array_equal(loaded.update(*row), tracker.update(*row))
-    chain.save(tmp_path / "birds.toml")
-    assert cf.load(tmp_path / "birds.toml").settings == chain.settings
+
+
+def test_equal_filters_are_saved_as_one(tmp_path: Path) -> None:
     same = cf.Chain(cf.MultiLabelFilter(LABELS, MAKE["sticky"]()), beta={"weak": 0.5})
     same.save(tmp_path / "birds.toml")
     assert cf.load(tmp_path / "birds.toml").digest == same.digest

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 import classfilter as cf
-from classfilter.streams._lag import Block, LagSmoother
 from markov import random_prior, random_rates
 from streams import Stream, options, random_stream, streams
 
@@ -208,31 +207,3 @@ def test_other_filters_cannot_smooth(other: Any) -> None:
     name = type(other).__name__
     with pytest.raises(TypeError, match=f"filter is a {name}, which cannot smooth; give a"):
         cf.smooth(other, [[0.5, 0.5]])
-
-
-@pytest.mark.covering(1)
-@pytest.mark.parametrize("which", range(6))
-@pytest.mark.parametrize("lag", [1, 2, 7, 18, 19, 20, 50])
-@pytest.mark.parametrize("K", [2, 6])
-def test_a_stream_in_blocks(K: int, lag: int, which: int) -> None:
-    """Any cuts give the rows of the whole stream, to the bit, and as early as they are known."""
-    f, T = some_filters(K)[which], 20
-    f.run(*random_stream(K, 5, 3))
-    stream = random_stream(K, T, lag)
-    whole = cf.smooth(f, *stream, lag=lag)
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        ends = [*np.sort(rng.integers(0, T, 6)), T] if seed else range(1, T + 1)
-        smoother, rows, start = LagSmoother(f, lag), [], 0
-        for end in ends:
-            block = Block(
-                np.zeros(end - start, int), np.arange(start, end), *(a[start:end] for a in stream)
-            )
-            rows.append(smoother.push(block, np.zeros(0, int))[1])
-            known = end - lag if end > lag + 1 else 0
-            assert sum(map(len, rows)) == max(known, 0)
-            start = end
-        nothing = Block(np.zeros(0, int), np.zeros(0, int), *(a[:0] for a in stream))
-        rows.append(smoother.push(nothing, np.zeros(1, int))[1])
-        assert rows[-1].dtype == f.dtype
-        np.testing.assert_array_equal(np.concatenate(rows), whole)

@@ -180,45 +180,6 @@ def test_single_precision(stream: Stream, stay: float, with_transitions: bool, s
     np.testing.assert_allclose(single.run(*stream), double.run(*stream), rtol=1e-4, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stay": 1.1}, r"stay is 1.1; it must lie in \[0, 1\]"),
-        ({"stay": float("nan")}, "stay is nan; it must lie in"),
-        ({"stay": 0.9, "half_life": 6.0}, "stay and half_life are both given"),
-        ({"stay": 0.9, "transitions": np.eye(3)}, "transitions and stay are both given"),
-        ({"half_life": 2.0, "transitions": np.eye(3)}, "transitions and half_life are both"),
-        ({"floor": 0.0}, "it must lie in"),
-        ({"prior": [0.5, 0.5]}, r"prior has shape \(2,\); it must have one entry per class"),
-        ({"prior": [0.5, 0.5, 0.0]}, r"prior is \[0.5, 0.5, 0.0\]; each entry must be"),
-        ({"prior": [0.5, 0.5, 0.5]}, "their sum within 0.05 of 1"),
-        ({"dtype": np.int32}, "dtype is int32; it must be float64 or float32"),
-        ({"transitions": np.eye(2)}, r"transitions has shape \(2, 2\); .* shape \(3, 3\)"),
-        ({"transitions": np.eye(3) * 0.9}, r"transitions\[0\] sums to 0.9; each row must sum to 1"),
-        (
-            {"transitions": [[1.1, -0.1, 0], [0, 1, 0], [0, 0, 1]]},
-            r"transitions\[0, 1\] is -0.1; a probability must be finite and not negative",
-        ),
-        (
-            {"transitions": np.eye(3)},
-            "more than one stationary distribution; give the one to use as prior",
-        ),
-        (
-            {"transitions": [[0.9, 0.1, 0], [0.1, 0.9, 0], [0.1, 0, 0.9]]},
-            "transitions leaves 2 for good, or nearly so; give the frequency of each class",
-        ),
-        ({"transitions": np.full((3, 3), 1 / 3)}, "has the eigenvalue .* of a shorter time"),
-        (
-            {"transitions": [[0.1, 0.9, 0], [0, 0.1, 0.9], [0.9, 0, 0.1]]},
-            r"transitions\[\d, \d\] is .*, but the nearest process in continuous time has",
-        ),
-    ],
-)
-def test_invalid_settings(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        cf.StickyFilter(3, **options)
-
-
 def test_properties() -> None:
     f = cf.StickyFilter(["a", "b"], prior=[0.2, 0.8])
     assert (f.stay, f.floor, f.dtype, f.label) == (0.99, 1e-3, np.dtype(np.float64), "b")

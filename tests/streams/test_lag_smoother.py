@@ -41,6 +41,10 @@ def test_any_length_of_stream_and_of_block(f: Any, lag: int, at_once: int) -> No
         numbers, results = smoother.push(block, ended)
         assert np.all(got[numbers] == -1), "returned twice"
         got[numbers] = results
+        for k in set(stream[rows]) - set(ended):  # as early as they are known
+            seen = np.sum(stream[: start + at_once] == k)
+            known = np.sum(got[stream == k, 0] != -1)
+            assert known == (seen - lag if seen > lag + 1 else 0)
     for k in range(len(LENGTHS)):
         rows = np.flatnonzero(stream == k)
         alone = cf.smooth(f, probs[rows], weight[rows], dt[rows], lag=lag)
