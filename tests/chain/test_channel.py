@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -53,14 +52,6 @@ def test_the_formula_in_mpmath(K: int, seed: int) -> None:
 
 
 @given(CLASSES, SEEDS)
-def test_it_returns_probabilities(K: int, seed: int) -> None:
-    channel, outputs = random_channel(K, seed)
-    corrected = np.delete(channel.apply(outputs), 2, axis=0)
-    assert corrected.min() >= 0
-    np.testing.assert_allclose(corrected.sum(axis=1), 1, rtol=1e-14)
-
-
-@given(CLASSES, SEEDS)
 def test_one_row_gives_the_same_bits_as_many(K: int, seed: int) -> None:
     channel, outputs = random_channel(K, seed)
     corrected = channel.apply(outputs)
@@ -70,16 +61,6 @@ def test_one_row_gives_the_same_bits_as_many(K: int, seed: int) -> None:
     assert channel.apply(outputs[0]).tobytes() == corrected[0].tobytes()
     assert channel.apply(outputs[0]).shape == (K,)
     assert channel.apply(np.empty((0, K))).shape == (0, K)
-
-
-@given(CLASSES, SEEDS)
-def test_classes_in_another_order(K: int, seed: int) -> None:
-    channel, outputs = random_channel(K, seed)
-    to = np.random.default_rng(seed).permutation(K)
-    other = Channel(channel.matrix[to][:, to], channel.prior[to])
-    np.testing.assert_allclose(
-        other.apply(outputs[:, to]), channel.apply(outputs)[:, to], rtol=0, atol=1e-14
-    )
 
 
 def test_a_one_hot_output_is_bayes_rule_by_counting() -> None:
@@ -94,12 +75,6 @@ def test_a_one_hot_output_is_bayes_rule_by_counting() -> None:
     for j in range(3):
         shares = [np.mean(truth[predicted == j] == k) for k in range(3)]
         np.testing.assert_allclose(channel.apply(np.eye(3)[j]), shares, rtol=1e-12)
-
-
-def test_classes_that_it_cannot_distinguish_follow_the_prior() -> None:
-    channel = Channel([[8, 1, 1], [1, 3, 6], [1, 3, 6]], prior=[1, 2, 1])
-    p = channel.apply([[0.2, 0.1, 0.7], [0.0, 0.9, 0.1]])
-    np.testing.assert_allclose(p[:, 1], 2 * p[:, 2], rtol=1e-12)
 
 
 @given(CLASSES, SEEDS)
@@ -320,66 +295,6 @@ def test_single_precision(K: int, seed: int) -> None:
     np.testing.assert_allclose(corrected, exact, rtol=0, atol=4e-6)
     for row, corrected_row in zip(outputs.astype(np.float32), corrected, strict=True):
         assert channel.apply(row).tobytes() == corrected_row.tobytes()
-
-
-@pytest.mark.parametrize("kind", [cf.DirichletFilter, cf.StickyFilter])
-def test_a_channel_computes_in_the_precision_of_the_filter(kind: Any) -> None:
-    """However the outputs reach the filter, the bits are those of a loop in float32."""
-    channel, outputs = random_channel(3, 1)
-    rng = np.random.default_rng(1)
-    T = 50
-    outputs = rng.dirichlet(np.ones(3), T)
-    f = kind(["a", "b", "c"], 0.9, dtype=np.float32)
-    loop = f.copy()
-    expected = np.array(
-        [
-            loop.update(channel.apply(s.astype(np.float32)), 0.5, dt)
-            for s, dt in zip(outputs, [0.0] + [1.0] * (T - 1), strict=True)
-        ]
-    )
-    rec = cf.Recording(np.arange(T), "weak", outputs, ["a", "b", "c"])
-    beta, channels = {"weak": 0.5}, {"weak": channel}
-    assert rec.run(f, beta=beta, channel=channels).tobytes() == expected.tobytes()
-    now_and_then = cf.policy.Periodic(every=10)
-    twice, sources = np.repeat(outputs, 2, axis=0), ["weak", "strong"] * T
-    both = cf.Recording(np.repeat(rec.time, 2), sources, twice, rec.classes)
-    weights, channels_of_both = dict.fromkeys(sources, 0.5), dict.fromkeys(sources, channel)
-    replayed = cf.replay(both, f, beta=weights, channel=channels_of_both, policy=now_and_then).probs
-    assert replayed.tobytes() == expected.tobytes()
-    table = cf.filter_table(rec.to_table(), f, beta=beta, channel=channels)
-    filtered = table.select("f_a", "f_b", "f_c").to_numpy().astype(np.float32)
-    assert np.ascontiguousarray(filtered).tobytes() == expected.tobytes()
-
-
-# --- in runs --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_source_without_a_channel_may_be_none(dtype: Any, tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    outputs = rng.dirichlet(np.ones(3), 40)
-    rec = cf.Recording(np.arange(40), rng.choice(["weak", "strong"], 40), outputs, ["a", "b", "c"])
-    f = cf.DirichletFilter(rec.classes, 0.9, dtype=dtype)
-    beta = {"weak": 0.5, "strong": 1.0}
-    cf.write_table(rec.to_table(), tmp_path / "in.parquet")
-
-    def results(channel: Any) -> list[bytes]:
-        cf.filter_file(
-            tmp_path / "in.parquet", tmp_path / "out.parquet", f, beta=beta, channel=channel
-        )
-        tables = (
-            cf.filter_table(rec.to_table(), f, beta=beta, channel=channel),
-            cf.read_table(tmp_path / "out.parquet"),
-        )
-        P = [table.select("f_a", "f_b", "f_c").to_numpy() for table in tables]
-        P += [rec.run(f, beta=beta, channel=channel), rec.smooth(f, beta=beta, channel=channel)]
-        return [np.ascontiguousarray(p).tobytes() for p in P]
-
-    weak = Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]])
-    corrected = results({"weak": weak})
-    assert results({"weak": weak, "strong": None}) == corrected
-    assert results({"weak": None, "strong": None}) == results(None)
-    assert all(a != b for a, b in zip(corrected, results(None), strict=True))
 
 
 def test_labels_on_both_sides() -> None:

@@ -42,10 +42,8 @@ def day(rows: int, streams: int = 7) -> pl.DataFrame:
     ).with_columns(pl.col("^p_.*$").fill_nan(None))
 
 
-def expected(
-    df: pl.DataFrame, channel: cf.Channel | None = None, fresh: cf.Filter | None = None
-) -> np.ndarray:
-    """Filter each stream alone, row by row, without tables; the weak source through a channel."""
+def expected(df: pl.DataFrame, fresh: cf.Filter | None = None) -> np.ndarray:
+    """Filter each stream alone, row by row, without tables."""
     P = np.empty((len(df), 3))
     fresh = fresh or new_filter()
     filters: dict[str, cf.Filter] = {}
@@ -53,8 +51,7 @@ def expected(
     probs = df.select([f"p_{name}" for name in CLASSES]).fill_null(np.nan).to_numpy()
     for i, (t, name, source) in enumerate(df.select("time", "stream", "source").iter_rows()):
         f = filters.setdefault(name, fresh.copy())
-        p = channel.apply(probs[i]) if channel and source == "weak" else probs[i]
-        P[i] = f.update(p, BETA[source], t - last.get(name, t))
+        P[i] = f.update(probs[i], BETA[source], t - last.get(name, t))
         last[name] = t
     return P
 
@@ -111,28 +108,6 @@ def test_many_streams_of_unequal_length(
     columns = [CLASSES.index(name) for name in fresh.classes]
     shuffled = df.rename({f"p_{a}": f"p_{b}" for a, b in zip(fresh.classes, CLASSES, strict=True)})
     np.testing.assert_array_equal(P[:, columns], expected(shuffled, fresh=fresh))
-
-
-@pytest.mark.parametrize("at_once", [1, 10, 10_000])
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_channel_corrects_a_source(
-    suffix: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    df = day(200 if at_once > 1 else 30)
-    path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
-    cf.write_table(df, path)
-    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", at_once)
-    channel = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
-    filter_file(
-        path,
-        out,
-        new_filter(),
-        beta=BETA,
-        channel={"weak": channel, "strong": None, "other": cf.Channel(np.eye(3))},
-    )
-    P = cf.read_table(out).select([f"f_{name}" for name in CLASSES]).to_numpy()
-    np.testing.assert_array_equal(P, expected(df, channel))
-    assert not np.array_equal(P, expected(df))
 
 
 @pytest.mark.parametrize("to", FILES)

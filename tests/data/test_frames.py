@@ -303,19 +303,3 @@ def test_one_weight_for_all_and_no_source() -> None:
 def test_labels_do_not_matter_for_filtering() -> None:
     df = pl.DataFrame(columns(label=["?", "?", "?"]))
     assert filter_table(df, walk_sit(), beta=BETA)["label"].to_list() == ["?"] * 3
-
-
-@given(tables(), st.booleans())
-def test_a_channel_corrects_a_source(cells: dict[str, Any], backwards: bool) -> None:
-    """As in a recording of each stream, in the filter's order of classes."""
-    names = [name[2:] for name in cells if name.startswith("p_")][:: -1 if backwards else 1]
-    f = cf.DirichletFilter(names, gamma=0.9, estimate="mean")
-    K = len(names)
-    matrix = np.random.default_rng(K).random((K, K)) + np.eye(K)
-    channel = {"weak": cf.Channel(matrix, np.arange(1.0, K + 1)), "strong": None}
-    df = pl.DataFrame(cells)
-    out = filter_table(df, f, beta=BETA, channel=channel)
-    assert out.drop("class", *(f"f_{name}" for name in names)).equals(df)
-    for stream, rec in recordings(df).items():
-        P = out.filter(stream=stream).select([f"f_{name}" for name in rec.classes]).to_numpy()
-        np.testing.assert_array_equal(P, rec.run(f, beta=BETA, channel=channel))
