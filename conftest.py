@@ -23,7 +23,6 @@ HEAVY = (
     "src/classfilter/spark/_event_processor.py",
     "docs/fleet.md",
     "docs/tuning.md",
-    "docs/policies.md",
     "docs/errata.md",
     "docs/search.md",
     "docs/fields",

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from classfilter import (
+    Cascade,
     DirichletFilter,
     HoldFilter,
     MeanFilter,
@@ -24,7 +25,6 @@ from classfilter import (
     Tuned,
     metrics,
     policy,
-    replay,
 )
 from classfilter._support.types import Floats
 from classfilter.tuning._folds import median_step
@@ -165,18 +165,19 @@ def _methods(
 
 def adaptive(person: Person, tuned: Tuned, budget: float) -> MethodRun:
     """Let the adaptive policy choose which classifier to call, and run the tuned filter."""
-    return _replayed(person, tuned, policy.Adaptive(budget=budget))
+    return _with_policy(person, tuned, policy.Adaptive(budget=budget))
 
 
 def periodic(person: Person, tuned: Tuned, every: int) -> MethodRun:
     """Call the strong classifier at each `every`-th step, and run the tuned filter."""
-    return _replayed(person, tuned, policy.Periodic(every=every))
+    return _with_policy(person, tuned, policy.Periodic(every=every))
 
 
-def _replayed(person: Person, tuned: Tuned, rule: policy.Policy) -> MethodRun:
-    both = person.recording(every=None)
-    result = replay(both, tuned.filter(), beta=tuned.beta, channel=tuned.channel, policy=rule)
-    return MethodRun(result.probs, result.calls["strong"], result.calls["weak"])
+def _with_policy(person: Person, tuned: Tuned, rule: policy.Policy) -> MethodRun:
+    sources = {"weak": lambda at: person.weak[at[0]], "strong": lambda at: person.strong[at[0]]}
+    cascade = Cascade(tuned, sources, policy=rule)
+    probs = [cascade.step([i], time=float(t)).probs for i, t in enumerate(person.time)]
+    return MethodRun(np.array(probs), cascade.calls["strong"], cascade.calls["weak"])
 
 
 def accuracy(

@@ -1,13 +1,15 @@
-"""Steps for policies, and a loop that follows a policy."""
+"""Steps for policies, and loops that follow a policy."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+import classfilter as cf
 from classfilter.policy import Policy
+from classfilter.simulation._simulate import Simulation
 
 Floats = NDArray[np.float64]
 BETA = {"strong": 1.0, "weak": 0.1}
@@ -25,6 +27,25 @@ def drive(policy: Policy, probs: Floats, observations: Floats, dt: Floats) -> li
         last[source] = now
         chosen.append(source)
     return chosen
+
+
+class PolicyRun(NamedTuple):
+    """The estimate and the source of each step, and how often each source was called."""
+
+    probs: Floats
+    source: list[str]
+    calls: dict[str, int]
+
+
+def run_policy(
+    day: Simulation, f: cf.Filter | cf.Chain, policy: Policy, **settings: Any
+) -> PolicyRun:
+    """Run a cascade over a day on which both classifiers could be called at each step."""
+    sources = {name: lambda at, rows=rows: rows[at[0]] for name, rows in day.probs.items()}
+    cascade = cf.Cascade(f, sources, policy=policy, **settings)
+    steps = [cascade.step([n], time=t) for n, t in enumerate(day.time.tolist())]
+    called = [step.called[0] for step in steps]
+    return PolicyRun(np.array([step.probs for step in steps]), called, cascade.calls)
 
 
 def random_steps(seed: int, T: int, K: int = 3) -> tuple[Floats, Floats, Floats]:

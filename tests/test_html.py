@@ -13,7 +13,6 @@ import pytest
 import classfilter as cf
 from classfilter._support import html as _html
 from classfilter.evaluation._comparison import Measure, Row
-from classfilter.evaluation._policy_curve import Point
 
 HOSTILE = ("<script>alert(1)</script>", "\"><img src=x onerror='alert(2)'>", "a & b]]></svg>\n<b>")
 TAGS = {
@@ -158,43 +157,6 @@ def test_a_comparison_without_values_has_no_picture() -> None:
     root = parse(cf.Comparison([Row("Raw", False, {"accuracy": nothing})], 1, 0, "a", math.nan))
     assert root.find(".//svg") is None
     assert cells(root)[1] == ["Raw", "", "nan"]
-
-
-def curve(strong: float = 0.7) -> cf.PolicyCurve:
-    periodic = [Point(24, 10.0, 0.5), Point(12, 100.0, 0.6)]
-    adaptive = [Point(24, 10.0, 0.6), Point(12, 1000.0, 0.8)]
-    return cf.PolicyCurve(periodic, adaptive, strong, True, 2, 5000)
-
-
-def test_a_policy_curve_is_its_tables_and_two_lines() -> None:
-    root = parse(curve())
-    text = str(curve()).split("\n")
-    rows = [line.split() for line in (*text[:3], *text[4:7])]  # accuracy, then events and delay
-    assert [" ".join(row).split() for row in cells(root)] == rows
-    assert lines(root) == text[8:]
-    spots = [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter("circle")]
-    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = spots  # adaptive, then periodic
-    assert x0 == x2
-    assert (x3 - x0) / (x1 - x0) == pytest.approx(0.5, abs=1e-3)  # 10, 100 and 1000 calls
-    assert (y0 - y2) / (y1 - y2) == pytest.approx(1 / 3, abs=1e-3)  # 50, 60 and 80 %
-    assert y0 == y3
-    names = [element.text for element in root.iter("text")]
-    assert names[:2] == ["accuracy, %", "strong calls per hour"]
-    assert names[2:6] == ["50", "80", "10", "1e+03"]
-    assert names[6:] == ["Adaptive", "strong alone, every step", "Periodic"]
-    dashes = [path.attrib.get("stroke-dasharray") for path in root.iter("path")][2:]
-    assert len(set(dashes)) == 2  # told apart without colour
-
-
-def test_names_of_curves_do_not_overlap() -> None:
-    equal = [Point(12, 10.0, 0.5)]
-    root = parse(cf.PolicyCurve(equal, equal, 0.5, True, 1, 10))
-    y = [float(e.attrib["y"]) for e in root.iter("text") if e.text in ("Adaptive", "Periodic")]
-    assert abs(y[0] - y[1]) >= 12
-    unknown = cf.PolicyCurve([Point(12, 10.0, math.nan)], equal, math.nan, True, 1, 10)
-    assert len(list(parse(unknown).iter("circle"))) == 1
-    nothing = [Point(12, 10.0, math.nan)]
-    assert parse(cf.PolicyCurve(nothing, nothing, math.nan, True, 1, 10)).find(".//svg") is None
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from classfilter import Comparison, Events, PolicyCurve, Recording, demo, metrics, plot
+from classfilter import Comparison, Events, Recording, demo, metrics, plot
 from classfilter._support.plot_style import band
 from classfilter.evaluation._comparison import Measure, Row
-from classfilter.evaluation._policy_curve import Point
 from classfilter.simulation._simulate import simulate
 
 pytest.importorskip("matplotlib")
@@ -248,19 +247,6 @@ def test_long_legends_stay_on_the_figure(width: int) -> None:
     assert frame.get_window_extent().x1 <= figure.bbox.x1
     assert frame.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
     assert legend(figure.axes[0]) == names
-
-
-def test_the_policy_curve_hides_nothing() -> None:
-    few, many = Point(24, 10.0, 0.5), Point(6, 100.0, 0.9)
-    figure = plot.policy_curve(PolicyCurve([few, many], [few, many], 0.5, True, 2, 100))
-    figure.draw_without_rendering()
-    (axes,) = figure.axes
-    frame, (note,) = axes.get_legend(), axes.texts
-    assert frame is not None
-    assert frame.get_window_extent().y0 >= axes.get_window_extent().y1
-    assert note.get_window_extent().x0 >= axes.get_window_extent().x1
-    assert note.get_window_extent().x1 <= figure.bbox.x1
-    assert legend(axes) == ["Periodic", "Adaptive"]
 
 
 def test_the_axes_of_the_caller_are_used() -> None:

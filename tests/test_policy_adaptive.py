@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter.policy import Adaptive, AdaptiveState, Periodic, Policy
 from classfilter.simulation._simulate import Simulation
-from policy_steps import BETA, SURE, TORN, drive, random_steps, strong_gaps
+from policy_steps import BETA, SURE, TORN, drive, random_steps, run_policy, strong_gaps
 from streams import at_most
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -257,7 +257,7 @@ def test_budget_of_cost_is_kept(budget: float, step: float, kind: str) -> None:
     cost = {"weak": 1.0, "strong": 40.0}
     f = cf.StickyFilter(parts[0].classes, half_life=40 * step)
     policy = Adaptive(budget, max_gap=100, cost=cost)
-    done = cf.replay(joined(*parts, step=step), f, beta=BETA, policy=policy)
+    done = run_policy(joined(*parts, step=step), f, policy, beta=BETA)
     total = sum(cost[name] * done.calls[name] for name in cost)
     assert total / (len(done.probs) * step) == pytest.approx(budget, rel=0.05)
 
@@ -270,12 +270,11 @@ def test_a_budget_that_cannot_be_kept_leaves_the_limits() -> None:
         assert set(all_gaps[200:].tolist() or all_gaps[-20:].tolist()) == gaps
 
 
-def joined(*parts: Simulation, step: float = 5.0) -> cf.Recording:
+def joined(*parts: Simulation, step: float = 5.0) -> Simulation:
     """Concatenate streams, in equal steps."""
     probs = {name: np.concatenate([part.probs[name] for part in parts]) for name in BETA}
     truth = np.concatenate([part.truth for part in parts])
-    whole = Simulation(np.arange(0.0, truth.size) * step, truth, parts[0].classes, probs)
-    return whole.recording(every=None)
+    return Simulation(np.arange(0.0, truth.size) * step, truth, parts[0].classes, probs)
 
 
 STREAMS: dict[str, Callable[[], list[Simulation]]] = {
@@ -302,14 +301,14 @@ STREAMS: dict[str, Callable[[], list[Simulation]]] = {
 @pytest.mark.parametrize("kind", STREAMS)
 def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
     parts = STREAMS[kind]()
-    rec = joined(*parts)
+    day = joined(*parts)
     for f in (
         cf.StickyFilter(parts[0].classes, half_life=200.0),
         cf.DirichletFilter(parts[0].classes, half_life=60.0),
     ):
-        calls = cf.replay(rec, f, beta=BETA, policy=Adaptive(1 / every)).calls
-        assert calls["strong"] + calls["weak"] == len(rec) / 2
-        assert calls["strong"] == pytest.approx(len(rec) / 2 / every, rel=0.05)
+        calls = run_policy(day, f, Adaptive(1 / every), beta=BETA).calls
+        assert calls["strong"] + calls["weak"] == day.time.size
+        assert calls["strong"] == pytest.approx(day.time.size / every, rel=0.05)
 
 
 @pytest.mark.parametrize("every", [12, 24])
@@ -317,10 +316,10 @@ def test_budget_is_nearly_kept_on_short_streams(every: int) -> None:
     """Twelve minutes, and the next one starts from the beginning: the threshold adapts fast."""
     calls = steps = 0
     for seed in range(20):
-        rec = cf.simulate(hours=0.2, dwell=120, weak=0.6, seed=seed).recording(every=None)
-        f = cf.StickyFilter(rec.classes, half_life=100.0)
-        done = cf.replay(rec, f, beta=BETA, policy=Adaptive(1 / every)).calls
-        calls, steps = calls + done["strong"] - 1, steps + len(rec) // 2
+        day = cf.simulate(hours=0.2, dwell=120, weak=0.6, seed=seed)
+        f = cf.StickyFilter(day.classes, half_life=100.0)
+        done = run_policy(day, f, Adaptive(1 / every), beta=BETA).calls
+        calls, steps = calls + done["strong"] - 1, steps + day.time.size
     assert calls == pytest.approx(steps / every, rel=0.2)
 
 
@@ -333,7 +332,7 @@ def test_budget_is_kept_at_uneven_steps() -> None:
         steps[1] = first
         f = cf.StickyFilter(day.classes, half_life=200.0)
         uneven = Simulation(np.cumsum(steps), day.truth, day.classes, day.probs)
-        done = cf.replay(uneven.recording(every=None), f, beta=BETA, policy=Adaptive())
+        done = run_policy(uneven, f, Adaptive(), beta=BETA)
         assert done.calls["strong"] == pytest.approx(day.time.size / 12, rel=0.05)
 
 
@@ -350,10 +349,7 @@ def test_as_accurate_as_periodic_with_no_more_calls() -> None:
     for seed in range(10, 14):
         day = cf.simulate("capture24", seed=seed)
         for name, policy in policies.items():
-            both = day.recording(every=None)
-            done = cf.replay(
-                both, tuned.filter(), beta=tuned.beta, channel=tuned.channel, policy=policy
-            )
+            done = run_policy(day, tuned, policy)
             accuracy[name].append(cf.metrics.accuracy(day.truth, done.probs))
             calls[name] += done.calls["strong"]
     assert calls["adaptive"] <= calls["periodic"]

@@ -106,11 +106,10 @@ FILTERED: dict[str, Callable[[Any, cf.Recording, Path], Any]] = {
     "Bank": by_bank,
     "Tracker": by_tracker,
     "Cascade": by_cascade,
-    "replay": lambda tuned, _, __: cf.replay(recording(both=True), tuned).probs,
     "smooth_table": lambda tuned, rec, _: of_table(cf.smooth_table(rec.to_table(), tuned, lag=0)),
     "Recording.smooth": lambda tuned, rec, _: rec.smooth(tuned, lag=0),
 }
-ELSEWHERE = {"smooth", "policy_curve", "export", "verify", "to_json", "FilteredClassifier"}
+ELSEWHERE = {"smooth", "export", "verify", "to_json", "FilteredClassifier"}
 ELSEWHERE |= {"report", "events"}  # tests/web, tests/events
 NOT_A_FILTER = {"tune", "CascadeState", "Chain", "Tuned"}  # a family, a state, and chains
 NOT_A_FILTER |= {"MultiLabelFilter"}  # it is made of filters, not of chains
@@ -165,24 +164,6 @@ def test_a_bank_names_a_wrong_source(tuned: Any, arguments: Any, message: str) -
         bank.update([[0.5, 0.3, 0.2]] * 2, **arguments)
     with pytest.raises(ValueError, match="source is 'weak', but the bank has no weights"):
         cf.Bank(tuned.filter(), 2).update([[0.5, 0.3, 0.2]] * 2, source="weak")
-
-
-def test_replay_without_any_policy(tuned: Any) -> None:
-    with pytest.raises(ValueError, match="policy is None, and the filter has none; give one"):
-        cf.replay(recording(both=True), tuned.filter())
-
-
-def test_a_policy_curve_runs_with_it(tuned: Any) -> None:
-    day = cf.simulate(hours=0.5, seed=1).recording(every=None)
-    other = cf.Tuned(cf.StickyFilter(day.classes, 0.9), beta=WEIGHTS, channel={}, reference="")
-    curve = cf.policy_curve([day], other, gaps=[4])
-    assert curve.periodic[0].accuracy == pytest.approx(
-        np.mean(_agrees(day, cf.replay(day, other, policy=Periodic(4))))
-    )
-
-
-def _agrees(day: cf.Recording, result: Any) -> Any:
-    return result.probs.argmax(axis=1) == result.recording.label
 
 
 def test_exports_are_those_of_its_file(tuned: Any, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ TOPICS = {
     ),
     "Events": "events EventRule ThresholdRule Event Events label_events read_events write_events",
     "Tuning": "tune Tuned",
-    "Evaluation": "compare Comparison replay Replay policy_curve PolicyCurve report simulate",
+    "Evaluation": "compare Comparison report simulate",
     "Live": "Tracker Cascade CascadeState Step",
     "Errors": "ArgumentError RowError",
 }

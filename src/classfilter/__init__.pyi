@@ -31,11 +31,7 @@ from .data import recordings as recordings
 from .data import smooth_table as smooth_table
 from .data import write_table as write_table
 from .evaluation import Comparison as Comparison
-from .evaluation import PolicyCurve as PolicyCurve
-from .evaluation import Replay as Replay
 from .evaluation import compare as compare
-from .evaluation import policy_curve as policy_curve
-from .evaluation import replay as replay
 from .filters import DirichletFilter as DirichletFilter
 from .filters import DirichletState as DirichletState
 from .filters import EmaFilter as EmaFilter
@@ -75,10 +71,8 @@ __all__ = [
     "HoldFilter",
     "MeanFilter",
     "MultiLabelFilter",
-    "PolicyCurve",
     "RawFilter",
     "Recording",
-    "Replay",
     "RowError",
     "Step",
     "StickyFilter",
@@ -99,11 +93,9 @@ __all__ = [
     "metrics",
     "plot",
     "policy",
-    "policy_curve",
     "read_events",
     "read_table",
     "recordings",
-    "replay",
     "report",
     "simulate",
     "sklearn",

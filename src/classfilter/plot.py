@@ -17,8 +17,6 @@ from ._event_cost_plot import event_costs as event_costs
 from ._events._list import Events
 from ._label_plots import draw_lanes, lanes_height
 from ._reliability_plot import reliability as reliability
-from ._result_plots import comparison as comparison
-from ._result_plots import policy_curve as policy_curve
 from ._support.html import COLOURS as COLOURS
 from ._support.plot_style import (
     LEGEND_LINE,
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .data._recording import Recording
+    from .evaluation._comparison import Comparison
 
 __all__ = [
     "COLOURS",
@@ -49,7 +48,6 @@ __all__ = [
     "comparison",
     "event_costs",
     "overview",
-    "policy_curve",
     "probabilities",
     "reliability",
     "timeline",
@@ -278,6 +276,48 @@ def overview(
             f"Probabilities; a mark is a call of {strong}", fontsize=9, loc="left", pad=10
         )
     axis.draw(bottom)
+    return figure
+
+
+def comparison(result: Comparison) -> Figure:
+    """Draw one row per method: its accuracy with the interval; smoothers look different.
+
+    Parameters
+    ----------
+    result : Comparison
+        Of `compare`; without labels, how well later predictions fit is drawn.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller.
+    """
+    from matplotlib.figure import Figure
+
+    from .evaluation._comparison import TITLES
+
+    key = next(iter(result.rows[0].measures))
+    best = [is_best for _, is_best in result.cells(key)]
+    figure = Figure(figsize=(7.5, 0.32 * len(result.rows) + 1.0), dpi=200, layout="constrained")
+    axes = figure.subplots()
+    for y, row in enumerate(result.rows):
+        scale = 1 if key == "agreement" else 100
+        value, low, high = (scale * x for x in row.measures[key])
+        colour, mark = (COLOURS[5], "s") if row.smoothed else (COLOURS[0], "o")
+        axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
+        face = colour if best[y] else "white"
+        axes.plot(value, y, mark, color=colour, markerfacecolor=face, markersize=6)
+    names = [row.name + " *" * row.smoothed for row in result.rows]
+    axes.set_yticks(range(len(names)), names)
+    for label, is_best in zip(axes.get_yticklabels(), best, strict=True):
+        label.set_fontweight("bold" if is_best else "normal")
+    axes.invert_yaxis()
+    axes.set_xlabel(
+        f"{TITLES[key].capitalize()}; lines: 95 % intervals; * smoothed: uses later rows too"
+    )
+    axes.grid(axis="x", linewidth=0.4)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(left=False)
     return figure
 
 

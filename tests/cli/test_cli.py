@@ -20,7 +20,7 @@ from conftest import Run
 COMMAND = [sys.executable, "-m", "classfilter"]
 OPTIONS = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
 BETA = {"weak": 0.1, "strong": 1.0}
-COMMANDS = ["filter", "stream", "plot", "tune", "compare", "policy", "report", "export", "verify"]
+COMMANDS = ["filter", "stream", "plot", "tune", "compare", "report", "export", "verify"]
 COMMANDS += ["demo"]
 
 

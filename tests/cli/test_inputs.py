@@ -54,10 +54,10 @@ def test_filter_labels(run: Run) -> None:
     assert cf.read_table("out.csv").columns[2:] == ["f_walk", "f_run", "f_sit", "class"]
 
 
-@pytest.mark.parametrize("command", ["tune", "compare", "policy"])
+@pytest.mark.parametrize("command", ["tune", "compare"])
 def test_other_commands_read_the_same_files(command: str, run: Run) -> None:
     day = cf.simulate("capture24", seed=0, hours=2.0)
-    df = day.recording(every=None if command == "policy" else 12).to_table()
+    df = day.recording(every=12).to_table()
     cf.write_table(df, "plain.csv")
     names = {"time": "ts", "source": "model", **{f"p_{c}": f"% {c}" for c in day.classes}}
     renamed = df.rename(names).with_columns(pl.col("^% .*$") * 100)
@@ -108,7 +108,6 @@ def test_what_was_filtered_can_be_filtered_again(suffix: str, run: Run) -> None:
         ({"p_a": [0.4] * 3, "p_b": [0.4] * 3}, ["filter"], "need --scores logits, percentages --s"),
         (PAIR | {"f_a": [0.4] * 3}, ["plot"], "['f_a', 'f_b'], but not ['f_b']; filter it again"),
         (PAIR, ["tune", "--reference", "best"], "--reference is 'best'; the sources with pred"),
-        (PAIR, ["policy"], "--reference is 'strong'; the sources with predictions are default"),
         (PAIR, ["filter", "--beta", "2"], "--beta is 2.0; it must be a number in [0, 1]"),
         (PAIR, ["filter", "--beta", "default=2"], "--beta default is 2.0; it must be a number"),
         ({}, ["filter", "--columns", "time=ts"], "columns has 'ts' for time, which the table does"),

@@ -236,26 +236,6 @@ def test_compare_checks_the_suffix_before_it_starts(run: Run) -> None:
     assert message in rejected(run, "compare", "nowhere.csv", "-o", "out.gif")
 
 
-@pytest.mark.slow
-def test_policy_with_tuned_settings_is_no_worse_than_without(run: Run) -> None:
-    """Tuned on dense recordings, for the rate at which the policy calls."""
-    parts = [
-        cf.simulate(hours=2.0, seed=seed, weak=0.5, strong=0.9, error_time=5.0)
-        .recording(every=None)
-        .to_table()
-        .with_columns(stream=pl.lit(f"s{seed}"))
-        for seed in range(4)
-    ]
-    cf.write_table(pl.concat(parts), "both.parquet")
-    assert run("tune", "both.parquet", "-o", "t.toml", "--reference", "strong", "--quiet")[0] == 0
-    accuracy = []
-    for more in ([], ["--config", "t.toml"]):
-        options = ["--gap", "12", "--quiet", "-o", "curve.csv", *more]
-        assert run("policy", "both.parquet", *options)[0] == 0
-        accuracy.append(cf.read_table("curve.csv")["accuracy"].to_numpy())
-    assert (accuracy[1] > accuracy[0] - 0.005).all()
-
-
 def test_tune_takes_wishes(run: Run) -> None:
     recs = week("week.parquet")
     wishes = ["--max-changes", "20", "--max-delay", "5min", "--quiet"]

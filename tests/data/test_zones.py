@@ -145,11 +145,6 @@ def test_every_part_keeps_the_zone() -> None:
     for part in parts(rec):
         assert part._time_kind == TimeKind("date", BERLIN)
     assert all(part._time_kind == TimeKind() for part in parts(recording([0, 5, 7])))
-    both = cf.Recording(
-        np.repeat(np.array(dates(BERLIN)), 2), ["weak", "strong"] * 3, np.full((6, 2), 0.5), 2
-    )
-    called = cf.replay(both, cf.RawFilter(2), policy=cf.policy.Periodic(2)).recording
-    assert called._time_kind.zone == BERLIN
 
 
 def test_what_is_shown() -> None:

@@ -221,8 +221,6 @@ def test_other_methods_and_what_is_refused() -> None:
         ValueError, match=r"events is True; .* one label: compare\(\[rec.lane\(label\)"
     ):
         cf.compare(days, "strong", events=True)
-    with pytest.raises(ValueError, match=r"recordings has 1 labels at once; .* of one label"):
-        cf.policy_curve(days, reference="strong")
     with pytest.raises(ValueError, match=r"recordings has 1 labels at once; .* of each label"):
         cf.Channel.between(days, "weak", "strong")
     lanes = cf.compare([rec.lane("bird0") for rec in days], "strong")

@@ -37,6 +37,7 @@ from live_loop import (
     strong,
     weak,
 )
+from policy_steps import run_policy
 from streams import at_most
 
 either_policy = pytest.mark.parametrize("policy", POLICIES)
@@ -60,25 +61,15 @@ def test_equals_a_loop_by_hand(f: Callable[[], cf.Filter], policy: Callable[[], 
 
 
 @either_policy
-def test_equals_a_replay_and_a_run_of_the_recording(policy: Callable[[], Policy]) -> None:
+def test_equals_a_run_of_the_recording(policy: Callable[[], Policy]) -> None:
     day = cf.simulate(hours=0.5, seed=3)
-    f, T = cf.DirichletFilter(day.classes, half_life=30.0), len(day.time)
+    f = cf.DirichletFilter(day.classes, half_life=30.0)
     channel = {"weak": cf.Channel(np.eye(len(day.classes)) + 0.1)}
-    expected = cf.replay(day.recording(every=None), f, beta=BETA, channel=channel, policy=policy())
-    sources = {name: lambda x, rows=rows: rows[int(x[0])] for name, rows in day.probs.items()}
-    cascade = Cascade(f, sources, policy=policy(), beta=BETA, channel=channel)
-    steps = [cascade.step([n], time=t) for n, t in enumerate(day.time.tolist())]
-    assert np.array([step.probs for step in steps]).tobytes() == expected.probs.tobytes()
-    assert [step.source for step in steps] == expected.recording.source.tolist()
-    assert cascade.calls == expected.calls
-    assert sum(cascade.calls.values()) == T
-    rec = cf.Recording(
-        [step.time for step in steps],
-        expected.recording.source,
-        [day.probs[step.source or ""][n] for n, step in enumerate(steps)],
-        day.classes,
-    )
-    assert rec.run(f, beta=BETA, channel=channel).tobytes() == expected.probs.tobytes()
+    live = run_policy(day, f, policy(), beta=BETA, channel=channel)
+    assert live.calls == {name: live.source.count(name) for name in day.probs}
+    outputs = [day.probs[name][n] for n, name in enumerate(live.source)]
+    rec = cf.Recording(day.time, live.source, outputs, day.classes)
+    assert rec.run(f, beta=BETA, channel=channel).tobytes() == live.probs.tobytes()
 
 
 def test_dt_and_time() -> None:

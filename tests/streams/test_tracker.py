@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.policy import Adaptive, Periodic
+from policy_steps import run_policy
 from tracker_rows import CHANNEL, CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
 
 
@@ -58,20 +59,18 @@ def test_a_tuned_brings_everything() -> None:
 
 @pytest.mark.parametrize("policy", [Periodic(3), Adaptive(0.25)])
 def test_a_policy_for_each_stream(policy: Any) -> None:
-    """As in `replay` of each stream alone, with the streams in turn."""
-    days = [cf.simulate(hours=0.2, seed=seed).recording(every=None) for seed in range(3)]
+    """As in a `Cascade` of each stream alone, with the streams in turn."""
+    days = [cf.simulate(hours=0.2, seed=seed) for seed in range(3)]
     f, beta = cf.StickyFilter(days[0].classes, half_life=120.0), {"weak": 0.1, "strong": 1.0}
     tracker = cf.Tracker(f, beta=beta, policy=policy)
     called: list[list[str]] = [[] for _ in days]
-    for step in range(len(days[0]) // 2):
+    for step, at in enumerate(days[0].time.tolist()):
         for i, day in enumerate(days):
-            at = float(day.time[2 * step])
             source = tracker.next_source(i, at)
-            both = {str(day.source[2 * step + j]): day.probs[2 * step + j] for j in range(2)}
-            tracker.update(i, at, source, both[source])
+            tracker.update(i, at, source, day.probs[source][step])
             called[i].append(source)
     for i, day in enumerate(days):
-        assert called[i] == cf.replay(day, f, beta=beta, policy=policy).recording.source.tolist()
+        assert called[i] == run_policy(day, f, policy, beta=beta).source
 
 
 def test_threads_share_a_tracker(tmp_path: Path) -> None:

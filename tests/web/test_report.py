@@ -254,7 +254,7 @@ def cells(html: str) -> list[list[str]]:
 @pytest.mark.parametrize("labelled", [True, False])
 def test_calls_by_hand(labelled: bool) -> None:
     recs = streams(labelled, ABCD, ["strong", "weak"])
-    html = calls_section(recs, recs, settings(), labelled)
+    html = calls_section(recs, settings(), labelled)
     rows = cells(html)[1:]
     hours = sum(rec.time[-1] - rec.time[0] for rec in recs) / 3600
     calls = sum((rec.source == "strong").sum() for rec in recs)
@@ -268,15 +268,9 @@ def test_calls_by_hand(labelled: bool) -> None:
         assert float(rows[0][1]) < 100
 
 
-def test_calls_of_one_source_and_of_both_at_every_step() -> None:
+def test_calls_of_one_source() -> None:
     alone = [cf.Recording(np.arange(50), "strong", np.full((50, 4), 0.25), ABCD)]
-    assert "no choice of calls" in calls_section(alone, alone, settings(), False)
-    day = cf.simulate("plain", hours=0.5, seed=0)
-    f = cf.DirichletFilter(day.classes)
-    beta = {"strong": 1.0, "weak": 0.1}
-    tuned = cf.Tuned(f, beta=beta, channel=dict.fromkeys(beta), reference="strong")
-    html = calls_section([day.recording()], [day.recording(every=None)], tuned, True)
-    assert "Adaptive, calls/h" in html
+    assert "no choice of calls" in calls_section(alone, settings(), False)
 
 
 def test_confusions_name_the_channel() -> None:

@@ -38,7 +38,7 @@ from ._options import (
 )
 from ._plot import plot
 from ._stream import stream
-from ._tuning import compare, policy, report, tune
+from ._tuning import compare, report, tune
 
 
 @click.group(
@@ -169,7 +169,6 @@ cli.add_command(stream)
 cli.add_command(plot)
 cli.add_command(tune)
 cli.add_command(compare)
-cli.add_command(policy)
 cli.add_command(report)
 cli.add_command(export)
 cli.add_command(verify)

@@ -1,4 +1,4 @@
-"""The commands that work on whole recordings: ``tune``, ``compare``, ``policy``, ``report``."""
+"""The commands that work on whole recordings: ``tune``, ``compare``, ``report``."""
 
 from __future__ import annotations
 
@@ -186,64 +186,11 @@ def compare(
     bold = sys.stdout.isatty()
     text = result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result)
     click.echo(printable(text))
-    _write(out, lambda: comparison(result), result.to_table)
-
-
-@click.command(
-    short_help="Compare policies: when to call the strong classifier.",
-    epilog="Example: classfilter policy both.parquet -o curve.png",
-)
-@input_options
-@click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
-@click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
-@click.option(
-    "--reference",
-    "--strong",
-    "reference",
-    default="strong",
-    show_default=True,
-    help="The expensive source.",
-)
-@click.option(
-    "--gap",
-    "gaps",
-    type=int,
-    multiple=True,
-    help="Steps between strong calls; repeatable.",
-)
-@table_options
-@SORT
-@QUIET
-def policy(
-    table: Input,
-    out: Path | None,
-    config: Path | None,
-    reference: str,
-    gaps: tuple[int, ...],
-    sort: bool,
-    quiet: bool,
-    form: TableFormat,
-) -> None:
-    """Print the accuracy by the strong calls per hour, with periodic and adaptive policies.
-
-    IN has the predictions of two sources, both at every time, so that any policy can be tried on
-    it. Without --config, each fold of the streams is run with what tune finds on the other.
-    Accuracy is by the column label; without it, by the strong classifier, called at every step.
-    With labels, it also prints the F1 of events, and the delay after a true change.
-    """
-    from ..evaluation._policy_curve import GAPS, policy_curve
-    from ..plot import policy_curve as draw
-
-    if out is not None:
-        file_suffix(out, (*PICTURES, *SUFFIXES))
-        check_out(out, table)
-    tuned, form = _settings(config, form)
-    with _work_on(table, form, sort, quiet) as (streams, progress):
-        curve = policy_curve(
-            streams, tuned, reference=reference, gaps=gaps or GAPS, progress=progress
-        )
-    click.echo(printable(str(curve)))
-    _write(out, lambda: draw(curve), curve.to_table)
+    if out is not None and out.suffix.lower() in PICTURES:
+        with atomic_write(out) as file:
+            comparison(result).savefig(file, format=out.suffix[1:].lower())
+    elif out is not None:
+        write_table(result.to_table(), out)
 
 
 @click.command(
@@ -280,15 +227,6 @@ def report(
     with _work_on(table, form, sort, quiet) as (streams, progress):
         run(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
-
-
-def _write(out: Path | None, draw: Callable[[], Any], table: Callable[[], Any]) -> None:
-    """Write the picture or the table, by the suffix; or nothing."""
-    if out is not None and out.suffix.lower() in PICTURES:
-        with atomic_write(out) as file:
-            draw().savefig(file, format=out.suffix[1:].lower())
-    elif out is not None:
-        write_table(table(), out)
 
 
 def read_streams(

@@ -75,7 +75,7 @@ class Simulation:
         Parameters
         ----------
         every : int or None
-            As in `mixed`; or None: rows of both at every step, for `replay`.
+            As in `mixed`; or None: rows of both at every step.
 
         Examples
         --------

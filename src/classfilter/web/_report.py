@@ -128,7 +128,6 @@ def report(
     assumptions = tuned.assumptions if isinstance(tuned, Tuned) else None
     every = None if assumptions is None else round(assumptions.every)
     recs = thin(everything, best, every).recordings
-    both = [(name, rec) for name, rec in streams if len(rec)]
     streams = [(name, rec) for (name, _), rec in zip(streams, recs, strict=True) if len(rec)]
     lanes = max(1, len(tuned.classes)) if independent else 1
     measured = first_rows(streams, MAX_MEASURED, MAX_MEASURED_STREAMS)
@@ -151,14 +150,13 @@ def report(
         ]
         data = label_page_data(shown, tuned)
     else:
-        dense = [rec for _, rec in first_rows(both, MAX_MEASURED, MAX_MEASURED_STREAMS)]
         sections = [
             streams_section(streams, tuned, labelled),
             sources_section(measured, tuned),
             confusions_section(some, tuned, labelled),
             calibration_section(some, tuned, best, labelled),
             comparison_section(comparison),
-            calls_section(some, dense, tuned, labelled),
+            calls_section(some, tuned, labelled),
             event_costs_section(tuned),
             choice_section(tuned),
         ]

@@ -13,8 +13,6 @@ from .._support.types import Array
 from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..data._source_health import episodes
-from ..evaluation._policy_curve import policy_curve
-from ..evaluation._replay import steps
 from ..filters._baselines import HoldFilter
 from ..streams._health import TITLES
 from ..tuning._candidates import Candidate
@@ -29,10 +27,8 @@ MAX_STREAMS = 20
 """How many streams have a line of their own."""
 MAX_TRIALS = 12
 """How many candidates of `tune` are listed."""
-GAPS = (48, 24, 12, 6)
-"""Steps from one strong call to the next, where there is one at every step."""
 FEWER = (6, 4, 3, 2, 1)
-"""The n-th strong calls that stay, where there are fewer."""
+"""The n-th strong calls that stay."""
 
 
 def section(title: str, *parts: Any) -> str:
@@ -210,17 +206,12 @@ def calibration_section(
     )
 
 
-def calls_section(
-    recs: Sequence[Recording], dense: Sequence[Recording], tuned: Chain, labelled: bool
-) -> str:
-    """Show what calls of the reference buy: a policy curve, or what fewer calls would cost."""
+def calls_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> str:
+    """Show what calls of the reference buy: what fewer of them would cost."""
     title, strong = "What strong calls gain", tuned.reference
     others = {name for rec in recs for name in rec.sources} - {strong}
     if not others:
         return section(title, f"There is one source, {strong!r}, so there is no choice of calls.")
-    if len(others) == 1 and all(map(_has_both, dense)):
-        curve = policy_curve(dense, tuned, reference=strong, gaps=GAPS)
-        return section(title, Markup(curve._repr_html_()))
     full = [rec.run(tuned).argmax(axis=1) for rec in recs]
     total = sum(map(hours, recs)) or np.nan
     spacing = thin(recs, strong, None).every
@@ -250,16 +241,7 @@ def calls_section(
         f"with {truth}, in percent.",
         table(["strong calls per hour", *lines], rows),
         picture(curves(lines, ("", np.nan), ("strong calls per hour", f"{measure}, %"))),
-        "Where both sources are recorded at every time, this shows the adaptive policy too.",
     )
-
-
-def _has_both(rec: Recording) -> bool:
-    try:
-        steps(rec)
-    except ValueError:
-        return False
-    return True
 
 
 def _right(rec: Recording, part: Recording, full: Any, P: Array, labelled: bool) -> Any:
