@@ -290,20 +290,6 @@ def test_numbers_and_names_that_share_no_class() -> None:
     assert rec.label.tolist() == [0, 1, 2, 0]
 
 
-def test_tuning_sees_labels_as_they_will_be_filtered() -> None:
-    """What `tune` chose without a channel has the results that its table promised."""
-    rng = np.random.default_rng(2)
-    truth = np.repeat(rng.integers(3, size=40), 25)
-    labels = np.where(rng.random(1000) < 0.7, truth, rng.integers(3, size=1000))
-    recs = [cf.Recording(np.arange(1000.0), "net", labels, CLASSES, truth)]
-    tuned = cf.tune(recs, "sticky")
-    spread_rows = [spread(k, RELIABILITY) for k in labels.tolist()]
-    soft = cf.Recording(np.arange(1000.0), "net", spread_rows, CLASSES, truth)
-    assert tuned.channel["net"] is None
-    assert tuned.run(recs[0]).tobytes() == tuned.run(soft).tobytes()
-    assert cf.metrics.accuracy(truth, tuned.run(recs[0])) > np.mean(labels == truth) + 0.1
-
-
 FLAGS: list[Any] = [
     [True, False],
     [np.True_, None],

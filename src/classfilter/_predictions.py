@@ -191,12 +191,12 @@ def label_row(k: int, top: float, K: int) -> list[float]:
     return row
 
 
-def at_reliability(probs: Floats, hard: Bools) -> Floats:
-    """Return predictions (T, K) whose classes without confidence count by `DEFAULT_RELIABILITY`."""
+def at_reliability(probs: Floats, hard: Bools, reliability: float = DEFAULT_RELIABILITY) -> Floats:
+    """Return predictions (T, K) whose classes without confidence count by a reliability."""
     if not hard.any():
         return probs
     labels = np.where(hard, probs.argmax(axis=1), -1)
-    reliable = from_labels(labels, np.full(len(labels), DEFAULT_RELIABILITY), probs.shape[1])
+    reliable = from_labels(labels, np.full(len(labels), reliability), probs.shape[1])
     return np.where(hard[:, None], reliable.probs, probs)
 
 

@@ -27,6 +27,11 @@ SEEDS = st.integers(0, 2**32 - 1)
 RATES = np.array([[-0.02, 0.015, 0.005], [0.01, -0.04, 0.03], [0.05, 0.0, -0.05]])
 
 
+def certain(K: int) -> Floats:
+    """A row for each class that is all but certain of it: a certain one would be a label."""
+    return np.eye(K) * (1 - 1e-9) + 1e-9 / K
+
+
 def rates(K: int, seed: int, size: float) -> Floats:
     """Rates of about a size, some of them 0."""
     rng = np.random.default_rng(seed)
@@ -37,13 +42,13 @@ def rates(K: int, seed: int, size: float) -> Floats:
 
 
 def chain(G: Floats, dt: Floats, seed: int) -> Floats:
-    """The classes of a chain at times dt apart, by their transitions; one-hot rows (T, K)."""
+    """The classes of a chain at times dt apart, by their transitions; certain rows (T, K)."""
     rng = np.random.default_rng(seed)
     cumulative = {span: expm(G * span).cumsum(axis=1) for span in set(dt.tolist())}
     c = [0]
     for span in dt.tolist():
         c.append(int(np.searchsorted(cumulative[span][c[-1]], rng.random())))
-    return np.eye(len(G))[np.minimum(c, len(G) - 1)]
+    return certain(len(G))[np.minimum(c, len(G) - 1)]
 
 
 def recording(time: Floats, probs: Floats, source: str = "strong") -> cf.Recording:
@@ -166,9 +171,9 @@ def with_weak(seed: int, confusion: Floats, T: int = 1200) -> cf.Recording:
     """A perfect reference at every sixth step, and a source with a known confusion matrix."""
     rng = np.random.default_rng(seed)
     truth = chain(RATES, np.full(T - 1, 1.0), seed).argmax(axis=1)
-    weak = np.eye(3)[[rng.choice(3, p=confusion[k]) for k in truth]]
+    weak = certain(3)[[rng.choice(3, p=confusion[k]) for k in truth]]
     strong = np.arange(T) % 6 == 0
-    probs = np.where(strong[:, None], np.eye(3)[truth], weak)
+    probs = np.where(strong[:, None], certain(3)[truth], weak)
     source = np.where(strong, "strong", "weak")
     return cf.Recording(np.arange(float(T)), source, probs, 3, truth)
 

@@ -18,7 +18,7 @@ from ..chain._chain import Chain
 from ..data._recording import Recording
 from ..metrics import count_switches
 from ._model import EstimatedModel
-from ._rows import JoinedRows, floored
+from ._rows import LABEL_RELIABILITY, JoinedRows, floored
 
 SIMULATED = 101
 """Changes of class that the delay is the median of."""
@@ -167,6 +167,10 @@ def mean_outputs(rows: JoinedRows, model: EstimatedModel) -> Floats:
         else:
             own = floored(rows.observed[rows.source == i])
             means[i] = own.T @ own / own.sum(axis=0)[:, None]
+        if name in rows.label_sources:  # how often it gives each label
+            other = (1 - LABEL_RELIABILITY) / (K - 1)
+            means[i] = np.maximum(means[i] - other, 0.0) / (LABEL_RELIABILITY - other)
+            means[i] /= means[i].sum(axis=1, keepdims=True)
     return means
 
 

@@ -14,6 +14,9 @@ from ..data._recording import Recording
 
 FLOOR = 1e-3
 """Smallest probability that is believed, as in the filters."""
+LABEL_RELIABILITY = 0.9
+"""How probable a label is taken to be: any value from 0.7 to 0.95 does about as well. How sure a
+prediction is, labels do not say, and classes swap their meaning where that is estimated too."""
 MIN_PARTS = 16
 """Least number of parts that a standard error rests on."""
 
@@ -25,12 +28,15 @@ class JoinedRows(NamedTuple):
     ----------
     classes, sources : tuple of str
         The classes, and the sources, the reference first.
+    label_sources : tuple of str
+        The sources of which all predictions are one-hot.
     observed : ndarray (T, K)
-        The predictions, as recorded.
-    hard : ndarray (T,)
-        Which of them are classes without confidence, as one-hot rows.
+        The predictions as recorded; of `label_sources`, with `LABEL_RELIABILITY`.
+    without_channel : ndarray (T, K)
+        The same as a filter gets them from a source without a channel: a label among probabilities
+        has the filters' reliability.
     probs : ndarray (T, K)
-        The predictions, at least `FLOOR`, normalised.
+        The last, at least `FLOOR`, normalised.
     source : ndarray (T,)
         The index of each row's source; 0 is the reference.
     dt : ndarray (T,)
@@ -47,8 +53,9 @@ class JoinedRows(NamedTuple):
 
     classes: tuple[str, ...]
     sources: tuple[str, ...]
+    label_sources: tuple[str, ...]
     observed: Floats
-    hard: Bools
+    without_channel: Floats
     probs: Floats
     source: Ints
     dt: Floats
@@ -66,11 +73,6 @@ class JoinedRows(NamedTuple):
     def of_reference(self) -> Bools:
         """Whether each row (T,) is of the reference."""
         return np.asarray(self.source == 0)
-
-    @property
-    def without_channel(self) -> Floats:
-        """The predictions (T, K) as a filter gets them from sources without a channel."""
-        return at_reliability(self.observed, self.hard)
 
     @property
     def streams(self) -> int:
@@ -96,7 +98,7 @@ class JoinedRows(NamedTuple):
         return self._replace(**columns)
 
 
-_COLUMNS = ("observed", "hard", "probs", "source", "dt", "first", "stream", "label")
+_COLUMNS = ("observed", "without_channel", "probs", "source", "dt", "first", "stream", "label")
 
 
 def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
@@ -108,21 +110,37 @@ def concatenate(recordings: Sequence[Recording], reference: str) -> JoinedRows:
     sources = tuple(name for name in names if name in seen)
     observed = np.concatenate([rec.probs[rows] for rec, rows in kept])
     hard = np.concatenate([rec.hard[rows] for rec, rows in kept])
-    probs = floored(observed)
     times = [rec.time[rows] for rec, rows in kept]
     dt = np.concatenate([np.diff(t, prepend=t[0]) for t in times])
     first = np.concatenate([np.arange(len(t)) == 0 for t in times])
     names_of_rows = np.concatenate([rec.source[rows] for rec, rows in kept])
-    source = np.zeros(len(probs), np.intp)
+    source = np.zeros(len(observed), np.intp)
     for i, name in enumerate(sources):
         source[names_of_rows == name] = i
+    one_hot = observed.max(axis=1) == 1
+    labelled = [i for i in range(len(sources)) if one_hot[source == i].all()]
+    of_labels = np.isin(source, labelled)
+    observed = at_reliability(observed, of_labels, LABEL_RELIABILITY)
+    without_channel = at_reliability(observed, hard & ~of_labels)
     label = np.concatenate(
         [np.full(rows.sum(), -1) if rec.label is None else rec.label[rows] for rec, rows in kept]
     )
     step = float(np.median(dt[dt > 0])) if (dt > 0).any() else 1.0
     classes = recordings[0].classes
-    columns = source, dt, first, np.cumsum(first) - 1, label
-    return JoinedRows(classes, sources, observed, hard, probs, *columns, step)
+    return JoinedRows(
+        classes=classes,
+        sources=sources,
+        label_sources=tuple(sources[i] for i in labelled),
+        observed=observed,
+        without_channel=without_channel,
+        probs=floored(without_channel),
+        source=source,
+        dt=dt,
+        first=first,
+        stream=np.cumsum(first) - 1,
+        label=label,
+        step=step,
+    )
 
 
 def floored(probs: Floats, floor: float = FLOOR) -> Floats:

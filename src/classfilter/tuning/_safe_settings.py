@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from .._predictions import at_reliability
+from ..chain._channel import Channel
 from ..data._recording import Recording
 from ._candidates import Candidate
 from ._folds import MIN_PREDICTIONS, count_predictions, median_step
 from ._model import EstimatedModel
 from ._result import Tuned
+from ._rows import LABEL_RELIABILITY
 from ._wish import Wish
 
 SAFE_WEIGHT = 0.1
@@ -25,19 +28,35 @@ def tuned_as(
     candidate: Candidate,
     reference: str,
     criterion: str,
+    label_sources: Sequence[str] = (),
     **more: Any,
 ) -> Tuned:
     """Return the chain of a candidate, with what is known of it."""
-    channels, beta = candidate.channels(model), dict(candidate.beta)
+    channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
+    channels |= candidate.channels(model)
+    channels |= {name: for_labels(channels.get(name), len(classes)) for name in label_sources}
     return Tuned(
         candidate.filter(model, classes),
-        beta=beta,
-        channel={name: channels.get(name) for name in beta},
+        beta=dict(candidate.beta),
+        channel=channels,
         reference=reference,
         candidate=candidate,
         criterion=criterion,
         **more,
     )
+
+
+def for_labels(channel: Channel | None, classes: int) -> Channel:
+    """Return the channel that makes of a label what another makes of its probabilities.
+
+    So what runs is what was tuned, wherever it runs. A label is a one-hot row, of which a channel
+    takes a column of its matrix; the prior undoes that it normalises the rows.
+    """
+    probs = at_reliability(np.eye(classes), np.ones(classes, bool), LABEL_RELIABILITY)
+    if channel is None:
+        return Channel(probs)
+    likelihoods = Channel(channel.matrix).apply(probs).T
+    return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
 
 
 def untuned(recordings: Sequence[Recording], reference: str, kind: str, wish: Wish) -> Tuned:

@@ -90,13 +90,12 @@ def best_sticky(
 ) -> Candidate:
     """Return the best sticky filter: all other sources alike first, then one after the other."""
     reference, others = sources[0], sources[1:]
-    through = _reference_channel(objective, reference, channel)
     ways: list[Way] = [(None, 0.0)]
     for name in (None,) if channel is False else CHANNELS:
         ways += [(name, weight) for weight in WEIGHTS[1:]]
 
     def candidate(reference_weight: float, chosen: dict[str, Way]) -> Candidate:
-        return _candidate("transitions", (reference, reference_weight), chosen, through=through)
+        return _candidate("transitions", (reference, reference_weight), chosen)
 
     def alike(reference_weight: float, way: Way) -> Candidate:
         return candidate(reference_weight, dict.fromkeys(others, way))
@@ -137,7 +136,6 @@ def best_dirichlet(
 ) -> Candidate:
     """Return the best Dirichlet filter, along its half-life and each other source in turn."""
     reference, others = (sources[0], 1.0), sources[1:]
-    through = _reference_channel(objective, sources[0], channel)
     ways: list[Way] = []
     for name in {None: (None, "em"), True: CHANNELS, False: (None,)}[channel]:
         ways += [(name, weight) for weight in DIRICHLET_WEIGHTS if weight or not ways]
@@ -145,7 +143,7 @@ def best_dirichlet(
 
     def candidate(chosen: dict[str, Way], half_life: float) -> Candidate:
         steps = half_life * step
-        return _candidate("dirichlet", reference, chosen, steps, channel is True, through)
+        return _candidate("dirichlet", reference, chosen, steps, channel is True)
 
     def best_decay() -> float:
         return max(DIRICHLET_HALF_LIVES, key=lambda h: objective.mean(candidate(chosen, h)))
@@ -197,19 +195,10 @@ def _candidate(
     others: dict[str, Way],
     half_life: float | None = None,
     keep: bool = False,
-    through: tuple[tuple[str, str], ...] = (),
 ) -> Candidate:
     """Return a candidate; a source without weight needs no channel, unless it is to be kept."""
     beta = (reference, *((name, weight) for name, (_, weight) in others.items()))
     channel = tuple(
         (name, way) for name, (way, weight) in others.items() if way and (weight or keep)
     )
-    return Candidate(family, beta, half_life, through + channel)
-
-
-def _reference_channel(
-    objective: Objective, reference: str, channel: bool | None
-) -> tuple[tuple[str, str], ...]:
-    """Return the channel of the reference: it has one where it gives labels."""
-    estimated = (reference, "em") in objective.runner.model.channel
-    return ((reference, "em"),) if estimated and channel is not False else ()
+    return Candidate(family, beta, half_life, channel)

@@ -108,11 +108,14 @@ def find_temperature(
     return Temperature(float(1 / tau), error, loss(1.0), loss(tau))
 
 
-def with_temperatures(tuned: ChainType, recordings: Sequence[Recording], one: bool) -> ChainType:
+def with_temperatures(
+    tuned: ChainType, recordings: Sequence[Recording], observed: Floats, one: bool
+) -> ChainType:
     """Return what was tuned with its temperatures, found without labels.
 
     Where a reference judges the others, filtered rows have 1, and smoothed ones of a sticky filter
-    have `SMOOTHER`. Where all count as `one` source, both are found, and are at least 1.
+    have `SMOOTHER`. Where all count as `one` source, both are found, and are at least 1, by the
+    observed rows (T, K) of all recordings.
     """
     smoother = tuned.smoother
     if not one:
@@ -120,19 +123,19 @@ def with_temperatures(tuned: ChainType, recordings: Sequence[Recording], one: bo
         return tempered(tuned, None, SMOOTHER) if sticky else tuned
     filtered = smoothed = None
     if has_temperature(tuned._fresh):
-        filtered = _of_one_source(recordings, tuned.run)
+        filtered = _of_one_source(recordings, observed, tuned.run)
     if has_temperature(smoother._fresh):
-        smoothed = _of_one_source(recordings, tuned.smooth)
+        smoothed = _of_one_source(recordings, observed, tuned.smooth)
     return tempered(tuned, filtered, smoothed) if filtered or smoothed else tuned
 
 
-def _of_one_source(recordings: Sequence[Recording], run: Callable[[Recording], Array]) -> float:
+def _of_one_source(
+    recordings: Sequence[Recording], observed: Floats, run: Callable[[Recording], Array]
+) -> float:
     """Return the temperature, 1 or more, that predicts each row's own prediction best."""
-    rows = [rec.observed() for rec in recordings]
-    raw = np.concatenate([rec.probs[own] for rec, own in zip(recordings, rows, strict=True)])
-    P = np.concatenate([run(rec)[own] for rec, own in zip(recordings, rows, strict=True)])
-    some = slice(None, None, max(1, len(raw) // MAX_ROWS))
-    raw, P = raw[some], P[some].astype(np.float64)
+    P = np.concatenate([run(rec)[rec.observed()] for rec in recordings])
+    some = slice(None, None, max(1, len(observed) // MAX_ROWS))
+    raw, P = observed[some], P[some].astype(np.float64)
     best = np.eye(raw.shape[1])[raw.argmax(axis=1)]
     target = OWN_SHARE * best + (1 - OWN_SHARE) * raw / raw.sum(axis=1, keepdims=True)
     return round(find_temperature(P, target, lowest=1.0).value, 2)

@@ -34,7 +34,6 @@ from ._folds import (
     median_step,
     without_silent,
 )
-from ._hard_labels import estimate_label_model, has_labels
 from ._label_tuning import LabelTuning
 from ._memory import estimate_memory
 from ._model import (
@@ -60,8 +59,6 @@ Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
 ONE_SOURCE_POWER = 0.25
 """The prior of the sticky filter is the shares to this power, where all sources count as one."""
-LIKE_THE_LABELS = 0.9
-"""Where labels of one source judge themselves, a filter of fewer rows alike is warned of."""
 EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 """About how many candidates are tried."""
 
@@ -209,7 +206,6 @@ def _tune_classes(
             stacklevel=3,
         )
     found = _search(prepared, filter, channel, progress)
-    _warn_of_another_class(prepared, found)
     model = prepared.objective.runner.model
     effects = Effects(prepared.recordings, prepared.rows, model)
     if not wish:
@@ -234,24 +230,6 @@ def _tune_classes(
     return result.expecting(expected(result, prepared.recordings))
 
 
-def _warn_of_another_class(prepared: Prepared, found: Found) -> None:
-    """Warn where labels of one source are overruled often: they may be right, in short classes."""
-    if not prepared.lasting_errors or not has_labels(prepared.rows):
-        return
-    filtered = prepared.objective.runner.predict(found.chosen)
-    alike = float((filtered == prepared.rows.observed.argmax(axis=1)).mean())
-    if alike < LIKE_THE_LABELS:
-        rows = max(1, round(prepared.lasting_errors))
-        warnings.warn(
-            f"the filter has another class than {prepared.rows.reference!r} in {1 - alike:.0%} of "
-            f"the rows: what lasts about {rows} row{'s' * (rows > 1)} is taken for its errors. "
-            "Labels cannot tell errors that last from classes as short. If there are such "
-            "classes, give probabilities in place of labels, tune with labels=True, or set "
-            "the half_life of a filter.",
-            stacklevel=4,
-        )
-
-
 class Prepared(NamedTuple):
     """Streams with their model and criterion, ready for candidates to be tried.
 
@@ -271,8 +249,6 @@ class Prepared(NamedTuple):
         Whether the reference judges others; or else all sources count as one.
     calls : Calls
         How often the class changes between calls of the reference, and how far its errors last.
-    lasting_errors : float
-        Where all sources count as one, how many rows its errors are taken to last; or else 0.
     """
 
     recordings: list[Recording]
@@ -282,7 +258,6 @@ class Prepared(NamedTuple):
     assumed: bool
     several: bool
     calls: Calls
-    lasting_errors: float
 
 
 def prepare(
@@ -307,14 +282,11 @@ def prepare(
     counted = rows.of_reference if several or len(rows.sources) == 1 else rows.source >= 0
     if counted.sum() < min_predictions or rows.of_reference.sum() < 2:
         return None
-    if several and has_labels(rows):
-        rows, model = estimate_label_model(rows, passes)
-    elif several:
+    if several:
         model = estimate_model(rows, passes)
     else:
         shares = mean_shares(rows.probs)
         model = EstimatedModel(shares, tempered(shares, ONE_SOURCE_POWER), None, {})
-    lasting_errors = 0.0
     if labels:
         criteria = [by_labels(rows)]
     elif several:
@@ -326,11 +298,10 @@ def prepare(
         criteria = [by_target(rows, *later_target(rows, passes, model.shares, memory))]
         if not criteria[0].judged.any():
             return None
-        lasting_errors = memory.errors
     calls = estimate_calls(rows)
     assumptions = Assumptions(thinned.every, thinned.thinned, agreed, calls.error_correlation)
     objective = Objective(Runner(rows, passes, model), criteria)
-    how = thinned.assumed, several, calls, lasting_errors
+    how = thinned.assumed, several, calls
     return Prepared(thinned.recordings, rows, objective, assumptions, *how)
 
 
@@ -359,7 +330,7 @@ def _chain(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
     """Return the chain of a candidate."""
     rows, objective = prepared.rows, prepared.objective
     parts = rows.classes, candidate, rows.reference, objective.criteria[0].name
-    return tuned_as(objective.runner.model, *parts, **more)
+    return tuned_as(objective.runner.model, *parts, rows.label_sources, **more)
 
 
 def _result(
@@ -381,6 +352,7 @@ def _result(
     known |= {"assumptions": prepared.assumptions, "smoother": smoother}
     known["calls"] = prepared.calls if prepared.several else None
     one = not prepared.several
-    tuned = with_temperatures(_chain(prepared, chosen, **known), prepared.recordings, one)
+    tuned = _chain(prepared, chosen, **known)
+    tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
     return tuned.having(explanation=explain(*facts, effect, wish, temperatures_in_words(tuned)))
