@@ -72,9 +72,10 @@ def fleet(streams: int, rows: int, seed: int = 0) -> pl.DataFrame:
 
 def expected(df: pl.DataFrame, filter: Any, **options: Any) -> pl.DataFrame:  # noqa: A002
     """Filter a table as one, in the order that Spark's rows are taken in."""
-    return cf.filter_table(df.sort(ORDER), filter, beta=BETA, channel=CHANNEL, **options).sort(
-        "row"
+    rows: pl.DataFrame = cf.filter_table(
+        df.sort(ORDER), filter, beta=BETA, channel=CHANNEL, **options
     )
+    return rows.sort("row")
 
 
 def by_row(df: Any) -> pl.DataFrame:

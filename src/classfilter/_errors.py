@@ -85,6 +85,8 @@ class ArgumentError(ValueError):
         What else may be behind it, and what to do then.
     line : int or None
         The line of the row in a text file, from 1.
+    file : str or None
+        The file that it is about.
 
     Examples
     --------
@@ -109,12 +111,13 @@ class ArgumentError(ValueError):
         entry: int | str | None = None,
         hints: tuple[str, ...] = (),
         line: int | None = None,
+        file: str | None = None,
     ) -> None:
         # All of them as `args`, so that the error can be pickled.
-        super().__init__(argument, value, problem, rule, remedy, row, entry, hints, line)
+        super().__init__(argument, value, problem, rule, remedy, row, entry, hints, line, file)
         self.argument, self.value, self.problem = argument, value, problem
         self.rule, self.remedy, self.hints = rule, remedy, hints
-        self.row, self.entry, self.line = row, entry, line
+        self.row, self.entry, self.line, self.file = row, entry, line, file
 
     @classmethod
     def _of_core(
@@ -154,7 +157,8 @@ class ArgumentError(ValueError):
         )
         what = f"{self._subject(where)} {self.problem.replace('{}', repr(self.value), 1)}"
         advice = ": ".join(filter(None, (self.rule, remedy)))
-        return "; ".join(filter(None, (what, advice, *hints)))
+        said = "; ".join(filter(None, (what, advice, *hints)))
+        return said if self.file is None else f"{self.file}: {said}"
 
     def _subject(self, where: str | None) -> str:
         """Return the argument and the place."""
@@ -176,7 +180,18 @@ class ArgumentError(ValueError):
         return f"{type(self).__name__}({self.text()!r})"
 
 
-_FIELDS = ("argument", "value", "problem", "rule", "remedy", "row", "entry", "hints", "line")
+_FIELDS = (
+    "argument",
+    "value",
+    "problem",
+    "rule",
+    "remedy",
+    "row",
+    "entry",
+    "hints",
+    "line",
+    "file",
+)
 
 
 class RowError(ArgumentError):

@@ -25,7 +25,7 @@ AB = cf.DirichletFilter(["a", "b"], half_life=60.0)
 
 def expected() -> list[float]:
     df = pl.DataFrame({"time": [0, 5], "p_a": [0.9, 0.4], "p_b": [0.1, 0.6]})
-    return cf.filter_table(df, AB)["f_a"].to_list()
+    return list(cf.filter_table(df, AB)["f_a"])
 
 
 def piped(data: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:

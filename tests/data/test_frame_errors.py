@@ -114,7 +114,7 @@ def test_errors_name_the_row_of_the_table(kind: str, cells: Any, message: str) -
         ),
         (lambda: recordings([1, 2]), TypeError, r"the table is a builtins\.list"),
         (
-            lambda: recordings("day.csv"),
+            lambda: cf.write_table("day.csv", "day.parquet"),
             TypeError,
             r"the table is 'day\.csv'; read the file first: classfilter\.read_table",
         ),

@@ -230,7 +230,7 @@ def test_on_the_command_line(run: Run, suffix: str, more: list[str]) -> None:
     for name, time in (("s", NOW + STEP), ("ms", ms)):
         cf.write_table(pl.from_pandas(table(time)), f"{name}{suffix}")
     options = ["--half-life", "60s", "--quiet", *more]
-    assert run("filter", f"s{suffix}", "-o", "s.parquet", *options) == (0, "", "")
+    assert run("filter", f"s{suffix}", "-o", "out_s.parquet", *options) == (0, "", "")
     code, _, err = run("filter", f"ms{suffix}", "-o", "wrong.parquet", *options)
     assert code == 0
     assert err == (
@@ -238,9 +238,10 @@ def test_on_the_command_line(run: Run, suffix: str, more: list[str]) -> None:
         "1970; give --unit ms, or --unit s if the numbers are right as they are; the median step "
         "is 5000, 83.3 half-lives (60)\n"
     )
-    done = run("filter", f"ms{suffix}", "-o", "ms.parquet", "--unit", "ms", *options)
+    done = run("filter", f"ms{suffix}", "-o", "out_ms.parquet", "--unit", "ms", *options)
     assert done == (0, "", "")
-    right, wrong, expected = (cf.read_table(f"{name}.parquet") for name in ("ms", "wrong", "s"))
+    names = ("out_ms", "wrong", "out_s")
+    right, wrong, expected = (cf.read_table(f"{name}.parquet") for name in names)
     assert [int(at) for at in right["time"]] == ms.tolist()
     assert right["f_walk"].to_list() == expected["f_walk"].to_list()
     assert wrong["f_walk"].to_list() != expected["f_walk"].to_list()

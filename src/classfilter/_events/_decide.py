@@ -20,9 +20,10 @@ from ..chain._event_rule import Duration, EventRule
 from ..data._batch import BatchFilter
 from ..data._batch_smoother import smooth_rows
 from ..data._format import TableFormat, columns_by_name_here
-from ..data._frames import KINDS, TableRows, as_frame, read_rows
+from ..data._frames import KINDS, TableRows, as_frame, read_rows, table_of
 from ..data._notices import look_at_rows
 from ..data._recording import Recording
+from ..data._recordings import streams_of
 from ..data._stream_column import naming_streams
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
@@ -53,7 +54,7 @@ def events(
 
     Parameters
     ----------
-    data : dataframe; or Recording, several, or a mapping of streams to them
+    data : dataframe, str or Path; or Recording, several, or a mapping of streams to them
         Predictions, which are filtered first; or, where `filter` is a rule, rows that are taken as
         they are: the columns ``f_<class>`` of a table that was filtered before, or ``p_<class>``.
     filter : Filter, Chain, EventRule or ThresholdRule
@@ -92,21 +93,22 @@ def events(
     if isinstance(data, (Recording, Mapping, list, tuple)):
         _require_no_table_options(sort=sort, columns=columns, scores=scores, unit=unit)
         return _of_recordings(data, chain, rule, smooth, lag)
-    if chain is None:
-        form = filtered_format(as_frame(data).columns, columns, scores, unit)
-        rows, independent = read_rows(data, form), form.independent
-        classes, P = rows.classes, rows.probs
-    else:
-        rows = read_rows(data, TableFormat.for_filter(chain, columns, scores, unit))
-        look_at_rows(rows, chain, unit)
-        independent = chain.independent
-        classes = tuple(rows.classes[k] for k in class_order(chain, rows.classes))
-        if smooth:
-            P = smooth_rows(chain, rows, lag=lag, sort=sort)
+    with table_of(data, columns) as table:
+        if chain is None:
+            form = filtered_format(as_frame(table).columns, columns, scores, unit)
+            rows, independent = read_rows(table, form), form.independent
+            classes, P = rows.classes, rows.probs
         else:
-            P = BatchFilter(chain).run(rows, sort=sort)
-    decoder = Decoder(rule, classes, P.dtype, independent)
-    return _as_table(rows, classes, *_of_rows(rows, P, decoder, sort))
+            rows = read_rows(table, TableFormat.for_filter(chain, columns, scores, unit))
+            look_at_rows(rows, chain, unit)
+            independent = chain.independent
+            classes = tuple(rows.classes[k] for k in class_order(chain, rows.classes))
+            if smooth:
+                P = smooth_rows(chain, rows, lag=lag, sort=sort)
+            else:
+                P = BatchFilter(chain).run(rows, sort=sort)
+        decoder = Decoder(rule, classes, P.dtype, independent)
+        return _as_table(rows, classes, *_of_rows(rows, P, decoder, sort))
 
 
 def chain_and_rule(
@@ -234,7 +236,7 @@ def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided:
 
 
 def label_events(
-    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording],
+    recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
     max_gap: Duration | None = None,
 ) -> Events:
     """Return the true events of recordings that have labels: stretches of one label.
@@ -243,7 +245,7 @@ def label_events(
 
     Parameters
     ----------
-    recordings : Recording, several, or a mapping of streams to them
+    recordings : Recording, several, or a mapping of streams to them; or a dataframe or a path
         Rows without a label are unknown: events end there.
     max_gap : duration, optional
         As in `EventRule`.
@@ -262,7 +264,7 @@ def label_events(
     """
     rule, found = EventRule(max_gap=max_gap), []
     kinds = set()
-    for stream, rec in _by_stream(recordings).items():
+    for stream, rec in _by_stream(streams_of(recordings)).items():
         if rec.label is None:
             remedy = "give recordings with labels"
             raise ArgumentError("recordings", stream, "has no labels in stream {}", remedy=remedy)

@@ -25,7 +25,15 @@ from ..streams._table import StreamTable
 from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import TEXT, TableInput, file_suffix, kind_of, reading, sink
 from ._format import Layout, TableFormat
-from ._frames import DataFrame, TableRows, as_frame, read_rows, result_columns, with_results
+from ._frames import (
+    TableRows,
+    as_frame,
+    naming_file,
+    read_rows,
+    result_columns,
+    table_of,
+    with_results,
+)
 from ._notices import look_at_rows, warn_of_channels
 from ._stream_column import interleaved, naming_streams, warn_of_streams
 from ._table_file import TableFile
@@ -163,7 +171,7 @@ def filter_file(
     file = TableFile(TableInput.of(path, separator), known)
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=lag != 0)
     how: Any = {"lag": check_lag(lag), "sort": sort, "threads": threads, "progress": progress}
-    with atomic_write(out) as written:
+    with naming_file(path), atomic_write(out) as written:
         return filter_to(file, written, suffix, chain, **how)
 
 
@@ -288,7 +296,7 @@ def _with_numbers(df: pl.DataFrame, layout: Layout) -> pl.DataFrame:
 
 
 def filter_table(
-    df: DataFrame,
+    df: Any,
     filter: Filter | Chain,  # noqa: A002
     *,
     beta: Weights | None = None,
@@ -297,13 +305,14 @@ def filter_table(
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,
-) -> DataFrame:
+) -> Any:
     """Filter every stream of a dataframe separately, from the initial state.
 
     Parameters
     ----------
-    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        With the columns of `classfilter.data`. ``label`` is not used.
+    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table; or str or Path
+        A dataframe, or a file that `read_table` reads, with the columns of `classfilter.data`.
+        ``label`` is not used.
     filter : Filter or Tuned
         Its settings are used, not its state, and it does not change. Its classes must be those of
         the columns, in any order. Its time unit is that of ``time``: seconds, for dates.
@@ -326,7 +335,7 @@ def filter_table(
 
     Returns
     -------
-    dataframe of the same kind
+    dataframe of the same kind; of a path, a polars.DataFrame
         The same rows and columns (and index), with ``f_<class>``, the class probabilities after
         each row, and ``class``, the most probable class; of several, the first. Of a
         `MultiLabelFilter`, ``f_<label>`` and ``labels``, those that are on: ``"robin,wren"``.
@@ -347,17 +356,17 @@ def filter_table(
     >>> out["class"].tolist()
     ['rest', 'move', 'rest', 'move']
     """
-    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     chain = Chain.of(filter, beta=beta, channel=channel)
-    result_columns(rows.frame.columns, rows.classes, chain.independent)
-    look_at_rows(rows, chain, unit)
-    P = BatchFilter(chain).run(rows, sort=sort)
-    result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
-    return result
+    with table_of(df, columns) as table:
+        rows = read_rows(table, TableFormat.for_filter(filter, columns, scores, unit))
+        result_columns(rows.frame.columns, rows.classes, chain.independent)
+        look_at_rows(rows, chain, unit)
+        P = BatchFilter(chain).run(rows, sort=sort)
+        return with_results(rows.frame, rows.classes, chain, P)
 
 
 def smooth_table(
-    df: DataFrame,
+    df: Any,
     filter: Filter | Chain,  # noqa: A002
     *,
     beta: Weights | None = None,
@@ -367,7 +376,7 @@ def smooth_table(
     columns: Mapping[str, str] | None = None,
     scores: str = "probabilities",
     unit: str | None = None,
-) -> DataFrame:
+) -> Any:
     """Smooth every stream of a dataframe separately: each row from the rows before and after it.
 
     Parameters
@@ -396,10 +405,11 @@ def smooth_table(
     >>> smooth_table(df, f)["class"].tolist()  # the rows after it show that the second was an error
     ['walk', 'walk', 'walk', 'walk']
     """
-    rows = read_rows(df, TableFormat.for_filter(filter, columns, scores, unit))
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
-    result_columns(rows.frame.columns, rows.classes, chain.independent)
-    look_at_rows(rows, chain, unit)
-    P = smooth_rows(chain, rows, lag=check_lag(lag), sort=sort)
-    result: DataFrame = with_results(rows.frame, rows.classes, chain, P)
-    return result
+    lag = check_lag(lag)
+    with table_of(df, columns) as table:
+        rows = read_rows(table, TableFormat.for_filter(filter, columns, scores, unit))
+        result_columns(rows.frame.columns, rows.classes, chain.independent)
+        look_at_rows(rows, chain, unit)
+        P = smooth_rows(chain, rows, lag=lag, sort=sort)
+        return with_results(rows.frame, rows.classes, chain, P)

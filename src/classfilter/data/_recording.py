@@ -33,7 +33,7 @@ from ..chain._smoothing import smooth
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
 from ._format import TableFormat
-from ._frames import new_table, read_rows
+from ._frames import new_table, read_rows, table_of
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -351,7 +351,7 @@ class Recording:
         scores: str = "probabilities",
         unit: str | None = None,
     ) -> Recording:
-        """Read one stream from a dataframe of pandas, Polars or PyArrow.
+        """Read one stream from a dataframe of pandas, Polars or PyArrow, or from a file.
 
         The arguments are those of `recordings`.
 
@@ -372,7 +372,9 @@ class Recording:
             )
         if not streams:
             kind = "independent" if scores == "independent" else "probabilities"
-            return cls([], [], [], read_rows(df, TableFormat.of(**how)).classes, scores=kind)
+            with table_of(df, columns) as table:
+                rows = read_rows(table, TableFormat.of(**how))
+            return cls([], [], [], rows.classes, scores=kind)
         rec: Recording = next(iter(streams.values()))
         return rec
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from .._errors import ArgumentError
 from .._support.types import Classes
 from .._time_scale import TimeScale
 from ..streams._rows import group_and_sort
 from ._format import TableFormat, matches
-from ._frames import group_starts, read_rows, table_labels
+from ._frames import group_starts, read_rows, table_labels, table_of
 from ._recording import Recording
 from ._stream_column import interleaved, naming_streams, warn_of_streams
 
@@ -25,12 +27,12 @@ def recordings(
     scores: str = "probabilities",
     unit: str | None = None,
 ) -> dict[Any, Recording]:
-    """Read the recording of every stream in a dataframe.
+    """Read the recording of every stream in a table.
 
     Parameters
     ----------
-    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        With the columns of `classfilter.data`.
+    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table; or str or Path
+        A dataframe, or a file that `read_table` reads, with the columns of `classfilter.data`.
     sort : bool, default False
         Put the rows of each stream in order of time.
     classes : iterable of K names, or int, optional
@@ -61,7 +63,9 @@ def recordings(
     >>> {stream: len(rec) for stream, rec in recordings(df).items()}
     {'ann': 2, 'bob': 1}
     """
-    return recordings_of(df, TableFormat.of(classes, columns, scores, unit), sort)
+    form = TableFormat.of(classes, columns, scores, unit)
+    with table_of(df, columns) as table:
+        return recordings_of(table, form, sort)
 
 
 def recordings_of(df: Any, form: TableFormat, sort: bool = False) -> dict[Any, Recording]:
@@ -96,3 +100,23 @@ def recordings_of(df: Any, form: TableFormat, sort: bool = False) -> dict[Any, R
         )
         for stream, part in zip(rows.stream.categories, parts, strict=False)
     }
+
+
+def streams_of(data: Any, **options: Any) -> Any:
+    """Return the recordings of a table, by stream; anything else is returned as it is.
+
+    `options` are those of `recordings`.
+    """
+    # every kind of dataframe has columns
+    if not isinstance(data, (str, PathLike)) and not hasattr(type(data), "columns"):
+        for name, value in options.items():
+            if value not in (None, "probabilities"):
+                rule = "it is for a table"
+                remedy = f"give it to recordings: recordings(df, {name}=...)"
+                raise ArgumentError(name, value, rule=rule, remedy=remedy)
+        return data
+    try:
+        return recordings(data, **options)
+    except ArgumentError as error:
+        remedy = "give recordings(df, ...) in place of the table: it takes such options"
+        raise error.replaced(hints=(*error.hints, remedy)) from None

@@ -10,35 +10,16 @@ import numpy as np
 
 from .._errors import ArgumentError
 from ..data._recording import Recording
-from ..data._recordings import recordings as read_recordings
+from ..data._recordings import streams_of
 
 Folds = list[tuple[list[Recording], list[Recording]]]
 MIN_PREDICTIONS = 40
 """Predictions of the reference, below which nothing is tuned."""
 
 
-def of_dataframe(recordings: Any, **options: Any) -> Any:
-    """Return the recordings of a dataframe, by stream; anything else is returned as it is.
-
-    `options` are those of `recordings`.
-    """
-    if not hasattr(type(recordings), "columns"):  # which every kind of dataframe has
-        for name, value in options.items():
-            if value not in (None, "probabilities"):
-                rule = "it is for a dataframe"
-                remedy = f"give it to recordings: recordings(df, {name}=...)"
-                raise ArgumentError(name, value, rule=rule, remedy=remedy)
-        return recordings
-    try:
-        return read_recordings(recordings, **options)
-    except ArgumentError as error:
-        remedy = "give recordings(df, ...) in place of the dataframe: it takes such options"
-        raise error.replaced(hints=(*error.hints, remedy)) from None
-
-
 def as_list(recordings: Any, **options: Any) -> list[Recording]:
-    """Return the recordings, of one stream or of several, or of a dataframe with its options."""
-    several = of_dataframe(recordings, **options)
+    """Return the recordings, of one stream or of several, or of a table with its options."""
+    several = streams_of(recordings, **options)
     if isinstance(several, Recording):
         return [several]
     return list(several.values() if isinstance(several, Mapping) else several)
@@ -51,7 +32,7 @@ def find_reference(
     for rec in recordings:
         if not isinstance(rec, Recording):
             raise TypeError(
-                f"recordings has a {type(rec).__name__}; give recordings, or a dataframe"
+                f"recordings has a {type(rec).__name__}; give recordings, a dataframe or a path"
             )
     if not recordings:
         raise ValueError("recordings is empty; give one per stream")

@@ -15,9 +15,10 @@ from .._support.atomic import atomic_write
 from .._support.html import lines_of
 from ..chain._chain import Chain
 from ..data._recording import Recording
+from ..data._recordings import streams_of
 from ..evaluation._compare import compare
 from ..evaluation._comparison import Comparison
-from ..tuning._folds import find_reference, of_dataframe
+from ..tuning._folds import find_reference
 from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
@@ -190,7 +191,7 @@ def _named(recordings: Any) -> NamedRecordings:
     """Return the recordings by the names of their streams."""
     if isinstance(recordings, Recording):
         recordings = [recordings]
-    recordings = of_dataframe(recordings)
+    recordings = streams_of(recordings)
     if not isinstance(recordings, Mapping):
         return [(f"stream {i}", rec) for i, rec in enumerate(recordings)]
     return [(ALL_ROWS if name is None else str(name), rec) for name, rec in recordings.items()]
