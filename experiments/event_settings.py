@@ -115,7 +115,8 @@ def rows_of(tuned: cf.Tuned, recs: dict[str, cf.Recording], every: int) -> Rows:
 
     def each(smooth: bool, lag: int | None = None) -> list[StreamRows]:
         def run(rec: cf.Recording) -> Array:
-            return tuned.smooth(rec, lag=lag) if smooth else tuned.run(rec)
+            rows: Array = tuned.smooth(rec, lag=lag) if smooth else tuned.run(rec)
+            return rows
 
         return [StreamRows(rec.time, run(rec)) for rec in recs.values()]
 
