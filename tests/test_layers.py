@@ -28,7 +28,7 @@ LAYERS = (
     {"simulation", "tuning"},
     {"evaluation", "live"},
     {"_classifier_streams"},
-    {"_classifier_folds", "_event_cost_plot", "_label_plots", "_reliability_plot"},
+    {"_classifier_folds", "_label_plots", "_reliability_plot"},
     {"embedded", "plot", "reference", "_filtered_classifier"},
     {"web"},
     {"demo", "sklearn", "spark"},

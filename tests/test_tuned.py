@@ -36,12 +36,12 @@ def tuned(tmp_path: Path) -> Any:
     return cf.load(path)
 
 
-def recording(both: bool = False) -> cf.Recording:
-    """Predictions of the source that the policy calls at each step; or of both sources."""
+def recording() -> cf.Recording:
+    """Predictions of the source that the policy calls at each step."""
     rng = np.random.default_rng(0)
     steps = [(t, s) for t in range(40) for s in ("strong", "weak")]
     probs = rng.dirichlet(np.full(3, 0.7), len(steps))
-    chosen = [both or (s == "strong") == (t % EVERY == 0) for t, s in steps]
+    chosen = [(s == "strong") == (t % EVERY == 0) for t, s in steps]
     rows = [(5.0 * t, s, p) for (t, s), p, c in zip(steps, probs, chosen, strict=True) if c]
     time, source, p = (list(column) for column in zip(*rows, strict=True))
     return cf.Recording(time, source, np.array(p), CLASSES)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import ArgumentError
-from ._event_cost_plot import event_costs as event_costs
 from ._events._list import Events
 from ._label_plots import draw_lanes, lanes_height
 from ._reliability_plot import reliability as reliability
@@ -46,7 +45,6 @@ __all__ = [
     "COLOURS",
     "LINES",
     "comparison",
-    "event_costs",
     "overview",
     "probabilities",
     "reliability",

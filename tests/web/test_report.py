@@ -92,11 +92,6 @@ def test_names_are_text(page: Page) -> None:
     assert {*HOSTILE, *SOURCES} <= cells | set(page.all("h3"))
 
 
-def test_it_has_events_by_their_cost(page: Page) -> None:
-    assert "Events and the cost of a change" in page.all("h2")
-    assert "Events by the cost of a change" in [a.get("aria-label") for _, a in page.elements]
-
-
 def test_the_contents_lead_to_every_section(page: Page) -> None:
     places = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]

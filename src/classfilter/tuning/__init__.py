@@ -4,7 +4,7 @@ from .._support.imports import public
 from ._calibrate import Calibration
 from ._candidates import Candidate
 from ._effect import Effect
-from ._event_effect import CostByLabels, EventEffect, EventsAtCost
+from ._event_effect import CostByLabels, EventEffect
 from ._explanation import Assumptions
 from ._objective import Trial
 from ._result import Tuned
@@ -20,7 +20,6 @@ __all__ = [
     "CostByLabels",
     "Effect",
     "EventEffect",
-    "EventsAtCost",
     "Rival",
     "Suggestion",
     "Temperature",
@@ -31,4 +30,4 @@ __all__ = [
 
 public(Tuned)
 public(Assumptions, Calibration, Candidate, Effect, Rival, Temperature, Trial, module=__name__)
-public(CostByLabels, EventEffect, EventsAtCost, Suggestion, module=__name__)
+public(CostByLabels, EventEffect, Suggestion, module=__name__)

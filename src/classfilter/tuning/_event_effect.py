@@ -10,24 +10,10 @@ import numpy as np
 
 from .._support.types import Ints
 from ..chain._event_rule import EventRule
-from ._event_cost import EventCounts, StreamRows, round_up
+from ._event_cost import StreamRows
 
-CURVE_COSTS = 15
-"""Costs of the curve of events against cost, 0 among them."""
-BEYOND = 8.0
-"""The curve goes to this many times the largest cost that was chosen or suggested, or to
-`LEAST_STEPS`."""
-LEAST_STEPS = 64.0
 DELAY_ROWS = 30_000
 """The delay is measured on the first streams, of at least so many rows where there are more."""
-
-
-class EventsAtCost(NamedTuple):
-    """The number of events at a cost of a change, of filtered and of smoothed rows."""
-
-    cost: float
-    live: int
-    offline: int
 
 
 class CostByLabels(NamedTuple):
@@ -64,8 +50,6 @@ class EventEffect(NamedTuple):
         "duration", "labels" or "suggestion".
     live, offline : int
         The number of events.
-    live_cost, offline_cost : float
-        The costs of a change that were chosen; their mean, where classes have costs of their own.
     argmax_live, argmax_offline : int
         The number of events without a cost: of the most probable class of each row.
     half, double : int or None
@@ -75,9 +59,6 @@ class EventEffect(NamedTuple):
         confirmed before the end of its stream.
     delay_rows : float
         The rows in it.
-    curve : tuple of EventsAtCost
-        The number of events by the cost, from 0 on. Where classes have costs of their own, the
-        cost is their mean.
     by_labels : tuple of CostByLabels or None
         Of live and of offline events, where the cost was chosen by labels.
     time : float
@@ -91,30 +72,16 @@ class EventEffect(NamedTuple):
     chosen_by: str
     live: int
     offline: int
-    live_cost: float
-    offline_cost: float
     argmax_live: int
     argmax_offline: int
     half: int | None
     double: int | None
     delay: float
     delay_rows: float
-    curve: tuple[EventsAtCost, ...]
     by_labels: tuple[CostByLabels, CostByLabels] | None
     time: float
     rows: int
     in_seconds: bool
-
-
-def event_curve(
-    live: EventCounts, offline: EventCounts, largest: float
-) -> tuple[EventsAtCost, ...]:
-    """Return the number of events at costs from 0 to well beyond the largest one of interest."""
-    furthest = max(BEYOND * largest, LEAST_STEPS * live.step)
-    costs = [0.0, *np.geomspace(0.5 * live.step, furthest, CURVE_COSTS - 1).tolist()]
-    return tuple(
-        EventsAtCost(cost, live.total(cost), offline.total(cost)) for cost in map(round_up, costs)
-    )
 
 
 def confirmation_delay(

@@ -13,7 +13,7 @@ from ..data._recording import Recording
 from ._effect import GAP, looks_like_seconds
 from ._event_cost import EventCounts, StreamRows
 from ._event_duration import EventDurations, MatchedCosts, match_costs
-from ._event_effect import EventEffect, confirmation_delay, event_curve
+from ._event_effect import EventEffect, confirmation_delay
 from ._event_explanation import explain_events, explain_suggestion, in_words
 from ._event_labels import choose_by_labels, costs_to_try, tally_events, true_events
 from ._folds import median_step
@@ -137,7 +137,7 @@ def _by_suggestion(tuned: Tuned, rows: EventRows) -> Tuned:
     live, offline = _counts(tuned, rows, rows.rule(usual=0.0))
     suggestion = suggest(tuned._calls, live, offline)
     costs = MatchedCosts(suggestion.live_cost, suggestion.applied_offline_cost)
-    effect = _effect("suggestion", rows, tuned, live, offline, costs, suggestion.offline_cost)
+    effect = _effect("suggestion", rows, tuned, live, offline, costs)
     rules = live.rule(costs.live), offline.rule(costs.offline)
     result = _result(tuned, *rules, effect, explain_suggestion(suggestion, effect))
     return result.having(suggestion=suggestion)
@@ -158,7 +158,6 @@ def _effect(
     live: EventCounts,
     offline: EventCounts,
     costs: MatchedCosts,
-    suggested: float = 0.0,
 ) -> EventEffect:
     rule = live.rule(costs.live)
     delay, steps = confirmation_delay(rows.live, tuned.classes, rule, tuned.independent)
@@ -166,15 +165,12 @@ def _effect(
         chosen_by,
         live=live.total(costs.live),
         offline=offline.total(costs.offline),
-        live_cost=costs.live,
-        offline_cost=costs.offline,
         argmax_live=live.total(0.0),
         argmax_offline=offline.total(0.0),
         half=None,
         double=None,
         delay=delay,
         delay_rows=steps,
-        curve=event_curve(live, offline, max(*costs, suggested)),
         by_labels=None,
         time=live.time,
         rows=sum(len(one.time) for one in rows.live),

@@ -43,8 +43,6 @@ class Suggestion(NamedTuple):
         would take more than half the time between calls.
     offline_cost : float
         The cost with as many events as are expected; 0 where the argmax has no more.
-    offline_events : int
-        The events at this cost.
     shared_calls : int
         How many successive calls of the reference share an error; 1 where they do not.
     applied : bool
@@ -59,7 +57,6 @@ class Suggestion(NamedTuple):
     argmax_offline: int
     live_cost: float
     offline_cost: float
-    offline_events: int
     shared_calls: int
     applied: bool
     why: str
@@ -102,6 +99,14 @@ def suggest(calls: Calls, live: EventCounts, offline: EventCounts) -> Suggestion
         live_cost = live.smallest_cost(argmax)
         if live_cost > MOST_LIVE_COST * calls.step:
             live_cost = 0.0
-    counts = expected, fewer, live.total(0.0), argmax
-    costs = live_cost, cost, offline.total(cost)
-    return Suggestion(*counts, *costs, calls.shared, applied, why)
+    return Suggestion(
+        expected_events=expected,
+        from_half_the_calls=fewer,
+        argmax_live=live.total(0.0),
+        argmax_offline=argmax,
+        live_cost=live_cost,
+        offline_cost=cost,
+        shared_calls=calls.shared,
+        applied=applied,
+        why=why,
+    )

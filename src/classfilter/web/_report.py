@@ -24,7 +24,6 @@ from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ..tuning._tune import tune
 from ._contents import links, with_places
-from ._event_costs import event_costs_section
 from ._headline import figures, headline
 from ._label_sections import (
     each_label_section,
@@ -146,7 +145,6 @@ def report(
             lanes_section(measured, tuned),
             each_label_section(some, tuned, best, labelled),
             comparison_section(comparison),
-            event_costs_section(tuned),
             label_settings_section(tuned),
         ]
         data = label_page_data(shown, tuned)
@@ -158,7 +156,6 @@ def report(
             calibration_section(some, tuned, best, labelled),
             comparison_section(comparison),
             calls_section(some, tuned, labelled),
-            event_costs_section(tuned),
             choice_section(tuned),
         ]
         data = page_data(shown, tuned)
