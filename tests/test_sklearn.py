@@ -160,7 +160,7 @@ def test_many_short_streams() -> None:
     data = Data(streams=1)
     groups = np.arange(len(data.y))  # more streams than rows of any class
     labels = np.where(np.arange(len(data.y)) < 4, "start", data.y)
-    with pytest.warns(UserWarning, match="these are safe settings"):
+    with pytest.warns(UserWarning, match="the safe settings are"):
         model = FilteredClassifier(LogisticRegression(), cv=40).fit(data.X, labels, groups=groups)
     assert model.predict(data.X, groups=groups).shape == labels.shape
 

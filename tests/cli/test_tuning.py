@@ -98,7 +98,7 @@ def test_tune_with_too_few_rows(run: Run) -> None:
         "classfilter: there are 9 predictions of 'strong'; tuning needs at least 40"
     )
     assert err.count("\n") == 1
-    assert config.read("walk.toml").beta == {"strong": 1.0, "weak": 0.1}
+    assert config.read("walk.toml").beta == {"strong": 1.0, "weak": 0.5}
 
 
 def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,7 +215,7 @@ def test_constant_scores_only(score: float) -> None:
 def test_too_few_rows_have_safe_settings_and_one_warning(rows: int) -> None:
     scores = np.random.default_rng(rows).uniform(size=(rows, 1))
     rec = Recording(np.arange(rows), "a", scores, ["x"], scores="independent")
-    with pytest.warns(UserWarning, match="all labels together: there are .* Record for") as caught:
+    with pytest.warns(UserWarning, match="all labels together: there are .* record ") as caught:
         safe = cf.tune(rec)
     assert len(caught) == 1
     assert safe.criterion == "nothing"

@@ -12,9 +12,9 @@ import pytest
 
 import classfilter as cf
 from classfilter import Recording
+from classfilter.embedded import export
 from classfilter.simulation._simulate import Simulation
 from classfilter.tuning._folds import MIN_PREDICTIONS, as_list
-from classfilter.tuning._safe_settings import SAFE_WEIGHT
 from classfilter.tuning._tune import tune
 from tuning_days import NAN, accuracy, changed, day, days, hold, messy, three, tuned_short
 
@@ -92,28 +92,33 @@ def test_a_reference_that_is_called_too_rarely() -> None:
         tune([day.recording(every=6)] * 2, "sticky", "strong")
 
 
-@pytest.mark.parametrize(
-    ("kind", "cls"),
-    [("auto", cf.DirichletFilter), ("dirichlet", cf.DirichletFilter), ("sticky", cf.StickyFilter)],
-)
+@pytest.mark.parametrize("kind", ["auto", "dirichlet", "sticky"])
 @pytest.mark.parametrize("rows", [2, 12 * (MIN_PREDICTIONS - 1)])
-def test_too_little_gives_safe_settings_and_a_warning(kind: Any, cls: Any, rows: int) -> None:
+def test_too_little_data_holds_the_reference(kind: Any, rows: int, tmp_path: Path) -> None:
     rec = first_rows(day(0, 2.0).recording(), rows)
     count = (rec.source == "strong").sum()
-    with pytest.warns(
-        UserWarning, match=f"there are {count} predictions of 'strong'; tuning needs at"
-    ):
+    with pytest.warns(UserWarning, match=f"are {count} predictions .* record {40 - count} more"):
         tuned = tune(rec, kind, "strong")
-    assert tuned.beta == {"strong": 1.0, "weak": SAFE_WEIGHT}
-    assert tuned.channel == {"strong": None, "weak": None}
     assert (tuned.criterion, tuned.table) == ("nothing", [])
-    assert isinstance(tuned.filter(), cls)
-    assert "safe settings" in str(tuned)
-    fresh = days([5], 2.0)
-    if rows > 2:
-        assert accuracy(tuned.run, fresh) > accuracy(
-            lambda rec: rec.run(cf.RawFilter(6), beta=1.0), fresh
-        )
+    fresh, held = day(5, 2.0).recording(), cf.HoldFilter(tuned.classes)
+    expected = fresh.run(held, beta={"strong": 1.0, "weak": 0.5})
+    assert tuned.run(fresh).tobytes() == expected.tobytes()
+    nearest = tuned.smooth(fresh).argmax(axis=1)
+    assert (nearest == expected.argmax(axis=1)).mean() > 0.8
+    tuned.save(tmp_path / "held.toml")
+    again = cf.load(tmp_path / "held.toml")
+    assert again.run(fresh).tobytes() == expected.tobytes()
+    assert again.smooth(fresh).argmax(axis=1).tolist() == nearest.tolist()
+    with pytest.raises(ValueError, match=r'HoldFilter; only .* give one, .* filter="sticky"'):
+        export(tuned, tmp_path / "firmware")
+
+
+def test_too_little_data_of_one_source_leaves_it_as_it_is() -> None:
+    rec = cf.Recording(np.arange(30.0), "net", np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1, 3)
+    with pytest.warns(UserWarning, match="there are 30 predictions of 'net'.*: record 10 more"):
+        tuned = tune(rec)
+    np.testing.assert_allclose(tuned.run(rec), rec.probs, rtol=1e-12)
+    np.testing.assert_allclose(tuned.smooth(rec), rec.probs, rtol=1e-6)
 
 
 def test_just_enough() -> None:
@@ -125,7 +130,7 @@ def test_missing_predictions_do_not_count() -> None:
     rec = first_rows(day(0, 2.0).recording(), 12 * MIN_PREDICTIONS)
     probs = rec.probs.copy()
     probs[12] = NAN
-    with pytest.warns(UserWarning, match="there are 39 predictions of 'strong'"):
+    with pytest.warns(UserWarning, match="there are 39 predictions of 'strong'.* record 1 more"):
         tune(changed(rec, probs=probs))
     probs[rec.source == "strong"] = NAN
     with pytest.raises(

@@ -144,7 +144,7 @@ def test_wishes_that_contradict_each_other() -> None:
 
 
 def test_too_little_data_for_a_wish() -> None:
-    with pytest.warns(UserWarning, match="safe settings, and the wish was not looked at. Record"):
+    with pytest.warns(UserWarning, match="unfiltered, and the wish was not looked at"):
         tune(days([0], 0.1), reference="strong", max_delay=5)
 
 

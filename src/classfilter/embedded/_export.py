@@ -57,7 +57,8 @@ def _single(f: Filter) -> Filter:
     kind = type(f)
     if kind not in (DirichletFilter, StickyFilter):
         raise ValueError(
-            f"filter is {kind.__name__}; only a DirichletFilter and a StickyFilter have a C core"
+            f"filter is {kind.__name__}; only a DirichletFilter and a StickyFilter have a C core: "
+            'give one, such as tune(..., filter="sticky") finds with enough data'
         )
     settings = options(f) | {"dtype": "float32"}
     if isinstance(f, DirichletFilter):

@@ -11,15 +11,13 @@ import numpy as np
 from .._predictions import at_reliability
 from ..chain._channel import Channel
 from ..data._recording import Recording
-from ._candidates import Candidate
+from ._candidates import Candidate, rule
 from ._folds import MIN_PREDICTIONS, count_predictions, median_step
 from ._model import EstimatedModel
 from ._result import Tuned
 from ._rows import LABEL_RELIABILITY
+from ._thinning import thin
 from ._wish import Wish
-
-SAFE_WEIGHT = 0.1
-"""The weight of the other sources where there is too little data."""
 
 
 def tuned_as(
@@ -59,21 +57,37 @@ def for_labels(channel: Channel | None, classes: int) -> Channel:
     return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
 
 
-def untuned(recordings: Sequence[Recording], reference: str, kind: str, wish: Wish) -> Tuned:
-    """Return safe settings, with a warning."""
-    count = count_predictions(recordings, reference)
+def untuned(
+    recordings: Sequence[Recording], reference: str, every: int | None, wish: Wish
+) -> Tuned:
+    """Return the last prediction of the reference, or of the only source, with a warning.
+
+    What smooths is nearly that, too: it has no memory of the only source, and among several that
+    of the reference's last call and of its next one.
+    """
+    called = thin(recordings, reference, every).recordings
+    count = count_predictions(called, reference)
+    sources = tuple(
+        dict.fromkeys([reference, *(name for rec in recordings for name in rec.sources)])
+    )
+    more = f"record {MIN_PREDICTIONS - count} more"
+    if count >= MIN_PREDICTIONS:
+        more = "record longer streams, so that later predictions can judge"
     why = (
-        f"there are {count} predictions of {reference!r}; tuning needs at least {MIN_PREDICTIONS} "
-        "at the rate at which it will be called: these are safe settings"
-        f"{', and the wish was not looked at' * bool(wish)}. Record for longer."
+        f"there are {count} predictions of {reference!r}; tuning needs at least "
+        f"{MIN_PREDICTIONS} at the rate at which it will be called: {more}. Until then, the safe "
+        f"settings are the last prediction of {reference!r}, unfiltered"
+        f"{', and the wish was not looked at' * bool(wish)}."
     )
     warnings.warn(why, stacklevel=4)
-    sources = dict.fromkeys([reference, *(name for rec in recordings for name in rec.sources)])
-    candidate = Candidate(
-        "stay" if kind == "sticky" else "dirichlet",
-        tuple((name, 1.0 if name == reference else SAFE_WEIGHT) for name in sources),
-        8 * median_step(recordings),
-    )
-    K = len(recordings[0].classes)
+    step, K = median_step(called), len(recordings[0].classes)
     model = EstimatedModel(np.full(K, 1 / K), np.full(K, 1 / K), None, {})
-    return tuned_as(model, recordings[0].classes, candidate, reference, "nothing", explanation=why)
+    held = rule("hold" if len(sources) > 1 else "raw", sources, step)
+    alone = tuple((name, float(name == reference)) for name in sources)
+    memory = step / 30
+    if len(sources) > 1:
+        memory = median_step([rec._take(rec.source == reference) for rec in called])
+    classes = recordings[0].classes
+    smoother = tuned_as(model, classes, Candidate("stay", alone, memory), reference, "nothing")
+    known: Any = {"explanation": why, "smoother": smoother}
+    return tuned_as(model, classes, held, reference, "nothing", **known)

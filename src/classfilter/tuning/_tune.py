@@ -129,7 +129,8 @@ def tune(
     Returns
     -------
     Tuned
-        With little data, safe settings, and a warning.
+        With fewer than 40 predictions of the reference, whatever `filter` is: its last
+        prediction, unfiltered, and a warning.
 
     Examples
     --------
@@ -189,7 +190,7 @@ def _tune_classes(
     wish = Wish.of(max_changes_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
-        return untuned(several, best, filter, wish)
+        return untuned(several, best, rate, wish)
     if not prepared.several and len(prepared.rows.sources) > 1:
         warnings.warn(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
