@@ -23,8 +23,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "compare": lambda data: str(cf.compare(data)),
     "filter_table": lambda data: cf.filter_table(data, F),
     "smooth_table": lambda data: cf.smooth_table(data, F),
-    "Chain.run": CHAIN.run,
-    "Chain.smooth": CHAIN.smooth,
     "Chain.calibrated": lambda data: CHAIN.calibrated(data).settings,
     "events": lambda data: cf.events(data, CHAIN),
     "events of rows": lambda data: cf.events(data, RULE),

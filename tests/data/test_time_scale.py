@@ -247,7 +247,7 @@ def test_on_the_command_line(run: Run, suffix: str, more: list[str]) -> None:
     assert wrong["f_walk"].to_list() != expected["f_walk"].to_list()
 
 
-@pytest.mark.parametrize("command", ["tune", "compare", "policy", "report", "plot"])
+@pytest.mark.parametrize("command", ["tune", "compare", "report", "plot"])
 def test_every_command_takes_a_unit(run: Run, command: str) -> None:
     code, out, _ = run(command, "--help")
     assert code == 0

@@ -19,12 +19,12 @@ from ..chain._event import Event
 from ..chain._event_rule import Duration, EventRule
 from ..data._batch import BatchFilter
 from ..data._batch_smoother import smooth_rows
+from ..data._files import table_of
 from ..data._format import TableFormat, columns_by_name_here
-from ..data._frames import KINDS, TableRows, as_frame, read_rows, table_of
-from ..data._notices import look_at_rows
+from ..data._frames import KINDS, TableRows, as_frame, read_rows
+from ..data._notices import look_at_rows, naming_streams
 from ..data._recording import Recording
 from ..data._recordings import streams_of
-from ..data._stream_column import naming_streams
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
 from ._list import Events

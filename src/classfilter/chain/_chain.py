@@ -367,23 +367,15 @@ class Chain:
         text = json.dumps(self.settings, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
-    def run(self, rec: Any) -> Any:
-        """Run channel, weights and filter over a `Recording`: (T, K).
+    def run(self, rec: Any) -> Array:
+        """Run channel, weights and filter over a `Recording`: (T, K)."""
+        results: Array = rec.run(self)
+        return results
 
-        Of a dataframe or a path, it is `classfilter.filter_table`.
-        """
-        if hasattr(type(rec), "run"):  # a dataframe may have a column of that name
-            return rec.run(self)
-        return public_name("filter_table")(rec, self)
-
-    def smooth(self, rec: Any, lag: int | None = None) -> Any:
-        """Smooth a `Recording`, with channel and weights, by its `smoother`: (T, K).
-
-        Of a dataframe or a path, it is `classfilter.smooth_table`.
-        """
-        if hasattr(type(rec), "smooth"):
-            return rec.smooth(self, lag=lag)
-        return public_name("smooth_table")(rec, self, lag=lag)
+    def smooth(self, rec: Any, lag: int | None = None) -> Array:
+        """Smooth a `Recording`, with channel and weights, by its `smoother`: (T, K)."""
+        results: Array = rec.smooth(self, lag=lag)
+        return results
 
     def events(self, recordings: Any, *, smooth: bool = False, lag: int | None = None) -> Any:
         """Return the events of recordings by the chain's rule; see `classfilter.events`."""

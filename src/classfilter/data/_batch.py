@@ -23,19 +23,16 @@ from ..filters._stream_runner import StreamRunner, pack_state
 from ..streams._rows import take_many
 from ..streams._table import StreamTable
 from ._batch_smoother import BatchSmoother, smooth_rows
-from ._files import TEXT, TableInput, file_suffix, kind_of, reading, sink
+from ._files import TEXT, TableInput, file_suffix, kind_of, naming_file, reading, sink, table_of
 from ._format import Layout, TableFormat
 from ._frames import (
     TableRows,
     as_frame,
-    naming_file,
     read_rows,
     result_columns,
-    table_of,
     with_results,
 )
-from ._notices import look_at_rows, warn_of_channels
-from ._stream_column import interleaved, naming_streams, warn_of_streams
+from ._notices import interleaved, look_at_rows, naming_streams, warn_of_channels, warn_of_streams
 from ._table_file import TableFile
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ..streams._lag import Block, lag_smoother
 from ..streams._rows import group_and_sort
 from ..streams._table import StreamTable
 from ._frames import TableRows
-from ._stream_column import naming_streams
+from ._notices import naming_streams
 
 
 def smooth_rows(

@@ -6,9 +6,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from .._errors import ArgumentError
 from .._support.atomic import atomic_write
 from .._support.imports import import_optional
 from ._csv import (
@@ -120,6 +122,29 @@ def read_table(
             read = polars.read_parquet if source.suffix == ".parquet" else polars.read_ndjson
             df: pl.DataFrame = read(file, **how)
     return df
+
+
+@contextmanager
+def table_of(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """Give a dataframe as it is, and a path as the table in that file, which errors then name."""
+    if not isinstance(data, (str, PathLike)):
+        yield data
+        return
+    with naming_file(data):
+        yield read_table(Path(data), columns=columns)
+
+
+@contextmanager
+def naming_file(path: str | PathLike[str]) -> Iterator[None]:
+    """Let errors about the content of a file name it."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise error.replaced(file=str(path)) from error.__cause__
+    except ValueError as error:
+        if str(path) in str(error):
+            raise
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:

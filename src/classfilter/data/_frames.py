@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -133,31 +131,6 @@ class TableRows(NamedTuple):
     stream: Factorized
     layout: Layout
     time_kind: TimeKind
-
-
-@contextmanager
-def table_of(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """Give a dataframe as it is, and a path as the table in that file, which errors then name."""
-    if not isinstance(data, (str, PathLike)):
-        yield data
-        return
-    from ._files import read_table  # which imports this module
-
-    with naming_file(data):
-        yield read_table(Path(data), columns=columns)
-
-
-@contextmanager
-def naming_file(path: str | PathLike[str]) -> Iterator[None]:
-    """Let errors about the content of a file name it."""
-    try:
-        yield
-    except ArgumentError as error:
-        raise error.replaced(file=str(path)) from error.__cause__
-    except ValueError as error:
-        if str(path) in str(error):
-            raise
-        raise ValueError(f"{path}: {error}") from error
 
 
 def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa: A002

@@ -32,8 +32,9 @@ from ..chain._channel import Channels
 from ..chain._smoothing import smooth
 from ..filters._base import Filter
 from ..streams._rows import group_and_sort
+from ._files import table_of
 from ._format import TableFormat
-from ._frames import new_table, read_rows, table_of
+from ._frames import new_table, read_rows
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

@@ -12,10 +12,11 @@ from .._errors import ArgumentError
 from .._support.types import Classes
 from .._time_scale import TimeScale
 from ..streams._rows import group_and_sort
+from ._files import table_of
 from ._format import TableFormat, matches
-from ._frames import group_starts, read_rows, table_labels, table_of
+from ._frames import group_starts, read_rows, table_labels
+from ._notices import interleaved, naming_streams, warn_of_streams
 from ._recording import Recording
-from ._stream_column import interleaved, naming_streams, warn_of_streams
 
 
 def recordings(
