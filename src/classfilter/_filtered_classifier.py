@@ -243,7 +243,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             appearance, in each the events by their start. Their times are dates where `times` are.
         """
         check_is_fitted(self)
-        rule = getattr(self, "event_rule_", None)  # which models of version 0.2 do not have
+        rule = self.event_rule_
         if rule is None:
             remedy = 'give a rule, EventRule(change_cost="30s"), and fit again'
             raise ArgumentError("event_rule", None, "is {}, and the filter has none", remedy=remedy)
@@ -341,8 +341,7 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def _warn_without(self, **given: ArrayLike | None) -> None:
         """Warn if `fit` had groups or times, and a prediction has none."""
-        needed = getattr(self, "_needed", {})  # which models of version 0.2 do not have
-        missing = [name for name, value in given.items() if value is None and needed.get(name)]
+        missing = [name for name, value in given.items() if value is None and self._needed[name]]
         if missing:
             what = {"groups": "all rows are taken as one stream", "times": "one unit apart"}
             warnings.warn(

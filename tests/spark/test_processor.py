@@ -207,9 +207,9 @@ def test_a_state_is_bytes_that_know_their_settings() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "version None of the format, but this reads version 2"),
-        (b"\x01" + bytes(80), "version 1 of the format, .*use the release that wrote it"),
-        (b"\x02" + bytes(5), "is damaged: it has 6 bytes"),
+        (b"", "version None of the format, but this reads version 1"),
+        (b"\x02" + bytes(80), "version 2 of the format, .*use the release that wrote it"),
+        (b"\x01" + bytes(5), "is damaged: it has 6 bytes"),
         (pack(StreamRow(0.0, (), np.zeros(3)), b"another."), "other settings .digest 616e6f74"),
         (pack(StreamRow(0.0, (1,), np.zeros(4)), DIGEST), "is damaged: it has 59 bytes, not 51"),
     ],

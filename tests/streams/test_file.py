@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -147,55 +146,15 @@ def test_the_file_of_another_kind_is_refused(kind: Kind, tmp_path: Path) -> None
         kind.read(tmp_path / "other.npz")
 
 
-SETTINGS = 'classes = ["walk", "sit"]\nfilter = "dirichlet"\n[options]\ngamma = 0.9\n'
-ONE_STREAM: dict[str, Any] = {"times": [0.0], "seen": [0.0], "states": [[2.0, 1.5, 1.0]]}
-
-
-def old_tracker(path: Path) -> None:
-    names = np.frombuffer(b'["ann"]', np.uint8)
-    more = json.dumps({"beta": 1.0, "expire_after": None, "max_streams": None})
-    with path.open("wb") as file:
-        np.savez(file, version=1, settings=SETTINGS, more=more, streams=names, **ONE_STREAM)
-
-
-def old_bank(path: Path) -> None:
-    classes, states = json.dumps(CLASSES), np.array([[0.5, 0.5]])
-    with path.open("wb") as file:
-        np.savez(file, format=1, kind="StickyFilter", classes=classes, states=states)
-
-
-def old_cascade(path: Path) -> None:
-    path.write_text('{"version": 1, "filter": {"kind": "DirichletFilter"}, "crc32": 7}\n')
-
-
-@pytest.mark.parametrize(
-    ("write", "kind"),
-    [
-        (old_tracker, "tracker"),
-        (old_tracker, "lines"),
-        (old_bank, "bank"),
-        (old_cascade, "cascade"),
-    ],
-)
-def test_a_file_of_an_earlier_release_is_refused(
-    write: Callable[[Path], None], kind: str, tmp_path: Path
-) -> None:
-    """The message says what to do."""
-    path = tmp_path / "file"
-    write(path)
-    message = (
-        "has version 1 of the format, but this reads version 2; use the release that wrote it, or "
-        "move the file away to start from the beginning"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(f'{path} {message}')}$"):
-        KINDS[kind].read(path)
-
-
-@pytest.mark.parametrize("version", [3, "x", [1, 2]])
+@pytest.mark.parametrize("version", [2, "x", [1, 2]])
 def test_a_version_that_is_not_known(version: Any, tmp_path: Path) -> None:
     tracker(tmp_path / "file")
     replace_parts(tmp_path / "file", version=version)
-    with pytest.raises(ValueError, match=r"has version .* of the format, but this reads version 2"):
+    message = (
+        "of the format, but this reads version 1; use the release that wrote it, or "
+        "move the file away to start from the beginning"
+    )
+    with pytest.raises(ValueError, match=f"file has version .* {message}$"):
         cf.Tracker.load(tmp_path / "file")
 
 

@@ -12,7 +12,7 @@
 
 #include "cf_port.h"
 
-#define CF_VERSION "0.3.0"
+#define CF_VERSION "0.4.0"
 
 typedef enum {
     CF_OK = 0,

@@ -28,7 +28,7 @@ from ..chain._settings import differing
 from ..chain._toml import from_settings
 from ._table import Columns
 
-VERSION = 2
+VERSION = 1
 NAMES_AT_ONCE = 4096
 REMEDY = "move the file away to start from the beginning"
 _OF_DAMAGE = (
@@ -89,9 +89,12 @@ def read(path: str | PathLike[str], kind: str, otherwise: str, chain: Chain | No
     """
     content = read_npz(path, otherwise)
     what = otherwise.partition(";")[0]
-    if "version" not in content and "format" not in content:
-        raise ValueError(f"{path} is {what}: it has no 'version'")
-    _require_version(path, content.get("version", content.get("format", np.array(0))).tolist())
+    version = content["version"].tolist() if "version" in content else VERSION
+    if version != VERSION:
+        raise ValueError(
+            f"{path} has version {short(version)} of the format, but this reads version {VERSION}; "
+            f"use the release that wrote it, or {REMEDY}"
+        )
     missing = [key for key in _KEYS if key not in content]
     if missing:
         raise ValueError(f"{path} is {what}: it has no {missing[0]!r}")
@@ -126,14 +129,6 @@ def finite(number: Any) -> float:
     if type(number) not in (int, float) or not math.isfinite(number):
         raise ValueError(f"a number in it is {short(number)}")
     return float(number)
-
-
-def _require_version(path: str | PathLike[str], version: Any) -> None:
-    if version != VERSION:
-        raise ValueError(
-            f"{path} has version {short(version)} of the format, but this reads version {VERSION}; "
-            f"use the release that wrote it, or {REMEDY}"
-        )
 
 
 def require_same(path: str | PathLike[str], saved: dict[str, Any], here: dict[str, Any]) -> None:
@@ -187,8 +182,6 @@ def read_npz(path: str | PathLike[str], otherwise: str) -> dict[str, Array]:
     except FileExistsError:
         raise ValueError(f"{path} is damaged, or {otherwise}") from None
     with Path(path).open("rb") as opened:
-        if opened.read(1) == b"{":  # as a cascade was saved before
-            _require_version(path, 1)
         try:
             with ZipFile(opened) as archive:
                 room = os.fstat(opened.fileno()).st_size

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._support.types import Array
 
-VERSION = 2
+VERSION = 1
 MAX_TIES = 1000
 """So many rows at the time of the last one are remembered: the last ones."""
 REMEDY = "start a new checkpoint: another checkpointLocation"
