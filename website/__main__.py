@@ -31,11 +31,6 @@ EXAMPLE = """
 [The example on a page of its own](example.html)
 """
 
-TRY = """
-<link rel="stylesheet" href="pyodide/page.css">
-<script src="pyodide/page.js" defer></script>
-"""
-
 
 def lay_out(target: Path) -> None:
     """Copy the pages, and write the reference and the pictures of the gallery."""
@@ -66,10 +61,6 @@ def lay_out(target: Path) -> None:
         text = page.read_text("utf-8")
         assert heading in text
         page.write_text(text.replace(heading, heading + EXAMPLE), "utf-8")
-    if (ROOT / "build/pyodide/page").exists():
-        shutil.copytree(ROOT / "build/pyodide/page", target / "docs/pyodide")
-        with (target / "docs/try.md").open("a", encoding="utf-8") as page_to_run:
-            page_to_run.write(TRY)
 
 
 def as_sessions(text: str) -> str:

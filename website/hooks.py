@@ -16,6 +16,11 @@ DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DO
 NAME = re.compile(rf"<code>((?:{'|'.join(sorted(cf.__all__))})(?:\.\w+)?)</code>(?!</a>)")
 
 
+def on_post_page(output: str, /, **_: Any) -> str:
+    """Leave the link to the repository a link: Material would ask its host for stars and forks."""
+    return output.replace(' data-md-component="source"', "")
+
+
 def on_page_content(content: str, /, page: Any, **_: Any) -> str:
     """Change the HTML of a page before it gets its frame."""
     content = DISPLAY.sub(lambda formula: _mathml(formula[1], "block"), content)

@@ -27,7 +27,7 @@ TOPICS = {
 }
 """Pages of names of the package itself."""
 
-MODULES = "policy metrics plot simulation config sklearn spark embedded reference"
+MODULES = "policy metrics plot simulation sklearn spark embedded reference"
 """Modules with a page each, which has all their public names."""
 
 DOCSTRING_ONLY = """
