@@ -1,19 +1,12 @@
 """The extension module; everything else is in pyproject.toml."""
 
-import os
+import re
 import sys
 import sysconfig
 from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
-
-sys.path.insert(0, str(Path(__file__).parent))  # build backends leave it out
-from release.commands import Source, Wheel
-from release.day import seconds
-from release.readme import for_index
-
-os.environ["SOURCE_DATE_EPOCH"] = str(seconds())  # setuptools reads it
 
 # The core promises the same bits everywhere: never fuse, never reorder.
 FLAGS = (
@@ -38,8 +31,16 @@ LIMITED = not sysconfig.get_config_var("Py_GIL_DISABLED")
 PACKAGE = Path("src/classfilter")
 SOURCES = [*PACKAGE.glob("_ext/*.c"), *PACKAGE.glob("csrc/*.c")]  # not those of the firmware
 
+# Package indexes show the README without the files beside it, so its links lead to the site.
+SITE = "https://classfilter.readthedocs.io/en/latest/"
+README = re.sub(
+    r"\]\((?!#|[a-z]+:)([^)\s]+)\)",
+    lambda link: f"]({SITE}{re.sub('[.]md(?=#|$)', '.html', link[1])})",
+    Path("README.md").read_text(encoding="utf-8"),
+)
+
 setup(
-    long_description=for_index(),
+    long_description=README,
     long_description_content_type="text/markdown",
     ext_modules=[
         Extension(
@@ -56,6 +57,5 @@ setup(
             py_limited_api=LIMITED,
         )
     ],
-    cmdclass={"bdist_wheel": Wheel, "sdist": Source},
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED else {},
 )

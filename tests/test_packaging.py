@@ -1,17 +1,20 @@
-"""What is shipped beside the code: one version, locked packages, licences."""
+"""What is published, and by which steps: one version, one address, pinned actions."""
 
 from __future__ import annotations
 
 import re
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
-from packaging.requirements import Requirement
 
 import classfilter as cf
-from licences import licence, packages
 
 ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+SITE = "https://classfilter.readthedocs.io"
+SOURCE = "https://github.com/classfilter/classfilter"
 
 
 @pytest.mark.parametrize(
@@ -20,11 +23,8 @@ ROOT = Path(__file__).parents[1]
         ("src/classfilter/csrc/cf.h", r'#define CF_VERSION "(.*)"'),
         ("js/package.json", r'"version": "(.*)"'),
         ("CITATION.cff", r"\nversion: (.*)\n"),
-        ("release/recipe.yaml", r'\n  version: "(.*)"\n'),
-        ("README.md", r"Status: ([0-9.]+),"),
         ("CHANGELOG.md", r"\n## ([0-9.]+) - "),
         ("docs/javascript.md", r"classfilter-([0-9.]+)\.tgz"),
-        ("docs/try.md", r"classfilter-([0-9.]+)-cp310-abi3-"),
     ],
 )
 def test_there_is_one_version(file: str, pattern: str) -> None:
@@ -34,20 +34,27 @@ def test_there_is_one_version(file: str, pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "pattern"),
+    ("file", "pattern", "address"),
     [
-        ("pyproject.toml", r'\nHomepage = "(.*)"'),
-        ("CITATION.cff", r"\nurl: (.*)\n"),
-        ("release/recipe.yaml", r"\n  homepage: (.*)\n"),
-        ("js/package.json", r'"homepage": "(.*)"'),
-        ("src/classfilter/embedded/firmware/all/library.properties", r"\nurl=(.*)\n"),
-        ("src/classfilter/embedded/firmware/all/idf_component.yml", r"\nurl: (.*)\n"),
+        ("pyproject.toml", r'\nHomepage = "(.*)"', SITE),
+        ("pyproject.toml", r'\nDocumentation = "(.*)"', SITE),
+        ("pyproject.toml", r'\nSource = "(.*)"', SOURCE),
+        ("pyproject.toml", r'\nIssues = "(.*)"', f"{SOURCE}/issues"),
+        ("pyproject.toml", r'\nChangelog = "(.*)"', f"{SITE}/en/latest/CHANGELOG.html"),
+        ("mkdocs.yml", r"\nrepo_url: (.*)\n", SOURCE),
+        ("CITATION.cff", r"\nurl: (.*)\n", SITE),
+        ("CITATION.cff", r"\nrepository-code: (.*)\n", SOURCE),
+        ("js/package.json", r'"homepage": "(.*)"', SITE),
+        ("js/package.json", r'"url": "(.*)"', f"git+{SOURCE}.git"),
+        ("js/package.json", r'"bugs": "(.*)"', f"{SOURCE}/issues"),
+        ("src/classfilter/embedded/firmware/all/library.properties", r"\nurl=(.*)\n", SITE),
+        ("src/classfilter/embedded/firmware/all/idf_component.yml", r"\nurl: (.*)\n", SITE),
     ],
 )
-def test_there_is_one_home(file: str, pattern: str) -> None:
+def test_addresses_are_the_same_everywhere(file: str, pattern: str, address: str) -> None:
     found = re.search(pattern, (ROOT / file).read_text())
     assert found is not None
-    assert found[1] == "https://classfilter.readthedocs.io"
+    assert found[1] == address
 
 
 def test_the_day_of_the_release_is_that_of_the_changelog() -> None:
@@ -59,24 +66,6 @@ def test_the_day_of_the_release_is_that_of_the_changelog() -> None:
         )
     ]
     assert len({found[1] if found else "" for found in dates}) == 1
-
-
-def test_every_package_of_development_is_locked_with_hashes() -> None:
-    text = (ROOT / "requirements-dev.txt").read_text()
-    entries = re.findall(
-        r"^([a-z0-9-]+)==\S+.*\\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.M
-    )
-    assert len(entries) == len(re.findall("^[a-z]", text, re.M))
-    assert "://" not in text, "the name of a host"
-    pyproject = (ROOT / "pyproject.toml").read_text()
-    extras = re.search(r"\[project.optional-dependencies\](.*?)\n\[", pyproject, re.S)
-    assert extras is not None
-    of_dev = set()
-    for extra in ("dev", "bench", "test", "cli", "sklearn", "plot", "tables"):
-        listed = re.search(rf"^{extra} = \[(.*?)\]\n", extras[1], re.S | re.M)
-        assert listed is not None
-        of_dev |= {Requirement(line).name for line in re.findall(r'"([^"]+)"', listed[1])}
-    assert {"numpy", *of_dev} - {"classfilter"} <= {name for name, _ in entries}
 
 
 def test_every_file_of_the_firmware_is_installed() -> None:
@@ -91,16 +80,16 @@ def test_every_file_of_the_firmware_is_installed() -> None:
 
 
 def test_a_plain_installation_brings_numpy_only() -> None:
-    assert packages(set()) == {"numpy": "classfilter"}
+    required = metadata.requires("classfilter") or []
+    assert [line for line in required if "extra ==" not in line] == ["numpy>=1.23"]
 
 
-@pytest.mark.parametrize("extra", ["plot", "tables", "sklearn", "cli"])
-def test_packages_of_the_extras_state_a_free_licence(extra: str) -> None:
-    free = "MIT|BSD|Apache|PSF|Python Software Foundation|MPL|HPND|ISC|Unlicense"
-    listed = packages({extra})
-    assert len(listed) > 1
-    for name in listed:
-        assert re.search(free, licence(name)), (name, licence(name))
+def test_a_package_index_shows_the_readme_with_whole_addresses() -> None:
+    """It has no other file of the repository."""
+    description = str(metadata.metadata("classfilter").json["description"])
+    links = re.findall(r"\]\(([^)\s]+)\)", description)
+    assert len([link for link in links if link.startswith(f"{SITE}/en/latest/docs/")]) > 10
+    assert [link for link in links if not link.startswith(("#", "https://"))] == []
 
 
 def recipe(target: str) -> list[str]:
@@ -128,3 +117,35 @@ def test_read_the_docs_builds_the_site_of_make_docs() -> None:
     assert build["jobs"]["build"] == {"html": [pages, site + where]}
     assert (ROOT / "website/__main__.py").exists()
     assert (ROOT / "mkdocs.yml").exists()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_and_get_no_credentials(path: Path) -> None:
+    """By the commit, with its version beside it: a tag can be moved."""
+    text = path.read_text()
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    for action in used:
+        assert re.fullmatch(r"(actions|pypa)/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
+    assert len(set(used)) == len({action.partition("@")[0] for action in used})  # one of each
+    checkouts = re.findall(
+        r"uses: actions/checkout@.*\n +with:\n +persist-credentials: false\n", text
+    )
+    assert len(checkouts) == text.count("uses: actions/checkout@") > 0
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_files_that_workflows_name_are_there(path: Path) -> None:
+    named = re.findall(r"\btests/[\w/]+\.py", path.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_workflow_publishes_only_what_was_checked_and_tagged() -> None:
+    yaml: Any = pytest.importorskip("yaml")
+    jobs = yaml.safe_load((ROOT / ".github/workflows/wheels.yml").read_text())["jobs"]
+    for name in ("publish-python", "publish-npm"):
+        assert jobs[name]["needs"] == "check"
+        assert jobs[name]["if"] == "startsWith(github.ref, 'refs/tags/v')"
+        assert jobs[name]["permissions"] == {"id-token": "write"}
+    assert set(jobs["check"]["needs"]) == {"wheel", "sdist", "npm"}
+    assert all("permissions" not in job for name, job in jobs.items() if "publish" not in name)
