@@ -38,7 +38,7 @@ WORDS = """
     unknown
 """
 """What people search for; docs/glossary.md says what it is here."""
-MODULES = ("metrics", "policy", "plot", "config", "reference", "simulation", "sklearn", "spark")
+MODULES = ("metrics", "policy", "plot", "reference", "simulation", "sklearn", "spark")
 
 
 def public_names() -> list[str]:

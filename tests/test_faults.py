@@ -15,7 +15,6 @@ from unittest import mock
 import pytest
 
 import classfilter as cf
-from classfilter import config
 from classfilter.embedded import export
 from classfilter.live import _pipes, serve
 from faults import MODES, Faults
@@ -90,7 +89,7 @@ OPERATIONS = {
     "Cascade.save": Operation(_save_cascade, _read_cascade),
     "write_events": Operation(_events, lambda path: int(cf.read_events(path, "csv")[0].end or 0)),
     "filter_file": Operation(_table, lambda path: len(cf.read_table(path)), "out.csv"),
-    "Chain.save": Operation(_chain, lambda path: round(4 * cast(float, config.read(path).beta))),
+    "Chain.save": Operation(_chain, lambda path: round(4 * cast(float, cf.load(path).beta))),
 }
 
 

@@ -21,7 +21,6 @@ LAYERS = (
     {"filters", "metrics"},
     {"policy"},
     {"chain"},
-    {"config"},
     {"streams"},
     {"data"},
     {"_events"},

@@ -14,7 +14,6 @@ from sklearn.dummy import DummyClassifier
 
 import classfilter as cf
 from classfilter import embedded
-from classfilter.config import read
 from classfilter.embedded._json import to_json
 from classfilter.policy import Periodic
 from classfilter.sklearn import FilteredClassifier
@@ -168,7 +167,7 @@ def test_a_bank_names_a_wrong_source(tuned: Any, arguments: Any, message: str) -
 
 def test_exports_are_those_of_its_file(tuned: Any, tmp_path: Path) -> None:
     tuned.save(tmp_path / "again.toml")
-    config = read(tmp_path / "again.toml")
+    config = cf.load(tmp_path / "again.toml")
     assert json.loads(to_json(tuned)) == json.loads(to_json(config))
     for filter_, folder in ((tuned, "a"), (config, "b")):
         embedded.export(filter_, tmp_path / folder)

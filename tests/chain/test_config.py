@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import classfilter as cf
-from classfilter import config
+from classfilter.chain._toml import KINDS
 from config_cases import VALID, WEIGHTS, filters, toml
 
 
@@ -32,8 +32,8 @@ def same(a: Any, b: Any) -> bool:
 @given(f=filters(), beta=WEIGHTS)
 def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    config.save(f, path, beta=beta)
-    restored = config.read(path)
+    cf.Chain.of(f, beta=beta).save(path)
+    restored = cf.load(path)
     assert same(restored.filter(), f)
     assert restored.beta == (beta or 1.0)
     assert restored.sources == list(beta)
@@ -45,7 +45,7 @@ def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
 @given(f=filters(), beta=WEIGHTS)
 def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    config.save(f, path, beta=beta)
+    cf.Chain.of(f, beta=beta).save(path)
     restored = toml.loads(path.read_bytes().decode())
     assert set(restored) - {"beta"} == {"classes", "filter", "options"}
     assert restored["classes"] == list(f.classes)
@@ -56,7 +56,7 @@ def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
 
 def test_every_option_is_written(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
-    config.save(
+    cf.Chain.of(
         cf.DirichletFilter(
             [3, "sit still"],
             half_life=1.0,
@@ -69,9 +69,8 @@ def test_every_option_is_written(tmp_path: Path) -> None:
             bounded=False,
             dtype="float32",
         ),
-        path,
         beta={"weak": 0.1, "über strong": 1},
-    )
+    ).save(path)
     assert path.read_text(encoding="utf-8").splitlines() == [
         'classes = [3, "sit still"]',
         'filter = "dirichlet"',
@@ -98,16 +97,16 @@ def test_every_option_is_written(tmp_path: Path) -> None:
 def test_options_that_need_each_other(tmp_path: Path) -> None:
     prior = [2.0 * cf.DirichletFilter(2).max_concentration, 1.0]
     f = cf.DirichletFilter(2, prior=prior, max_concentration=2 * prior[0])
-    config.save(f, tmp_path / "walk.toml")
-    assert same(config.read(tmp_path / "walk.toml").filter(), f)
+    f.save(tmp_path / "walk.toml")
+    assert same(cf.load(tmp_path / "walk.toml").filter(), f)
 
 
 def test_settings_are_saved_and_the_state_is_not(tmp_path: Path) -> None:
     f = cf.DirichletFilter(["walk", "sit"], prior=[2.0, 1.0])
     f.run([[0.0, 1.0]] * 9)
     before = f.alpha
-    config.save(f, tmp_path / "walk.toml")
-    assert config.read(tmp_path / "walk.toml").filter().state.alpha.tolist() == [2.0, 1.0]
+    f.save(tmp_path / "walk.toml")
+    assert cf.load(tmp_path / "walk.toml").filter().state.alpha.tolist() == [2.0, 1.0]
     assert f.alpha.tobytes() == before.tobytes()
 
 
@@ -115,16 +114,16 @@ def test_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     text = VALID + '# six\r\n[options]\nhalf_life = 6\ndtype = "float32"\n[beta]\nweak = 1\n'
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # a byte order mark, as some editors write
-    restored = config.read(str(path))
+    restored = cf.load(str(path))
     f = cf.DirichletFilter(["walk", "sit"], half_life=6, dtype="float32")
     assert same(restored.filter(), f)
     assert restored.beta == {"weak": 1.0}
     path.write_text(VALID)
-    restored = config.read(path)
+    restored = cf.load(path)
     assert same(restored.filter(), cf.DirichletFilter(["walk", "sit"]))
     assert restored.beta == 1.0
     path.write_text(VALID + "beta = 0.5")
-    assert config.read(path).beta == 0.5
+    assert cf.load(path).beta == 0.5
 
 
 @pytest.mark.parametrize(
@@ -174,16 +173,16 @@ def test_errors_name_the_file_the_key_and_the_remedy(
     path = tmp_path / "walk.toml"
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"walk\.toml: .*({message})"):
-        config.read(path)
+        cf.load(path)
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"walk\.toml: .*utf-8"):
-        config.read(path)
+        cf.load(path)
     with pytest.raises(FileNotFoundError, match=r"nowhere\.toml"):
-        config.read(tmp_path / "nowhere.toml")
+        cf.load(tmp_path / "nowhere.toml")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +202,7 @@ def test_what_cannot_be_saved(
     path = tmp_path / "walk.toml"
     path.write_text("old")
     with pytest.raises(error, match=message):
-        config.save(f, path, beta=beta)
+        cf.Chain.of(f, beta=beta).save(path)
     assert path.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -216,23 +215,23 @@ def test_another_kind_needs_a_name_and_an_entry(
 
     Slow: Any = SlowFilter
     with pytest.raises(TypeError, match="a SlowFilter cannot be saved"):
-        config.save(Slow(2), tmp_path / "walk.toml")
+        Slow(2).save(tmp_path / "walk.toml")
     monkeypatch.setattr(Slow, "_kind", "slow")
-    monkeypatch.setitem(config.KINDS, "slow", SlowFilter)
-    config.save(Slow(2, 0.5), tmp_path / "walk.toml")
-    assert same(config.read(tmp_path / "walk.toml").filter(), Slow(2, 0.5))
+    monkeypatch.setitem(KINDS, "slow", SlowFilter)
+    Slow(2, 0.5).save(tmp_path / "walk.toml")
+    assert same(cf.load(tmp_path / "walk.toml").filter(), Slow(2, 0.5))
 
 
 def test_numpy_numbers_as_classes(tmp_path: Path) -> None:
     classes: Any = np.arange(3)
-    config.save(cf.DirichletFilter(classes), tmp_path / "walk.toml")
-    assert config.read(tmp_path / "walk.toml").classes == (0, 1, 2)
+    cf.DirichletFilter(classes).save(tmp_path / "walk.toml")
+    assert cf.load(tmp_path / "walk.toml").classes == (0, 1, 2)
 
 
 def test_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "walk.toml"
-    config.save(cf.DirichletFilter(2), path)
+    cf.DirichletFilter(2).save(path)
     monkeypatch.setitem(sys.modules, "tomli", None)
     monkeypatch.setattr(sys, "version_info", (3, 10, 0))
     with pytest.raises(ImportError, match="needs tomli: pip install tomli"):
-        config.read(path)
+        cf.load(path)

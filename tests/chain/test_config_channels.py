@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter import config
 from classfilter.chain._settings import options
 from classfilter.policy import Adaptive, Periodic
 from config_cases import VALID, WEIGHTS, filters, toml
@@ -27,8 +26,9 @@ def test_channels_are_restored_to_the_bit(
         name: cf.Channel(rng.dirichlet(np.full(K, 0.1), K) + 1e-99, rng.uniform(0.1, 9, K))
         for name in sources
     }
-    config.save(f, tmp_path / "walk.toml", beta=sources, channel=channel | {"no channel": None})
-    restored: Any = config.read(tmp_path / "walk.toml").channel
+    chain = cf.Chain.of(f, beta=sources, channel=channel | {"no channel": None})
+    chain.save(tmp_path / "walk.toml")
+    restored: Any = cf.load(tmp_path / "walk.toml").channel
     assert list(restored) == list(sources)
     for name, saved in channel.items():
         assert restored[name].matrix.tobytes() == saved.matrix.tobytes()
@@ -43,9 +43,9 @@ def test_channels_are_restored_to_the_bit(
 def test_a_channel_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     path.write_text(VALID + '[channel."very weak"]\nmatrix = [[9, 1], [2, 2]]\n')
-    assert config.read(path).channel == {"very weak": cf.Channel([[0.9, 0.1], [0.5, 0.5]])}
+    assert cf.load(path).channel == {"very weak": cf.Channel([[0.9, 0.1], [0.5, 0.5]])}
     channel = {"weak": cf.Channel([[3, 1], [1, 1]], [1, 3])}
-    config.save(cf.DirichletFilter(2), path, channel=channel)
+    cf.Chain.of(cf.DirichletFilter(2), channel=channel).save(path)
     assert path.read_text().splitlines()[-4:] == [
         "",
         "[channel.weak]",
@@ -58,7 +58,7 @@ def check_rejected(section: str, message: str, path: Path) -> None:
     """Read a file with an invalid section."""
     path.write_text(VALID + section)
     with pytest.raises(ValueError, match=rf"walk\.toml: .*{message}"):
-        config.read(path)
+        cf.load(path)
 
 
 @pytest.mark.parametrize(
@@ -73,21 +73,21 @@ def check_rejected(section: str, message: str, path: Path) -> None:
 def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     cf.StickyFilter(2).save(path, {policy.weak: 0.1, policy.strong: 1.0}, policy)
-    restored: Any = config.read(path).policy
+    restored: Any = cf.load(path).policy
     assert type(restored) is type(policy)
     assert restored._options == policy._options
     section = toml.loads(path.read_text())["policy"]
     assert section.pop("kind") == type(policy).__name__.lower()
     assert section == {k: v for k, v in options(policy).items() if v is not None}
     policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file has no state
-    config.save(cf.StickyFilter(2), path, policy=policy)
-    assert config.read(path).policy.state != policy.state  # type: ignore[union-attr]
+    cf.Chain.of(cf.StickyFilter(2), policy=policy).save(path)
+    assert cf.load(path).policy.state != policy.state  # type: ignore[union-attr]
 
 
 def test_a_policy_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "walk.toml"
     path.write_text(VALID + '[policy]\nkind = "adaptive"\nbudget = 0.5\n')
-    assert config.read(path).policy._options == Adaptive(0.5)._options  # type: ignore[union-attr]
+    assert cf.load(path).policy._options == Adaptive(0.5)._options  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -150,5 +150,5 @@ def test_errors_of_channels(section: str, message: str, tmp_path: Path) -> None:
 )
 def test_channels_that_cannot_be_saved(channel: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        config.save(cf.DirichletFilter(2), tmp_path / "walk.toml", channel=channel)
+        cf.Chain.of(cf.DirichletFilter(2), channel=channel).save(tmp_path / "walk.toml")
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.chain._expected import Expected
-from classfilter.config import parse
+from classfilter.chain._toml import parse
 
 WEAK = Expected(5.0, 0.1, 0.8, (0.75, 0.25), 5.0, (60.0, 1 / 3), 20.0)
 BETA = {"weak": 0.1, "strong": 1.0}

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter import config
 
 CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}
@@ -18,7 +17,8 @@ CHANNEL = cf.Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])
 
 
 def saved(path: Path, f: Any = None, **sections: Any) -> Path:
-    config.save(cf.DirichletFilter(CLASSES, half_life=60.0) if f is None else f, path, **sections)
+    f = cf.DirichletFilter(CLASSES, half_life=60.0) if f is None else f
+    cf.Chain.of(f, **sections).save(path)
     return path
 
 

@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter import config
 from commands import rejected
 from conftest import Run
 
@@ -52,7 +51,7 @@ def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> Non
     arguments = ["--reference", "strong", "--filter", kind]
     expected_text = f"{tuned}\nwalk.toml: for --config of the other commands\n"
     assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, expected_text, "")
-    read = config.read("walk.toml")
+    read = cf.load("walk.toml")
     assert read.beta == tuned.beta
     assert read.channel == tuned.channel
     expected = np.concatenate([tuned.run(rec) for rec in recs])
@@ -86,7 +85,7 @@ def test_tune_by_labels_with_rows_in_any_order(run: Run) -> None:
     code, out, err = run("tune", "mixed.csv", "-o", "walk.toml", *arguments)
     assert (code, err) == (0, "")
     assert "It predicts the labelled class in" in out
-    assert config.read("walk.toml").beta == tuned.beta
+    assert cf.load("walk.toml").beta == tuned.beta
     assert "time" in rejected(run, "tune", "mixed.csv", "-o", "walk.toml")
 
 
@@ -98,7 +97,7 @@ def test_tune_with_too_few_rows(run: Run) -> None:
         "classfilter: there are 9 predictions of 'strong'; tuning needs at least 40"
     )
     assert err.count("\n") == 1
-    assert config.read("walk.toml").beta == {"strong": 1.0, "weak": 0.5}
+    assert cf.load("walk.toml").beta == {"strong": 1.0, "weak": 0.5}
 
 
 def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +120,7 @@ def test_tune_for_a_rate_of_calls(run: Run) -> None:
     code, out, err = run("tune", *arguments, "--every", "6")
     assert (code, err) == (0, "")
     assert "For 'strong' at one step in 6, to which the recordings were thinned." in out
-    assert config.read("walk.toml").beta == cf.tune(recs, reference="strong", every=6).beta
+    assert cf.load("walk.toml").beta == cf.tune(recs, reference="strong", every=6).beta
     code, out, err = run("tune", *arguments)
     assert "For 'strong' at one step in 12, which was assumed" in out
     message = "both.parquet: every is 0; it counts steps and must be 1 or more"
@@ -243,7 +242,7 @@ def test_tune_takes_wishes(run: Run) -> None:
     assert (code, err) == (0, "")
     assert "It meets the wish, at most 20 changes an hour and a delay of at most 300 s" in out
     tuned = cf.tune(recs, max_changes_per_hour=20, max_delay=300)
-    assert config.read("walk.toml").settings == tuned.settings
+    assert cf.load("walk.toml").settings == tuned.settings
     said = rejected(run, "tune", "week.parquet", "-o", "walk.toml", "--max-delay=-5s")
     assert "--max-delay is '-5s'; it must be 0 or more" in said
     for wish in (["--max-delay", "soon"], ["--max-changes", "-1"]):

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import classfilter as cf
-from classfilter.config import save
 from classfilter.data import _table_file
 from classfilter.data._batch_smoother import BatchSmoother
 from classfilter.data._frames import read_rows
@@ -176,7 +175,7 @@ def test_a_tuned_filter_has_its_weights_and_channels(tmp_path: Path, run: Run) -
     df = day()
     cf.write_table(df, "day.parquet")
     f = cf.DirichletFilter(CLASSES, half_life=60.0)
-    save(f, "walk.toml", beta=BETA, channel=CHANNEL)
+    cf.Chain.of(f, beta=BETA, channel=CHANNEL).save("walk.toml")
     tuned = cf.load("walk.toml")
     for lag, options in ((None, ["--smooth"]), (5, ["--lag", "5"])):
         P = expected(df, f, lag)

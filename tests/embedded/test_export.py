@@ -16,7 +16,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.config import save
 from classfilter.embedded import export
 from classfilter.embedded._c_text import constants, number
 from classfilter.embedded._export import in_float32
@@ -363,14 +362,14 @@ def test_a_log_of_a_device(kind: str, ending: str, run: Run, tmp_path: Path) -> 
 
 
 def test_the_export_command(run: Run, tmp_path: Path) -> None:
-    save(cf.StickyFilter(["a", "b"], stay=0.9), "x.toml", beta={"weak": 0.5})
+    cf.Chain.of(cf.StickyFilter(["a", "b"], stay=0.9), beta={"weak": 0.5}).save("x.toml")
     assert run("export", "x.toml", "-o", "fw") == (
         0,
         "fw: 39 files; make -C fw test compares bits\n",
         "",
     )
     assert "from x.toml; do not edit" in (tmp_path / "fw/src/cf_config.h").read_text()
-    save(cf.EmaFilter(["a", "b"]), "y.toml")
+    cf.EmaFilter(["a", "b"]).save("y.toml")
     code, out, err = run("export", "y.toml", "-o", "fw2")
     assert (code, out) == (1, "")
     assert err.startswith("classfilter: y.toml: filter is EmaFilter; only")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.config import save
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive, Periodic
 from commands import rejected
@@ -23,7 +22,8 @@ def test_the_file_has_the_sections_of_toml(run: Run) -> None:
     filter_ = cf.DirichletFilter(["a", "ü", 'quote"'], 0.97, anchor=0.5, dtype="float32")
     channel = {"weak": cf.Channel([[8, 1, 1], [1, 7, 2], [2, 2, 6]], [0.2, 0.5, 0.3])}
     policy = Adaptive(budget=2.0, cost={"weak": 1.0, "strong": 40.0})
-    save(filter_, "walk.toml", beta={"weak": 0.1, "strong": 1.0}, channel=channel, policy=policy)
+    beta = {"weak": 0.1, "strong": 1.0}
+    cf.Chain.of(filter_, beta=beta, channel=channel, policy=policy).save("walk.toml")
     assert run("export", "walk.toml", "--json", "-o", "walk.json")[0] == 0
     written = json.loads(Path("walk.json").read_text())
     assert written == toml.loads(Path("walk.toml").read_text())

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 import classfilter as cf
-from classfilter import config
 from classfilter._events._files import FORMATS
 from classfilter.chain._settings import to_toml
+from classfilter.chain._toml import parse
 from classfilter.live import serve
 
 warnings.simplefilter("ignore")  # of NumPy, for numbers that float32 does not have
@@ -60,9 +60,9 @@ def toml(data: bytes) -> None:
     path = FOLDER / "settings.toml"
     path.write_bytes(data)
     with suppress(ValueError):
-        first = config.read(path)
+        first = cf.load(path)
         text = to_toml(first.settings)
-        assert to_toml(config.parse(text).settings) == text
+        assert to_toml(parse(text).settings) == text
 
 
 def csv(data: bytes) -> None:

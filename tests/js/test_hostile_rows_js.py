@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from classfilter.config import save
+import classfilter as cf
 from differences import part
 from entry_points import CHAIN, same
 from expected_rows import Result, Taken, as_numbers, expected
@@ -40,7 +40,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     sent = []
     for case in APPLIES:
         toml = tmp_path_factory.mktemp("toml") / "chain.toml"
-        save(case.fresh(), toml, **CHAIN)
+        cf.Chain.of(case.fresh(), **CHAIN).save(toml)
         options = {OPTIONS[name]: value for name, value in case.limits.items()}
         steps = [as_json(step) for step in case.steps]
         sent.append({"toml": toml.read_text(), "options": options, "steps": steps})

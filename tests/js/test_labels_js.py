@@ -10,7 +10,7 @@ import pytest
 import classfilter as cf
 import node_cases as node
 from classfilter.chain._settings import to_toml
-from classfilter.config import parse
+from classfilter.chain._toml import parse
 from classfilter.embedded._json import to_json
 from classfilter.policy import Periodic
 from javascript_messages import python_message, sent

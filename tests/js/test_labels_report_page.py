@@ -11,7 +11,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.config import parse
+from classfilter.chain._toml import parse
 from label_report import LABELS, label_recordings, label_settings
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import pytest
 
 import classfilter as cf
 import node_cases as node
-from classfilter.config import parse
+from classfilter.chain._toml import parse
 from report_pages import SOURCES, use, write_page
 from report_pages import streams as streams_of
 

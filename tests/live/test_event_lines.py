@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter.config import save
 from classfilter.live import _event_lines
 from conftest import Run
 from ndjson_lines import as_line, many_rows
@@ -315,7 +314,7 @@ def test_options_of_a_rule_need_events(run: Run) -> None:
 
 @pytest.mark.parametrize("config", [False, True])
 def test_no_rule_is_an_error_of_usage(run: Run, config: bool) -> None:
-    save(cf.DirichletFilter(["walk", "sit", "sleep"]), "filter.toml")
+    cf.DirichletFilter(["walk", "sit", "sleep"]).save("filter.toml")
     options = ["--config=filter.toml"] if config else FILTER
     err = refused(run, ROWS, "--events=found", *options, code=2)
     assert "there is no rule for events; give --change-cost, such as 30s, or --config" in err

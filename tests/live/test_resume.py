@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from classfilter import Chain, DirichletFilter
-from classfilter.config import save
 from classfilter.policy import Periodic
 from conftest import Run
 from ndjson_lines import (
@@ -43,7 +42,7 @@ def test_a_policy_in_the_settings_changes_nothing(run: Run) -> None:
     rows = [row for row in many_rows(40, seed=9) if "source" in row]
     lines, results = [as_line(row) for row in rows], []
     for name in ("plain", "policy"):
-        save(Chain(filter_, beta=BETA, policy=policy if name == "policy" else None), f"{name}.toml")
+        Chain(filter_, beta=BETA, policy=policy if name == "policy" else None).save(f"{name}.toml")
         found = ""
         for part in (lines[:20], lines[20:]):
             options = (f"--config={name}.toml", f"--state={name}")

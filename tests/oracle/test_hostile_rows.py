@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from classfilter.config import save
+import classfilter as cf
 from conftest import Run
 from differences import part
 from entry_points import (
@@ -49,7 +49,7 @@ def test_with_every_filter(name: str, filter_: str) -> None:
 def test_the_command(case: Case, run: Run, tmp_path: Path) -> None:
     """A restart ends the command, and another one goes on from its file."""
     applies = part(case, "classfilter stream")
-    save(case.fresh(), "chain.toml", **CHAIN)
+    cf.Chain.of(case.fresh(), **CHAIN).save("chain.toml")
     options = [f"--{name.replace('_', '-')}={value}" for name, value in applies.limits.items()]
     steps: list[Taken | None] = []
     for rows in runs(applies, restarts=True):

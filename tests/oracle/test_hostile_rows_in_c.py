@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.config import save
 from classfilter.embedded import export
 from differences import part
 from entry_points import CHAIN, same
@@ -59,7 +58,7 @@ int main(void) {
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The firmware, in a loop over lines."""
     folder = tmp_path_factory.mktemp("firmware")
-    save(FILTERS["dirichlet"], folder / "chain.toml", **CHAIN)
+    cf.Chain.of(FILTERS["dirichlet"], **CHAIN).save(folder / "chain.toml")
     export(cf.load(folder / "chain.toml"), folder / "c")
     (folder / "c" / "main.c").write_text(MAIN)
     sources = ["main.c", "src/classfilter.c", "src/core/status.c"]

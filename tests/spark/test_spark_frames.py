@@ -164,9 +164,8 @@ def test_small_batches_are_taken_together(sizes: list[int], least: int) -> None:
 def test_settings_from_a_file(spark: Any, tmp_path: Any) -> None:
     df = fleet(20, 500)
     channel = {name: c for name, c in CHANNEL.items() if c is not None}
-    from classfilter.config import save
 
-    save(FILTERS[0], tmp_path / "fleet.toml", beta=BETA, channel=channel)
+    cf.Chain.of(FILTERS[0], beta=BETA, channel=channel).save(tmp_path / "fleet.toml")
     filtered = cf.spark.filter_frame(
         spark.createDataFrame(df.to_arrow()), cf.load(tmp_path / "fleet.toml")
     )

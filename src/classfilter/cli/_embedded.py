@@ -9,7 +9,7 @@ import click
 
 from .._errors import Remedy
 from .._support.atomic import atomic_write
-from ..config import read
+from ..chain._toml import load
 from ..data._files import read_table
 from ._files import check_out
 from ._options import FILE, about, printable, warnings_as_lines
@@ -45,12 +45,12 @@ def export(config: Path, out: Path, as_json: bool, tick: str, step: str | None) 
     try:
         if as_json:
             check_out(out, config)
-            text = to_json(read(config))
+            text = to_json(load(config))
             with atomic_write(out) as file:
                 file.write(f"{text}\n".encode())
             return
         with warnings_as_lines(config):
-            written = run(read(config), out, config.name, tick=tick, step=step)
+            written = run(load(config), out, config.name, tick=tick, step=step)
     except ValueError as error:
         given = {"tick": "--tick", "step": "--step"}  # the rest is in the file
         raise ValueError(about(config, error, options=given)) from error
@@ -72,7 +72,7 @@ def verify(table: Path, config: Path) -> None:
     """
     from ..embedded._verify import verify as run
 
-    settings = read(config)
+    settings = load(config)
     try:
         verdict = run(read_table(table), settings)
     except ValueError as error:
