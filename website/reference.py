@@ -15,10 +15,7 @@ TOPICS = {
         "RawFilter MeanFilter EmaFilter VoteFilter HoldFilter Filter MultiLabelFilter Bank smooth"
     ),
     "Chains": "Chain load Channel beta_from_confusion softmax",
-    "Data": (
-        "Recording recordings filter_table smooth_table filter_file detection_scores read_table "
-        "write_table"
-    ),
+    "Data": "Recording recordings filter_table smooth_table filter_file read_table write_table",
     "Events": "events EventRule ThresholdRule Event Events label_events read_events write_events",
     "Tuning": "tune Tuned",
     "Evaluation": "compare Comparison report simulate",

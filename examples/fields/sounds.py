@@ -124,6 +124,19 @@ def confirmed(detections: pd.DataFrame, times: int, within: float = 15.0) -> pd.
     return detections[kept]
 
 
+def window_scores(detections: pd.DataFrame, step: float, end: float) -> pd.DataFrame:
+    """Return a row for each window, with the confidence of each species, 0 where not listed."""
+    number = (detections["Start (s)"] / step).round().astype(int)
+    if ((detections["Start (s)"] - number * step).abs() > 1e-3).any():
+        raise ValueError("windows start at other times; step is their length less the overlap")
+    listed = detections.assign(number=number)
+    scores = listed.pivot(index="number", columns="Common name", values="Confidence")
+    windows = range(int((end - WINDOW) / step + 1e-6) + 1)
+    scores = scores.reindex(windows).fillna(0.0).add_prefix("p_")
+    scores.insert(0, "time", scores.index * step + (WINDOW - step) / 2.0)
+    return scores
+
+
 def chain(labels: list[str]) -> cf.Chain:
     """Return the settings of docs/fields/sounds.md."""
     f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life="15s"))
@@ -133,7 +146,7 @@ def chain(labels: list[str]) -> cf.Chain:
 def figures(detections: pd.DataFrame, bouts: cf.Events, step: int) -> dict[str, tuple[int, float]]:
     """Return the number of events, and their F1 at half overlap, of each rule."""
     listed = detections[detections["Start (s)"] % step == 0].reset_index(drop=True)
-    scores = cf.detection_scores(listed, step=step, end=240)
+    scores = window_scores(listed, step=step, end=240)
     labels = [name[2:] for name in scores.columns if name.startswith("p_")]
     rule = cf.EventRule(change_cost="1s")
     found = {
@@ -153,7 +166,8 @@ def draw(path: str) -> None:
     """Draw the true bouts, what BirdNET lists, the filtered probabilities, and events."""
     sound, bouts = dawn()
     detections = birdnet(sound)
-    scores = cf.detection_scores(detections, step=1, end=240, labels=list(SONGS))
+    singers = detections[detections["Common name"].isin(SONGS)]
+    scores = window_scores(singers, step=1, end=240)
     filtered = cf.filter_table(scores, chain(list(SONGS)))
     events = cf.events(scores, chain(list(SONGS)), cf.EventRule("1s"))
     time = scores["time"].to_numpy()

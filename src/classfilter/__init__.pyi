@@ -23,7 +23,6 @@ from .chain import load as load
 from .chain import smooth as smooth
 from .chain import softmax as softmax
 from .data import Recording as Recording
-from .data import detection_scores as detection_scores
 from .data import filter_file as filter_file
 from .data import filter_table as filter_table
 from .data import read_table as read_table
@@ -84,7 +83,6 @@ __all__ = [
     "__version__",
     "beta_from_confusion",
     "compare",
-    "detection_scores",
     "events",
     "filter_file",
     "filter_table",

@@ -13,7 +13,6 @@ Dataframes may be those of pandas, Polars or PyArrow, and need narwhals.
 
 from .._support.imports import public
 from ._batch import Filtered, filter_file, filter_table, smooth_table
-from ._detections import detection_scores
 from ._files import read_table, write_table
 from ._recording import Recording
 from ._recordings import recordings
@@ -21,7 +20,6 @@ from ._recordings import recordings
 __all__ = [
     "Filtered",
     "Recording",
-    "detection_scores",
     "filter_file",
     "filter_table",
     "read_table",
