@@ -1,7 +1,7 @@
 // What a row of run() and of events() costs at K = 6, in nanoseconds, here and in Python's extension:
 // PYTHON=.venv/bin/python node js/bench.mjs
 import { spawnSync } from "node:child_process";
-import { DirichletFilter, EventRule, StickyFilter, events } from "./src/index.js";
+import { DirichletFilter, EventRule, StickyFilter, events } from "./dist/classfilter.mjs";
 
 const K = 6;
 const ROWS = 20_000;

@@ -8,6 +8,8 @@ from __future__ import annotations
 import atexit
 import base64
 import json
+import math
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -64,3 +66,19 @@ def same_bits(text: str, expected: NDArray[Any]) -> bool:
         return False
     equal = got.view(as_bits) == np.ascontiguousarray(expected).ravel().view(as_bits)
     return bool((equal | missing).all())
+
+
+def sent(value: Any) -> Any:
+    """Return a value with the numbers that JSON lacks as text."""
+    if isinstance(value, (list, tuple)):
+        return [sent(item) for item in value]
+    if isinstance(value, dict):
+        return {key: sent(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity"
+    return value
+
+
+def camel(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options by the names of JavaScript."""
+    return {re.sub(r"_(\w)", lambda m: m[1].upper(), key): sent(v) for key, v in options.items()}

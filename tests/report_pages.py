@@ -47,8 +47,8 @@ def use(path: Path, steps: list[list[Any]]) -> dict[str, Any]:
     return result
 
 
-def write_page(recs: dict[Any, cf.Recording], chain: cf.Chain, path: Path) -> Path:
-    """Write a report without the tables, which take a while to compute."""
-    data = page_data(list(recs.items()), chain)
+def write_page(recs: dict[Any, cf.Recording], chain: cf.Chain | None, path: Path) -> Path:
+    """Write a report without the tables, which take a while to compute; or the empty page."""
+    data = None if chain is None else page_data(list(recs.items()), chain)
     path.write_text(fill_page("", "", [], data), "utf-8")
     return path

@@ -1,8 +1,6 @@
 // What a classifier tends to output in each class; it corrects the outputs.
-import { borrow, numbers } from "./core.js";
-import { rowError, squareMatrix, takeRows, vector } from "./checks.js";
-import { core } from "./instance.js";
-import { float, repr } from "./text.js";
+import { borrow, core, numbers } from "./core.js";
+import { rowError, show, squareMatrix, takeRows, vector } from "./checks.js";
 
 const MIN_ENTRY = 1e-9;
 
@@ -18,7 +16,7 @@ export class Channel {
     const invalid = counts.findIndex((count) => !(Number.isFinite(count) && count >= 0));
     if (invalid >= 0) {
       const place = `matrix, row ${Math.floor(invalid / K)}, column ${invalid % K}`;
-      throw new RangeError(`${place}: it is ${float(counts[invalid])}; give counts, 0 or more`);
+      throw new RangeError(`${place}: it is ${counts[invalid]}; give counts, 0 or more`);
     }
     if (K < 2) throw new RangeError(`matrix has ${K} row; there are two classes or more`);
     for (let k = 0; k < K; k++) {
@@ -28,11 +26,11 @@ export class Channel {
     }
     const shares = prior === undefined ? new Float64Array(K).fill(1) : vector("prior", prior, Float64Array);
     if (shares.length !== K || !shares.every(Number.isFinite)) {
-      throw new RangeError(`prior is ${repr(prior)}; it must be ${K} numbers, one per class`);
+      throw new RangeError(`prior is ${show(prior)}; it must be ${K} numbers, one per class`);
     }
     const least = shares.indexOf(Math.min(...shares));
     if (shares[least] <= 0) {
-      throw new RangeError(`prior, entry ${least}: it is ${float(shares[least])}; a share must be positive`);
+      throw new RangeError(`prior, entry ${least}: it is ${shares[least]}; a share must be positive`);
     }
     let means = normalised(counts, K);
     // Entries that were raised once stay, so that a saved channel is restored to the bit.

@@ -1,67 +1,68 @@
 // Arguments as numbers, and the errors of invalid ones: they name the argument, the value, the place and the remedy.
-import { borrow, message, numbers } from "./core.js";
-import { core } from "./instance.js";
-import { float, repr } from "./text.js";
-import { positiveDuration } from "./times.js";
+import { borrow, core, message, numbers } from "./core.js";
 
-const STATUS = { PROBS_NEGATIVE: 8, PROBS_INFINITE: 9, PROBS_SOME_NAN: 10, PROBS_SUM: 11, BAD_BETA: 12, BAD_DT: 13 };
-const NOT_CONVERGED = 14;
-/** The option that each status of the core refuses, or each number of it, and its rule. */
-const SETTINGS = {
-  2: { option: "gamma", rule: "must lie in [0, 1]" },
-  3: { option: "floor", rule: "must lie in [1e-30, 1)" },
-  4: { option: "anchor", rule: "must lie in [0, 1e9]" },
-  5: { option: "prior", each: "each alpha", rule: "must be at least 1e-6 and their sum at most maxConcentration" },
-  6: { option: "eta", rule: "must lie in [0, 1e9]" },
-  7: { option: "maxConcentration", rule: "must lie between the number of classes and 1e12 (float: 1e6)" },
-  15: { option: "stay", rule: "must lie in [0, 1]" },
-  16: {
-    option: "prior",
-    each: "each entry of prior",
-    rule: "must be at least 1e-6, and their sum within 0.05 of 1",
-  },
-  19: { option: "tolerance", rule: "must lie in [0, 0.1]" },
-  30: {
-    option: "temperature",
-    rule: "must lie in [0.05, 20]: 1 leaves the probabilities as they are, and above 1 they are less certain",
-  },
+export const BAD_DT = 13;
+const BAD_BETA = 12;
+const PROBS_SUM = 11;
+/** Which entry of a row each status of the core is about. */
+const BAD_ENTRY = { 8: (p) => p < 0, 9: (p) => p > 1e30, 10: Number.isNaN };
+/** The option that each status of the core is about. */
+const BAD_OPTION = {
+  2: "gamma", 3: "floor", 4: "anchor", 5: "prior", 6: "eta", 7: "maxConcentration", 15: "stay", 16: "prior", 19: "tolerance", 30: "temperature",
 };
-const INVALID = {
-  [STATUS.PROBS_NEGATIVE]: {
-    test: (p) => p < 0,
-    rest: "; a probability must not be negative: logits need softmax",
-  },
-  [STATUS.PROBS_INFINITE]: { test: (p) => p > 1e30, rest: "; a probability must be finite" },
-  [STATUS.PROBS_SOME_NAN]: {
-    test: Number.isNaN,
-    rest: " while other entries of the row are not; a missing observation is a row of NaN only",
-  },
-};
-export const BAD_DT = STATUS.BAD_DT;
 export const BAD_STATE = 18;
+/** The seconds of each unit that the text of a duration may have. */
+const SECONDS = { ms: 1e-3, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
+const DURATION = /^([0-9.eE+-]+?)\s*(ms|s|min|m|h|d|)$/;
+
+/** A value in a message: text in quotes, lists and objects with their entries. */
+export function show(value) {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return `[${Array.from(value, show).join(", ")}]`;
+  if (typeof value !== "object" || value === null || value instanceof Date) return String(value);
+  const entries = value instanceof Map ? [...value] : Object.entries(value);
+  return `{${entries.map(([key, entry]) => `${show(key)}: ${show(entry)}`).join(", ")}}`;
+}
+
+/** How long something lasts as a number: "30s", or a number as it is, in the unit of the times. */
+export function duration(name, value) {
+  if (typeof value === "number") return value;
+  const match = typeof value === "string" ? DURATION.exec(value.trim()) : null;
+  const count = match === null ? NaN : Number(match[1]);
+  if (Number.isNaN(count)) {
+    throw new RangeError(`${name} is ${show(value)}; it must be a duration: give a number, or text such as 500ms, 60s, 5m or 2h`);
+  }
+  return count * (SECONDS[match[2]] ?? 1);
+}
+
+export function positiveDuration(name, value) {
+  const length = duration(name, value);
+  if (length > 0 && length < Infinity) return length;
+  throw new RangeError(`${name} is ${show(value)}; it must be positive and finite`);
+}
 
 /** The array type of a precision. */
 export function arrayType(dtype) {
   if (dtype === "float64") return Float64Array;
   if (dtype === "float32") return Float32Array;
-  throw new RangeError(`dtype is ${typeof dtype === "string" ? dtype : repr(dtype)}; it must be float64 or float32`);
+  throw new RangeError(`dtype is ${typeof dtype === "string" ? dtype : show(dtype)}; it must be float64 or float32`);
 }
 
 /** The classes: the names, or 0 to K - 1 for a count; at least so many. */
 export function classNames(classes, least = 2, what = "classes") {
   if (typeof classes === "string") {
-    throw new TypeError(`${what} is the text ${repr(classes)}; give a list of names, or their number`);
+    throw new TypeError(`${what} is the text ${show(classes)}; give a list of names, or their number`);
   }
   const names = typeof classes === "number" ? Array.from({ length: Math.max(0, Math.trunc(classes) || 0) }, (_, k) => k) : null;
   if (names === null && typeof classes?.[Symbol.iterator] !== "function") {
-    throw new TypeError(`${what} is ${repr(classes)}; give a list of names, or their number`);
+    throw new TypeError(`${what} is ${show(classes)}; give a list of names, or their number`);
   }
   const list = names ?? Array.from(classes);
   if (list.length < least) {
-    throw new RangeError(`${what} is ${repr(classes)}; at least ${least === 2 ? "two are" : "one is"} needed`);
+    throw new RangeError(`${what} is ${show(classes)}; at least ${least === 2 ? "two are" : "one is"} needed`);
   }
   const twice = list.find((name, k) => list.indexOf(name) < k);
-  if (new Set(list).size < list.length) throw new RangeError(`${what} names ${repr(twice)} more than once`);
+  if (new Set(list).size < list.length) throw new RangeError(`${what} names ${show(twice)} more than once`);
   return Object.freeze(list);
 }
 
@@ -73,20 +74,20 @@ export function checkOptions(what, options, known) {
 }
 
 export function checkNumber(name, value) {
-  if (typeof value !== "number") throw new TypeError(`${name} must be a number, got ${repr(value)}`);
+  if (typeof value !== "number") throw new TypeError(`${name} must be a number, got ${show(value)}`);
   return value;
 }
 
 export function checkWeight(name, value) {
   if (typeof value !== "number" || !(value >= 0 && value <= 1)) {
-    throw new RangeError(`${name} is ${repr(value)}; it must be a number in [0, 1]`);
+    throw new RangeError(`${name} is ${show(value)}; it must be a number in [0, 1]`);
   }
   return value;
 }
 
 export function checkSteps(name, value, least = 1) {
   if (!Number.isInteger(value) || value < least) {
-    throw new RangeError(`${name} is ${repr(value)}; it counts steps and must be ${least} or more`);
+    throw new RangeError(`${name} is ${show(value)}; it counts steps and must be ${least} or more`);
   }
   return value;
 }
@@ -102,7 +103,7 @@ export function decay(name, rate, halfLife, fallback) {
 export const isRow = (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 
 export function noNumber(name, value) {
-  return new TypeError(`${name} must hold numbers, got ${repr(value)}`);
+  return new TypeError(`${name} must hold numbers, got ${show(value)}`);
 }
 
 /** Copy a row of numbers; null is NaN. */
@@ -180,45 +181,29 @@ export function takeNumbers(name, values, rows, type) {
   return { values: array, stride: 1 };
 }
 
-/** Settings and states that the core refuses; of an option among `options`, with its value. */
+/** The error of settings or of a state that the core rejects; `options` has the values. */
 export function settingsError(status, options = {}) {
-  const setting = SETTINGS[status];
-  if (setting === undefined) return new RangeError(message(status));
-  const { option, each, rule } = setting;
-  const value = options[option];
-  if (value === undefined) return new RangeError(`${each ?? option} ${rule}`);
-  const [text, what] = each === undefined ? [float(value), "it"] : [`[${Array.from(value, float).join(", ")}]`, "each entry"];
-  return new RangeError(`${option} is ${text}; ${what} ${rule}`);
+  const name = BAD_OPTION[status];
+  const value = options[name];
+  return new RangeError(value === undefined ? message(status) : `${name} is ${show(value)}; ${message(status)}`);
 }
 
 /** The error of an update that failed; `row` is undefined for a single one. */
 export function rowError(status, row, probs, beta, dt) {
   const place = row === undefined ? "" : ` in row ${row}`;
-  if (status === STATUS.BAD_BETA) {
-    return new RangeError(
-      `beta${place} is ${float(beta)}; it must lie in [0, 1]: 0 ignores the observation, 1 trusts it fully`,
+  const rejected = (what, remedy) => new RangeError(`${what}; ${message(status)}${remedy}`);
+  if (status === BAD_BETA) return rejected(`beta${place} is ${beta}`, ": 0 ignores the observation, 1 trusts it fully");
+  if (status === BAD_DT) return rejected(`dt${place} is ${dt}`, ": put the observations in order of time");
+  if (status === PROBS_SUM) {
+    const sum = probs.reduce((total, p) => total + p, 0);
+    return rejected(
+      `probs${place} sums to ${sum}`,
+      ": logits need softmax, percentages a division by 100; scores of classes that may be true at once need a MultiLabelFilter",
     );
   }
-  if (status === STATUS.BAD_DT) {
-    const rest =
-      dt < 0
-        ? "it must not be negative: put the observations in order of time"
-        : "it must lie in [0, 1e30]: give the time since the last observation";
-    return new RangeError(`dt${place} is ${float(dt)}; ${rest}`);
-  }
-  if (status === STATUS.PROBS_SUM) {
-    const sum = float(probs.reduce((total, p) => total + p, 0));
-    const one = "if one class is true at a time, normalise it (logits need softmax, percentages a division by 100)";
-    const several = "if several may be true at once, or none, the scores are independent: give a MultiLabelFilter";
-    return new RangeError(`probs${place} sums to ${sum}; it must be within 0.05 of 1: ${one}; ${several}`);
-  }
-  const invalid = INVALID[status];
-  if (invalid === undefined) {
-    const text = `${message(status)}${place}`;
-    return status === NOT_CONVERGED ? new Error(text) : new RangeError(text);
-  }
-  const k = probs.findIndex(invalid.test);
-  return new RangeError(`probs[${row === undefined ? k : `${row}, ${k}`}] is ${float(probs[k])}${invalid.rest}`);
+  if (!Object.hasOwn(BAD_ENTRY, status)) return new RangeError(`${message(status)}${place}`);
+  const k = probs.findIndex(BAD_ENTRY[status]);
+  return rejected(`probs[${row === undefined ? k : `${row}, ${k}`}] is ${probs[k]}`, ": logits need softmax, a missing observation is a row of NaN only");
 }
 
 /** Raise for a row that no filter would take. */

@@ -1,60 +1,56 @@
-// Settings from a TOML file, or from the JSON that `classfilter export --json` writes.
+// Settings as JSON, with the keys of the file that Python saves.
 import { Channel } from "./channel.js";
-import { checkWeight } from "./checks.js";
+import { checkWeight, show } from "./checks.js";
 import { DirichletFilter } from "./dirichlet.js";
 import { EventRule } from "./event_rule.js";
 import { MultiLabelFilter } from "./multi_label.js";
 import { Adaptive, Periodic } from "./policy.js";
 import { StickyFilter } from "./sticky.js";
-import { repr } from "./text.js";
-import { parseToml } from "./toml.js";
 
 const KINDS = { dirichlet: DirichletFilter, sticky: StickyFilter };
 const POLICIES = { periodic: Periodic, adaptive: Adaptive };
-// "expected" says what each source did when tuned, "smoother" what smooths: none of them changes a result of the filter, and
-// neither is used here, but `toToml` writes them again.
+// "expected" says what each source did when tuned, "smoother" what smooths: neither is used here.
 const KEYS = ["classes", "scores", "filter", "options", "prepared", "beta", "channel", "policy", "expected", "events", "smoother", "labels"];
 const OF_A_LABEL = ["filter", "options", "prepared", "beta", "channel"];
 const TWO = [0, 1];
+const REMEDY = "classfilter export --json writes it from a file of settings";
 
-/** A fresh filter, the weights and channels of the sources; a policy and a rule for events, or null; and what is not used. */
+/** A fresh filter, the weights and channels of the sources; a policy and a rule for events, or null. `config` is text or an object. */
 export function load(config) {
   const content = typeof config === "string" ? parse(config) : config;
-  if (!isSection(content)) throw new TypeError(`config is ${repr(config)}; give the text of a TOML file, or of the JSON of it`);
+  if (!isSection(content)) throw new TypeError(`config is ${show(config)}; give settings as JSON: ${REMEDY}`);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw new RangeError(`unknown key ${unknown}; there are ${KEYS.join(", ")}`);
   const { classes, scores = "probabilities" } = content;
   if (classes === undefined) throw new RangeError('classes is missing; give their names: "classes": ["walk", "sit"]');
   if (!Array.isArray(classes) || !classes.every((name) => typeof name === "string" || Number.isInteger(name))) {
-    throw new RangeError(`classes is ${repr(classes)}; it must be a list of text or whole numbers`);
+    throw new RangeError(`classes is ${show(classes)}; it must be a list of text or whole numbers`);
   }
   for (const title of ["options", "beta", "channel", "policy", "events", "smoother", "expected", "labels"]) {
     const forAll = title === "beta" && typeof content.beta === "number";
     if (content[title] !== undefined && !isSection(content[title]) && !forAll) {
-      throw new RangeError(`${title} is ${repr(content[title])}; it must be an object`);
+      throw new RangeError(`${title} is ${show(content[title])}; it must be an object`);
     }
   }
   if (scores !== "probabilities" && scores !== "independent") {
-    throw new RangeError(`scores is ${repr(scores)}; it must be "probabilities" or "independent"`);
+    throw new RangeError(`scores is ${show(scores)}; it must be "probabilities" or "independent"`);
   }
   if (scores === "probabilities" && content.labels !== undefined) {
     throw new RangeError('labels needs "scores": "independent": several labels at once');
   }
   const chain = scores === "independent" ? chainOfLabels(content, classes) : chainOf(content, classes);
-  const { policy, events, smoother = null, expected = null } = content;
+  const { policy, events } = content;
   return {
     ...chain,
     policy: policy === undefined ? null : makePolicy(policy, chain.beta),
     rule: events === undefined ? null : makeRule(events, classes, scores === "independent"),
-    smoother,
-    expected,
   };
 }
 
 /** The filter, the weights and the channels of settings. */
 function chainOf({ filter: kind, options = {}, prepared, beta, channel }, classes) {
   if (!Object.hasOwn(KINDS, kind)) {
-    throw new RangeError(`filter is ${repr(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
+    throw new RangeError(`filter is ${show(kind)}; it must be one of ${Object.keys(KINDS).join(", ")}`);
   }
   const named = camelCased(options);
   return {
@@ -77,7 +73,7 @@ function chainOfLabels(content, labels) {
   const names = labels.map(String);
   const given = Object.keys(sections);
   if (given.length !== names.length || names.some((name) => !given.includes(name))) {
-    throw new RangeError(`labels has sections for ${repr(given)}, but classes is ${repr(labels)}; give one each`);
+    throw new RangeError(`labels has sections for ${show(given)}, but classes is ${show(labels)}; give one each`);
   }
   const lanes = names.map((name) => laneOf(name, sections[name]));
   const filters = new Map(); // equal ones are one
@@ -103,7 +99,7 @@ function weightsOf(lanes, names, sources, byLabel) {
   lanes.forEach(({ beta }, i) => {
     const missing = sources.find((source) => !Object.hasOwn(Object(beta), source));
     if (missing !== undefined) {
-      throw new RangeError(`labels.${names[i]}.beta has no weight for ${repr(missing)}; add it`);
+      throw new RangeError(`labels.${names[i]}.beta has no weight for ${show(missing)}; add it`);
     }
   });
   return fromKeys(sources, (source) => byLabel((lane) => lane.beta[source]));
@@ -116,7 +112,13 @@ function laneOf(name, section) {
   return within(`labels.${name}`, () => chainOf(section, TWO));
 }
 
-const parse = (text) => (text.trimStart().startsWith("{") ? JSON.parse(text) : parseToml(text));
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RangeError(`config is not JSON (${error.message}); ${REMEDY}`);
+  }
+}
 
 function makeChannel(source, section, K) {
   const title = `channel.${source}`;
@@ -133,13 +135,13 @@ function makeChannel(source, section, K) {
 
 function makePolicy({ kind, ...options }, beta) {
   if (!Object.hasOwn(POLICIES, kind)) {
-    throw new RangeError(`policy.kind is ${repr(kind)}; it must be one of ${Object.keys(POLICIES).join(", ")}`);
+    throw new RangeError(`policy.kind is ${show(kind)}; it must be one of ${Object.keys(POLICIES).join(", ")}`);
   }
   const policy = within("policy", () => new POLICIES[kind](camelCased(options)));
   const sources = typeof beta === "number" ? [] : Object.keys(beta);
   for (const source of [policy.strong, policy.weak]) {
     if (sources.length > 0 && !sources.includes(source)) {
-      throw new RangeError(`policy calls ${repr(source)}, but beta names ${repr(sources)}: add it there`);
+      throw new RangeError(`policy calls ${show(source)}, but beta names ${show(sources)}: add it there`);
     }
   }
   return policy;

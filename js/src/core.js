@@ -1,5 +1,8 @@
-// The memory of the core, which one filter at a time has to itself.
-import { core } from "./instance.js";
+// The core, and its memory, which one filter at a time has to itself.
+import wasm from "../dist/classfilter.wasm";
+
+/** The functions of `c/binding_impl.h`; their names end in _f32 or _f64. */
+export const core = new WebAssembly.Instance(new WebAssembly.Module(wasm)).exports;
 
 const ALIGNMENT = 16;
 const START = aligned(core.__heap_base.value);

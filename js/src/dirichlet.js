@@ -1,9 +1,7 @@
 // The Dirichlet filter: the Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
-import { Block, borrow, numbers } from "./core.js";
-import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, vector } from "./checks.js";
+import { Block, borrow, core, numbers } from "./core.js";
+import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, show, vector } from "./checks.js";
 import { Filter, argmax } from "./filter.js";
-import { core } from "./instance.js";
-import { float, repr } from "./text.js";
 
 const OPTIONS = [
   "gamma", "halfLife", "estimate", "floor", "anchor", "prior", "priorWeight", "maxConcentration", "tolerance",
@@ -21,9 +19,9 @@ export class DirichletFilter extends Filter {
     const { estimate = "mode", floor = 1e-3, anchor = 0, priorWeight = 1, tolerance = 0 } = options;
     const { bounded = true, temperature = 1, dtype = "float64" } = options;
     if (estimate !== "mode" && estimate !== "mean") {
-      throw new RangeError(`estimate is ${repr(estimate)}; it must be "mode" or "mean"`);
+      throw new RangeError(`estimate is ${show(estimate)}; it must be "mode" or "mean"`);
     }
-    if (typeof bounded !== "boolean") throw new RangeError(`bounded is ${repr(bounded)}; it must be true or false`);
+    if (typeof bounded !== "boolean") throw new RangeError(`bounded is ${show(bounded)}; it must be true or false`);
     const type = arrayType(dtype);
     checkNumber("floor", floor);
     const largest = Math.max(1e6, 3 / Math.max(floor, 1e-30), 10 * K);
@@ -37,7 +35,7 @@ export class DirichletFilter extends Filter {
     checkNumber("priorWeight", priorWeight);
     if (!(priorWeight > 0)) {
       throw new RangeError(
-        `priorWeight is ${repr(priorWeight)}; it must be positive: without it the first observation has no mode`,
+        `priorWeight is ${show(priorWeight)}; it must be positive: without it the first observation has no mode`,
       );
     }
     for (const [name, value] of Object.entries({ anchor, maxConcentration, tolerance, temperature })) {
@@ -51,7 +49,7 @@ export class DirichletFilter extends Filter {
       block, K, priorAt, gamma, floor, anchor, maxConcentration, estimate === "mean", tolerance, bounded,
     );
     if (status !== 0) throw settingsError(status, { gamma, floor, anchor, maxConcentration, tolerance, prior });
-    if (priorWeight > 1e9) throw new RangeError(`priorWeight is ${float(priorWeight)}; it must lie in [0, 1e9]`);
+    if (priorWeight > 1e9) throw new RangeError(`priorWeight is ${priorWeight}; it must lie in [0, 1e9]`);
     const scratch = core[`dirichlet_scratch_${suffix}`](K);
     super(names, "dirichlet", type, new Block(size), scratch, [priorWeight, ...prior], temperature);
     this.#options = {

@@ -1,78 +1,60 @@
-// Events as the text of a file: CSV, BIDS events.tsv, Audacity, RTTM, TextGrid, WebVTT and JSON.
-import { isRow } from "./checks.js";
-import { exact, minus } from "./decimals.js";
-import { dateWriter } from "./event_dates.js";
-import { writeAudacity, writeCsv, writeJson, writeRttm, writeTextgrid, writeTsv, writeWebvtt } from "./event_formats.js";
-import { float, isBlank, repr } from "./text.js";
+// Events as the text of a file: CSV or JSON.
+import { isRow, show } from "./checks.js";
 
-const FORMATS = {
-  csv: { write: writeCsv, seconds: false, options: [] },
-  tsv: { write: writeTsv, seconds: true, options: [] },
-  txt: { write: writeAudacity, seconds: true, options: [] },
-  rttm: { write: writeRttm, seconds: true, options: [] },
-  textgrid: { write: writeTextgrid, seconds: true, options: ["tiers", "duration"] },
-  vtt: { write: writeWebvtt, seconds: true, options: ["probability"] },
-  json: { write: writeJson, seconds: false, options: [] },
-};
-const COMMON = ["start", "overlaps", "dates", "zone"];
+const FORMATS = { csv: writeCsv, json: writeJson };
 
-/**
- * Events as the text of a file, the bytes of Python's `write_events` of the same events.
- *
- * `start` is the time of second 0 of the formats that hold seconds: all but CSV and JSON. With `dates`, the times are dates as
- * UNIX seconds, and CSV and JSON show them in `zone`. `overlaps` allows events of one stream and class that overlap.
- */
+/** Events as the text of a file. With `dates`, the times are UNIX seconds, and dates in UTC in the file. */
 export function writeEvents(list, format, options = {}) {
-  const kind = typeof format === "string" ? FORMATS[format.toLowerCase()] : undefined;
-  if (kind === undefined || !Object.hasOwn(FORMATS, format.toLowerCase())) {
-    throw new RangeError(`format is ${repr(format)}; the formats are csv, tsv, txt, rttm, vtt, json and TextGrid`);
+  if (!Object.hasOwn(FORMATS, format)) throw new RangeError(`format is ${show(format)}; it must be csv or json`);
+  for (const name of Object.keys(options)) {
+    if (name !== "dates" && name !== "overlaps") throw new TypeError(`unknown option ${name}; writeEvents has dates, overlaps`);
   }
-  for (const [name, value] of Object.entries(options)) {
-    if (COMMON.includes(name) || kind.options.includes(name)) continue;
-    const known = kind.options.length > 0 ? `; it has ${kind.options.join(", ")}` : "";
-    throw new RangeError(`${name} is ${repr(value)}; ${format} has no such option${known}`);
-  }
-  const { start = null, overlaps = false, dates = false, zone = null } = options;
-  const writeDate = dateWriter(zone);
-  const events = checked(list, overlaps);
-  if (!kind.seconds) {
-    if (start !== null) throw new RangeError(`start is ${repr(start)}; ${format} holds times as they are, without it`);
-    return unicode(kind.write(events, dates ? writeDate : null));
-  }
-  if (dates && start === null) {
-    throw new RangeError(
-      `start is null, but the times are dates and ${format} holds seconds; give the date of second 0, such as ` +
-        "start: events[0].start, or write CSV or JSON",
-    );
-  }
-  const zero = exact(start === null ? 0 : secondZero(start));
-  const rows = events.map((event) => ({ ...event, start: minus(exact(event.start), zero), end: minus(exact(event.end), zero) }));
-  return unicode(kind.write(rows, options));
+  const { dates = false, overlaps = false } = options;
+  return FORMATS[format](checked(list, overlaps), dates ? dateText : (time) => time);
 }
 
-function secondZero(start) {
-  const seconds = start instanceof Date ? start.getTime() / 1000 : start;
-  if (typeof seconds === "number" && Number.isFinite(seconds)) return seconds;
-  throw new RangeError(`start is ${repr(start)}; give a number or a Date`);
+/** CSV with the columns of an event table in Python. */
+function writeCsv(events, timeOf) {
+  const rows = events.map(({ stream, label, start, end, probability }) =>
+    [stream ?? "", label, timeOf(start), timeOf(end), end - start, probability ?? ""]);
+  const cell = (value) => (/[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value);
+  const header = ["stream", "class", "start", "end", "duration", "probability"];
+  return [header, ...rows].map((row) => `${row.map(cell).join(",")}\n`).join("");
+}
+
+/** JSON as ActivityNet has it; events without a stream are those of "". */
+function writeJson(events, timeOf) {
+  const results = new Map();
+  for (const { stream, label, start, end, probability } of events) {
+    const name = stream ?? "";
+    if (!results.has(name)) results.set(name, []);
+    const score = probability === null ? {} : { score: probability };
+    results.get(name).push({ label, ...score, segment: [timeOf(start), timeOf(end)] });
+  }
+  return `${JSON.stringify({ results: Object.fromEntries(results) }, null, 1)}\n`;
+}
+
+function dateText(time) {
+  const date = new Date(1000 * time);
+  if (Number.isNaN(date.getTime())) throw new RangeError(`time is ${time}; it must be UNIX seconds, since dates is true`);
+  return date.toISOString();
 }
 
 /** Events with their streams as text, checked. */
 function checked(list, overlaps) {
   if (!Array.isArray(list) || list.some((event) => typeof event !== "object" || event === null || isRow(event))) {
-    throw new TypeError(`events is ${repr(list)}; give a list of events: { stream, label, start, end, probability }`);
+    throw new TypeError(`events is ${show(list)}; give a list of events: { stream, label, start, end, probability }`);
   }
   list.forEach(checkEvent);
   if (!overlaps) checkOverlaps(list);
   const names = new Map();
   return list.map(({ stream = null, label, start, end, probability = null }, i) => {
-    const text = stream === null ? null : typeof stream === "string" ? stream : repr(stream);
-    if (text !== null && (isBlank(text) || text.includes("\0"))) {
-      throw new RangeError(`stream in row ${i} is ${repr(stream)}; it must be a name that is not empty, or null`);
+    const text = stream === null ? null : String(stream);
+    if (text !== null && text.trim() === "") {
+      throw new RangeError(`stream in row ${i} is ${show(stream)}; it must be a name that is not empty, or null`);
     }
-    if (text !== null && names.has(text) && names.get(text) !== stream) {
-      throw new RangeError(
-        `stream in row ${i} is ${repr(stream)}, which is ${repr(text)} in a file, as another stream is; rename one of them`,
-      );
+    if (names.has(text) && names.get(text) !== stream) {
+      throw new RangeError(`stream in row ${i} is ${show(stream)}, but another stream is ${show(names.get(text))}; rename one of them`);
     }
     names.set(text, stream);
     return { stream: text, label, start, end, probability };
@@ -80,17 +62,17 @@ function checked(list, overlaps) {
 }
 
 function checkEvent({ label, start, end = null, probability = null }, i) {
-  const refuse = (name, rest) => new RangeError(`${name} in row ${i} is ${rest}`);
-  if (typeof label !== "string" || isBlank(label) || label.includes("\0")) {
-    throw refuse("label", `${repr(label)}; it must be text that is not empty`);
+  const rejected = (name, rest) => new RangeError(`${name} in row ${i} is ${rest}`);
+  if (typeof label !== "string" || label.trim() === "") {
+    throw rejected("label", `${show(label)}; it must be text that is not empty`);
   }
-  if (end === null) throw refuse("end", "null: the event is provisional; leave it out until it is confirmed");
-  for (const [name, x] of [["start", start], ["end", end]]) {
-    if (!Number.isFinite(x)) throw refuse(name, `${repr(x)}; it must be a finite number`);
+  if (end === null) throw rejected("end", "null: the event is provisional; leave it out until it is confirmed");
+  for (const [name, time] of [["start", start], ["end", end]]) {
+    if (!Number.isFinite(time)) throw rejected(name, `${show(time)}; it must be a finite number`);
   }
-  if (end < start) throw refuse("end", `${float(end)}, before the start, ${float(start)}`);
+  if (end < start) throw rejected("end", `${end}, before the start, ${start}`);
   if (probability !== null && !(typeof probability === "number" && probability >= 0 && probability <= 1)) {
-    throw refuse("probability", `${repr(probability)}; it must lie in [0, 1], or be null`);
+    throw rejected("probability", `${show(probability)}; it must lie in [0, 1], or be null`);
   }
 }
 
@@ -103,18 +85,9 @@ function checkOverlaps(events) {
     const before = last.get(stream).get(label);
     last.get(stream).set(label, i);
     if (before === undefined || !(start < events[before].end)) continue;
-    const of = `class ${repr(label)}${stream === null ? "" : ` of ${repr(stream)}`}`;
     throw new RangeError(
-      `start in row ${i} is ${float(start)}, but row ${before}, also of ${of}, ends at ${float(events[before].end)}; ` +
+      `start in row ${i} is ${start}, but row ${before}, also of ${show(label)}, ends at ${events[before].end}; ` +
         "merge them, or give overlaps: true",
     );
   }
-}
-
-/** The text, unless half a character is in it, which no file can hold. */
-function unicode(text) {
-  const half = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.exec(text);
-  if (half === null) return text;
-  const code = half[0].charCodeAt(0).toString(16);
-  throw new RangeError(`events have a name with '\\u${code}', which is not Unicode`);
 }

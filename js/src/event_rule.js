@@ -1,8 +1,6 @@
 // The rule that turns probabilities into events: expected time right, less a cost per change.
-import { checkOptions, isRow } from "./checks.js";
+import { checkOptions, duration, isRow, show } from "./checks.js";
 import { LabelRules, RuleCore } from "./rule_core.js";
-import { float, repr } from "./text.js";
-import { duration } from "./times.js";
 
 const OPTIONS = [
   "changeCost", "leaveCost", "minDuration", "mergeGap", "bias", "evidence", "minProbability", "pad", "shift", "ignore", "maxGap",
@@ -21,7 +19,7 @@ export class EventRule {
   /** Costs and durations are numbers in the unit of the times, or text such as "30s"; some are for all classes, or by class. */
   constructor(options = {}) {
     if (typeof options !== "object" || options === null || isRow(options)) {
-      throw new TypeError(`options is ${repr(options)}; give it as { changeCost: "30s" }`);
+      throw new TypeError(`options is ${show(options)}; give it as { changeCost: "30s" }`);
     }
     checkOptions("EventRule", options, OPTIONS);
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null));
@@ -35,7 +33,7 @@ export class EventRule {
     this.evidence = evidence;
     this.minProbability = minProbability;
     if (!isRow(pad) || pad.length !== 2) {
-      throw new RangeError(`pad is ${repr(pad)}; it must be a pair: the time before and the time after`);
+      throw new RangeError(`pad is ${show(pad)}; it must be a pair: the time before and the time after`);
     }
     this.pad = Object.freeze(Array.from(pad, (side) => span("pad", side)));
     this.shift = span("shift", shift);
@@ -46,10 +44,10 @@ export class EventRule {
       if (this[name] === 0) throw new RangeError(`${name} is 0; it must not be 0: give a positive duration, or null`);
     }
     if (!EVIDENCE.includes(evidence)) {
-      throw new RangeError(`evidence is ${repr(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
+      throw new RangeError(`evidence is ${show(evidence)}; it must be one of ${EVIDENCE.join(", ")}`);
     }
     if (minProbability !== undefined && !(typeof minProbability === "number" && minProbability > 0 && minProbability < 1)) {
-      throw new RangeError(`minProbability is ${repr(minProbability)}; it must be a number between 0 and 1`);
+      throw new RangeError(`minProbability is ${show(minProbability)}; it must be a number between 0 and 1`);
     }
     Object.freeze(this);
   }
@@ -71,7 +69,7 @@ export class EventRule {
     const names = classes.map(String);
     if (isObject(this.mergeGap) && !independent) {
       throw new RangeError(
-        `mergeGap is ${repr(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
+        `mergeGap is ${show(this.mergeGap)}, but the classes exclude each other; only several labels at once have gaps of ` +
           "their own: give one duration, or minDuration of what is between",
       );
     }
@@ -81,12 +79,12 @@ export class EventRule {
     requireKnown("ignore", this.ignore, names);
     const missing = names.find((name) => isObject(this.changeCost) && !Object.hasOwn(this.changeCost, name));
     if (missing !== undefined) {
-      throw new RangeError(`changeCost has no cost of entering ${repr(missing)}; name every class, or give one number for all`);
+      throw new RangeError(`changeCost has no cost of entering ${show(missing)}; name every class, or give one number for all`);
     }
     const longest = Math.max(...numbersOf(this.minDuration, names));
     if (this.maxDelay < longest) {
       throw new RangeError(
-        `maxDelay is ${float(this.maxDelay)}; it must not be below the longest minimum duration, ${float(longest)}`,
+        `maxDelay is ${this.maxDelay}; it must not be below the longest minimum duration, ${longest}`,
       );
     }
     if (names.every((name) => this.ignore.includes(name))) throw new RangeError("ignore has all classes; leave one of them out");
@@ -123,7 +121,7 @@ export class EventRule {
       this.minProbability ?? 0, this.maxGap ?? Infinity, this.maxDelay ?? Infinity, this.maxDuration ?? Infinity,
     ];
     if (minProbability > 0 && minProbability < 1e-30) {
-      throw new RangeError(`minProbability is ${float(minProbability)}; it must be at least 1e-30`);
+      throw new RangeError(`minProbability is ${minProbability}; it must be at least 1e-30`);
     }
     if (minProbability > 0) enter.push(Math.max(...enter)); // "uncertain" costs as the dearest class to enter
     const settings = {
@@ -145,7 +143,7 @@ function byClass(argument, value, check) {
   if (!isObject(value) || isRow(value)) return check(argument, value);
   const checked = Object.create(null);
   for (const [name, x] of value instanceof Map ? value : Object.entries(value)) {
-    checked[name] = check(`${argument}[${repr(String(name))}]`, x);
+    checked[name] = check(`${argument}[${show(String(name))}]`, x);
   }
   return Object.freeze(checked);
 }
@@ -154,17 +152,17 @@ function byClass(argument, value, check) {
 function span(argument, value) {
   const length = duration(argument, value);
   if (length >= 0 && length < Infinity) return length;
-  throw new RangeError(`${argument} is ${repr(value)}; it must not be negative, and finite`);
+  throw new RangeError(`${argument} is ${show(value)}; it must not be negative, and finite`);
 }
 
 function checkBias(argument, value) {
   if (typeof value === "number" && value >= -1 && value <= 1) return value;
-  throw new RangeError(`${argument} is ${repr(value)}; it must be a number from -1 to 1`);
+  throw new RangeError(`${argument} is ${show(value)}; it must be a number from -1 to 1`);
 }
 
 function requireKnown(argument, named, classes) {
   const unknown = named.find((name) => !classes.includes(name));
-  if (unknown !== undefined) throw new RangeError(`${argument} names ${repr(unknown)}; the classes are ${repr(classes)}`);
+  if (unknown !== undefined) throw new RangeError(`${argument} names ${show(unknown)}; the classes are ${show(classes)}`);
 }
 
 /** The number of each class; 0 where it is not named. */

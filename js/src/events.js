@@ -1,18 +1,17 @@
 // The events of a whole stream.
-import { checkOptions, classNames, takeRows } from "./checks.js";
+import { checkOptions, classNames, show, takeRows } from "./checks.js";
 import { EventRule } from "./event_rule.js";
-import { repr } from "./text.js";
 
 /**
  * The events of one stream, by their start: of rows of probabilities, as a filter returns them or as they are, and of their
  * times, numbers or dates. With `scores: "independent"`, each of several labels is decided by itself, and events overlap.
  */
 export function events(rule, options) {
-  if (!(rule instanceof EventRule)) throw new TypeError(`rule is ${repr(rule)}; it must be an EventRule`);
+  if (!(rule instanceof EventRule)) throw new TypeError(`rule is ${show(rule)}; it must be an EventRule`);
   checkOptions("events", options, ["classes", "times", "probs", "stream", "scores"]);
   const { probs, stream = null, scores = "probabilities" } = options;
   if (scores !== "probabilities" && scores !== "independent") {
-    throw new RangeError(`scores is ${repr(scores)}; it must be probabilities or independent`);
+    throw new RangeError(`scores is ${show(scores)}; it must be probabilities or independent`);
   }
   const independent = scores === "independent";
   const classes = classNames(options.classes, independent ? 1 : 2);
@@ -38,11 +37,11 @@ const isSingle = (probs) =>
 function seconds(times) {
   if (times instanceof Float64Array) return times;
   if (typeof times !== "object" || times === null || typeof times[Symbol.iterator] !== "function") {
-    throw new TypeError(`times is ${repr(times)}; give a number or a Date for each row`);
+    throw new TypeError(`times is ${show(times)}; give a number or a Date for each row`);
   }
   return Float64Array.from(times, (time, i) => {
     if (time instanceof Date) return time.getTime() / 1000;
     if (typeof time === "number") return time;
-    throw new TypeError(`times[${i}] is ${repr(time)}; give a number or a Date`);
+    throw new TypeError(`times[${i}] is ${show(time)}; give a number or a Date`);
   });
 }

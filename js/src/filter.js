@@ -1,7 +1,6 @@
 // What the two filters share: a state, and the calls that change it.
-import { numbers, place } from "./core.js";
+import { core, numbers, place } from "./core.js";
 import { checkNumber, isRow, rowError, settingsError, takeNumbers, takeRow, takeRows } from "./checks.js";
-import { core } from "./instance.js";
 import { prediction, predictions } from "./predictions.js";
 
 const ROWS_AT_A_TIME = 4096;

@@ -8,5 +8,4 @@ export { MultiLabelFilter } from "./multi_label.js";
 export { Adaptive, Periodic } from "./policy.js";
 export { softmax } from "./scores.js";
 export { StickyFilter } from "./sticky.js";
-export { toToml } from "./toml.js";
 export { Tracker } from "./tracker.js";

@@ -1,14 +1,13 @@
 // Scores of several labels at once: each lies in [0, 1] by itself, and they need not sum to 1.
-import { checkWeight, isRow } from "./checks.js";
+import { checkWeight, isRow, show } from "./checks.js";
 import { prediction } from "./predictions.js";
-import { float, repr } from "./text.js";
 
 /** One score per label, in order or by name, as numbers of a type; NaN where a label was not observed. `row` is for errors. */
 export function scoreRow(scores, labels, type, row) {
   const L = labels.length;
   const place = row === undefined ? "" : ` in row ${row}`;
   const refused = (problem, rule) => new RangeError(`scores${place} ${problem}; it must be ${rule}`);
-  const noNumbers = () => refused(`is ${repr(scores)}`, `${L} numbers: give one score per label, NaN where there is none`);
+  const noNumbers = () => refused(`is ${show(scores)}`, `${L} numbers: give one score per label, NaN where there is none`);
   let cells = scores;
   if (scores === null) cells = new Array(L).fill(NaN);
   else if (typeof scores === "number") {
@@ -24,10 +23,10 @@ export function scoreRow(scores, labels, type, row) {
     if (cells[i] !== null && typeof cells[i] !== "number") throw noNumbers();
     const score = cells[i] ?? NaN;
     if (score < 0 || score > 1) {
-      const name = repr(String(labels[i]));
+      const name = show(String(labels[i]));
       const where = row === undefined ? `scores[${name}]` : `scores in row ${row}, class ${name},`;
       const rule = "it must lie in [0, 1]: percentages need a division by 100, logits a sigmoid";
-      throw new RangeError(`${where} is ${float(score)}; ${rule}`);
+      throw new RangeError(`${where} is ${score}; ${rule}`);
     }
     values[i] = score;
   }
@@ -42,7 +41,7 @@ export function scoreRows(rows, labels, type) {
     throw new RangeError(`scores has ${rows.length} numbers, not whole rows of ${L}; give one score per label`);
   }
   if (!isFlat && !Array.isArray(rows)) {
-    throw new TypeError(`scores is ${repr(rows)}; it must be numbers, (T, ${L}): give one score per label, NaN where there is none`);
+    throw new TypeError(`scores is ${show(rows)}; it must be numbers, (T, ${L}): give one score per label, NaN where there is none`);
   }
   if (!isFlat && L > 1 && rows.length > 0 && rows.every((row) => typeof row === "number")) {
     throw new RangeError(`scores has shape (${rows.length},); it must be (T, ${L}), one score per label`);
@@ -69,12 +68,12 @@ export function pairs(scores) {
 export function weightOfLabels(name, weight, labels) {
   if (typeof weight !== "object" || weight === null) return checkWeight(name, weight);
   const each = ofEach(name, weight, labels);
-  return labels.map((label) => checkWeight(`beta[${repr(String(label))}]`, each.get(String(label))));
+  return labels.map((label) => checkWeight(`beta[${show(String(label))}]`, each.get(String(label))));
 }
 
 /** The channels of a source, checked: for each label one, or null. */
 export function channelsOfLabels(source, channel, labels) {
-  const name = `channel[${repr(source)}]`;
+  const name = `channel[${show(source)}]`;
   const isOne = channel === null || typeof channel?.apply === "function";
   const each = isOne || typeof channel !== "object" ? null : ofEach(name, channel, labels);
   return labels.map((label) => {
@@ -103,7 +102,7 @@ function ofEach(name, given, labels) {
   const named = new Map(entries.map(([label, value]) => [String(label), value]));
   const wanted = labels.map(String);
   if (named.size !== wanted.length || wanted.some((label) => !named.has(label))) {
-    throw new RangeError(`${name} names ${repr([...named.keys()])}, but the labels are ${repr(wanted)}; name each label once`);
+    throw new RangeError(`${name} names ${show([...named.keys()])}, but the labels are ${show(wanted)}; name each label once`);
   }
   return named;
 }

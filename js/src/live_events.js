@@ -1,7 +1,6 @@
 // The events of live streams: what a rule knows of each stream, and what it has confirmed.
-import { arrayType } from "./checks.js";
+import { arrayType, show } from "./checks.js";
 import { EventRule } from "./event_rule.js";
-import { repr } from "./text.js";
 
 const REMEDY = 'give one: events: new EventRule({ changeCost: "30s" })';
 
@@ -10,7 +9,7 @@ export function ruleOf(events, chain) {
   if (events === undefined || events === null || events === false) return null;
   if (events === true && !chain.rule) throw new RangeError(`events is true, but the chain has no rule; ${REMEDY}`);
   const rule = events === true ? chain.rule : events;
-  if (!(rule instanceof EventRule)) throw new TypeError(`events is ${repr(events)}; it must be an EventRule, or true or false`);
+  if (!(rule instanceof EventRule)) throw new TypeError(`events is ${show(events)}; it must be an EventRule, or true or false`);
   return rule;
 }
 

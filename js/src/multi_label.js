@@ -1,7 +1,6 @@
 // Several labels at once: one filter of two classes, off and on, for each label.
-import { arrayType, checkNumber, checkOptions, classNames, isRow, takeNumbers, vector } from "./checks.js";
+import { arrayType, checkNumber, checkOptions, classNames, isRow, show, takeNumbers, vector } from "./checks.js";
 import { pairs, scoreRow, scoreRows } from "./label_scores.js";
-import { repr } from "./text.js";
 
 const NOTHING = Object.freeze({});
 
@@ -17,7 +16,7 @@ export class MultiLabelFilter {
     this.#labels = classNames(labels, 1, "labels");
     this.#filters = filtersOf(this.#labels, filter);
     const precisions = [...new Set(this.#filters.map((one) => one.dtype))].sort();
-    if (precisions.length > 1) throw new RangeError(`filter has filters of ${repr(precisions)}; give one dtype`);
+    if (precisions.length > 1) throw new RangeError(`filter has filters of ${show(precisions)}; give one dtype`);
     this.#type = arrayType(precisions[0]);
     this.#start = this.#filters.map((one) => one._numbers());
     this.#states = this.#start;
@@ -171,14 +170,14 @@ function filtersOf(labels, given) {
   const isOne = typeof given?.update === "function" || typeof given !== "object" || given === null;
   const named = isOne ? null : new Map((given instanceof Map ? [...given] : Object.entries(given)).map(([k, f]) => [String(k), f]));
   if (named !== null && (named.size !== labels.length || labels.some((label) => !named.has(String(label))))) {
-    throw new RangeError(`filter names ${repr([...named.keys()])}, but the labels are ${repr(labels)}; name each label once`);
+    throw new RangeError(`filter names ${show([...named.keys()])}, but the labels are ${show(labels)}; name each label once`);
   }
   const fresh = new Map();
   return labels.map((label) => {
     const filter = named === null ? given : named.get(String(label));
     const K = typeof filter?.update === "function" ? filter.classes?.length : undefined;
     if (K !== 2) {
-      const what = K === undefined ? `is ${repr(filter)}` : `of ${repr(label)} has ${K} classes`;
+      const what = K === undefined ? `is ${show(filter)}` : `of ${show(label)} has ${K} classes`;
       const remedy = "give one, such as new StickyFilter(2, { halfLife: 10 })";
       throw new RangeError(`filter ${what}; each label needs a filter of two classes, off and on: ${remedy}`);
     }

@@ -1,9 +1,6 @@
 // Policies: which classifier to call next.
-import { Block, borrow, message, numbers, place } from "./core.js";
-import { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, settingsError, vector } from "./checks.js";
-import { core } from "./instance.js";
-import { float, general, repr } from "./text.js";
-import { positiveDuration } from "./times.js";
+import { Block, borrow, core, message, numbers, place } from "./core.js";
+import { BAD_DT, BAD_STATE, arrayType, checkNumber, checkOptions, checkSteps, positiveDuration, settingsError, show, vector } from "./checks.js";
 
 /** The share of a duration that rounding may lose. */
 const ROUNDING = 1e-9;
@@ -88,7 +85,7 @@ export class Adaptive {
       this.maxGap = defaultMaxGap(budget, this.minGap, options.maxGap);
     } else {
       if (!(budget > 0 && budget < Infinity)) {
-        throw new RangeError(`budget is ${repr(budget)}; it is the cost per time unit, above 0 and finite`);
+        throw new RangeError(`budget is ${show(budget)}; it is the cost per time unit, above 0 and finite`);
       }
       this.maxGap = checkSteps("maxGap", options.maxGap ?? 60);
       unit = this.cost[strong] - this.cost[weak];
@@ -192,12 +189,12 @@ export class Adaptive {
 function defaultMaxGap(budget, minGap, maxGap) {
   if (!(budget > 0 && budget < 1)) {
     const rest = "it is the share of strong calls, above 0 and below 1 (with cost, it may be more)";
-    throw new RangeError(`budget is ${repr(budget)}; ${rest}`);
+    throw new RangeError(`budget is ${show(budget)}; ${rest}`);
   }
   const steps = checkSteps("maxGap", maxGap ?? Math.ceil(5 / budget));
   if (!(minGap <= 1 / budget && 1 / budget <= steps)) {
     throw new RangeError(
-      `budget is ${repr(budget)}, one strong call in ${general(1 / budget, 3)} steps, which minGap, ${minGap}, ` +
+      `budget is ${show(budget)}, one strong call in ${Number((1 / budget).toPrecision(3))} steps, which minGap, ${minGap}, ` +
         `and maxGap, ${steps}, do not allow; it must lie between`,
     );
   }
@@ -212,34 +209,34 @@ function timeSince(since, source) {
 function checkWithin(name, value, low, high) {
   checkNumber(name, value);
   if (!(value >= low && value <= high)) {
-    throw new RangeError(`${name} is ${repr(value)}; it must lie in ${general(low)} to ${general(high)}`);
+    throw new RangeError(`${name} is ${show(value)}; it must lie in ${low} to ${high}`);
   }
 }
 
 function checkCosts(cost, strong, weak) {
   const names = Object.keys(cost);
   if (names.length !== 2 || !names.includes(strong) || !names.includes(weak)) {
-    throw new RangeError(`cost names ${repr(names)}; name ${repr(strong)} and ${repr(weak)}`);
+    throw new RangeError(`cost names ${show(names)}; name ${show(strong)} and ${show(weak)}`);
   }
   if (!(cost[weak] >= 0 && cost[strong] > cost[weak] && cost[strong] < Infinity)) {
-    const rule = `a call of ${repr(strong)} must cost more than one of ${repr(weak)}, and that 0 or more`;
-    throw new RangeError(`cost is ${repr(cost)}; ${rule}`);
+    const rule = `a call of ${show(strong)} must cost more than one of ${show(weak)}, and that 0 or more`;
+    throw new RangeError(`cost is ${show(cost)}; ${rule}`);
   }
   return { ...cost };
 }
 
 function requireTwo(strong, weak) {
-  if (strong === weak) throw new RangeError(`strong and weak are both ${repr(strong)}; name two sources`);
+  if (strong === weak) throw new RangeError(`strong and weak are both ${show(strong)}; name two sources`);
 }
 
 function policyError(status, probs, observation, name, time) {
   if (status === BAD_DT) {
     const rest = "it must be finite and not negative: put the steps in order of time";
-    return new RangeError(`${name} is ${float(time)}; ${rest}`);
+    return new RangeError(`${name} is ${time}; ${rest}`);
   }
   return new RangeError(
     status === BAD_STATE
-      ? `probs is ${repr(probs)}; give the filter's estimate, the probabilities of K classes`
-      : `observation is ${repr(observation)}, but ${message(status)}; give probabilities, or NaN only`,
+      ? `probs is ${show(probs)}; give the filter's estimate, the probabilities of K classes`
+      : `observation is ${show(observation)}, but ${message(status)}; give probabilities, or NaN only`,
   );
 }

@@ -1,6 +1,5 @@
 // Predictions as people have them: numbers in order or by name, a class, a class and how sure it is.
-import { isRow, noNumber } from "./checks.js";
-import { repr } from "./text.js";
+import { isRow, noNumber, show } from "./checks.js";
 
 /**
  * How probable a class is that comes without confidence, from a source without a channel; the others share the rest. It is
@@ -42,13 +41,13 @@ function indexOf(label, classes, place) {
   const k = typeof label === "number" ? label : classes.findIndex((name) => String(name) === label);
   if (k < classes.length && (k >= 0 || label === -1)) return k;
   const remedy = `give a name, an index from 0 to ${classes.length - 1}, or -1 where it is unknown`;
-  throw new RangeError(`probs${place} is ${repr(label)}; the classes are ${repr(classes.map(String))}: ${remedy}`);
+  throw new RangeError(`probs${place} is ${show(label)}; the classes are ${show(classes.map(String))}: ${remedy}`);
 }
 
 function checkConfidence(confidence) {
   if (typeof confidence === "number" && confidence >= 0 && confidence <= 1) return confidence;
   const remedy = confidence > 1 && confidence <= 100 ? ": divide percentages by 100" : "";
-  throw new RangeError(`confidence is ${repr(confidence)}; it must lie in [0, 1]${remedy}`);
+  throw new RangeError(`confidence is ${show(confidence)}; it must lie in [0, 1]${remedy}`);
 }
 
 /** Numbers by the names of the classes, or all by p_<class>, in the order of the classes. */
@@ -65,9 +64,9 @@ function byName(given, classes, place) {
     missing: wanted.filter((name) => !isThere(name)),
     unknown: texts.filter((text) => !wanted.includes(text.replace(/^p_/, ""))),
   };
-  const rule = Object.entries(parts).filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: ${repr(names)}`);
+  const rule = Object.entries(parts).filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: ${show(names)}`);
   throw new RangeError(
-    `probs${place} names ${repr(texts)}, but the classes are ${repr(wanted)}; ` +
+    `probs${place} names ${show(texts)}, but the classes are ${show(wanted)}; ` +
       [...(rule.length > 0 ? [rule.join(", ")] : []), "name each class once, and no other"].join(": "),
   );
 }

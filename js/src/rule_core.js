@@ -1,9 +1,7 @@
 // The compiled part of an event rule. It never changes, and a state is an array of bytes that never changes either.
-import { Block, borrow, numbers, place } from "./core.js";
+import { Block, borrow, core, numbers, place } from "./core.js";
 import { rowError, settingsError } from "./checks.js";
-import { core } from "./instance.js";
 import { pairs } from "./label_scores.js";
-import { float } from "./text.js";
 
 const ROWS_AT_A_TIME = 4096;
 /** A state is begun with so many nodes and slots, and gets twice as many where they are full. */
@@ -143,7 +141,7 @@ export class RuleCore {
     for (const [i, event] of eventsFrom(eventsAt, count).entries()) {
       const length = event.end - event.start;
       if (length / this.#longest > MOST_PIECES) {
-        throw new RangeError(`maxDuration is ${float(this.#longest)}; it would divide an event into more than 1e6 pieces`);
+        throw new RangeError(`maxDuration is ${this.#longest}; it would divide an event into more than 1e6 pieces`);
       }
       if (!(length > this.#longest)) {
         found.push(event);
@@ -207,7 +205,7 @@ function failedRow(status, row, time, last, probs) {
   if (status !== BAD_TIME) return rowError(status, row, probs, 1, 1);
   const rule =
     time < last
-      ? `it must not be before the last one, ${float(last)}: put the rows in order of time`
+      ? `it must not be before the last one, ${last}: put the rows in order of time`
       : "it must be finite, and at most 1e30 after the last one";
-  return new RangeError(`time${row === undefined ? "" : ` in row ${row}`} is ${float(time)}; ${rule}`);
+  return new RangeError(`time${row === undefined ? "" : ` in row ${row}`} is ${time}; ${rule}`);
 }

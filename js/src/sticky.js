@@ -1,9 +1,7 @@
 // The sticky filter: a hidden Markov model whose class tends to stay.
-import { Block, borrow, numbers } from "./core.js";
-import { arrayType, checkNumber, checkOptions, classNames, decay, settingsError, squareMatrix, vector } from "./checks.js";
+import { Block, borrow, core, numbers } from "./core.js";
+import { arrayType, checkNumber, checkOptions, classNames, decay, positiveDuration, settingsError, squareMatrix, vector } from "./checks.js";
 import { Filter, argmax } from "./filter.js";
-import { core } from "./instance.js";
-import { positiveDuration } from "./times.js";
 
 const OPTIONS = ["stay", "halfLife", "prior", "transitions", "interval", "floor", "temperature", "dtype", "prepared"];
 

@@ -1,6 +1,5 @@
 // The streams of a tracker by name, and the rules of their times: order, jumps, and when a stream is over.
-import { float, general, repr } from "./text.js";
-import { positiveDuration } from "./times.js";
+import { positiveDuration, show } from "./checks.js";
 
 /** So many streams that agree on a time set the clock, or all of them where there are fewer. */
 const ENOUGH = 3;
@@ -23,7 +22,7 @@ export class StreamTable {
   constructor({ expireAfter, maxStreams, maxJump }, ended) {
     this.#ended = ended;
     if (maxStreams !== undefined && !(typeof maxStreams === "number" && maxStreams >= 1)) {
-      throw new RangeError(`maxStreams is ${repr(maxStreams)}; it must be 1 or more`);
+      throw new RangeError(`maxStreams is ${show(maxStreams)}; it must be 1 or more`);
     }
     const limit = (name, value) => (value === undefined ? undefined : positiveDuration(name, value));
     this.limits = Object.freeze({
@@ -48,7 +47,7 @@ export class StreamTable {
     checkName(stream);
     const entry = this.#entries.get(stream);
     if (entry === undefined) {
-      throw new RangeError(`there is no stream ${repr(stream)}; it had no row yet, or was dropped`);
+      throw new RangeError(`there is no stream ${show(stream)}; it had no row yet, or was dropped`);
     }
     return entry;
   }
@@ -110,8 +109,8 @@ export class StreamTable {
     check();
     entry.jump = at;
     throw new RangeError(
-      `time is ${float(at)}, more than ${general(maxJump)} after ${float(entry.time)}, that of the last row of stream ` +
-        `${repr(stream)}; it is rejected, unless the next row of the stream confirms it`,
+      `time is ${at}, more than ${maxJump} after ${entry.time}, that of the last row of stream ` +
+        `${show(stream)}; it is rejected, unless the next row of the stream confirms it`,
     );
   }
 
@@ -176,17 +175,17 @@ export class StreamTable {
 /** Raise for what does not equal itself when it is written again. */
 function checkName(stream) {
   if (Number.isNaN(stream)) {
-    throw new RangeError("stream is nan, which equals nothing, not even itself; give it a name");
+    throw new RangeError("stream is NaN, which equals nothing, not even itself; give it a name");
   }
   if ((typeof stream === "object" && stream !== null) || typeof stream === "function") {
-    const [what, text] = Array.isArray(stream) ? [repr(stream), stream.join("/")] : ["an object", "site/7"];
-    throw new TypeError(`stream is ${what}, which equals no other one; give text or a number, such as ${repr(text)}`);
+    const [what, text] = Array.isArray(stream) ? [show(stream), stream.join("/")] : ["an object", "site/7"];
+    throw new TypeError(`stream is ${what}, which equals no other one; give text or a number, such as ${show(text)}`);
   }
 }
 
 function timeError(stream, at, where, last) {
   return new RangeError(
-    `time is ${float(at)}, ${where} ${float(last)}, that of the last row of stream ${repr(stream)}; ` +
+    `time is ${at}, ${where} ${last}, that of the last row of stream ${show(stream)}; ` +
       "give the rows of a stream in order of time",
   );
 }

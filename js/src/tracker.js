@@ -1,10 +1,9 @@
 // Many live streams: each row of any stream, as it comes, gives an estimate.
-import { arrayType, checkOptions, checkRow, checkWeight, isRow, takeRow } from "./checks.js";
+import { arrayType, checkOptions, checkRow, checkWeight, isRow, show, takeRow } from "./checks.js";
 import { channelsOfLabels, corrected, scoreRow, weightOfLabels } from "./label_scores.js";
 import { LiveEvents, noRule, ruleOf } from "./live_events.js";
 import { prediction } from "./predictions.js";
 import { StreamTable } from "./stream_table.js";
-import { repr } from "./text.js";
 import { TimeReader } from "./times.js";
 
 const DEFAULT_SOURCE = "default";
@@ -48,7 +47,7 @@ export class Tracker {
     const weight = (name, value) => (this.#labels === null ? checkWeight(name, value) : weightOfLabels(name, value, this.#labels));
     this.#beta =
       typeof beta === "object" && beta !== null
-        ? new Map(Object.entries(beta).map(([name, value]) => [name, weight(`beta[${repr(name)}]`, value)]))
+        ? new Map(Object.entries(beta).map(([name, value]) => [name, weight(`beta[${show(name)}]`, value)]))
         : checkWeight("beta", beta);
   }
 
@@ -169,7 +168,7 @@ export class Tracker {
 
   /** Forget streams; their last events are confirmed. */
   drop(streams) {
-    if (typeof streams === "string") throw new TypeError(`streams is ${repr(streams)}; give a list: [${repr(streams)}]`);
+    if (typeof streams === "string") throw new TypeError(`streams is ${show(streams)}; give a list: [${show(streams)}]`);
     this.#table.drop([...new Set(streams)]);
   }
 
@@ -188,8 +187,8 @@ export class Tracker {
     if (typeof this.#beta === "number") return this.#beta;
     const weight = this.#beta.get(name);
     if (weight !== undefined) return weight;
-    const names = repr([...this.#beta.keys()]);
-    throw new RangeError(`source is ${repr(name)}, which has no weight; beta names ${names}: add it there`);
+    const names = show([...this.#beta.keys()]);
+    throw new RangeError(`source is ${show(name)}, which has no weight; beta names ${names}: add it there`);
   }
 
   /** A prediction as the filter gets it, corrected by the channel of its source. */
@@ -202,7 +201,7 @@ export class Tracker {
   /** A prediction in the order of the classes. */
   #prediction(source, probs, options = {}) {
     if (typeof options !== "object" || options === null) {
-      throw new TypeError(`options is ${repr(options)}; give it as { confidence: 0.9 }`);
+      throw new TypeError(`options is ${show(options)}; give it as { confidence: 0.9 }`);
     }
     checkOptions("update", options, ["confidence"]);
     if (this.#labels !== null) {

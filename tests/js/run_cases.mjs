@@ -1,11 +1,10 @@
 // Runs the cases of each line that Python writes to standard input, and prints a line of what the package computes, as the bits of
 // its numbers.
 import { createInterface } from "node:readline";
-import { parseTime } from "../../js/example/times.js";
 import {
-  Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, softmax, toToml,
+  Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, softmax,
   writeEvents,
-} from "../../js/src/index.js";
+} from "../../js/dist/classfilter.mjs";
 
 const CLASSES = { Adaptive, DirichletFilter, EventRule, Periodic, StickyFilter };
 
@@ -131,16 +130,6 @@ const run = {
     });
     return { results };
   },
-  /** Settings read and written again; or why they are refused. */
-  toml({ config }) {
-    try {
-      const { filter, policy, ...rest } = load(config);
-      const { beta } = rest;
-      return { text: toToml(filter, rest), sources: Object.keys(beta), classes: filter.classes };
-    } catch (error) {
-      return { message: error.message };
-    }
-  },
   /** Rows of a tracker, with what it warned of. A time may be a date, in milliseconds since 1970. */
   tracked({ config, options, rows }) {
     const warnings = [];
@@ -172,14 +161,6 @@ const run = {
       return error.message;
     }
   }),
-  /** The times of a table as the example page reads them, null where it refuses one. */
-  times({ zone, cells }) {
-    const before = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    process.env.TZ = zone;
-    const times = cells.map((cell) => parseTime(cell) ?? null);
-    process.env.TZ = before;
-    return times;
-  },
   /** The events of a stream. */
   events({ rule, classes, times, probs, single, scores }) {
     const rows = decode(probs);

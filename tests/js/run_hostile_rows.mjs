@@ -1,12 +1,12 @@
 // Runs the rows of cases that Python wrote to standard input through a Tracker: the bits of each estimate, or why a row is refused.
 import { readFileSync } from "node:fs";
-import { Tracker, load } from "../../js/src/index.js";
+import { Tracker, load } from "../../js/dist/classfilter.mjs";
 
 const revive = (_, value) => (value === "NaN" ? NaN : value);
 const encode = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-function run({ toml, options, steps }) {
-  const tracker = new Tracker(load(toml), options);
+function run({ config, options, steps }) {
+  const tracker = new Tracker(load(config), options);
   const results = steps.map(({ expire, row }) => {
     if (row === undefined) return { over: tracker.expire(expire) };
     try {

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
+from classfilter.embedded._json import to_json
 from differences import part
 from entry_points import CHAIN, same
 from expected_rows import Result, Taken, as_numbers, expected
@@ -35,15 +36,14 @@ def as_json(step: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def results() -> dict[str, Any]:
     """What Node makes of all cases, in one process."""
     sent = []
     for case in APPLIES:
-        toml = tmp_path_factory.mktemp("toml") / "chain.toml"
-        cf.Chain.of(case.fresh(), **CHAIN).save(toml)
+        config = to_json(cf.Chain(case.fresh(), **CHAIN))
         options = {OPTIONS[name]: value for name, value in case.limits.items()}
         steps = [as_json(step) for step in case.steps]
-        sent.append({"toml": toml.read_text(), "options": options, "steps": steps})
+        sent.append({"config": config, "options": options, "steps": steps})
     process = subprocess.run(
         ["node", "tests/js/run_hostile_rows.mjs"],
         input=json.dumps(sent, allow_nan=False),

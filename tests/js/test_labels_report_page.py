@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pytest
 
 import classfilter as cf
 import node_cases as node
 from classfilter.chain._toml import parse
 from label_report import LABELS, label_recordings, label_settings
+from report_pages import use
 
-ROOT = Path(__file__).parents[2]
-STEPS = [["slide", "#weight0", 0.4], ["stream", "1"], ["stream", "5"], ["open", "details >> nth=1"]]
+STEPS: list[list[Any]] = [
+    ["slide", "#weight0", 0.4],
+    ["stream", "1"],
+    ["stream", "5"],
+    ["open", "details >> nth=1"],
+]
 
 
 def test_each_label_can_be_played_with(tmp_path: Path) -> None:
-    if not (ROOT / "js/node_modules").exists():
-        pytest.skip("there is no Playwright; make js/node_modules installs it")
     tuned, recs = label_settings().with_rule(cf.EventRule(7.0)), label_recordings()
     tuned.report(recs, tmp_path / "labels.html")
-    script = str(ROOT / "tests/js/use_report.mjs")
-    command = ["node", script, str(tmp_path / "labels.html"), str(tmp_path)]
-    process = subprocess.run(command, input=json.dumps(STEPS), capture_output=True, text=True)
-    assert process.returncode == 0, process.stderr
-    result = json.loads(process.stdout)
+    result = use(tmp_path / "labels.html", STEPS)
     assert result["messages"] == []
     assert result["markup"] == 0
     states = result["states"]
@@ -35,7 +32,7 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
     for state, rec, k in ((0, garden, 0), (2, garden, 1), (3, wood, 2)):
         shown = states[state]
         assert shown["message"] is None
-        chain = parse(shown["toml"])
+        chain = parse(shown["json"])
         assert chain.classes == (f"not {LABELS[k]}", LABELS[k])
         assert chain.settings["options"] == tuned.lane(LABELS[k]).settings["options"]
         expected = tuned.run(rec)[:, k]
@@ -50,4 +47,4 @@ def test_each_label_can_be_played_with(tmp_path: Path) -> None:
         assert events
         assert chain.rule == tuned.lane(LABELS[k]).rule
     assert states[1]["data"] != states[0]["data"]
-    assert parse(states[1]["toml"]).weight("mic") == ("mic", 0.4)
+    assert parse(states[1]["json"]).weight("mic") == ("mic", 0.4)

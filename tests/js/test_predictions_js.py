@@ -82,61 +82,34 @@ def test_a_tracker_takes_names_classes_and_confidence() -> None:
         assert node.same_bits(result["out"], estimate), (row, result)
 
 
-NAMED = "name each class once, and no other"
-INDEX = "give a name, an index from 0 to 2, or -1 where it is unknown"
+REJECTED: list[tuple[Any, Any, str]] = [
+    ({"walk": 0.9, "sit": 0.1}, {}, 'missing: ["7"]'),
+    ({"walk": 0.9, "stand": 0.1, "7": 0.0}, {}, 'missing: ["sit"], unknown: ["stand"]'),
+    ({"walk": 0.9, "sit": 0.1, "7": 0.0, "p_sit": 0.1}, {}, "name each class once"),
+    ({}, {}, "probs names []"),
+    ({"walk": "a", "sit": 0, "7": 1}, {}, "probs must hold numbers"),
+    ({"walk": 0.9, "sit": 0.9, "7": 0}, {}, "probs sums to 1.8"),
+    ("stand", {}, 'probs is "stand"'),
+    (3, {}, "probs is 3"),
+    (-2, {}, "probs is -2"),
+    (0.5, {}, "probs must hold numbers, got 0.5"),
+    (True, {}, "probs must hold numbers, got true"),
+    ("sit", {"confidence": 1.5}, "confidence is 1.5; it must lie in [0, 1]: divide percentages"),
+    ("sit", {"confidence": "NaN"}, "confidence is NaN"),
+    ("sit", {"confidence": "high"}, 'confidence is "high"'),
+    ("sit", {"reliability": 0.5}, "unknown option reliability"),
+    ("sit", 0.5, "options is 0.5"),
+    ([0.5, 0.5, 0], {"confidence": 0.5}, "confidence is given, but probs holds no class"),
+]
 
 
-@pytest.mark.parametrize(
-    ("prediction", "options", "message"),
-    [
-        (
-            {"walk": 0.9, "sit": 0.1},
-            {},
-            f"probs names ['walk', 'sit'], but the classes are {CLASSES}; missing: ['7']: {NAMED}",
-        ),
-        (
-            {"walk": 0.9, "stand": 0.1, "7": 0.0},
-            {},
-            f"probs names ['7', 'walk', 'stand'], but the classes are {CLASSES}; missing: ['sit'], "
-            f"unknown: ['stand']: {NAMED}",
-        ),
-        (
-            {"walk": 0.9, "sit": 0.1, "7": 0.0, "p_sit": 0.1},
-            {},
-            f"probs names ['7', 'walk', 'sit', 'p_sit'], but the classes are {CLASSES}; {NAMED}",
-        ),
-        ({}, {}, f"probs names [], but the classes are {CLASSES}; missing: {CLASSES}: {NAMED}"),
-        ({"walk": "a", "sit": 0, "7": 1}, {}, "probs must hold numbers, got ['a', 0, 1]"),
-        ({"walk": 0.9, "sit": 0.9, "7": 0}, {}, "probs sums to 1.8; it must be within 0.05 of 1"),
-        ("stand", {}, f"probs is 'stand'; the classes are {CLASSES}: {INDEX}"),
-        (3, {}, f"probs is 3; the classes are {CLASSES}: {INDEX}"),
-        (-2, {}, f"probs is -2; the classes are {CLASSES}: {INDEX}"),
-        (0.5, {}, "probs must hold numbers, got 0.5"),
-        (True, {}, "probs must hold numbers, got true"),
-        (
-            "sit",
-            {"confidence": 1.5},
-            "confidence is 1.5; it must lie in [0, 1]: divide percentages",
-        ),
-        ("sit", {"confidence": -0.5}, "confidence is -0.5; it must lie in [0, 1]"),
-        ("sit", {"confidence": "NaN"}, "confidence is nan; it must lie in [0, 1]"),
-        ("sit", {"confidence": "high"}, "confidence is 'high'; it must lie in [0, 1]"),
-        ("sit", {"reliability": 0.5}, "unknown option reliability; update has confidence"),
-        ("sit", 0.5, "options is 0.5; give it as { confidence: 0.9 }"),
-        ([0.5, 0.5, 0], {"confidence": 0.5}, "confidence is given, but probs holds no class; give"),
-        (
-            {"walk": 1, "sit": 0, "7": 0},
-            {"confidence": 0.5},
-            "confidence is given, but probs holds",
-        ),
-    ],
-)
-def test_what_is_refused_changes_nothing(prediction: Any, options: Any, message: str) -> None:
+@pytest.mark.parametrize(("prediction", "options", "message"), REJECTED)
+def test_what_is_rejected_changes_nothing(prediction: Any, options: Any, message: str) -> None:
     chain = cf.Chain(cf.StickyFilter(CLASSES))
     good: list[Any] = ["ann", 1.0, None, [0.25, 0.25, 0.5]]
     rows = [["ann", 0.0, None, "sit"], ["ann", 0.5, None, prediction, options], good]
     _, refused, last = tracked(chain, rows)["results"]
-    assert refused["message"].startswith(message)
+    assert message in refused["message"]
     tracker = cf.Tracker(chain)
     tracker.update("ann", 0.0, None, spread(1, RELIABILITY))
     assert node.same_bits(last["out"], tracker.update("ann", 1.0, None, good[3]))
@@ -146,7 +119,7 @@ def test_rows_are_named_in_errors() -> None:
     case = {"kind": "error", "name": "DirichletFilter", "args": [["a", "b"]], "method": "run"}
     rows = [[[0.5, 0.5], {"a": 1}], [{"a": 1, "b": 0}, "c"], [[0.5, 0.5], 0.5]]
     results = node.run([{**case, "call": [row]} for row in rows])
-    starts = ["probs in row 1 names ['a']", "probs in row 1 is 'c'", "probs must hold numbers"]
+    starts = ['probs in row 1 names ["a"]', 'probs in row 1 is "c"', "probs must hold numbers"]
     for result, start in zip(results, starts, strict=True):
         assert result["message"].startswith(start)
         assert result["unchanged"]

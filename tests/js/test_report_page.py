@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def played(folder: Path) -> dict[str, Any]:
-    download = [["download", "#saveRows", "rows.csv"], ["download", "#save", "settings.toml"]]
+    download = [["download", "#saveRows", "rows.csv"], ["download", "#save", "settings.json"]]
     return use(folder / "report.html", [*STEPS, ["open", "#settings"], *download])
 
 
@@ -84,7 +84,7 @@ def test_every_slider_gives_what_python_computes(played: dict[str, Any]) -> None
     before = None
     for step, state in zip([["open"], *STEPS], played["states"], strict=False):
         rec = second if step in STEPS[STEPS.index(["stream", "1"]) :] else first
-        expected = filtered(state["toml"], rec)
+        expected = filtered(state["json"], rec)
         assert node.same_bits(state["data"][0], rec.time), step
         for k, column in enumerate(state["data"][1:]):
             assert node.same_bits(column, expected[:, k]), (step, k)
@@ -108,7 +108,7 @@ def test_every_slider_gives_what_python_computes(played: dict[str, Any]) -> None
 
 
 def test_settings_are_those_of_the_controls(played: dict[str, Any]) -> None:
-    contents = [parse(state["toml"]) for state in played["states"]]
+    contents = [parse(state["json"]) for state in played["states"]]
     strong, weak = SOURCES
     tuned = settings()
     assert contents[0].beta == tuned.beta == contents[10].beta
@@ -125,7 +125,7 @@ def test_settings_are_those_of_the_controls(played: dict[str, Any]) -> None:
 
 def test_downloads(played: dict[str, Any], folder: Path) -> None:
     rec = list(streams().values())[1]
-    expected = filtered((folder / "settings.toml").read_text("utf-8"), rec)
+    expected = filtered((folder / "settings.json").read_text("utf-8"), rec)
     with (folder / "rows.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(rec)
@@ -157,20 +157,14 @@ def with_everything() -> cf.Chain:
     )
 
 
-@pytest.mark.parametrize("policy", [True, False])
-def test_untouched_settings_are_those_of_the_file(tmp_path: Path, policy: bool) -> None:
+def test_untouched_settings_are_those_of_the_file(tmp_path: Path) -> None:
     chain = with_everything()
-    if not policy:
-        chain = cf.Chain(chain.filter(), **{**chain._parts, "policy": None})
-    chain.save(tmp_path / "python.toml")
     write_page(streams(), chain, tmp_path / "report.html")
-    use(tmp_path / "report.html", [["open", "#settings"], ["download", "#save", "page.toml"]])
-    page, python = (cf.load(tmp_path / f"{who}.toml") for who in ("page", "python"))
-    assert page.settings_and_expected == python.settings_and_expected
-    tables = {"policy", "events", "smoother", "expected"} - (set() if policy else {"policy"})
-    assert tables <= set(page.settings_and_expected)
-    if not policy:  # which comes last in the page's
-        assert (tmp_path / "page.toml").read_bytes() == (tmp_path / "python.toml").read_bytes()
+    use(tmp_path / "report.html", [["open", "#settings"], ["download", "#save", "page.json"]])
+    assert cf.load(tmp_path / "page.json").settings_and_expected == chain.settings_and_expected
+    assert {"policy", "events", "smoother", "expected"} <= set(chain.settings_and_expected)
+    case = {"kind": "error", "name": "load", "args": [(tmp_path / "page.json").read_text()]}
+    assert node.run([case]) == [{"message": None}]  # JavaScript loads it, too
 
 
 FORMS: list[list[Any]] = [
@@ -183,18 +177,16 @@ FORMS: list[list[Any]] = [
 ]
 
 
-def test_the_smoother_stays_over_another_filter(tmp_path: Path) -> None:
+def test_the_smoother_stays_while_the_filter_has_its_form(tmp_path: Path) -> None:
     chain = with_everything()
     write_page(streams(), chain, tmp_path / "report.html")
-    played = use(tmp_path / "report.html", FORMS)
-    for step, state in zip([["open"], *FORMS], played["states"], strict=False):
-        found = parse(state["toml"])
-        assert found.expected == chain.expected, step
-        if step == FORMS[0]:  # what it shares with the filter follows
-            assert found.smoother.filter()._options["floor"] == 0.01
-            assert found.smoother.filter().stay == 0.98
-        else:
-            assert found.smoother.settings == chain.smoother.settings, step
+    states = use(tmp_path / "report.html", FORMS)["states"]
+    found = [parse(state["json"]) for state in states]
+    assert all(one.expected == chain.expected for one in found)
+    kept = ["smoother" in one.settings for one in found]
+    assert kept == [True, True, False, False, False, True, False]
+    assert found[1].smoother.filter()._options["floor"] == 0.01  # what it shares follows
+    assert found[5].smoother.settings == chain.smoother.settings
 
 
 def test_zoom(folder: Path) -> None:
@@ -243,7 +235,7 @@ def test_a_filter_in_single_precision_and_dates(tmp_path: Path) -> None:
     used = use(tmp_path / "r.html", steps)
     assert used["messages"] == []
     for state in used["states"][:2]:
-        expected = filtered(state["toml"], rec)[:, ::-1].astype(np.float64)
+        expected = filtered(state["json"], rec)[:, ::-1].astype(np.float64)
         for k, column in enumerate(state["data"][1:]):
             assert node.same_bits(column, expected[:, k])
     weak = rec.source == "weak"

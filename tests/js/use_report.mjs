@@ -33,6 +33,15 @@ const ACTIONS = {
     await page.fill(selector, text);
     await page.waitForFunction(() => document.getElementById("probs").chart.old !== true);
   },
+  choose: (selector, path) => page.setInputFiles(selector, path),
+  drop: async (_, [name, text]) => {
+    const files = await page.evaluateHandle(([title, content]) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([content], title));
+      return transfer;
+    }, [name, text]);
+    await page.dispatchEvent("body", "drop", { dataTransfer: files });
+  },
   type: (selector, text) => page.fill(selector, text),
   check: (selector, value) => page.setChecked(selector, value),
   click: (selector) => page.click(selector),
@@ -83,14 +92,16 @@ const look = () => page.evaluate(() => {
     return seen.filter(([{ width, right }]) => width > 0 && right <= table.getBoundingClientRect().right).map(([, title]) => title);
   };
   const text = (id) => document.getElementById(id).textContent;
+  const message = document.getElementById("message").hidden ? null : text("message");
   const { chart } = document.getElementById("probs");
+  if (chart === undefined) return { message, open: !document.getElementById("open").hidden };
   const cells = [...document.getElementById("eventRows").rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
   const { min, max } = chart.scales.x;
   const lanes = document.getElementById("lanes").chart;
   const other = lanes.scales.x;
   return {
     data: chart.data.map(bits), view: [min, max], lanesView: [other.min, other.max], numbers: text("numbers").trim(), span: text("span"), row: text("row"),
-    toml: text("toml"), message: document.getElementById("message").hidden ? null : text("message"),
+    json: text("json"), message, open: !document.getElementById("open").hidden,
     events: document.getElementById("eventRows").events.map(({ label, start, end, probability }) => [label, ...[start, end, probability].map((x) => bits([x]))]),
     eventTable: cells, eventCount: text("eventCount"), zones: [...document.getElementById("zone").options].map((option) => option.text),
     unpacked: document.getElementById("data").counted.unpacked, elements: document.querySelectorAll("*").length,
@@ -119,7 +130,7 @@ const lanePixels = (lane, times) => page.evaluate(([index, at]) => {
 }, [lane, times]);
 
 await page.goto(pathToFileURL(file).href);
-await page.waitForFunction(() => document.getElementById("numbers").textContent !== "" || !document.getElementById("message").hidden);
+await page.waitForFunction(() => ["open", "message"].some((id) => !document.getElementById(id).hidden) || document.getElementById("numbers").textContent !== "");
 await drawn();
 const states = [await look()];
 for (const [what, target, value] of JSON.parse(readFileSync(0, "utf8"))) {

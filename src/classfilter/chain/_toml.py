@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import sys
 from collections.abc import Callable, Mapping
 from os import PathLike
@@ -75,9 +76,13 @@ def load(path: str | PathLike[str]) -> Chain:
 
 
 def parse(text: str) -> Chain:
-    """Return what the text of a TOML file describes; see `load`."""
+    """Return what the text of a TOML file describes, or of the same as JSON; see `load`."""
     try:
-        return from_settings(_toml().loads(text))
+        if not text.lstrip().startswith("{"):
+            return from_settings(_toml().loads(text))
+        content = json.loads(text)
+        content.pop("prepared", None)  # what JavaScript has of Python
+        return from_settings(content)
     except RecursionError:
         raise ValueError("its lists are nested too deeply; numbers need two levels") from None
     except (MemoryError, OverflowError) as error:

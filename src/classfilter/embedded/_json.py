@@ -34,17 +34,17 @@ def to_json(filter: Filter | Chain) -> str:  # noqa: A002
     if config.independent:
         lanes = {str(label): config.lane(label).filter() for label in config.classes}
         if "labels" not in sections:
-            sections |= _prepared(next(iter(lanes.values())))
+            sections |= prepared(next(iter(lanes.values())))
         else:
             of_labels = sections["labels"].items()
-            sections["labels"] = {name: {**of, **_prepared(lanes[name])} for name, of in of_labels}
+            sections["labels"] = {name: {**of, **prepared(lanes[name])} for name, of in of_labels}
     else:
-        sections |= _prepared(config.filter())
+        sections |= prepared(config.filter())
     lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in sections.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def _prepared(filter_: Filter) -> dict[str, Any]:
+def prepared(filter_: Filter) -> dict[str, Any]:
     """Return what JavaScript needs beside the options of a filter."""
     if type(filter_) not in (DirichletFilter, StickyFilter):
         raise ValueError(
@@ -55,11 +55,11 @@ def _prepared(filter_: Filter) -> dict[str, Any]:
         return {}
     *_, rates = filter_._prepared
     assert rates is not None
-    prepared: dict[str, Any] = {"rates": rates.tolist()}
+    computed: dict[str, Any] = {"rates": rates.tolist()}
     if filter_._modes is not None:
-        prepared["modes"] = [row for part in filter_._modes for row in _rows(part.tolist())]
-        prepared["pairs"] = filter_._modes.pairs
-    return {"prepared": prepared}
+        computed["modes"] = [row for part in filter_._modes for row in _rows(part.tolist())]
+        computed["pairs"] = filter_._modes.pairs
+    return {"prepared": computed}
 
 
 def _rows(part: list[Any]) -> list[Any]:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from .._predictions import DEFAULT_RELIABILITY
 from .._validation import class_order
 from ..chain._chain import Chain
-from ..chain._settings import to_toml
 from ..data._recording import Recording
-from ..embedded._json import to_json
+from ..embedded._json import prepared
 from ..filters._dirichlet import DirichletFilter
 from ..filters._sticky import StickyFilter
 from ..tuning._folds import median_step
@@ -25,8 +24,6 @@ NamedRecordings = list[tuple[str, Recording]]
 """Recordings, by the names of their streams."""
 ALL_ROWS = "all rows"
 """The name of a stream that has none."""
-PARTS = ("filter", "options", "beta", "channel", "events")
-"""The settings that a smoother may have of its own."""
 FIRST_DATE = 3e8
 """Numbers from here on are taken for UNIX seconds: 1979."""
 
@@ -70,16 +67,12 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
         "independent": False,
         **_time_kind([rec for _, rec in streams]),
         "step": median_step([rec for _, rec in streams]),
-        "configs": [
-            to_json(Chain(filter_, beta=played.beta, channel=played.channel, rule=played.rule))
-        ],
-        "kept": [_kept(played)],
+        "configs": [played.settings_and_expected | prepared(filter_)],
         "streams": [
             {
                 "name": name,
                 "stream": None if name == ALL_ROWS else name,
                 "config": 0,
-                "zone": rec._time_kind.zone_name(offsets=True),
                 "time": packed(rec.time, np.float64),
                 "source": packed([sources.index(source) for source in rec.source], np.uint16),
                 "probs": packed(rec.probs[:, columns], np.float64),
@@ -94,12 +87,11 @@ def page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
 def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
     """Return the same of several labels at once: each is a stream of two classes, off and on."""
     recs = [rec for _, rec in streams]
-    configs, kept, lanes = [], [], {}
+    configs, lanes = [], {}
     for i, label in enumerate(recs[0].classes):
         of_label = [(name, rec.lane(label)) for name, rec in streams]
         data = page_data(of_label, tuned.lane(label))
         configs += data["configs"]
-        kept += data["kept"]
         for j, lane in enumerate(data["streams"]):
             lanes[j, i] = lane | {"name": f"{streams[j][0]}: {label}", "config": i}
     return data | {
@@ -107,7 +99,6 @@ def label_page_data(streams: NamedRecordings, tuned: Chain) -> dict[str, Any]:
         "independent": True,
         "step": median_step(recs),
         "configs": configs,
-        "kept": kept,
         "streams": [lanes[place] for place in sorted(lanes)],
     }
 
@@ -124,24 +115,6 @@ def _played(tuned: Chain) -> Chain:
         expected=tuned.expected,
         smoother=None if tuned.smoother is tuned else tuned.smoother,
     )
-
-
-def _kept(played: Chain) -> dict[str, Any]:
-    """Return the settings that no slider reaches.
-
-    The smoother is there twice: as what differs from the filter, and as all that it has, for where
-    the filter has become one of another kind, over which the difference would not fit.
-    """
-    settings = played.settings_and_expected
-    names = ("policy", "expected")
-    others: dict[str, Any] = {name: settings[name] for name in names if name in settings}
-    smoother = settings.get("smoother")
-    whole = played.smoother.settings
-    return {
-        "smoother": smoother,
-        "wholeSmoother": smoother and {name: whole[name] for name in PARTS if name in whole},
-        "others": to_toml({"classes": (), **others}).partition("\n")[2],
-    }
 
 
 def _time_kind(recs: Sequence[Recording]) -> dict[str, Any]:

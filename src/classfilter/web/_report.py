@@ -54,24 +54,12 @@ from ._sections import (
 )
 
 FOLDER = Path(__file__).parent
-TEXTS = (".html", ".css", ".js")
 MAX_EMBEDDED = 60_000
 """How many rows a report has in it, for its pictures and sliders."""
 MAX_MEASURED = 200_000
 """How many rows the tables are measured on, but for those of the streams."""
 MAX_MEASURED_STREAMS = 500
 """And of how many streams: each is smoothed and filtered many times."""
-SCRIPTS = (
-    "times.js",
-    "charts.js",
-    "rows.js",
-    "settings.js",
-    "events.js",
-    "event_table.js",
-    "streams.js",
-    "page.js",
-)
-"""The page's own script, in this order."""
 TUNED = 0.3
 """The progress at which tuning is done."""
 
@@ -239,27 +227,26 @@ def _summary(
 def fill_page(summary: str, figures: str, sections: Sequence[str], data: Any) -> str:
     """Return the page: the template with its text, its data, and what may run in it.
 
-    The policy allows the page's own script and style, by their hashes, and nothing from outside.
+    Without data, None, the page asks for a file. The policy allows the page's own script and
+    style, by their hashes, and nothing from outside.
     """
-    text = {path.name: path.read_text("utf-8") for path in FOLDER.iterdir() if path.suffix in TEXTS}
-    wasm = base64.b64encode((FOLDER / "classfilter.wasm").read_bytes()).decode()
-    core = f'const wasm = {{ WASM: "{wasm}" }};\n{text["classfilter.js"]}'
-    script = "\n".join([core, *(text[name] for name in SCRIPTS)])
+    template, script, style = (
+        (FOLDER / name).read_text("utf-8")
+        for name in ("template.html", "classfilter.js", "classfilter.css")
+    )
     placed, titles = with_places(sections)
-    library, style = text["uplot.js"], f"{text['uplot.css']}\n{text['style.css']}"
     values = {
-        "policy": f"default-src 'none'; script-src {_hash(library)} {_hash(script)} "
-        f"'wasm-unsafe-eval'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'",
+        "policy": f"default-src 'none'; script-src {_hash(script)} 'wasm-unsafe-eval'; "
+        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'",
         "style": style,
         "summary": lines_of(summary),
         "headline": figures,
         "contents": links(titles),
         "sections": "".join(placed),
         "data": as_script(data),
-        "library": library,
         "script": script,
     }
-    parts = re.split(r"\{\{(\w+)\}\}", text["template.html"])  # once: values may have braces
+    parts = re.split(r"\{\{(\w+)\}\}", template)  # once: values may have braces
     return "".join(values[part] if i % 2 else part for i, part in enumerate(parts))
 
 

@@ -1,19 +1,19 @@
 // The rows that the page has in it, and what is computed of them.
-const element = (id) => document.getElementById(id);
-const data = JSON.parse(element("data").textContent);
-let tuned = classfilter.load(data.configs[0]); // that of the stream that is shown
-const K = data.classes.length;
-const counted = { unpacked: 0 }; // for tests: a page of thousands of streams opens one
-element("data").counted = counted;
+import { page } from "./state.js";
 
-/** Numbers as Python packed them: little-endian, deflated, in base 64. */
+const classCount = () => page.data.classes.length;
+/** For tests: a page of thousands of streams opens one. */
+export const counted = { unpacked: 0 };
+
+/** Numbers as Python packed them: little-endian, deflated, in base 64. Those of a CSV file are there already. */
 async function unpack(text, type) {
+  if (typeof text !== "string") return text;
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new type(await new Response(unpacked).arrayBuffer());
 }
 
-function argmax(values, start) {
+function argmax(values, start, K) {
   let best = start;
   for (let k = start + 1; k < start + K; k++) if (values[k] > values[best]) best = k;
   return Number.isNaN(values[start]) ? -1 : best - start;
@@ -21,9 +21,10 @@ function argmax(values, start) {
 
 // Plain loops where there is something to do for each row: a slider redraws all of them.
 
-function labelsOf(probs) {
+export function labelsOf(probs) {
+  const K = classCount();
   const labels = new Int16Array(probs.length / K);
-  for (let i = 0; i < labels.length; i++) labels[i] = argmax(probs, i * K);
+  for (let i = 0; i < labels.length; i++) labels[i] = argmax(probs, i * K, K);
   return labels;
 }
 
@@ -35,7 +36,8 @@ function rowsOf(source, s) {
 }
 
 /** Some rows of a table of probabilities, as one array. */
-function takeRows(probs, rows, type) {
+export function takeRows(probs, rows, type) {
+  const K = classCount();
   const taken = new type(rows.length * K);
   for (let j = 0; j < rows.length; j++) for (let k = 0; k < K; k++) taken[j * K + k] = probs[rows[j] * K + k];
   return taken;
@@ -43,14 +45,16 @@ function takeRows(probs, rows, type) {
 
 /** The rows without a channel: a class without confidence, a one-hot row, counts by the default reliability. */
 function withoutChannel(probs, hard) {
+  const { reliability } = page.data;
+  const K = classCount();
   const rows = probs.slice();
-  const rest = (1 - data.reliability) / (K - 1);
-  for (let i = 0; i < rows.length; i++) if (hard[Math.floor(i / K)]) rows[i] = probs[i] === 1 ? data.reliability : rest;
+  const rest = (1 - reliability) / (K - 1);
+  for (let i = 0; i < rows.length; i++) if (hard[Math.floor(i / K)]) rows[i] = probs[i] === 1 ? reliability : rest;
   return rows;
 }
 
 /** A stream: its rows without channels, and those of each source through its channel. Only what is shown is unpacked. */
-async function openStream({ name, stream, zone, ...packed }) {
+export async function openStream({ name, stream, zone, ...packed }) {
   const [time, source, probs, label, hard] = await Promise.all([
     unpack(packed.time, Float64Array), unpack(packed.source, Uint16Array),
     unpack(packed.probs, Float64Array), unpack(packed.label, Int16Array), unpack(packed.hard, Uint8Array),
@@ -60,10 +64,10 @@ async function openStream({ name, stream, zone, ...packed }) {
   const sorted = dt.filter((step, i) => i > 0 && step > 0).sort();
   const middle = sorted.length >> 1;
   const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  const type = tuned.filter.dtype === "float32" ? Float32Array : Float64Array;
-  const rowsOfSources = data.sources.map((_, s) => rowsOf(source, s));
-  const corrected = data.sources.map((name_, s) => {
-    const channel = tuned.channel[name_];
+  const type = page.tuned.filter.dtype === "float32" ? Float32Array : Float64Array;
+  const rowsOfSources = page.data.sources.map((_, s) => rowsOf(source, s));
+  const corrected = page.data.sources.map((name_, s) => {
+    const channel = page.tuned.channel[name_];
     if (channel === undefined) return null;
     const rows = rowsOfSources[s];
     return { rows, probs: channel.apply(takeRows(probs, rows, type)) };
@@ -76,7 +80,8 @@ async function openStream({ name, stream, zone, ...packed }) {
 }
 
 /** What the filter gets of a stream: the rows, those of some sources through their channels. */
-function observations(of, channelled) {
+export function observations(of, channelled) {
+  const K = classCount();
   const wanted = String(channelled);
   if (of.observed?.wanted === wanted) return of.observed.rows;
   const all = of.probs.slice();
@@ -100,7 +105,7 @@ function hoursOf(dt) {
 }
 
 /** As metrics.switches_per_hour in Python; of several rows of one time, the last counts. */
-function switchesPerHour(stream, labels) {
+export function switchesPerHour(stream, labels) {
   let [switches, seconds, before] = [0, 0, -1];
   for (let i = 0; i < labels.length; i++) {
     if (stream.dt[i + 1] === 0) continue;
@@ -115,7 +120,7 @@ function switchesPerHour(stream, labels) {
 }
 
 /** The share of the labelled rows whose class is the label. */
-function accuracy(stream, labels) {
+export function accuracy(stream, labels) {
   let [right, judged] = [0, 0];
   for (let i = 0; i < labels.length; i++) {
     if (stream.label[i] < 0 || labels[i] < 0) continue;
@@ -126,8 +131,9 @@ function accuracy(stream, labels) {
 }
 
 /** The times, then the probabilities of each class. */
-function columnsOf(times, probs) {
-  const columns = data.classes.map((_, k) => {
+export function columnsOf(times, probs) {
+  const K = classCount();
+  const columns = page.data.classes.map((_, k) => {
     const column = new Float64Array(times.length);
     for (let i = 0; i < column.length; i++) column[i] = probs[i * K + k];
     return column;

@@ -1,7 +1,7 @@
 // Times in words: seconds, or dates in a zone.
 
 /** Seconds as 1:23:45, or with days. */
-function clock(seconds) {
+export function clock(seconds) {
   const sign = seconds < 0 ? "-" : "";
   const whole = Math.floor(Math.abs(seconds));
   const [days, hours, minutes] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60];
@@ -12,13 +12,13 @@ function clock(seconds) {
 }
 
 /** Times on an axis, without seconds where all are whole minutes. */
-function clocks(times) {
+export function clocks(times) {
   const whole = times.every((time) => time % 60 === 0);
   return times.map((time) => (whole ? clock(time).slice(0, -3) : clock(time)));
 }
 
 /** What browsers call a zone or an offset such as +02:00; UTC if this one does not know it. */
-function knownZone(zone) {
+export function knownZone(zone) {
   const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)$/.exec(zone) ?? [];
   const whole = minutes === "00" ? [`Etc/GMT${sign === "+" ? "-" : "+"}${Number(hours)}`] : []; // the signs are the other way round there
   for (const name of [zone, ...whole]) {
@@ -33,7 +33,7 @@ function knownZone(zone) {
 }
 
 /** The zones that times can be shown in: the name, the zone for the browser (null: as numbers), and what the choice says. */
-function zonesOf({ zone, unix }) {
+export function zonesOf({ zone, unix }) {
   if (zone === null || zone === "") return [];
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const known = knownZone(zone);
@@ -47,10 +47,10 @@ function zonesOf({ zone, unix }) {
 }
 
 /** What is said of times that have no zone. */
-const withoutZone = ({ zone }) => (zone === "" ? { name: "no zone", zone: "" } : { name: "h:mm:ss", zone: null });
+export const withoutZone = ({ zone }) => (zone === "" ? { name: "no zone", zone: "" } : { name: "h:mm:ss", zone: null });
 
 /** What writes a time as 2024-05-01 08:00:00, in a zone; "" is none, and shows dates as they are. */
-function dateWriter(zone) {
+export function dateWriter(zone) {
   const parts = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" };
   const format = new Intl.DateTimeFormat("en-CA", { ...parts, hourCycle: "h23", timeZone: zone || "UTC" });
   return (time) => {
@@ -60,7 +60,7 @@ function dateWriter(zone) {
 }
 
 /** Dates on an axis: the day where it begins, and the time of day. */
-function dates(times, write) {
+export function dates(times, write) {
   const texts = times.map(write);
   if (texts.every((text) => text.endsWith(" 00:00:00"))) return texts.map((text) => text.slice(0, 10));
   const end = texts.every((text) => text.endsWith(":00")) ? 16 : 19;
@@ -68,7 +68,7 @@ function dates(times, write) {
   return texts.map((text, i) => (isNew(i) ? `${text.slice(5, 10)} ` : "") + text.slice(11, end));
 }
 
-const DURATIONS = [
+export const DURATIONS = [
   ...[1e-3, 1e-2, 0.1].flatMap((unit) => [unit, 2 * unit, 5 * unit]), 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
   3600, 7200, 10800, 21600, 43200, ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((days) => 86400 * days),
 ];

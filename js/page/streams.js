@@ -1,25 +1,29 @@
 // Which stream is shown: a list of them or, of many, a field that searches.
+import { element, page } from "./state.js";
+
 const MANY_STREAMS = 100;
 const MOST_MATCHES = 30;
-let shownIndex = -1;
+let streamTexts = [];
+export let shownIndex = -1;
 
 /** The names in the field: those that occur twice have their number behind them. */
-const streamTexts = (() => {
+function textsOf(streams) {
   const seen = new Set();
-  return data.streams.map(({ name }, i) => {
+  return streams.map(({ name }, i) => {
     const text = seen.has(name) ? `${name} (${i + 1})` : name;
     seen.add(text);
     return text;
   });
-})();
+}
 
-function fillStreams() {
-  const many = data.streams.length > MANY_STREAMS;
+export function fillStreams() {
+  streamTexts = textsOf(page.data.streams);
+  const many = page.data.streams.length > MANY_STREAMS;
   element("streamList").hidden = many;
   element("streamSearch").hidden = !many;
   if (many) offerStreams("");
-  else element("stream").append(...streamTexts.map((text, i) => new Option(text, i)));
-  element("streamSteps").hidden = data.streams.length < 2;
+  else element("stream").replaceChildren(...streamTexts.map((text, i) => new Option(text, i)));
+  element("streamSteps").hidden = page.data.streams.length < 2;
 }
 
 /** Offer the streams whose name has some letters, the first of them; a list of thousands would take seconds to open. */
@@ -33,13 +37,13 @@ function offerStreams(letters) {
     if (matches.length < MOST_MATCHES) matches.push(new Option(text, text));
   }
   element("streamNames").replaceChildren(...matches);
-  const total = data.streams.length.toLocaleString("en");
+  const total = page.data.streams.length.toLocaleString("en");
   const more = count > MOST_MATCHES ? `, of which the first ${MOST_MATCHES} are offered: type more letters` : "";
   element("streamCount").textContent = wanted === "" ? `${total} streams: type a part of a name.` : `${count.toLocaleString("en")} of ${total} streams${more}.`;
 }
 
 /** The stream that was chosen; null while its name is not complete. */
-function chosenStream({ id, value }) {
+export function chosenStream({ id, value }) {
   if (id === "stream") return Number(value);
   offerStreams(value);
   const index = streamTexts.indexOf(value);
@@ -47,11 +51,11 @@ function chosenStream({ id, value }) {
 }
 
 /** Say which stream is shown, in both kinds of list. */
-function markStream(index) {
+export function markStream(index) {
   shownIndex = index;
   element("stream").value = index;
   element("streamName").value = streamTexts[index];
-  element("streamPlace").textContent = `${(index + 1).toLocaleString("en")} of ${data.streams.length.toLocaleString("en")}`;
+  element("streamPlace").textContent = `${(index + 1).toLocaleString("en")} of ${page.data.streams.length.toLocaleString("en")}`;
   element("streamBefore").disabled = index === 0;
-  element("streamAfter").disabled = index === data.streams.length - 1;
+  element("streamAfter").disabled = index === page.data.streams.length - 1;
 }

@@ -1,4 +1,7 @@
 // The pictures: classes as lanes, and probabilities as lines. uPlot has the axes, the zoom and the canvas.
+import uPlot from "uplot";
+
+import { DURATIONS, clocks, dateWriter, dates } from "./times.js";
 
 // Okabe and Ito's colours, which the colour-blind can distinguish; hatches tell them apart without colour.
 const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999"];
@@ -34,7 +37,7 @@ function patternOf(k, context) {
 }
 
 /** A small picture of a class's colour and hatch. */
-function swatch(k) {
+export function swatch(k) {
   const canvas = Object.assign(document.createElement("canvas"), { width: 16, height: 16, className: "swatch" });
   const pen = canvas.getContext("2d");
   pen.fillStyle = patternOf(k, pen);
@@ -94,7 +97,7 @@ function zoomByWheel(u, setView) {
 }
 
 /** One lane per source of classes, coloured by class. `lanes` are names, times and class indices; -1 is none. */
-function drawLanes(element, classes, zone, lanes, setView) {
+export function drawLanes(element, classes, zone, lanes, setView) {
   const height = LANE_HEIGHT * lanes.length + 38;
   const options = chartOptions(element, zone, height, setView);
   const middles = lanes.map((_, i) => lanes.length - i - 0.5);
@@ -198,7 +201,7 @@ function upperBound(times, time) {
 }
 
 /** A line for each class. Few rows are steps, since an estimate holds until the next row; of many, each pixel has the range of its rows. */
-function drawProbs(element, classes, zone, setView, showRow) {
+export function drawProbs(element, classes, zone, setView, showRow) {
   const options = chartOptions(element, zone, 240, setView);
   const steps = uPlot.paths.stepped({ align: 1 });
   const isDense = (u, from, to) => to - from > u.bbox.width;

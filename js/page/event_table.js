@@ -1,4 +1,8 @@
 // The table of events: a page of it, in some order; a row leads to its place in the pictures.
+import { swatch } from "./charts.js";
+import { element, page } from "./state.js";
+import { clock } from "./times.js";
+
 const EVENTS_PER_PAGE = 15;
 const tableState = { list: [], order: "start", descending: false, page: 0 };
 
@@ -7,7 +11,7 @@ const EVENT_COLUMNS = [
 ];
 const durationText = (seconds) => (seconds < 60 ? `${Number(seconds.toFixed(3))} s` : clock(Math.round(1000 * seconds) / 1000));
 
-function fillEventHeader() {
+export function fillEventHeader() {
   element("eventHead").replaceChildren(...EVENT_COLUMNS.map(([name, text]) => {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: text });
     button.dataset.order = name;
@@ -18,7 +22,7 @@ function fillEventHeader() {
 }
 
 /** Show other events, from the first page on. */
-function setEvents(list) {
+export function setEvents(list) {
   Object.assign(tableState, { list, page: 0 });
   element("eventRows").events = list;
   drawEventTable();
@@ -31,7 +35,7 @@ function sortedEvents() {
   return (descending ? sorted.reverse() : sorted).map(([, , event]) => event);
 }
 
-function drawEventTable() {
+export function drawEventTable() {
   const { list, order, descending } = tableState;
   const pages = Math.max(1, Math.ceil(list.length / EVENTS_PER_PAGE));
   tableState.page = Math.min(Math.max(tableState.page, 0), pages - 1);
@@ -44,7 +48,7 @@ function drawEventTable() {
   }
   const total = list.length.toLocaleString("en");
   element("eventCount").textContent = list.length === 0 ? "There are no events." :
-    `Events ${(first + 1).toLocaleString("en")} to ${(first + shown.length).toLocaleString("en")} of ${total}; times: ${shownZone.name}.`;
+    `Events ${(first + 1).toLocaleString("en")} to ${(first + shown.length).toLocaleString("en")} of ${total}; times: ${page.zone.name}.`;
   element("eventPages").hidden = pages === 1;
   element("eventsBefore").disabled = tableState.page === 0;
   element("eventsAfter").disabled = tableState.page === pages - 1;
@@ -56,7 +60,7 @@ function eventRow(event) {
   const button = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: label, title: "Show it in the pictures" });
   const name = Object.assign(document.createElement("td"), { className: "left" });
   name.append(swatch(k), " ", button);
-  const texts = [timeText(start), timeText(end), durationText(end - start), `${(100 * probability).toFixed(1)} %`];
+  const texts = [page.timeText(start), page.timeText(end), durationText(end - start), `${(100 * probability).toFixed(1)} %`];
   row.append(name, ...texts.map((textContent) => Object.assign(document.createElement("td"), { className: "right", textContent })));
   row.event = event;
   return row;
@@ -64,12 +68,12 @@ function eventRow(event) {
 
 /** The times around an event: it takes the middle third of the picture, or more. */
 function viewOf({ start, end }) {
-  const margin = Math.max(end - start, 8 * data.step);
+  const margin = Math.max(end - start, 8 * page.data.step);
   return [start - margin, end + margin];
 }
 
 /** Listen to the table; `show` gets the times of the event that was chosen. */
-function listenToTable(show) {
+export function listenToTable(show) {
   element("eventHead").addEventListener("click", ({ target }) => {
     const { order } = target.dataset;
     if (order === undefined) return;
