@@ -89,10 +89,10 @@ fuzz: .venv/test toolchain
 hostile:
 	$(PYTHON) -m tests.core.hostile --updates $(UPDATES)
 
-# The package for JavaScript and the core of the report, by Debian's clang and lld; js/build.mjs says how.
-js: js/dist/wasm.js
+# The package for JavaScript and the script of the report, by Debian's clang and lld and by esbuild; js/build.mjs says how.
+js: js/dist/classfilter.mjs
 
-js/dist/wasm.js: $(wildcard js/c/* js/build.mjs js/vendor.mjs js/classfilter.d.ts js/src/* js/example/* src/classfilter/csrc/*) js/node_modules
+js/dist/classfilter.mjs: $(wildcard js/c/* js/build.mjs js/classfilter.d.ts js/src/* js/page/* src/classfilter/csrc/*) js/node_modules
 	node js/build.mjs
 
 # The documentation as a site, in site/; any warning, such as a broken link, is an error. MkDocs with --quiet would not
@@ -170,4 +170,4 @@ version:
 	touch $@
 
 clean:
-	rm -rf .venv build dist site js/dist js/node_modules js/LICENSE docs/example.html src/*.egg-info src/classfilter/*.so
+	rm -rf .venv build dist site js/dist js/node_modules js/LICENSE src/*.egg-info src/classfilter/*.so

@@ -366,26 +366,16 @@ export function events<Stream extends StreamName = null>(
 ): ConfirmedEvent<Stream>[];
 
 export interface WriteEventsOptions {
-  /** The time that is second 0 of the file, for all formats but CSV and JSON; events whose times are dates need it. */
-  start?: number | Date | null;
   /** Allow events of one stream and class that overlap; otherwise they are an error. */
   overlaps?: boolean;
-  /** Whether the times are dates, as UNIX seconds; CSV and JSON show them as dates. */
+  /** Whether the times are dates, as UNIX seconds; the file has them as dates in UTC. */
   dates?: boolean;
-  /** The zone that dates are shown in: "Europe/Berlin", "+02:00", "UTC". Without it they are in UTC, and shown without a zone. */
-  zone?: string | null;
-  /** Of TextGrid: what each tier holds, all events of a stream or those of a class; "stream" by default. */
-  tiers?: "stream" | "class";
-  /** Of TextGrid: the end of the last interval; by default, of the last event. */
-  duration?: Duration | null;
-  /** Of WebVTT: whether a cue shows the probability; true by default. */
-  probability?: boolean;
 }
 
-/** Confirmed events as the text of a file, with the bytes of Python's `write_events`. */
+/** Confirmed events as the text of a file. */
 export function writeEvents(
   events: readonly { stream?: StreamName; label: string; start: number; end: number | null; probability?: number | null }[],
-  format: "csv" | "tsv" | "txt" | "rttm" | "TextGrid" | "textgrid" | "vtt" | "json",
+  format: "csv" | "json",
   options?: WriteEventsOptions,
 ): string;
 
@@ -397,9 +387,6 @@ export interface Config {
   policy: Policy | null;
   /** How events are decided; null where the file does not say. */
   rule: EventRule | null;
-  /** What smooths in Python, and what it expects of sources, as the file has it: `toToml` writes it again. */
-  smoother: object | null;
-  expected: object | null;
 }
 
 /** Settings of several labels at once; weights and channels are those of all labels, or of each. */
@@ -409,24 +396,10 @@ export interface MultiLabelConfig {
   channel: Record<string, ByLabel<Channel | null>>;
   policy: Policy | null;
   rule: EventRule | null;
-  smoother: object | null;
-  expected: object | null;
 }
 
-/** Settings from the text of a TOML file, or from the JSON that `classfilter export --json` writes: its text, or the object. */
+/** Settings as JSON, which `classfilter export --json` writes: its text, or the object. */
 export function load<Loaded extends Config | MultiLabelConfig = Config>(config: string | object): Loaded;
-
-/** A filter, with the weights and channels of its sources and a rule for events, as the TOML file that Python and `load` read. */
-export function toToml(
-  filter: DirichletFilter | StickyFilter | MultiLabelFilter,
-  sources?: {
-    beta?: number | Readonly<Record<string, ByLabel<number>>>;
-    channel?: Readonly<Record<string, ByLabel<Channel | null>>>;
-    rule?: EventRule | null;
-    smoother?: object | null;
-    expected?: object | null;
-  },
-): string;
 
 export interface TrackerOptions {
   /** The weight of each source, or one for all; 1 by default. With a MultiLabelFilter, a source may have one for each label. */

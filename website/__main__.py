@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from classfilter.web._report import fill_page
 from website.gallery import draw
 from website.home import as_home
 from website.reference import pages
@@ -19,17 +20,14 @@ FILES = [
     "CITATION.cff",
     "docs/**/*.md",
     "docs/**/*.png",
-    "docs/example.html",
     "benchmarks/README.md",
     "examples/**/*.py",
     "experiments/results/*",
 ]
 RARELY_FOUND = "---\nsearch:\n  boost: 0.1\n---\n\n"
-EXAMPLE = """
-<iframe class="example" src="example.html" title="The example page"></iframe>
-
-[The example on a page of its own](example.html)
-"""
+HEADING = "## The example page\n"
+EMPTY = """Drop a file of predictions to see them filtered, with their events. Nothing is tuned here:
+the sliders start from a sticky filter, and classfilter tune finds better settings without labels."""
 
 
 def lay_out(target: Path) -> None:
@@ -55,12 +53,11 @@ def lay_out(target: Path) -> None:
         page.parent.mkdir(exist_ok=True)
         page.write_text(text, "utf-8")
     draw(target / "docs/gallery.md", ROOT)
-    if (target / "docs/example.html").exists():
-        page = target / "docs/javascript.md"
-        heading = "## The example page\n"
-        text = page.read_text("utf-8")
-        assert heading in text
-        page.write_text(text.replace(heading, heading + EXAMPLE), "utf-8")
+    (target / "docs/example.html").write_text(fill_page(EMPTY, "", [], None), "utf-8")
+    page = target / "docs/javascript.md"
+    text = page.read_text("utf-8")
+    assert HEADING in text
+    page.write_text(text.replace(HEADING, f"{HEADING}\n[Open the page](example.html)\n"), "utf-8")
 
 
 def as_sessions(text: str) -> str:

@@ -1,6 +1,6 @@
 // Checked by the compiler of TypeScript.
 import {
-  Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load, toToml,
+  Adaptive, Channel, DirichletFilter, EventRule, MultiLabelFilter, Periodic, StickyFilter, Tracker, events, load,
   writeEvents,
 } from "classfilter";
 import type { ClassName, Config, ConfirmedEvent, DirichletState, Event, MultiLabelConfig, Numbers, Policy } from "classfilter";
@@ -16,7 +16,6 @@ const channel = new Channel([[9, 1], [2, 8]]);
 const corrected: Numbers = channel.apply([0.5, 0.5]);
 const policy: Policy = new Adaptive({ budget: 0.1 });
 const config: Config = load({ classes: ["a", "b"], filter: "sticky" });
-const text: string = toToml(config.filter, { beta: config.beta, channel: { weak: channel, strong: null } });
 const kind: "dirichlet" | "sticky" = filter.kind;
 const tracker = new Tracker<number>(sticky, { policy: new Periodic({ every: 3 }), channel: { weak: channel } });
 tracker.update(1, new Date(0), null, [0.5, 0.5]);
@@ -34,7 +33,6 @@ const scored: Numbers = birds.update({ wren: 0.3, robin: null }, { beta: [0.5, 1
 birds.run([[0.9, 0.8], null, { robin: 0.1, wren: 0.2 }], { beta: [[0.5, 1], [1, 1], [0, 1]], dt: 2 });
 birds.copy().state = birds.state;
 const settings: MultiLabelConfig = load<MultiLabelConfig>("");
-toToml(settings.filter, settings);
 const many = new Tracker<string, ClassName[]>(birds, { beta: { mic: { robin: 0.5, wren: 1 } }, channel: { mic: channel } });
 many.update("garden", 0, "mic", { robin: 0.9, wren: 0.8 });
 const heard: ClassName[] = many.label("garden");
@@ -42,9 +40,8 @@ const rule = new EventRule({ changeCost: { walk: "30s", sit: 10 }, pad: ["1s", 0
 const cost: number | Readonly<Record<string, number>> = rule.changeCost;
 const found: ConfirmedEvent<string>[] = events(rule, { classes: ["walk", "sit"], times: [0, 1], probs: rows, stream: "ann" });
 events(rule, { classes: filter.classes, times: new Float64Array(2), probs: flat, scores: "independent" })[0]?.end.toFixed();
-const file: string = writeEvents(found, "TextGrid", { tiers: "class", duration: "1h", start: new Date(0) });
-writeEvents([{ label: "walk", start: 0, end: 1 }], "csv", { dates: true, zone: "Europe/Berlin" });
-toToml(filter, { rule: config.rule });
+const file: string = writeEvents(found, "json", { overlaps: true });
+writeEvents([{ label: "walk", start: 0, end: 1 }], "csv", { dates: true });
 const live = new Tracker<string>(config, { events: true });
 const now: Event<string> | null = live.current("ann");
 const confirmed: ConfirmedEvent<string>[] = live.popEvents();
@@ -53,7 +50,7 @@ const several: Event<string>[] = new Tracker<string, ClassName[]>(birds, { event
 // @ts-expect-error an option that does not exist
 new EventRule({ cost: 1 });
 // @ts-expect-error a format that does not exist
-writeEvents(found, "xml");
+writeEvents(found, "rttm");
 // @ts-expect-error a rule never changes
 rule.shift = 1;
 // @ts-expect-error an option that does not exist
