@@ -26,8 +26,10 @@ FILES = [
 ]
 RARELY_FOUND = "---\nsearch:\n  boost: 0.1\n---\n\n"
 HEADING = "## The example page\n"
-EMPTY = """Drop a file of predictions to see them filtered, with their events. Nothing is tuned here:
-the sliders start from a sticky filter, and classfilter tune finds better settings without labels."""
+EMPTY = (
+    "Drop a file of predictions to see them filtered, with their events. Nothing is tuned here: "
+    "the sliders start from a sticky filter, and classfilter tune finds better settings."
+)
 
 
 def lay_out(target: Path) -> None:

@@ -69,4 +69,4 @@ tracker.label("ann");
 new Tracker<string[]>(sticky);
 // @ts-expect-error limits are given once
 limited.expireAfter = 5;
-console.log(cost, file, now, confirmed, several, onNow, scored, heard, jump, row, rows, flat, corrected, policy, config, text, kind);
+console.log(cost, file, now, confirmed, several, onNow, scored, heard, jump, row, rows, flat, corrected, policy, config, kind);
