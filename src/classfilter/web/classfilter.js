@@ -1,4 +1,4 @@
-/*! Built by js/build.mjs; do not edit. Sources: d3233a2ca51709c2ea7293626e18838a3f2a1fe082a50cf175eda84378be4866
+/*! Built by js/build.mjs; do not edit. Sources: 95fc1773d31e3a94ac0b6cffb7043b0e9237b689905bec84f542722ca0be4c61
 
 uplot 1.6.32
 
