@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 import classfilter as cf
+from classfilter.policy import Periodic
+from live_event_cases import Live, Row
 from slow_events import Rule
 
 LABELS = ("robin", "wren", "tit")
@@ -122,3 +124,36 @@ def random_chain(rng: np.random.Generator, rule: cf.EventRule | None = None) -> 
     f = cf.MultiLabelFilter(LABELS, filters)
     channel = {"weak": cf.Channel([[0.8, 0.2], [0.3, 0.7]])} if rng.random() < 0.3 else None
     return cf.Chain(f, beta=BETA, channel=channel, rule=rule)
+
+
+def random_labels(seed: int, rows: int = 35, **limits: Any) -> Live:
+    """Return a tracker of several labels, and rows of two streams and sources."""
+    rng = np.random.default_rng(seed)
+    chain = random_chain(rng, random_rule(rng))
+    if rng.random() < 0.2:
+        chain = cf.Chain.of(chain, policy=Periodic(every=3))
+    names = [("ann", 7)[i] for i in rng.integers(2, size=rows)]
+    source = rng.choice(list(BETA), rows).tolist()
+    columns = names, random_times(rng, rows).tolist(), source, random_scores(rng, rows).tolist()
+    return Live(chain, [Row(*row) for row in zip(*columns, strict=True)], limits)
+
+
+def random_lagged_labels(seed: int, rows: int = 35, **limits: Any) -> Live:
+    """Return the same with a smoother of its own for each label."""
+    rng = np.random.default_rng(seed)
+    live = random_labels(seed, rows, **limits)
+    filters = {
+        "robin": cf.StickyFilter(2, half_life=1.0),
+        "wren": cf.DirichletFilter(2, 0.5),
+        "tit": cf.StickyFilter(2, transitions=[[0.6, 0.4], [0.4, 0.6]]),
+    }
+    beta: Any = {"weak": {"robin": 0.5, "wren": 0.25, "tit": 1.0}, "strong": 1.0}
+    channel = {"weak": {"robin": cf.Channel([[8, 2], [3, 7]]), "wren": None, "tit": None}}
+    smoother = cf.Chain(
+        cf.MultiLabelFilter(LABELS, filters),
+        beta=beta,
+        channel=channel if rng.random() < 0.5 else None,
+        rule=random_rule(rng),
+    )
+    chain = cf.Chain(live.chain.filter(), beta=BETA, smoother=smoother)
+    return live._replace(chain=chain, lag=int(rng.choice([1, 2, 5, 30])))

@@ -27,7 +27,7 @@ class Row(NamedTuple):
     stream: Any
     time: float
     source: str
-    probs: list[float]
+    probs: Any
 
 
 class Live(NamedTuple):
@@ -36,9 +36,23 @@ class Live(NamedTuple):
     chain: cf.Chain
     rows: list[Row]
     limits: dict[str, Any]
+    lag: int | None = None
+
+    @property
+    def labels(self) -> bool:
+        """Whether several labels are there at once."""
+        return isinstance(self.chain.filter(), cf.MultiLabelFilter)
 
     def tracker(self) -> cf.Tracker:
-        return cf.Tracker(self.chain, events=True, **self.limits)
+        return cf.Tracker(self.chain, events=True, lag=self.lag, **self.limits)
+
+    def offline(self, rows: Iterable[Row]) -> list[cf.Event]:
+        """Return the events of one stream, by its recording."""
+        stream, time, source, probs = zip(*rows, strict=True)
+        how: Any = {"scores": "independent"} if self.labels else {}
+        rec = cf.Recording(time, source, list(probs), self.chain.classes, **how)
+        how = {} if self.lag is None else {"smooth": True, "lag": self.lag}
+        return [*cf.events({stream[0]: rec}, self.chain, **how)]
 
 
 Events = dict[Any, list[cf.Event]]
@@ -88,11 +102,36 @@ def random_live(seed: int, rows: int = 120, **limits: Any) -> Live:
     return Live(chain, [Row(*row) for row in table], limits)
 
 
-def offline(chain: cf.Chain, rows: Iterable[Row]) -> list[cf.Event]:
-    """Return the events of one stream, by its recording."""
-    stream, time, source, probs = zip(*rows, strict=True)
-    rec = cf.Recording(time, source, probs, CLASSES)
-    return [*cf.events({stream[0]: rec}, chain)]
+MATRIX = np.eye(4) * 0.8 + 0.05
+SMOOTHERS: dict[str, Any] = {
+    "sticky": lambda: cf.StickyFilter(CLASSES, half_life=4.0),
+    "sticky, single": lambda: cf.StickyFilter(
+        CLASSES, half_life=4.0, temperature=1.4, dtype="float32"
+    ),
+    "transitions": lambda: cf.StickyFilter(CLASSES, transitions=MATRIX),
+    "dirichlet": lambda: cf.DirichletFilter(CLASSES, half_life=4.0, temperature=1.4),
+    "dirichlet, single": lambda: cf.DirichletFilter(CLASSES, half_life=4.0, dtype="float32"),
+}
+
+
+def random_lagged(seed: int, rows: int = 60, **limits: Any) -> Live:
+    """Return any filter, with a smoother that differs from it in all; short and long lags."""
+    rng = np.random.default_rng(seed)
+    live = random_live(seed, rows, **limits)
+    make = SMOOTHERS[list(SMOOTHERS)[rng.integers(len(SMOOTHERS))]]
+    channel = {"weak": cf.Channel(np.eye(4) * 6 + 1)} if rng.random() < 0.5 else {}
+    beta = {"weak": 0.4, "strong": 0.9}
+    smoother = cf.Chain(make(), beta=beta, channel=channel, rule=random_rule(rng))
+    policy = POLICY if rng.random() < 0.25 else None
+    chain = cf.Chain(live.chain.filter(), beta=BETA, policy=policy, smoother=smoother)
+    given = live.rows
+    if rng.random() < 0.25:  # classes alone: how much they count depends on the channel
+        given = [row._replace(probs=label_of(row)) for row in given]
+    return live._replace(chain=chain, rows=given, lag=int(rng.choice([1, 2, 5, 30])))
+
+
+def label_of(row: Row) -> str | None:
+    return None if np.isnan(row.probs[0]) else CLASSES[int(np.argmax(row.probs))]
 
 
 def stretches(live: Live, calls: Iterable[Iterable[Row]]) -> dict[Any, list[list[Row]]]:
@@ -119,7 +158,7 @@ def stretches(live: Live, calls: Iterable[Iterable[Row]]) -> dict[Any, list[list
 def expected(live: Live, calls: Iterable[Iterable[Row]]) -> Events:
     """Return the events of each stream after the end of all."""
     return {
-        name: [event for part in parts for event in offline(live.chain, part)]
+        name: [event for part in parts for event in live.offline(part)]
         for name, parts in stretches(live, calls).items()
     }
 
@@ -131,7 +170,9 @@ def take(found: Events, events: Iterable[cf.Event]) -> None:
 
 def update_many(tracker: cf.Tracker, rows: Iterable[Row]) -> Any:
     streams, times, sources, probs = zip(*rows, strict=True)
-    return tracker.update_many(list(streams), times, sources, np.array(probs))
+    numbers = all(isinstance(row, list) for row in probs)
+    given = np.array(probs) if numbers else list(probs)
+    return tracker.update_many(list(streams), times, sources, given)
 
 
 def ended(tracker: cf.Tracker, found: Events) -> Events:

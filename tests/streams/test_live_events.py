@@ -13,17 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
+import label_event_cases
 import slow_events
+from label_event_cases import LABELS, random_labels, random_lagged_labels
 from live_event_cases import (
     CLASSES,
     FILTERS,
     NAMES,
+    SMOOTHERS,
     Events,
     Live,
     Row,
     ended,
     expected,
-    offline,
+    random_lagged,
     random_live,
     stretches,
     take,
@@ -31,110 +34,127 @@ from live_event_cases import (
 )
 from saved_files import replace_parts
 
+KINDS: dict[str, Any] = {
+    "classes": random_live,
+    "labels": random_labels,
+    "lag": random_lagged,
+    "lag, labels": random_lagged_labels,
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
 seeds = st.integers(0, 2**32 - 1)
 limits = st.sampled_from([{}, {"expire_after": 4.0}, {"max_streams": 2}, {"max_streams": 1}])
 
 
-def update(tracker: cf.Tracker, row: Row) -> Any:
-    return tracker.update(*row)
+def same(live: Live, found: Events, wanted: Events) -> None:
+    """Compare to the bit, in the order of each stream; of labels, in the order of each label."""
+
+    def grouped(events: Events) -> dict[Any, list[cf.Event]]:
+        groups: dict[Any, list[cf.Event]] = {}
+        for name, several in events.items():
+            for event in several:
+                groups.setdefault((name, event.label if live.labels else None), []).append(event)
+        return groups
+
+    assert grouped(found) == grouped(wanted)
 
 
-def one_by_one(live: Live, rng: np.random.Generator) -> Events:
-    """Return all events; they are fetched at random moments."""
-    tracker = live.tracker()
-    found: dict[Any, Any] = {}
+def row_by_row(live: Live) -> list[list[Row]]:
+    return [[row] for row in live.rows]
+
+
+@every_kind
+@given(seed=seeds, limits=limits)
+def test_row_by_row_events_are_those_of_the_recording(
+    kind: str, seed: int, limits: dict[str, Any]
+) -> None:
+    """The events are fetched at random moments; estimates are as without a rule."""
+    live, rng = KINDS[kind](seed, **limits), np.random.default_rng(seed)
+    tracker, plain = live.tracker(), cf.Tracker(live.chain, **live.limits)
+    found: Events = {}
     for row in live.rows:
-        update(tracker, row)
+        assert tracker.update(*row).tobytes() == plain.update(*row).tobytes()
         if rng.random() < 0.1:
             take(found, tracker.pop_events())
-    return ended(tracker, found)
+    assert tracker.streams == plain.streams
+    same(live, ended(tracker, found), expected(live, row_by_row(live)))
 
 
-def same(found: Events, wanted: Events) -> None:
-    """Compare to the bit; streams may have no event."""
-    assert found == {name: events for name, events in wanted.items() if events}
-
-
+@every_kind
 @given(seed=seeds, limits=limits)
-def test_row_by_row_events_are_those_of_the_recording(seed: int, limits: dict[str, Any]) -> None:
-    live = random_live(seed, **limits)
-    found = one_by_one(live, np.random.default_rng(seed))
-    same(found, expected(live, [[row] for row in live.rows]))
-
-
-@given(seed=seeds, limits=limits)
-def test_any_chunking_gives_the_same_events(seed: int, limits: dict[str, Any]) -> None:
-    live, rng = random_live(seed, **limits), np.random.default_rng(seed)
+def test_any_chunking_saved_and_loaded_gives_the_same_events(
+    kind: str, seed: int, limits: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Also with events that wait to be fetched, of streams that are over or not."""
+    live, rng = KINDS[kind](seed, **limits), np.random.default_rng(seed)
+    path = tmp_path_factory.getbasetemp() / "tracker"
     cuts = [0, *np.sort(rng.integers(0, len(live.rows) + 1, 6)).tolist(), len(live.rows)]
     calls = [live.rows[a:b] for a, b in pairwise(cuts) if b > a]
     tracker = live.tracker()
-    found: dict[Any, Any] = {}
+    found: Events = {}
     for rows in calls:
         if rng.random() < 0.2 and "max_streams" not in limits:  # those would be dropped earlier
             for row in rows:
-                update(tracker, row)
+                tracker.update(*row)
         else:
             update_many(tracker, rows)
         if rng.random() < 0.5:
             take(found, tracker.pop_events())
-    same(ended(tracker, found), expected(live, calls))
+        if rng.random() < 0.5:
+            now = [tracker.current(name) for name in tracker.streams]
+            tracker.save(path)
+            tracker = cf.Tracker.load(path)
+            assert [tracker.current(name) for name in tracker.streams] == now
+            assert (tracker.lag, tracker.chain.settings) == (
+                live.lag,
+                live.tracker().chain.settings,
+            )
+    same(live, ended(tracker, found), expected(live, calls))
 
 
+@every_kind
 @given(seed=seeds)
-def test_streams_that_are_dropped_are_finished(seed: int) -> None:
+def test_streams_that_are_dropped_are_finished(kind: str, seed: int) -> None:
     """Their next row begins anew."""
-    live, rng = random_live(seed), np.random.default_rng(seed)
+    live, rng = KINDS[kind](seed), np.random.default_rng(seed)
     tracker = live.tracker()
-    found: dict[Any, Any] = {}
+    found: Events = {}
     parts: dict[Any, list[list[Row]]] = {}
     for row in live.rows:
         if rng.random() < 0.1 and row.stream in tracker:
             tracker.drop([row.stream])
             parts[row.stream].append([])
-        update(tracker, row)
+        tracker.update(*row)
         parts.setdefault(row.stream, [[]])[-1].append(row)
         if rng.random() < 0.1:
             take(found, tracker.pop_events())
     wanted = {
-        name: [event for part in several for event in offline(live.chain, part)]
+        name: [event for part in several for event in live.offline(part)]
         for name, several in parts.items()
     }
-    same(ended(tracker, found), wanted)
+    same(live, ended(tracker, found), wanted)
 
 
 def test_expire_finishes_streams_too() -> None:
     live = random_live(1, expire_after=1e3)
     tracker = live.tracker()
     for row in live.rows:
-        update(tracker, row)
+        tracker.update(*row)
     tracker.expire(1e6)
     found: Events = {}
     take(found, tracker.pop_events())
-    same(found, expected(live, [[row] for row in live.rows]))
+    same(live, found, expected(live, row_by_row(live)))
     assert sum(map(len, found.values())) > 10
 
 
-@given(seed=seeds, limits=limits)
-def test_saved_and_loaded_it_goes_on(
-    seed: int, limits: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Also with events that wait to be fetched, of streams that are over or not."""
-    live, rng = random_live(seed, 60, **limits), np.random.default_rng(seed)
-    path = tmp_path_factory.getbasetemp() / "tracker"
-    tracker = live.tracker()
-    found: dict[Any, Any] = {}
-    saves = set(rng.integers(0, len(live.rows), 3).tolist())
-    for i, row in enumerate(live.rows):
-        update(tracker, row)
-        if rng.random() < 0.05:
-            take(found, tracker.pop_events())
-        if i in saves:
-            now = [tracker.current(name) for name in tracker.streams]
-            tracker.save(path)
-            tracker = cf.Tracker.load(path)
-            assert [tracker.current(name) for name in tracker.streams] == now
-            assert tracker.chain.rule == live.chain.rule
-    same(ended(tracker, found), expected(live, [[row] for row in live.rows]))
+def test_a_stream_that_begins_anew_gives_its_last_events_at_once() -> None:
+    f = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=6.0))
+    tracker = cf.Tracker(f, events=cf.EventRule(0.5), expire_after=5.0)
+    for time in (0.0, 1.0, 2.0, 3.0, 20.0):
+        tracker.update("a", time, None, [0.1, 0.9, 0.1])
+    assert [(e.label, e.start, e.end) for e in tracker.pop_events()] == [("wren", 0.0, 4.0)]
+
+
+# --- the event that goes on -----------------------------------------------------------------
 
 
 @given(seed=seeds, limits=limits)
@@ -144,10 +164,10 @@ def test_the_current_event_is_the_last_one_if_the_stream_ended_now(
     live = random_live(seed, 40, **limits)
     tracker = live.tracker()
     for i, row in enumerate(live.rows):
-        update(tracker, row)
+        tracker.update(*row)
         now = tracker.current(row.stream)
-        part = stretches(live, [[row] for row in live.rows[: i + 1]])[row.stream][-1]
-        events = offline(live.chain, part)
+        part = stretches(live, row_by_row(live)[: i + 1])[row.stream][-1]
+        events = live.offline(part)
         rule = live.chain.rule
         assert rule is not None
         max_gap = math.inf if rule.max_gap is None else rule.max_gap
@@ -172,73 +192,156 @@ def test_a_current_event_is_there() -> None:
     assert {event.end for event in current[1:] if event} == {None}
 
 
-INVALID: list[tuple[Any, ...]] = [
-    ("ann", -100.0, "weak", [0.25] * 4),
-    ("ann", math.nan, "weak", [0.25] * 4),
-    ("ann", 1e5, "unknown", [0.25] * 4),
-    ("ann", 1e5, "weak", [0.0] * 4),
-    ("ann", 1e5, "weak", [0.5, math.nan, 0.25, 0.25]),
-    ("ann", 1e5, "weak", [1.0]),
-    ("new", 1e5, "weak", [-1.0, 1.0, 1.0, 0.0]),
-    (math.nan, 1e5, "weak", [0.25] * 4),
+@given(seed=seeds)
+def test_with_a_lag_the_current_event_is_that_of_the_rows_smoothed_so_far(seed: int) -> None:
+    """A plain rule that gets the lagged rows themselves is at the same event."""
+    live = random_lagged(seed)
+    chain, lag = live.chain.smoother, live.lag
+    assert lag is not None
+    core = chain.rule.compiled(CLASSES, chain.filter().dtype)  # type: ignore[union-attr]
+    tracker = live.tracker()
+    seen: dict[Any, list[Row]] = {}
+    for row in live.rows:
+        tracker.update(*row)
+        rows = seen.setdefault(row.stream, [])
+        rows.append(row)
+        _, time, source, probs = zip(*rows, strict=True)
+        smoothed = cf.Recording(time, source, list(probs), CLASSES).smooth(chain, lag=lag)
+        count = len(rows) - lag if len(rows) > lag + 1 else 0
+        state = core.run(core.start(), np.array(time)[:count], smoothed[:count])[0]
+        current, now = core.current(state), tracker.current(row.stream)
+        assert (current is None) == (now is None)
+        if now is not None:
+            k, start, probability, _ = current
+            assert now == cf.Event(row.stream, CLASSES[k], start, None, probability)
+
+
+@given(seed=seeds)
+def test_what_each_row_confirms_and_leaves_open_is_what_each_label_has(seed: int) -> None:
+    """As trackers of the lanes have it; the probability of off may round in another way there."""
+    live = random_labels(seed, 25)
+    rule = live.chain.rule
+    assert rule is not None
+    labels = [name for name in LABELS if name not in rule.ignore]
+    lanes = [cf.Tracker(live.chain.lane(name), events=True) for name in labels]
+    tracker = live.tracker()
+    for row in live.rows:
+        tracker.update(*row)
+        alone, confirmed = [], []
+        for name, lane in zip(labels, lanes, strict=True):
+            s = np.asarray(row.probs[LABELS.index(name)], lane.chain.filter().probs.dtype)
+            lane.update(*row[:3], np.stack([1 - s, s]))
+            alone.append(lane.current(row.stream))
+            confirmed += lane.pop_events()
+        events = tracker.current(row.stream)
+        assert [(e.label, e.start) for e in events] == [(e.label, e.start) for e in alone if e]
+        assert all(e.stream == row.stream and e.end is None for e in events)
+        confirmed.sort(key=lambda e: (e.end, LABELS.index(e.label)))
+        assert [e[:4] for e in tracker.pop_events()] == [e[:4] for e in confirmed]
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
+def known(tracker: cf.Tracker) -> Any:
+    """Return all that a tracker knows of its streams."""
+    table = tracker._table
+    return [
+        (name, tracker.time(name), tracker.probs(name).tobytes(), table.columns.events[slot])
+        for name, slot in table.slots.items()
+    ]
+
+
+def invalid(live: Live) -> list[tuple[Any, ...]]:
+    K = len(live.chain.classes)
+    rows: list[tuple[Any, ...]] = [
+        ("ann", -100.0, "weak", [1 / K] * K),
+        ("ann", math.nan, "weak", [1 / K] * K),
+        ("ann", 1e5, "unknown", [1 / K] * K),
+        ("ann", 1e5, "weak", [0.5, 1.5, *[0.5] * (K - 2)]),
+        ("ann", 1e5, "weak", [1.0]),
+        ("new", 1e5, "weak", [-1.0, 1.0, 1.0, *[0.0] * (K - 3)]),
+        (math.nan, 1e5, "weak", [1 / K] * K),
+    ]
+    return rows if live.labels else [*rows, ("ann", 1e5, "weak", [0.5, math.nan, 0.25, 0.25])]
+
+
+@every_kind
+@pytest.mark.parametrize("limits", [{}, {"expire_after": 30.0}, {"max_streams": 2}], ids=str)
+@given(seed=st.integers(0, 99))
+def test_invalid_rows_change_nothing(kind: str, limits: dict[str, Any], seed: int) -> None:
+    live = KINDS[kind](seed, **limits)
+    tracker = live.tracker()
+    found: Events = {}
+    for i, row in enumerate(live.rows):
+        tracker.update(*row)
+        bad = invalid(live)[i % len(invalid(live))]
+        if bad[1] < 0 and "ann" not in tracker:
+            continue  # a stream may begin at any time
+        before = known(tracker)
+        with pytest.raises(ValueError, match="; "):
+            tracker.update(*bad)
+        with pytest.raises(ValueError, match="; "):
+            tracker.update_many(*map(list, zip(row, bad, strict=True)))
+        assert known(tracker) == before
+        if i % 20 == 0:
+            take(found, tracker.pop_events())
+    same(live, ended(tracker, found), expected(live, row_by_row(live)))
+
+
+FIRST, THEN = (
+    {"classes": "walk", "labels": [0.1, 0.9, 0.1]},
+    {"classes": "sit", "labels": [0.1] * 3},
+)
+OF_TWO = {name: cf.MultiLabelFilter(LABELS, f()) for name, f in label_event_cases.FILTERS.items()}
+FITTING = [
+    *(("classes", f(), None) for f in FILTERS.values()),
+    *(("labels", f, None) for f in OF_TWO.values()),
+    ("classes", SMOOTHERS["sticky"](), 2),
 ]
 
 
-@pytest.mark.parametrize("policy", [False, True])
-@pytest.mark.parametrize("limits", [{}, {"expire_after": 30.0}, {"max_streams": 2}], ids=str)
-def test_invalid_rows_change_nothing(limits: dict[str, Any], policy: bool) -> None:
-    seed = next(
-        seed
-        for seed in range(100)
-        if (random_live(seed).chain.policy is not None) == policy
-        and len(one_by_one(random_live(seed), np.random.default_rng(0))) == 3
-    )
-    live = random_live(seed, **limits)
-    tracker = live.tracker()
-    found: dict[Any, Any] = {}
-    for i, row in enumerate(live.rows):
-        update(tracker, row)
-        bad = INVALID[i % len(INVALID)]
-        if bad[1] < 0 and "ann" not in tracker:
-            continue  # a stream may begin at any time
-        before = [tracker.current(name) for name in tracker.streams]
-        with pytest.raises(ValueError, match="; "):
-            tracker.update(*bad)
-        streams, times, sources, probs = map(list, zip(row, bad, strict=True))
-        with pytest.raises(ValueError, match="; "):
-            tracker.update_many(streams, times, sources, probs)
-        assert [tracker.current(name) for name in tracker.streams] == before
-        if i % 20 == 0:
-            take(found, tracker.pop_events())
-    same(ended(tracker, found), expected(live, [[row] for row in live.rows]))
-
-
-@pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize("many", [False, True])
-def test_an_event_of_too_many_pieces_changes_nothing(name: str, many: bool) -> None:
-    """What the rule refuses, the filter has not taken either."""
-    tracker = cf.Tracker(FILTERS[name](), events=cf.EventRule(0.5, max_duration=1e-3))
+@pytest.mark.parametrize(("kind", "f", "lag"), FITTING)
+@pytest.mark.parametrize("rows", [1, 30])
+def test_an_event_of_too_many_pieces_changes_nothing(
+    kind: str, f: Any, lag: int | None, rows: int
+) -> None:
+    """What the rule refuses, neither filter nor smoother have taken."""
+    tracker = cf.Tracker(f, events=cf.EventRule(0.5, max_duration=1e-3), lag=lag)
     for time in (0.0, 1e5):
-        tracker.update("a", time, None, "walk")
-
-    def known() -> Any:
-        return tracker.probs("a").tobytes(), tracker.time("a"), tracker.current("a")
-
-    before, refused = known(), None
+        tracker.update("a", time, None, FIRST[kind])
+    before, refused = known(tracker), ""
     for call in range(30):
-        times = 2e5 + 30 * call + np.arange(30.0 if many else 1.0)
+        times = 2e5 + 30 * call + np.arange(float(rows))
         try:
-            if many:
-                tracker.update_many(["a"] * 30, times, None, ["sit"] * 30)
+            if rows > 1:
+                tracker.update_many(["a"] * rows, times, None, [THEN[kind]] * rows)
             else:
-                tracker.update("a", times[0], None, "sit")
+                tracker.update("a", times[0], None, THEN[kind])
         except ValueError as error:
             refused = str(error)
             break
-        before = known()
-    assert refused
+        before = known(tracker)
     assert "max_duration" in refused
-    assert known() == before
+    assert known(tracker) == before
+
+
+def test_an_interrupted_row_is_taken_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=6.0))
+    tracker = cf.Tracker(f, events=cf.EventRule(0.5))
+    tracker.update("a", 0.0, None, [0.1, 0.9, 0.1])
+    before = known(tracker)
+    live = tracker._live
+    assert live is not None
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(live.core, "update", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            tracker.update("a", 1.0, None, [0.9, 0.9, 0.9])
+    assert known(tracker) == before
 
 
 def test_without_a_rule_it_says_how_to_give_one() -> None:
@@ -265,6 +368,23 @@ def test_the_rule_of_a_chain_is_used_only_if_asked_for() -> None:
     assert len({cf.Tracker(chain).chain.digest, chain.digest, other.chain.digest}) == 3
 
 
+def test_a_lag_that_does_not_fit_is_refused() -> None:
+    rule, sticky = cf.EventRule(1.0), cf.StickyFilter(CLASSES)
+    with pytest.raises(TypeError, match="EmaFilter, which cannot smooth; give a DirichletFilter"):
+        cf.Tracker(cf.EmaFilter(CLASSES), events=rule, lag=2)
+    with pytest.raises(ValueError, match="lag is 0; it must be 1 row or more: leave it out"):
+        cf.Tracker(sticky, events=rule, lag=0)
+    with pytest.raises(ValueError, match="lag is 2, without events; give events=True"):
+        cf.Tracker(sticky, lag=2)
+    with pytest.raises(TypeError, match=r"lag is 1\.5; it must be a whole number"):
+        cf.Tracker(sticky, events=rule, lag=1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the chain has no rule"):
+        cf.Tracker(sticky, events=True, lag=2)
+    both = cf.Chain(sticky, rule=rule).with_rule(rule, smoothed=cf.EventRule(9.0))
+    assert cf.Tracker(both, events=True, lag=3).chain.rule == cf.EventRule(9.0)
+    assert cf.Tracker(both, events=True).chain.rule == rule
+
+
 def test_of_a_stream_that_is_not_there() -> None:
     tracker = cf.Tracker(cf.DirichletFilter(CLASSES), events=cf.EventRule(1.0))
     assert tracker.pop_events() == []
@@ -272,16 +392,15 @@ def test_of_a_stream_that_is_not_there() -> None:
         tracker.current("ann")
 
 
-def waiting(path: Path) -> Live:
+def waiting(path: Path, lag: int | None) -> None:
     """Save a tracker with events to be fetched, of streams that are over and of others."""
     chain = cf.Chain(cf.DirichletFilter(CLASSES)).with_rule(cf.EventRule(0.5, min_duration=2.0))
-    live = random_live(3)._replace(chain=chain)
+    live = random_live(3)._replace(chain=chain, lag=lag)
     tracker = live.tracker()
     for row in live.rows:
-        update(tracker, row)
+        tracker.update(*row)
     tracker.drop([NAMES[1]])
     tracker.save(path)
-    return live
 
 
 def use(path: Path) -> None:
@@ -332,9 +451,10 @@ def damaged_parts(path: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_damaged_events_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lag", [None, 3])
+def test_damaged_events_are_refused(tmp_path: Path, lag: int | None) -> None:
     path = tmp_path / "tracker"
-    waiting(path)
+    waiting(path, lag)
     use(path)
     content = path.read_bytes()
     for name, parts in damaged_parts(path).items():
@@ -346,10 +466,13 @@ def test_damaged_events_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("every", [pytest.param(3, marks=pytest.mark.slow), 97])
-def test_a_damaged_state_of_the_rule_never_crashes(tmp_path: Path, every: int) -> None:
+@pytest.mark.parametrize("lag", [None, 3])
+def test_a_damaged_state_of_the_rule_never_crashes(
+    tmp_path: Path, lag: int | None, every: int
+) -> None:
     """Most bits matter; a number that another row might have given cannot be told from it."""
     path = tmp_path / "tracker"
-    waiting(path)
+    waiting(path, lag)
     with np.load(path) as file:
         states = file["event_states"]
     refused = 0
@@ -362,3 +485,27 @@ def test_a_damaged_state_of_the_rule_never_crashes(tmp_path: Path, every: int) -
         except ValueError:
             refused += 1
     assert refused > 0
+
+
+@pytest.mark.parametrize("name", ["sticky", "dirichlet"])
+def test_a_lagged_state_with_an_impossible_number_is_refused(name: str) -> None:
+    tracker = cf.Tracker(SMOOTHERS[name](), events=cf.EventRule(0.5), lag=3)
+    for i in range(9):
+        tracker.update("a", float(i), None, CLASSES[i % 2])
+    live: Any = tracker._live
+    core, [(state, _)] = live.core, tracker._table.columns.events[:1]
+    core.check(state)
+    for column, bad in ((0, -1.0), (0, math.inf), (1, 2.0), (1, -0.1), (1, math.nan), (2, -0.1),
+                        (2, math.nan), (3, 0.9), (6, math.nan), (7, -0.5), (9, 0.9)):  # fmt: skip
+        known = core._unpacked(state)
+        rows = known.lanes[0].rows.copy()
+        rows[1, column] = bad
+        with pytest.raises(ValueError, match="are no rows"):
+            core.check(core._packed(known._replace(lanes=[known.lanes[0]._replace(rows=rows)])))
+    for bad_times in ([0.0, 2.0, 1.0], [0.0, 1.0, math.inf]):
+        with pytest.raises(ValueError, match="are no rows"):
+            core.check(core._packed(known._replace(time=np.array(bad_times))))
+    lane = known.lanes[0]
+    few = known._replace(lanes=[lane._replace(rows=lane.rows[:2])], time=known.time[:2])
+    with pytest.raises(ValueError, match="are no rows"):
+        core.check(core._packed(few))
