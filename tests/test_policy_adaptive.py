@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.policy import Adaptive, AdaptiveState, Periodic, Policy
+from classfilter.policy import Adaptive, Periodic, Policy
 from classfilter.simulation._simulate import Simulation
-from policy_steps import BETA, SURE, TORN, drive, random_steps, run_policy, strong_gaps
+from policy_steps import BETA, drive, random_steps, run_policy, strong_gaps
 from streams import at_most
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -123,50 +123,6 @@ def test_formula(options: dict[str, Any], dtype: Any, close: float, seed: int) -
     assert decided > 200
 
 
-def test_a_step_by_hand() -> None:
-    # Budget 1/16: the threshold is log(0.3) + log(2); 16 steps later, a score of 0.3 reaches it.
-    policy = Adaptive(budget=1 / 16, floor=0.3, disagreement=0.0)
-    policy.state = AdaptiveState(0.0, 2.0, 3, 0.0, 0.5, 0.0)
-    assert policy.choose(TORN, {"strong": 1e-6}) == "weak"
-    assert policy.choose(SURE, {"strong": 32.01}) == "strong"
-    assert policy.choose(SURE, {"strong": 31.99}) == "weak"
-    policy.state = AdaptiveState(math.log(2), 2.0, 3, 0.0, 0.5, 0.0)  # the threshold is doubled
-    assert policy.choose(SURE, {"strong": 40.0}) == "weak"
-    # Of an uncertainty of 1/2 after 6 steps, half of the residual 0.4 counts: 0.3 + 0.3.
-    equal = math.log(0.6 / 0.6) + math.log(6) / 4
-    policy.state = AdaptiveState(equal - 1e-6, 2.0, 3, 0.0, 0.4, 5.0)
-    assert policy.choose(TORN, {"strong": 12.0}) == "strong"
-    policy.state = policy.state._replace(threshold_offset=equal + 1e-6)
-    assert policy.choose(TORN, {"strong": 12.0}) == "weak"
-    policy.state = AdaptiveState(0.0, 2.0, 3, 0.0, 0.4, 5.0)
-    policy.called("strong", SURE, TORN, 2.0)
-    assert policy.state == pytest.approx((15 / 16 / 6, 2.0, 1, 0.0, 0.4, 5 + 1 / 16))
-
-
-def test_usual_step() -> None:
-    policy = Adaptive()
-    policy.called("strong", SURE, SURE, 99.0)
-    seen = []
-    for dt in (600.0, 600.0 + 1e-9, 600.0 - 1e-9, 5.0, 0.0, 900.0):
-        policy.called("weak", SURE, SURE, dt)
-        seen.append(policy.state.step)
-    assert seen == [600.0, 600.0, 600.0, 600.0 / 1.1, 600.0 / 1.1, 600.0 / 1.1 * 1.1]
-    for dt in [5.0] * 9 + [600.0] + [5.0] * 90:
-        policy.called("weak", SURE, SURE, dt)
-    assert policy.state.step == pytest.approx(5.0, rel=0.1)
-
-
-def test_a_pause_is_followed_by_a_strong_call() -> None:
-    probs, dt = np.tile([0.9, 0.1], (2000, 1)), np.full(2000, 5.0)
-    plain = drive(Adaptive(), probs, probs, dt)
-    after = next(t for t in range(1000, 2000) if plain[t - 3 : t + 1] == ["strong"] + ["weak"] * 3)
-    dt[after] = 3600.0
-    paused = drive(Adaptive(), probs, probs, dt)
-    assert paused[:after] == plain[:after]
-    assert paused[after] == "strong"
-    assert plain[after] == "weak"
-
-
 @pytest.mark.parametrize(
     ("observation", "probs", "disagreement"),
     [
@@ -182,25 +138,6 @@ def test_disagreement(observation: list[float], probs: list[float], disagreement
     policy.called("weak", observation, probs, 1.0)
     assert policy.state.disagreement == disagreement
     assert policy.state.steps_since_strong == 4
-
-
-def test_limits_come_before_uncertainty() -> None:
-    policy = Adaptive(budget=1 / 5, min_gap=3, max_gap=8)
-    for gap, most, least in ((2, "weak", "weak"), (3, "strong", "weak"), (8, "strong", "strong")):
-        policy.state = (0.0, 1.0, gap, 0.0, 0.0, 0.0)
-        assert policy.choose(TORN, {"strong": 7.9}) == most
-        assert policy.choose(SURE, {"strong": 1e-9}) == least
-        assert policy.choose(SURE, {"strong": 8.0}) == most
-
-
-def test_uncertainty_brings_the_call_forward() -> None:
-    T = 3000
-    probs = np.tile([0.99, 0.01], (T, 1))
-    torn = np.arange(T) % 100 < 5
-    probs[torn] = TORN
-    same = np.tile([0.9, 0.1], (T, 1))
-    chosen = np.array(drive(Adaptive(), probs, same, np.full(T, 5.0))) == "strong"
-    assert chosen[torn].mean() > 3 * chosen[~torn].mean()
 
 
 # --- always -------------------------------------------------------------------------
@@ -309,18 +246,6 @@ def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
         calls = run_policy(day, f, Adaptive(1 / every), beta=BETA).calls
         assert calls["strong"] + calls["weak"] == day.time.size
         assert calls["strong"] == pytest.approx(day.time.size / every, rel=0.05)
-
-
-@pytest.mark.parametrize("every", [12, 24])
-def test_budget_is_nearly_kept_on_short_streams(every: int) -> None:
-    """Twelve minutes, and the next one starts from the beginning: the threshold adapts fast."""
-    calls = steps = 0
-    for seed in range(20):
-        day = cf.simulate(hours=0.2, dwell=120, weak=0.6, seed=seed)
-        f = cf.StickyFilter(day.classes, half_life=100.0)
-        done = run_policy(day, f, Adaptive(1 / every), beta=BETA).calls
-        calls, steps = calls + done["strong"] - 1, steps + day.time.size
-    assert calls == pytest.approx(steps / every, rel=0.2)
 
 
 def test_budget_is_kept_at_uneven_steps() -> None:

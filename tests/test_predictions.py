@@ -146,14 +146,6 @@ def test_filters_take_classes(make: Callable[[], Any]) -> None:
         assert cf.smooth(make(), ["sit", 0]).tobytes() == cf.smooth(make(), rows).tobytes()
 
 
-def test_a_source_of_a_cascade_returns_classes() -> None:
-    for channel, top in ((None, RELIABILITY), (CHANNEL, 1.0)):
-        f = FILTERS["sticky"]()
-        cascade = cf.Cascade(f, {"net": lambda _: "sit"}, channel=channel)
-        row = spread(1, top) if channel is None else CHANNEL["net"].apply(spread(1, top))
-        assert cascade.step([0.0], time=0.0).probs.tobytes() == f.update(row, dt=0.0).tobytes()
-
-
 def test_a_list_may_mix_classes_and_probabilities() -> None:
     rows = [[0.6, 0.3, 0.1], "sit", {"sleep": 0.5, "sit": 0.3, "walk": 0.2}, None]
     f, tracker = FILTERS["dirichlet"](), cf.Tracker(FILTERS["dirichlet"]())
@@ -202,18 +194,6 @@ def test_what_is_hard_must_be_said_of_each_row(hard: Any, why: str) -> None:
 def test_what_is_hard_must_be_one_hot() -> None:
     with pytest.raises(cf.RowError, match=r"probs in row 1 is \[0.5, 0.3, 0.2\]; it is hard"):
         cf.Recording([0, 1], "a", [[1, 0, 0], [0.5, 0.3, 0.2]], CLASSES, hard=[True, True])
-
-
-def test_a_sticky_filter_does_not_pass_labels_through() -> None:
-    """Labels that are right in 80 % of all cases: fewer errors, and far fewer changes."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat(rng.integers(3, size=20), 30)
-    labels = np.where(rng.random(600) < 0.7, truth, rng.integers(3, size=600))
-    table = pd.DataFrame({"time": np.arange(600) * 5, "prediction": np.array(CLASSES)[labels]})
-    out = cf.filter_table(table, cf.StickyFilter(CLASSES, half_life=60))["class"].to_numpy()
-    raw, filtered = np.array(CLASSES)[labels], np.array(CLASSES)[truth]
-    assert np.mean(out == filtered) > np.mean(raw == filtered) + 0.1
-    assert np.sum(out[1:] != out[:-1]) < 0.5 * np.sum(raw[1:] != raw[:-1])
 
 
 WRONG: dict[str, tuple[Any, Any, str, int | None]] = {

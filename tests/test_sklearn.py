@@ -271,94 +271,50 @@ class WrongSum(LogisticRegression):  # type: ignore[misc]
         return super().predict_proba(X) * 2
 
 
+LOGISTIC, RAW = LogisticRegression(), cf.RawFilter(CLASSES)
+
+
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("estimator", "options", "error", "message"),
     [
+        (LinearSVC(), {}, TypeError, r"estimator is LinearSVC\(\), which has no predict_proba; wr"),
+        (LOGISTIC, {"filter": cf.RawFilter(["a", "b", "c"])}, ValueError, "but the filter has .*;"),
         (
-            lambda: FilteredClassifier(LinearSVC()).fit(DATA.X, DATA.y),
-            TypeError,
-            r"estimator is LinearSVC\(\), which has no predict_proba; wrap it",
-        ),
-        (
-            lambda: FilteredClassifier(DecisionTreeClassifier()).fit(DATA.X, ["a"] * 24),
+            LOGISTIC,
+            {"filter": RAW, "half_life": 3.0},
             ValueError,
-            "y has one class, .*'a'.*; at least two are needed",
+            "half_life is 3.0, but filter is",
         ),
-        (
-            lambda: FilteredClassifier(LogisticRegression(), cf.RawFilter(["a", "b", "c"])).fit(
-                DATA.X, DATA.y
-            ),
-            ValueError,
-            "the data has the classes .*, but the filter has .*; make the filter",
-        ),
-        (
-            lambda: FilteredClassifier(
-                LogisticRegression(), cf.RawFilter(CLASSES), half_life=3.0
-            ).fit(DATA.X, DATA.y),
-            ValueError,
-            "half_life is 3.0, but filter is RawFilter.*; give what makes a filter",
-        ),
-        (
-            lambda: FilteredClassifier(LogisticRegression(), "kalman").fit(DATA.X, DATA.y),
-            ValueError,
-            "filter is 'kalman'; it must be one of",
-        ),
-        (
-            lambda: FilteredClassifier(LogisticRegression(), cf.RawFilter, lag=2).fit(
-                DATA.X, DATA.y
-            ),
-            TypeError,
-            "filter is a RawFilter, which cannot smooth",
-        ),
-        (
-            lambda: FilteredClassifier(LogisticRegression(), half_life=1.0, lag=-1).fit(
-                DATA.X, DATA.y
-            ),
-            ValueError,
-            "lag is -1; it must be 0 or more",
-        ),
-        (
-            lambda: (
-                FilteredClassifier(WrongSum(), half_life=1.0).fit(DATA.X, DATA.y).predict(DATA.X)
-            ),
-            ValueError,
-            "predict_proba of estimator in row 0 .*sum",
-        ),
-        (
-            lambda: FilteredClassifier(LogisticRegression(), cv=1).fit(DATA.X, DATA.y),
-            ValueError,
-            "cv is 1; it must be 2 or more folds, or a splitter",
-        ),
-        (
-            lambda: FITTED.predict(DATA.X, groups=["a"]),
-            ValueError,
-            r"groups has shape \(1,\); it must be \(24,\), one per row of X",
-        ),
-        (
-            lambda: FITTED.predict(DATA.X, groups=["a"] * 23 + [None]),
-            ValueError,
-            "groups in row 23 is None; name the stream",
-        ),
-        (
-            lambda: FITTED.predict(DATA.X, times=np.ones((24, 1))),
-            ValueError,
-            r"times has shape \(24, 1\)",
-        ),
-        (
-            lambda: FITTED.predict(DATA.X, times=["noon"] * 24),
-            ValueError,
-            "times in row 0 is 'noon'; give a number, a datetime",
-        ),
-        (
-            lambda: FITTED.predict(DATA.X, times=[0.0] * 20 + [np.nan] * 4),
-            ValueError,
-            "times in row 20 is nan; it must be finite",
-        ),
+        (LOGISTIC, {"filter": "kalman"}, ValueError, "filter is 'kalman'; it must be one of"),
+        (LOGISTIC, {"filter": cf.RawFilter, "lag": 2}, TypeError, "RawFilter, which cannot smooth"),
+        (LOGISTIC, {"half_life": 1.0, "lag": -1}, ValueError, "lag is -1; it must be 0 or more"),
+        (WrongSum(), {"half_life": 1.0}, ValueError, "predict_proba of estimator in row 0 .*sum"),
+        (LOGISTIC, {"cv": 1}, ValueError, "cv is 1; it must be 2 or more folds, or a splitter"),
     ],
 )
-def test_errors_name_the_argument(call: Any, error: type[Exception], message: str) -> None:
+def test_what_cannot_be_fitted(estimator: Any, options: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
-        call()
+        FilteredClassifier(estimator, **options).fit(DATA.X, DATA.y).predict(DATA.X)
+
+
+def test_one_class_cannot_be_fitted() -> None:
+    with pytest.raises(ValueError, match=r"y has one class, .*'a'.*; at least two are needed"):
+        FilteredClassifier(DecisionTreeClassifier()).fit(DATA.X, ["a"] * 24)
+
+
+@pytest.mark.parametrize(
+    ("streams", "message"),
+    [
+        ({"groups": ["a"]}, r"groups has shape \(1,\); it must be \(24,\), one per row of X"),
+        ({"groups": ["a"] * 23 + [None]}, "groups in row 23 is None; name the stream"),
+        ({"times": np.ones((24, 1))}, r"times has shape \(24, 1\)"),
+        ({"times": ["noon"] * 24}, "times in row 0 is 'noon'; give a number, a datetime"),
+        ({"times": [0.0] * 20 + [np.nan] * 4}, "times in row 20 is nan; it must be finite"),
+    ],
+)
+def test_what_are_no_streams(streams: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FITTED.predict(DATA.X, **streams)
 
 
 def test_a_failed_fit_changes_nothing() -> None:
