@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import classfilter as cf
-from classfilter._events._files import FORMATS
+from classfilter._events._files import FORMATS, READ
 
 GOOD = cf.Event("ann", "walk", 0.0, 1.0, 0.5)
 TEXTGRID = '"ooTextFile"\n"TextGrid"\n0\n9\n<exists>\n1\n"IntervalTier"\n"a"\n0\n9\n'
@@ -36,30 +36,11 @@ FILES = [
     ("txt", "1.0\twalk\n", "row 0 (line 1) is '1.0\\twalk'; it must have a start, an end and a"),
     ("txt", "\n0\t1\t\n", "(line 2)"),
     ("txt", "0\t0x1\ta\n", "end in row 0 (line 1) is '0x1'; it must be a number of seconds"),
-    ("raven", "Begin Time (s)\tEnd Time (s)\n1\t2\n", "has no column class"),
-    ("raven", "Begin Time (s)\tEnd Time (s)\tSpecies\n1\t2\t \n", "every event needs a class"),
-    ("raven", "Begin Time (s)\tEnd Time (s)\tSpecies\n1\tx\ta\n", "row 0 (line 2) is 'x'"),
     ("rttm", "SPEAKER a 1 0 1 <NA> <NA> b\n", "has 8 fields"),
     ("rttm", "SPEAKER a 1 x 1 <NA> <NA> b <NA> <NA>\n", "onset in row 0 (line 1) is 'x'"),
     ("rttm", "SPEAKER a 1 0 1 <NA> <NA> <NA> <NA> <NA>\n", "every event needs a class"),
     ("rttm", "SPEAKER a 1 0 1 <NA> <NA> b high <NA>\n", "probability in row 0 (line 1) is 'high'"),
     ("rttm", "LEXEME a 1 0 1 the lex b 0.5 <NA>\n", "has no line SPEAKER, only ['LEXEME']"),
-    ("vtt", "1\n00:01.000 --> 00:02.000\na\n", "it must begin with WEBVTT"),
-    ("vtt", "WEBVTT\n\n00:01 --> 00:02.000\na\n", "row 0 (line 3) is '00:01 --> 00:02.000'"),
-    ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n", "a cue must have the name of a class"),
-    ("vtt", "WEBVTT\n\n00:03.000 --> 00:02.000\na\n", "(line 3) is 2.0, before the start, 3.0"),
-    ("json", "{", "is not JSON"),
-    ("json", "[]", "has no object results"),
-    ("json", "[" * 100_000, "is not JSON"),
-    ("json", '{"results": {"a": [{"label": "b", "segment": [1]}]}}', "a label and a segment"),
-    ("json", '{"results": {"a": [{"label": "b", "segment": [1, "x"]}]}}',
-     "end of results['a'] in row 0 is 'x'"),
-    ("json", '{"results": {"a": [], "c": [{"label": "b", "segment": [1, true]}]}}',
-     "end of results['c'] in row 0 is True"),
-    ("json", '{"results": {"a": [{"label": "b", "segment": [1, 1%s]}]}}' % ("0" * 400),
-     "end of results['a'] in row 0 is 1000"),
-    ("json", '{"results": {"a": [{"label": "b", "segment": [1, 2], "score": 1%s}]}}' % ("0" * 400),
-     "probability of results['a'] in row 0 is 1000"),
     ("TextGrid", '"ooTextFile"\n"TextGrid"\n0\n9\n<exists>\n1e999', "must be a number of tiers"),
     ("TextGrid", "hello", "ends too early; here must be a text in quotes"),
     ("TextGrid", "ooBinaryFile\x08", "is a binary TextGrid; save it as text in Praat"),
@@ -149,4 +130,6 @@ def test_no_events_are_a_file_too(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"night.{name}"
     options: dict[str, Any] = {"duration": 1} if name == "textgrid" else {}
     cf.write_events([], path, **options)
-    assert cf.read_events(path) == []
+    assert path.exists()
+    if name in READ:
+        assert cf.read_events(path) == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter._events._files import FORMATS, _decode
+from classfilter._events._files import FORMATS, READ, _decode
 
 MAY = 1_714_550_400.0  # 2024-05-01T08:00:00Z
 EVENTS = [
@@ -119,17 +119,18 @@ def read(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("name", WRITTEN)
 def test_every_format_by_hand(name: str, write: Any, read: Any) -> None:
     assert write(EVENTS, name) == WRITTEN[name]
-    again = read(WRITTEN[name], name)
-    assert again == kept(EVENTS, name)
-    assert not again.dates
+    if name in READ:
+        again = read(WRITTEN[name], name)
+        assert again == kept(EVENTS, name)
+        assert not again.dates
 
 
-@pytest.mark.parametrize("name", ["csv", "tsv", "rttm", "vtt", "json", "raven"])
+@pytest.mark.parametrize("name", ["csv", "tsv", "rttm"])
 def test_a_probability_of_0_is_known(name: str, write: Any, read: Any) -> None:
     assert read(write([("s", "a", 0.0, 1.0, 0.0)], name), name)[0].probability == 0.0
 
 
-def test_json_by_hand(write: Any, read: Any) -> None:
+def test_json_by_hand(write: Any) -> None:
     data = json.loads(write(EVENTS, "json"))
     assert data == {
         "results": {
@@ -140,9 +141,6 @@ def test_json_by_hand(write: Any, read: Any) -> None:
             ]
         }
     }
-    text = '{"version": "1.3", "results": {"v1": [{"label": "Long jump", "score": 0.64, '
-    text += '"segment": [7, 24.25], "extra": 1}], "v2": []}, "external_data": {}}'
-    assert read(text, "json") == [cf.Event("v1", "Long jump", 7.0, 24.25, 0.64)]
 
 
 def test_what_other_programs_write(read: Any) -> None:
@@ -153,9 +151,6 @@ def test_what_other_programs_write(read: Any) -> None:
     rttm = ";; comment\nSPKR-INFO rec1 1 <NA> <NA> <NA> unknown anna <NA> <NA>\r\n"
     rttm += "SPEAKER rec1 1 5.20 1.03 <NA> <NA> anna <NA> <NA>\r\n"
     assert read(rttm, "rttm") == [("rec1", "anna", 5.2, 6.23, None)]
-    vtt = "WEBVTT - Some title\nKind: captions\n\nSTYLE\n::cue {}\n\nNOTE a --> b\n\nintro\n"
-    vtt += "01:00.000 --> 100:00:02.004 align:start\n<v.loud Ann><i>R&amp;B</i> &lt;3\nlive\n\n"
-    assert read(vtt, "vtt") == [("Ann", "R&B <3\nlive", 60.0, 360002.004, None)]
     bids = "onset\tduration\ttrial_type\tresponse_time\n1.2\t0.6\tgo\t1.435\n5.6\t0\tstop\tn/a\n"
     assert read(bids, "tsv") == [(None, "go", 1.2, 1.8, None), (None, "stop", 5.6, 5.6, None)]
     by_response = read(bids[:-15], "tsv", columns={"class": "response_time"}, stream="sub-01")
@@ -219,9 +214,10 @@ def test_dates_as_given(write: Any, read: Any) -> None:
     events = cf.Events([("a", "walk", MAY, MAY + 60.25, 0.5)], dates=True, zone="Europe/Berlin")
     text = write(events, "csv")
     assert "2024-05-01T10:00:00+02:00,2024-05-01T10:01:00.25+02:00,60.25,0.5" in text
-    for name in ("csv", "json"):
-        again = read(write(events, name), name)
-        assert (again, again.dates, again.zone) == (events, True, "+02:00")
+    again = read(text, "csv")
+    assert (again, again.dates, again.zone) == (events, True, "+02:00")
+    (item,) = json.loads(write(events, "json"))["results"]["a"]
+    assert item["segment"] == ["2024-05-01T10:00:00+02:00", "2024-05-01T10:01:00.25+02:00"]
     naive = read(write(cf.Events(events, dates=True), "csv"), "csv")
     assert (naive, naive.dates, naive.zone) == (events, True, None)
 
@@ -235,54 +231,42 @@ def test_formats_of_seconds_need_the_start_of_dates(name: str, write: Any, read:
     start = "2024-05-01T10:00:00+02:00"
     text = write(events, name, start=start)
     assert "3.3" in text
+    if name not in READ:
+        return
     again = read(text, name, start=start)
     assert (again, again.dates, again.zone) == (kept(events, name), True, "+02:00")
 
 
 @pytest.mark.parametrize("name", ["csv", "json"])
-def test_formats_of_dates_take_no_start(name: str, write: Any, read: Any) -> None:
+def test_formats_of_dates_take_no_start(name: str, write: Any) -> None:
     with pytest.raises(cf.ArgumentError, match="start is 5; "):
         write(EVENTS, name, start=5)
+
+
+def test_csv_is_read_without_a_start(read: Any) -> None:
     with pytest.raises(cf.ArgumentError, match="start is 5; "):
-        read("", name, start=5)
+        read("", "csv", start=5)
 
 
-def test_selection_tables_of_birdnet_and_raven(tmp_path: Path) -> None:
-    """Files after each other have offsets; a selection has two views; nothing heard is a row."""
-    head = "Selection\tView\tChannel\tBegin Time (s)\tEnd Time (s)\tLow Freq (Hz)\tHigh Freq (Hz)\t"
-    birdnet = (
-        head + "Common Name\tSpecies Code\tConfidence\tBegin Path\tFile Offset (s)\n"
-        "1\tSpectrogram 1\t1\t0\t3\t0\t15000\twren\twlw\t0.5\ta.wav\t0\n"
-        "2\tSpectrogram 1\t1\t63.0\t66.0\t0\t15000\twren\twlw\t0.7\tb.wav\t3.0\n"
-        "3\tSpectrogram 1\t1\t120\t123\t0\t15000\tnocall\tnocall\t1.0\tc.wav\t0\n"
-    )
-    path = tmp_path / "all.BirdNET.selection.table.txt"
-    path.write_text(birdnet)
-    assert cf.read_events(path) == [
-        ("a.wav", "wren", 0.0, 3.0, 0.5),
-        ("b.wav", "wren", 3.0, 6.0, 0.7),
-    ]
-    raven = (
-        head
-        + "Species\n"
-        + "".join(
-            f"{i}\t{view}\t1\t{i}.5\t{i + 1}\t10\t900\twren\n"
-            for i in (1, 2)
-            for view in ("Waveform 1", "Spectrogram 1")
-        )
-    )
-    path = tmp_path / "a.Table.1.selections.txt"
-    path.write_text(raven)
-    wanted = [("a", "wren", 1.5, 2.0, None), ("a", "wren", 2.5, 3.0, None)]
-    assert cf.read_events(path, stream="a") == wanted
-    cf.write_events(wanted, path, low_freq=100.0, high_freq=8000.0)
-    assert "\t100\t8000\twren\ta\n" in path.read_text()
-    assert cf.read_events(path) == wanted
+def test_the_band_of_a_selection_table(write: Any) -> None:
+    text = write([("a", "wren", 1.5, 2.0, None)], "raven", low_freq=100.0, high_freq=8000.0)
+    assert "\t100\t8000\twren\ta\n" in text
+    with pytest.raises(cf.ArgumentError, match=r"low_freq is 9\.0; it must be below high_freq"):
+        write([], "raven", low_freq=9.0, high_freq=8.0)
+
+
+@pytest.mark.parametrize("name", ["vtt", "json", "raven"])
+def test_what_is_only_written_says_what_is_read(name: str, write: Any, read: Any) -> None:
+    text = write(EVENTS, name)
+    with pytest.raises(cf.ArgumentError) as error:
+        read(text, name)
+    rule = f"{name} is only written; read_events reads csv, tsv, txt, rttm and TextGrid"
+    assert rule in str(error.value)
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 NAMES = NAMES.filter(lambda name: bool(name.strip()))
-FORBIDDEN = {"tsv": "\t\n\r", "txt": "\t\n\r", "vtt": "\n\r", "raven": "\t\n\r"}
+FORBIDDEN = {"tsv": "\t\n\r", "txt": "\t\n\r"}
 
 
 @st.composite
@@ -291,11 +275,11 @@ def lists(draw: st.DrawFn, name: str) -> list[cf.Event]:
     label = NAMES.map(lambda text: "".join(c for c in text if c not in FORBIDDEN.get(name, "")))
     if name == "rttm":
         label = NAMES.map(lambda text: "".join(text.split()))
-    label = label.filter(lambda text: text.strip() and text not in ("n/a", "<NA>", "nocall"))
-    one = name in ("tsv", "txt", "raven")
+    label = label.filter(lambda text: text.strip() and text not in ("n/a", "<NA>"))
+    one = name in ("tsv", "txt")
     streams = draw(st.lists(st.none() | label, min_size=1, max_size=1 if one else 3, unique=True))
-    millis = st.integers(0, 10**12).map(lambda n: n / 1000)
-    times = millis if name == "vtt" else st.floats(-1e9, 1e12, allow_subnormal=False)
+    micros = st.integers(-(10**15), 10**18).map(lambda n: n / 10**6)
+    times = draw(st.sampled_from([micros, st.floats(0, 1e12)]))
     events = []
     for stream in streams:
         edges = sorted(set(draw(st.lists(times, max_size=8))))
@@ -305,7 +289,7 @@ def lists(draw: st.DrawFn, name: str) -> list[cf.Event]:
     return events
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", READ)
 @given(data=st.data())
 def test_what_is_written_reads_back_equal(
     name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -316,7 +300,7 @@ def test_what_is_written_reads_back_equal(
     cf.write_events(events, path, **options)
     again = cf.read_events(path)
     expected = kept(events, name)
-    if name in ("vtt", "tsv", "raven"):
+    if name == "tsv":
         again, expected = cf.Events(sorted(again, key=in_order)), sorted(expected, key=in_order)
     assert again == expected
 
@@ -332,28 +316,24 @@ def test_dates_read_back_equal_in_every_format(
     start, end = micros / 1e6, (micros + length) / 1e6
     events = cf.Events([("a", "walk", start, end, None)], dates=True, zone="America/New_York")
     folder = tmp_path_factory.mktemp("events")
-    for name, kind in FORMATS.items():
-        zero: dict[str, Any] = {"start": start - 0.001} if kind.seconds else {}
+    for name in READ:
+        zero: dict[str, Any] = {"start": start - 0.001} if FORMATS[name].seconds else {}
         cf.write_events(events, folder / f"x.{name}", **zero)
-        again = cf.read_events(folder / f"x.{name}", **zero)
-        if name == "vtt":
-            assert again[0].end == pytest.approx(end, rel=0, abs=5.1e-4)
-        else:
-            assert again == kept(events, name)
+        assert cf.read_events(folder / f"x.{name}", **zero) == kept(events, name)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", READ)
 @given(data=st.data())
 def test_any_text_is_events_or_refused(
     name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Of a good file, one part is replaced by another text; no other error may come."""
-    sample = WRITTEN.get(name, '{"results": {"a": [{"label": "b", "segment": [1, 2.5]}]}}')
+    sample = WRITTEN[name]
     at = data.draw(st.integers(0, len(sample)))
     size = data.draw(st.integers(0, 20))
     pieces = [
         st.text(),
-        st.sampled_from(['"', "\n", "\t", "-->", "nan", "1e999", "<NA>", "-5", "\0"]),
+        st.sampled_from(['"', "\n", "\t", "nan", "1e999", "<NA>", "-5", "\0"]),
     ]
     broken = sample[:at] + data.draw(st.one_of(pieces)) + sample[at + size :]
     path = tmp_path_factory.mktemp("events") / f"night.{name}"
@@ -374,8 +354,8 @@ def test_formats_are_found_by_suffix_or_by_name(tmp_path: Path) -> None:
         cf.write_events(EVENTS, tmp_path / "a.csv", "srt")
     with pytest.raises(cf.ArgumentError, match="tiers is 'class'; csv has no such option"):
         cf.write_events(EVENTS, tmp_path / "a.csv", tiers="class")
-    cf.write_events(cf.Events(EVENTS).to_table("pandas"), tmp_path / "a.json")
-    assert cf.read_events(tmp_path / "a.json") == EVENTS
+    cf.write_events(cf.Events(EVENTS).to_table("pandas"), tmp_path / "a.csv")
+    assert cf.read_events(tmp_path / "a.csv") == EVENTS
     assert cf.Events(EVENTS)[0].stream == "ann"
 
 

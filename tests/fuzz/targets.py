@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import classfilter as cf
-from classfilter._events._files import FORMATS
+from classfilter._events._files import READ
 from classfilter.chain._settings import to_toml
 from classfilter.chain._toml import parse
 from classfilter.live import serve
@@ -217,7 +217,7 @@ def api(data: bytes) -> None:
 def event_files(data: bytes) -> None:
     """A file of events is refused with a message, or read; what was written is read equal."""
     of = Bytes(data)
-    name = of.choice(sorted(FORMATS))
+    name = of.choice(sorted(READ))
     path, again = FOLDER / "in.events", FOLDER / "out.events"
     if of.byte() < 128:
         path.write_bytes(data[2:])
@@ -243,7 +243,7 @@ def _events(of: Bytes) -> Any:
 
 
 def _round_trip(events: Any, name: str, path: Path) -> None:
-    dates = name not in ("csv", "json") and events.dates
+    dates = name != "csv" and events.dates
     start = (
         {"start": cf.Events(events[:1], dates=True)[0].start if events else 0.0} if dates else {}
     )
@@ -254,9 +254,9 @@ def _round_trip(events: Any, name: str, path: Path) -> None:
     read = cf.read_events(path, name, overlaps=True, **start)
     told = [(str(e.label), e.start, e.end) for e in read]
     wanted = [(str(e.label), e.start, e.end) for e in events]
-    if name == "vtt":  # it holds milliseconds
-        assert [e[0] for e in sorted(told)] == [e[0] for e in sorted(wanted)]
-        return
+    if name in ("tsv", "rttm") and any(e.start < 0 for e in events):
+        # The end is the sum of a start and a duration, to 28 digits: not where the two cancel.
+        told, wanted = ([e[:2] for e in some] for some in (told, wanted))
     assert sorted(told) == sorted(wanted), (set(wanted) ^ set(told), path.read_bytes())
     if name == "csv":
         assert [e.probability for e in read] == [e.probability for e in events]

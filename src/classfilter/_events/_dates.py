@@ -1,26 +1,27 @@
-"""The times of events as they were given, numbers or dates: as text, and exactly back."""
+"""The times of events as they were given, numbers or dates: as text, and back."""
 
 from __future__ import annotations
 
 import math
 import re
 from datetime import date, datetime, timedelta, timezone, tzinfo
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
 from .._errors import ArgumentError
 from .._time_kind import find_zone
 from .._timestamps import REMEDY, parse_timestamp
 
-_EXACT = Context(prec=2000)
-"""Enough digits for the sum of any two floats."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _ISO_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*?([Zz]|[+-]\d\d(?::?\d\d)?)?")
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def exact(x: float) -> Decimal:
-    """Return the shortest decimal that is read as this float."""
+    """Return the shortest decimal that is read as this float.
+
+    Sums and differences of such decimals have 28 digits, so that they are read as the same floats.
+    """
     return Decimal(repr(float(x)))
 
 
@@ -35,22 +36,12 @@ def microseconds(x: float | None) -> int | None:
     return None if x is None else round(exact(x) * 10**6)
 
 
-def minus(a: Decimal, b: Decimal) -> Decimal:
-    """Return a difference without rounding it, so that adding it again gives the same float."""
-    return _EXACT.subtract(a, b)
-
-
-def plus(a: Decimal, b: Decimal) -> Decimal:
-    """Return a sum without rounding it."""
-    return _EXACT.add(a, b)
-
-
 def plain(x: Decimal) -> str:
     """Return a number as text without an exponent, which not every reader knows.
 
     Examples
     --------
-    >>> plain(exact(1e-7)), plain(minus(exact(0.3), exact(0.1)))
+    >>> plain(exact(1e-7)), plain(exact(0.3) - exact(0.1))
     ('0.0000001', '0.2')
     """
     return f"{x:f}"
@@ -82,7 +73,7 @@ def date_text(x: float, zone: str | None) -> str:
     if len(moment.isoformat()) > 25:  # local mean time, before there were zones: +05:21:10
         moment = moment.astimezone(timezone.utc)
     text = moment.isoformat()
-    fraction = plain(minus(number, whole)).partition(".")[2].rstrip("0")
+    fraction = plain(number - whole).partition(".")[2].rstrip("0")
     return text[:19] + f".{fraction}" * bool(fraction) + text[19:] * (zone is not None)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from .._errors import ArgumentError, RowError
-from ._dates import date_text, exact, minus, plain, plus
+from ._dates import date_text, exact, plain
 from ._list import COLUMNS, Events, column_names, from_cells
 from ._rows import (
     Row,
@@ -33,13 +33,13 @@ def write_csv(events: Events) -> str:
         as_text = [date_text(float(x), events.zone) if events.dates else plain(x) for x in times]
         p = "" if e.probability is None else repr(float(e.probability))
         stream = stream_text(e.stream) or ""
-        rows.append([stream, e.label, *as_text, plain(minus(times[1], times[0])), p])
+        rows.append([stream, e.label, *as_text, plain(times[1] - times[0]), p])
     return "".join(",".join(map(_quoted, row)) + "\n" for row in rows)
 
 
 def read_csv(text: str, columns: Mapping[str, str] | None = None) -> tuple[Events, list[int]]:
     """Return the events of CSV, and the line of each."""
-    names, rows, lines = read_table(text, ",", columns, {})
+    names, rows, lines = _read_table(text, ",", columns, {})
     return from_cells([_cells(names, row) for row in rows], lines), lines
 
 
@@ -50,7 +50,7 @@ def write_tsv(rows: Sequence[Row]) -> str:
     known = any(row.probability is not None for row in rows)
     lines = ["onset\tduration\ttrial_type" + "\tprobability" * known]
     for row in sorted(rows, key=lambda row: row.start):
-        cells = [plain(row.start), plain(minus(row.end, row.start)), row.label]
+        cells = [plain(row.start), plain(row.end - row.start), row.label]
         if known:
             cells.append(NA if row.probability is None else repr(float(row.probability)))
         lines.append("\t".join(cells))
@@ -62,14 +62,13 @@ def read_tsv(
 ) -> list[Row]:
     """Return the events of a BIDS table."""
     usual = {"start": "onset", "class": "trial_type"}
-    names, rows, lines = read_table(text, "\t", columns, usual)
+    names, rows, lines = _read_table(text, "\t", columns, usual)
     found = []
     for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
         cells = _cells(names, row)
         start = seconds_of(cells["start"], names["start"], i, line)
         if "duration" in names:
-            length = seconds_of(cells["duration"], names["duration"], i, line)
-            end = plus(start, length)
+            end = start + seconds_of(cells["duration"], names["duration"], i, line)
         else:
             end = seconds_of(cells["end"], names["end"], i, line)
         if cells["class"] in ("", NA):
@@ -112,7 +111,7 @@ def write_rttm(rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         p = RTTM_NA if row.probability is None else repr(float(row.probability))
-        length = plain(minus(row.end, row.start))
+        length = plain(row.end - row.start)
         lines.append(
             f"SPEAKER {row.stream or RTTM_NA} 1 {plain(row.start)} {length} "
             f"{RTTM_NA} {RTTM_NA} {row.label} {p} {RTTM_NA}\n"
@@ -140,7 +139,7 @@ def read_rttm(text: str) -> list[Row]:
             raise RowError("name", RTTM_NA, rule=rule, row=len(rows), line=line)
         p = probability_of(fields[8], RTTM_NA, len(rows), line)
         stream = None if fields[1] == RTTM_NA else fields[1]
-        rows.append(Row(stream, fields[7], start, plus(start, length), p, line))
+        rows.append(Row(stream, fields[7], start, start + length, p, line))
     if others and not rows:
         raise ArgumentError(
             "the file", sorted(others), "has no line SPEAKER, only {}", "events are lines SPEAKER"
@@ -148,7 +147,7 @@ def read_rttm(text: str) -> list[Row]:
     return rows
 
 
-def read_table(
+def _read_table(
     text: str, delimiter: str, columns: Mapping[str, str] | None, usual: Mapping[str, str]
 ) -> tuple[dict[str, str], list[dict[str, str]], list[int]]:
     """Return the names of the columns of events, and the rows with their lines."""

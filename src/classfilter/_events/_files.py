@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from .._errors import ArgumentError, Remedy
 from .._support.atomic import atomic_write
 from ..chain._event import Event
-from ._dates import exact, is_date, plus, to_seconds, zone_of
+from ._dates import exact, is_date, to_seconds, zone_of
 from ._delimited import (
     read_audacity,
     read_csv,
@@ -20,12 +20,10 @@ from ._delimited import (
     write_rttm,
     write_tsv,
 )
-from ._json import read_json, write_json
 from ._list import Events
-from ._raven import read_raven, write_raven
 from ._rows import Format, check_events, check_streams, to_rows
 from ._textgrid import read_textgrid, write_textgrid
-from ._webvtt import read_webvtt, write_webvtt
+from ._written import write_json, write_raven, write_webvtt
 
 FORMATS = {
     "csv": Format(write_csv, read_csv, (), ("columns",), seconds=False),
@@ -33,11 +31,12 @@ FORMATS = {
     "txt": Format(write_audacity, read_audacity, (), ("stream",)),
     "rttm": Format(write_rttm, read_rttm),
     "textgrid": Format(write_textgrid, read_textgrid, ("tiers", "duration"), ("tiers",)),
-    "vtt": Format(write_webvtt, read_webvtt, ("probability",)),
-    "json": Format(write_json, read_json, seconds=False),
-    "raven": Format(write_raven, read_raven, ("low_freq", "high_freq"), ("columns", "stream")),
+    "vtt": Format(write_webvtt, None, ("probability",)),
+    "json": Format(write_json, None, seconds=False),
+    "raven": Format(write_raven, None, ("low_freq", "high_freq")),
 }
 """By suffix."""
+READ = tuple(name for name, kind in FORMATS.items() if kind.read)
 RAVEN = (".selections.txt", ".selection.table.txt")
 """How names of selection tables end: those of Raven, and those of BirdNET."""
 
@@ -123,16 +122,19 @@ def read_events(
 
     Parameters
     ----------
-    path, format
-        As those of `write_events`.
+    path : str or Path
+        Its suffix is the format: ``.csv``, ``.tsv`` (BIDS), ``.txt`` (Audacity's label track),
+        ``.rttm`` or ``.TextGrid`` (Praat).
+    format : str, optional
+        The format, where the suffix is another: ``"rttm"``.
     start : float, str or datetime, optional
-        The time of second 0 of the file, for all formats but CSV and JSON; if it is a date, the
-        events have dates.
+        The time of second 0 of the file, for all formats but CSV; if it is a date, the events have
+        dates.
     overlaps : bool, default False
         Allow events of one stream and class that overlap; otherwise they are an error.
     **options
-        Of one format: ``columns`` of CSV, TSV and Raven, as in `Events.from_table`; ``stream``, the
-        name for the stream of TSV, TXT and Raven, where there is none; ``tiers`` of TextGrid.
+        Of one format: ``columns`` of CSV and TSV, as in `Events.from_table`; ``stream``, the name
+        for the stream of TSV and TXT, where there is none; ``tiers`` of TextGrid.
 
     Returns
     -------
@@ -151,6 +153,10 @@ def read_events(
             sit    2024-05-01T22:01:00.5+02:00  2024-05-01T22:01:30+02:00    29.5
     """
     name, kind = event_format(path, format)
+    if kind.read is None:
+        rule = f"{name} is only written; read_events reads {_listed(READ)}"
+        remedy = 'a table of another program is read with format="tsv" and columns='
+        raise ArgumentError("path", str(path), rule=rule, remedy=remedy)
     _check_options(name, options, kind.read_options)
     text = _decode(Path(path).read_bytes())
     if not kind.seconds:
@@ -161,7 +167,7 @@ def read_events(
         zero = exact(0.0 if start is None else to_seconds("start", start))
         rows = kind.read(text, **options)
         dates = is_date(start)
-        times = [(float(plus(row.start, zero)), float(plus(row.end, zero))) for row in rows]
+        times = [(float(row.start + zero), float(row.end + zero)) for row in rows]
         events = Events(
             [
                 Event(row.stream, row.label, *span, row.probability)
@@ -187,12 +193,15 @@ def event_format(
     name = ending if format is None else format
     kind = FORMATS.get(name.lower()) if isinstance(name, str) else None
     if kind is None:
-        known = ", ".join(f for f in FORMATS if f != "textgrid") + " and TextGrid"
+        rule = f"the formats are {_listed(FORMATS)}"
         if format is not None:
-            raise ArgumentError("format", format, rule=f"the formats are {known}")
-        rule = f"the formats are {known}"
+            raise ArgumentError("format", format, rule=rule)
         raise ArgumentError("path", str(path), rule=rule, remedy=Remedy.EVENT_FORMAT)
     return name, kind
+
+
+def _listed(formats: Iterable[str]) -> str:
+    return ", ".join(name for name in formats if name != "textgrid") + " and TextGrid"
 
 
 def _check_options(name: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from .._errors import ArgumentError, RowError
 from .._support.types import NUMBER
 from ..chain._event import Event
-from ._dates import exact, minus
+from ._dates import exact
 
 NUMBER_TEXT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
 
 
 class Row(NamedTuple):
-    """An event in a file whose times are seconds; these are exact."""
+    """An event in a file whose times are seconds."""
 
     stream: str | None
     label: str
@@ -28,10 +28,10 @@ class Row(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How one format is written and read: text of rows, and rows of text."""
+    """How one format is written and read, if it is: text of rows, and rows of text."""
 
     write: Callable[..., str]
-    read: Callable[..., Any]
+    read: Callable[..., Any] | None
     write_options: tuple[str, ...] = ()
     read_options: tuple[str, ...] = ()
     seconds: bool = True
@@ -44,8 +44,8 @@ def to_rows(events: Sequence[Event], zero: float) -> list[Row]:
         Row(
             stream_text(e.stream),
             e.label,
-            minus(exact(e.start), since),
-            minus(exact(ended(e)), since),
+            exact(e.start) - since,
+            exact(ended(e)) - since,
             e.probability,
         )
         for e in events
@@ -156,7 +156,7 @@ def one_stream(rows: Sequence[Row], where: str) -> None:
 
 
 def seconds_of(text: str, what: str, row: int, line: int) -> Decimal:
-    """Return a number of a file, exactly."""
+    """Return a number of a file."""
     text = text.strip()
     if not NUMBER_TEXT.fullmatch(text):
         raise RowError(what, text, rule="it must be a number of seconds", row=row, line=line)
