@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter import Cascade
-from classfilter.policy import Adaptive, Periodic, Policy
+from classfilter.policy import Periodic, Policy
 from live_loop import (
     BETA,
     CLASSES,
@@ -261,44 +261,6 @@ def test_a_step_that_the_filter_cannot_take_is_not_an_error_of_the_source() -> N
     with pytest.raises(ValueError, match=r"dt is 1e\+39; it must lie in \[0, 1e30\]"):
         cascade.step([1.0], 1e39)
     assert snapshot(cascade) == before
-
-
-def test_an_hour_of_errors() -> None:
-    rng = np.random.default_rng(8)
-    x = signal(720, seed=2)
-    plan = {
-        n: INVALID_OUTPUTS[rng.integers(len(INVALID_OUTPUTS))][0]
-        for n in range(1, 721)
-        if rng.random() < 0.4
-    }
-    plan |= {n: [NAN] * 3 for n in plan if rng.random() < 0.1}
-    now = [0]
-
-    def flaky(source: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def call(window: Floats) -> Any:
-            output = plan.get(now[0], source)
-            return output(window) if callable(output) else output
-
-        return call
-
-    def valid_only(source: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
-        return lambda window, n: None if n in plan else source(window)
-
-    outputs = {name: valid_only(call) for name, call in SOURCES.items()}
-    policy = Adaptive(budget=1 / 5, horizon=20)
-    expected = loop_by_hand(FILTERS[0](), policy, x, outputs)
-    cascade, steps = make_cascade(sources={n: flaky(call) for n, call in SOURCES.items()}), []
-    for n in range(1, 721):
-        now[0] = n
-        steps.append(cascade.step(x[: n * PER_STEP], time=n * STEP))
-    assert np.array([step.probs for step in steps]).tobytes() == expected.probs.tobytes()
-    assert [step.label for step in steps] == expected.labels
-    observed = [None if n in plan else name for n, name in enumerate(expected.called, start=1)]
-    assert [step.source for step in steps] == observed
-    assert cascade.calls == {name: expected.called.count(name) for name in SOURCES}
-    wrong = [expected.called[n - 1] for n, output in plan.items() if output != [NAN] * 3]
-    assert cascade.errors == {name: wrong.count(name) for name in SOURCES}
-    assert min(cascade.errors.values()) > 20
 
 
 def test_errors_do_not_flood_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.policy import Adaptive, Periodic
@@ -62,24 +60,6 @@ def loop(chain: Any, scores: Any, start: int = 0, **how: Any) -> cf.Cascade:
     return cascade
 
 
-@pytest.mark.parametrize("kind", TWO)
-@given(seed=st.integers(0, 10_000))
-def test_each_label_is_its_own_loop(kind: str, seed: int) -> None:
-    scores = some_scores(seed, 25)
-    dt = np.random.default_rng(seed).choice([0.0, 1.0, 2.5], 25)
-    chain = chain_of(kind, Periodic(every=3))
-    steps = _steps(loop(chain, scores), dt)
-    for k, label in enumerate(LABELS):
-        two = np.stack([1 - scores[..., k], scores[..., k]], axis=-1)
-        lane = _steps(loop(chain.lane(label), two), dt)
-        assert [s.probs[k] for s in steps] == [s.probs[1] for s in lane]
-        assert [s.called for s in steps] == [s.called for s in lane]
-    for t, step in enumerate(steps):
-        seen = scores[t, SOURCES.index(step.called[0])]
-        assert step.source == (None if np.isnan(seen).all() else step.called[0])
-        assert step.label == tuple(n for n, p in zip(LABELS, step.probs, strict=True) if p > 0.5)
-
-
 def _steps(cascade: cf.Cascade, dt: Any) -> list[Any]:
     return [cascade.step(SAMPLE, float(x)) for x in dt]
 
@@ -96,25 +76,6 @@ def test_a_saved_loop_goes_on(policy: Any, tmp_path: Path) -> None:
     rest = _steps(second, np.ones(23))
     np.testing.assert_array_equal([s.probs for s in rest], [s.probs for s in whole[17:]])
     assert [s.called for s in rest] == [s.called for s in whole[17:]]
-
-
-def _calls(labels: list[str], scores: Any) -> list[str]:
-    f = cf.MultiLabelFilter(labels, TWO["sticky"])
-    how: Any = {"beta": {"weak": 0.3, "strong": 1.0}, "policy": Adaptive(budget=1 / 5)}
-    return [s.called[0] for s in _steps(loop(f, scores, **how), np.ones(len(scores)))]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_adaptive_sees_the_least_certain_label(seed: int) -> None:
-    """One label is as two classes; neither its double nor its opposite beside it changes that."""
-    scores = some_scores(seed, 60, 1)
-    two = np.concatenate([1 - scores, scores], axis=-1)
-    how: Any = {"beta": {"weak": 0.3, "strong": 1.0}, "policy": Adaptive(budget=1 / 5)}
-    lane = loop(TWO["sticky"], two, **how)
-    expected = [s.called[0] for s in _steps(lane, np.ones(60))]
-    assert _calls(["a"], scores) == expected
-    assert _calls(["a", "b"], np.concatenate([scores, scores], axis=-1)) == expected
-    assert _calls(["a", "b"], np.concatenate([scores, 1 - scores], axis=-1)) == expected
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -50,33 +50,6 @@ def test_results_are_those_of_a_recording_of_each_stream(options: Any, classes: 
         assert result.startswith(as_line(row)[:-2])
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
-def test_a_channel_corrects_a_source(classes: Any, dtype: Any) -> None:
-    """To the bit as in a recording; the source has a name, a number or neither."""
-    channel = {
-        "weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1]),
-        "default": Channel([[4, 3, 3], [2, 7, 1], [3, 3, 4]]),
-    }
-    rows, fresh = many_rows(300, seed=2), DirichletFilter(classes, gamma=0.9, dtype=dtype)
-    results = serve_here(
-        [*map(as_line, rows)], make_filter=lambda _: fresh, beta=BETA, channel=channel
-    )
-    filtered = [[json.loads(line)[f"f_{name}"] for name in CLASSES] for line in results]
-    assert filtered == expected(rows, fresh, channel)
-    assert filtered != expected(rows, fresh)
-    numbers, names = (
-        serve_here(
-            [as_line(VALID | {"source": source})],
-            beta={"7": 1.0},
-            channel={"7": Channel([[1, 9], [9, 1]])},
-        )
-        for source in (7, "7")
-    )
-    assert numbers[0].replace(b": 7,", b': "7",') == names[0]
-    assert json.loads(numbers[0])["class"] == "sit"  # it predicts walk where the class is sit
-
-
 def test_predictions_that_a_channel_does_not_take() -> None:
     messages = io.StringIO()
     lines = [as_line(VALID | {"p_walk": p}) for p in (0.7, -0.3, 0.1)]
@@ -325,11 +298,3 @@ def test_labels_without_known_classes_are_rejected() -> None:
     serve_here([as_line({"time": 1, "prediction": "sit"})], errors=messages)
     expected_start = "line 1: has prediction, but the classes are not known; give p_<class>"
     assert messages.getvalue().startswith(expected_start)
-
-
-def test_the_confidence_of_a_label() -> None:
-    lines_in = [{"time": 0, "prediction": "sit", "confidence": 0.75}]
-    out = serve_here([as_line(row) for row in lines_in], classes=CLASSES)
-    p = DirichletFilter(CLASSES).update([0.125, 0.75, 0.125], dt=0.0)
-    result = json.loads(out[0])
-    assert [result[f"f_{name}"] for name in CLASSES] == p.tolist()

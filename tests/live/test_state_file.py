@@ -94,18 +94,6 @@ def test_a_file_that_does_not_fit_is_rejected(tmp_path: Path, arguments: Any, wh
     assert state.read_bytes() == before
 
 
-def test_other_weights_and_channels_are_named(tmp_path: Path) -> None:
-    """By their source, with both values."""
-    state = tmp_path / "state"
-    beta = {"default": 0.5, "weak": 0.1}
-    channels = [{"weak": Channel([[8, 2], [p, 8]])} for p in (2, 3)]
-    serve_here([as_line(VALID)], state=state, beta=beta, channel=channels[0])
-    with pytest.raises(ValueError, match=r"with beta\.weak 0\.1, but here it is 1\.0; give the"):
-        serve_here([], state=state, beta=beta | {"weak": 1.0}, channel=channels[0])
-    with pytest.raises(ValueError, match=r"with channel\.weak\.matrix \[\[0\.8, .*\]\], but here"):
-        serve_here([], state=state, beta=beta, channel=channels[1])
-
-
 def test_a_file_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="make its folder first"):
         serve(chain_maker(), state=tmp_path / "none" / "state.json")

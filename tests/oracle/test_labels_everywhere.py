@@ -176,7 +176,7 @@ def filter_file(ending: str) -> Entry:
 
 
 def lines(*, state: bool) -> Entry:
-    """Return the entry point of lines; with a file of states, it ends and begins again."""
+    """Return the entry point of lines; with a file of states, it ends and replays a few."""
 
     def run(rows: list[Row], chain: cf.Chain, folder: Path) -> tuple[Estimates, Any]:
         sent = [
@@ -185,7 +185,7 @@ def lines(*, state: bool) -> Entry:
         ]
         half = len(sent) // 2
         out: list[Any] = []
-        for part in (sent[:half], sent[half:]) if state else (sent,):
+        for part in (sent[:half], sent[half - 4 :]) if state else (sent,):
             messages = io.StringIO()
             with TemporaryFile() as source, TemporaryFile() as sink:
                 source.write("".join(json.dumps(row) + "\n" for row in part).encode())
@@ -197,7 +197,8 @@ def lines(*, state: bool) -> Entry:
                 )  # fmt: skip
                 sink.seek(0)
                 out += map(json.loads, sink)
-            assert "line " not in messages.getvalue()
+            told = messages.getvalue().splitlines()
+            assert all("has it already" in line for line in told if line.startswith("line "))
         return results(out)
 
     return run

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import classfilter as cf
 
@@ -16,26 +14,6 @@ BETA = {"weak": 0.3, "strong": 1.0}
 def tracker_of(labels: list[str], policy: Any) -> cf.Tracker:
     f = cf.MultiLabelFilter(labels, cf.StickyFilter(2, half_life=20.0))
     return cf.Tracker(f, beta=BETA, policy=policy)
-
-
-@pytest.mark.parametrize(
-    "policy", [cf.policy.Adaptive(budget=0.2), cf.policy.Periodic(every=5)], ids=["adaptive", "p"]
-)
-def test_one_label_calls_as_its_lane_does(policy: Any, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    several = tracker_of(["speech"], policy)
-    two = cf.Tracker(several.chain.lane("speech"))
-    called = []
-    for i, score in enumerate(rng.beta(0.7, 0.7, 150).tolist()):
-        source = several.next_source("ann", float(i))
-        assert source == two.next_source("ann", float(i))
-        p = several.update("ann", float(i), source, [score])
-        assert p[0] == two.update("ann", float(i), source, [1 - score, score])[1]
-        called.append(source)
-        if i == 70:
-            several.save(tmp_path / "streams.npz")
-            several = cf.Tracker.load(tmp_path / "streams.npz")
-    assert 5 < called.count("strong") < 75
 
 
 def test_the_least_certain_label_decides() -> None:
