@@ -9,8 +9,7 @@ import numpy as np
 
 from ._errors import ArgumentError
 from ._events._list import Events
-from ._support.html import COLOURS
-from ._support.plot_style import TimeAxis, event_bars, row_bars, typical_step
+from ._support.plot_style import COLOURS, TimeAxis, event_bars, row_bars, typical_step
 from ._support.types import Floats
 
 if TYPE_CHECKING:

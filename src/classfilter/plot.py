@@ -16,7 +16,7 @@ from ._errors import ArgumentError
 from ._events._list import Events
 from ._label_plots import draw_lanes, lanes_height
 from ._reliability_plot import reliability as reliability
-from ._support.html import COLOURS as COLOURS
+from ._support.plot_style import COLOURS as COLOURS
 from ._support.plot_style import (
     LEGEND_LINE,
     NO_ZONE,

@@ -1,4 +1,4 @@
-"""The report on several labels at once: its tables, its pictures, and what it refuses."""
+"""The report on several labels at once: its tables, and what it rejects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
 import classfilter as cf
-from classfilter.web._label_sections import labels_section, lanes_section
+from classfilter.web._label_sections import labels_section
 from label_report import LABELS, label_recordings, label_settings
 
 
@@ -36,22 +36,10 @@ def test_the_table_of_labels_has_the_scores_of_scikit_learn() -> None:
     assert average[-1] == f"{100 * np.mean(scores):.1f}\u00a0%"
 
 
-def test_lanes_of_labels_overlap() -> None:
-    """Each label has a row of its own, in which the truth is on for as long as it was."""
-    streams = list(label_recordings().items())
-    html = lanes_section(streams[:1], label_settings())
-    assert "Lanes of each label, from the top: label, eye, mic, filtered." in html
-    first = re.findall(r'<path d="(M[^"]*)" stroke="#0072B2"', html)
-    lengths = [sum(float(h) for h in re.findall(r"h([0-9.]+)", path)) for path in first]
-    np.testing.assert_allclose(lengths, np.array([90, 80, 40]) / 200 * 640)
-    tops = [float(re.findall(r"M[0-9.]+ ([0-9.]+)", path)[0]) for path in first]
-    assert tops == sorted(set(tops))
-
-
 def test_a_report_is_written(tmp_path: Path) -> None:
     label_settings().report(label_recordings(), tmp_path / "labels.html")
     text = (tmp_path / "labels.html").read_text()
-    for title in ("The labels", "The labels over time", "Each label by itself", "The settings"):
+    for title in ("The labels", "Each label by itself", "The settings"):
         assert f"<h2>{title}</h2>" in text
     assert "400 rows of 2 streams, with 3 labels, of which several may be true at once." in text
     assert "<u>robin" not in text.replace("\\u003c", "")
@@ -83,7 +71,6 @@ def test_a_recording_and_a_chain_in_a_notebook() -> None:
     assert header == ["label", "truth", "eye", "mic"]
     assert lines[0][:2] == ["&lt;u&gt;robin&lt;/u&gt;", "90"]
     assert int(lines[2][3]) == ((rec.probs[:, 2] > 0.5) & (rec.source == "mic")).sum()
-    assert "Lanes in each label, from the top: truth, eye, mic." in html
     weights = rows_of(label_settings()._repr_html_())
     assert weights == [
         ["source", "weight", "channel"],

@@ -16,7 +16,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.web import _report
-from classfilter.web._calibration import calibration, diagram
+from classfilter.web._calibration import calibration, calibration_section
 from classfilter.web._page_data import as_script, first_rows, page_data, playable
 from classfilter.web._sections import (
     calls_section,
@@ -206,10 +206,17 @@ def test_with_labels_filtered_and_smoothed_rows_are_judged() -> None:
     assert curves["smoothed"].error == pytest.approx(wrong)
     for name in ("filtered", "only"):
         assert curves[name].error == pytest.approx((40 * 0.13 + abs(40 - 49 * 0.9)) / 89)
-    picture = diagram(curves, "share that is right")
-    assert picture.count("<circle") == 3 * 3  # two bins and the name
-    few = cf.Recording(np.arange(10), "only", probs[:10], 2, truth[:10])
-    assert diagram(calibration([few], [probs[:10]], "only", True), "share").count("<circle") == 0
+
+
+def test_the_table_of_calibration_leaves_out_bins_of_few_rows() -> None:
+    probs = np.repeat([[0.62, 0.38], [0.9, 0.1], [1.0, 0.0]], [40, 50, 10], axis=0)
+    rec = cf.Recording(np.arange(100), "only", probs, 2, np.repeat([0, 1, 0], [30, 10, 60]))
+    raw = cf.Chain(cf.RawFilter(2), beta={"only": 1.0})
+    html = calibration_section([rec], raw, "only", labelled=True)
+    lines = [re.findall(r"<t[hd][^>]*>(.*?)</t", row) for row in html.split("<tr>")[1:]]
+    assert lines[0] == ["probability", "filtered", "only"]
+    assert [row[0] for row in lines[1:]] == ["60% to 67%", "87% to 93%", "calibration error"]
+    assert [row[-1] for row in lines[1:3]] == ["75%", "100%"]
 
 
 def test_without_labels_the_reference_judges_what_came_before() -> None:

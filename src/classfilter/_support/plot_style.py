@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._errors import ArgumentError
-from .html import COLOURS
 from .types import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+"""Okabe and Ito's, which the colour-blind can distinguish, neighbours far apart."""
 #: Each class has its own, so that prints in grey tell it from others.
 HATCHES = (
     "", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "oo",

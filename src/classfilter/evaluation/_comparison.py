@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._errors import ArgumentError
-from .._support.html import Markup, block, bold, interval, table
+from .._support.html import block, bold, table
 from ..data._frames import new_table
 
 LOW_IS_GOOD = ("log_loss", "calibration_error", "brier")
@@ -198,15 +198,12 @@ class Comparison:
     def _repr_html_(self) -> str:
         keys = list(self.rows[0].measures)
         cells = {key: self.cells(key) for key in keys}
-        first = [row.measures[keys[0]] for row in self.rows]
-        ends = [x for measure in first for x in measure if np.isfinite(x)]
         rows = []
-        for i, (row, measure) in enumerate(zip(self.rows, first, strict=True)):
+        for i, row in enumerate(self.rows):
             texts = [cells[key][i] for key in keys]
             shown = [bold(text) if best else text for text, best in texts]
-            picture = interval(*measure, min(ends), max(ends)) if ends else Markup()
-            rows.append([row.name + " *" * row.smoothed, picture, *shown])
-        header = ["", TITLES[keys[0]].partition(",")[0], *(TITLES[key] for key in keys)]
+            rows.append([row.name + " *" * row.smoothed, *shown])
+        header = ["", *(TITLES[key] for key in keys)]
         notes = [*self._notes(), "Bold: the best of its kind."]
         return block(table(header, rows), "\n".join(notes))
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._reliability import Reliability, reliability
-from .._support.html import COLOURS, Markup, svg, words
+from .._support.html import table
 from .._support.types import Array, Ints
+from ..chain._chain import Chain
 from ..data._recording import Recording
+from ._page_data import playable
+from ._sections import section
 
 MIN_ROWS = 20
-"""Fewer rows in a bin are not drawn: their share is chance."""
+"""Fewer rows in a bin are not shown: their share is chance."""
 FILTERED, SMOOTHED = "filtered", "smoothed"
 
 
@@ -62,44 +65,41 @@ def _predicted(rec: Recording, source: str) -> Ints:
     return best
 
 
-def diagram(curves: Mapping[str, Reliability], title: str) -> Markup:
-    """Return the curves as a picture: on the diagonal, 80 % of what had 80 % is right."""
-    left, top, size = 48, 12, 240
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return left + x * size, top + (1 - y) * size
-
-    parts = [
-        f'<path d="M{left} {top}V{top + size}H{left + size}" stroke="currentColor" fill="none" '
-        'opacity=".5"/>',
-        f'<path d="M{left} {top + size}L{left + size} {top}" stroke="currentColor" '
-        'stroke-dasharray="1 3"/>',
-        words(left + size / 2, top + size + 32, "probability of the predicted class", "middle", 60),
-        words(left + 6, top + 10, title, limit=60),
-    ]
-    for tick in (0.0, 0.5, 1.0):
-        x, y = at(tick, tick)
-        parts.append(words(x, top + size + 16, f"{tick:.0%}", "middle"))
-        parts.append(words(left - 5, y + 4, f"{tick:.0%}", "end"))
-    names = []
-    for i, (name, curve) in enumerate(curves.items()):
-        drawn = curve.rows >= MIN_ROWS
-        pairs = zip(curve.confidence[drawn], curve.accuracy[drawn], strict=True)
-        places = [at(x, y) for x, y in pairs]
-        if not places:
-            continue
-        colour, dashes = (
-            COLOURS[i % len(COLOURS)],
-            f' stroke-dasharray="{6 - i % 5} {3 * i}"' * (i > 0),
+def calibration_section(
+    recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
+) -> str:
+    """Show how often what was called probable was right, by labels or by the reference."""
+    smooths = labelled and playable(tuned.smoother) is tuned.smoother
+    smoothed = [tuned.smooth(rec) for rec in recs] if smooths else None
+    filtered = [tuned.run(rec) for rec in recs]
+    found = calibration(recs, filtered, reference, labelled, smoothed)
+    if not found:
+        return section(
+            "Calibration", f"There is nothing to judge: {reference!r} predicts too rarely."
         )
-        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-        parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-        names.append((places[-1][1], name, colour))
-    lowest = -np.inf
-    for y, name, colour in sorted(names):
-        lowest = max(y, lowest + 14)  # or they would overlap
-        x = left + size + 10
-        parts.append(f'<circle cx="{x}" cy="{lowest:.1f}" r="4" fill="{colour}"/>')
-        parts.append(words(x + 8, lowest + 4, name))
-    return svg(left + size + 170, top + size + 40, "Calibration", parts)
+    if labelled:
+        how = (
+            "How often the predicted class is that of the label, by its probability. Where the "
+            "share is below the probability, the source is overconfident; above it, "
+            "underconfident. Smoothed rows use later predictions too."
+        )
+    else:
+        how = (
+            f"There are no labels. What {reference!r} predicts takes their place, and the "
+            "estimate just before that prediction is judged by it. This is agreement, not "
+            f"accuracy: {reference!r} errs too, and the class may have changed in between, so that "
+            "the share of even a perfect estimate is below its probability."
+        )
+    edges = np.linspace(0, 1, len(next(iter(found.values())).rows) + 1)
+    rows = [
+        [f"{edges[i]:.0%} to {edges[i + 1]:.0%}", *(_share(curve, i) for curve in found.values())]
+        for i in range(len(edges) - 1)
+    ]
+    rows = [row for row in rows if any(row[1:])]
+    errors = ["calibration error", *(f"{curve.error:.1%}" for curve in found.values())]
+    return section("Calibration", how, table(["probability", *found], [*rows, errors]))
+
+
+def _share(curve: Reliability, i: int) -> str:
+    """Return the share of a bin that is right; of few rows, nothing."""
+    return f"{curve.accuracy[i]:.0%}" if curve.rows[i] >= MIN_ROWS else ""

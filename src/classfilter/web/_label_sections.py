@@ -1,33 +1,29 @@
-"""The tables and pictures of a report on several labels at once, as HTML."""
+"""The tables of a report on several labels at once, as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from .._support.html import Markup, markup, table, timeline
+from .._support.html import Markup, markup, table
 from ..chain._chain import Chain
 from ..chain._labels import weight_text
 from ..data._recording import Recording
 from ..tuning._effect import count_changes, last_predictions
 from ..tuning._result import Tuned
+from ._calibration import calibration_section
 from ._headline import Figures, hours
 from ._page_data import NamedRecordings
 from ._sections import (
     MAX_STREAMS,
-    calibration_section,
     confusions_section,
-    picture,
     rates_of_sources,
     section,
 )
 
 MAX_LABELS = 30
 """How many labels have parts of their own."""
-MAX_PICTURES = 5
-"""How many streams are drawn."""
 
 
 def label_streams_section(streams: NamedRecordings) -> str:
@@ -111,24 +107,6 @@ def _cells(measures: Sequence[float]) -> list[str]:
     percent = [f"{x:.1f}\u00a0%" if x == x else "" for x in measures]
     rates = [f"{x:.1f}" if x == x else "" for x in measures[2:4]]
     return [*percent[:2], *rates, *percent[4:]]
-
-
-def lanes_section(streams: NamedRecordings, tuned: Chain) -> str:
-    """Draw the labels over time: in truth, as each source predicts them, and filtered."""
-    parts: list[Any] = []
-    for name, rec in streams[:MAX_PICTURES]:
-        on = np.where(np.isnan(rec.probs), -1, rec.probs > 0.5).astype(np.intp)
-        lanes = {} if rec.label is None else {"label": rec.label}
-        for source in rec.sources:
-            lanes[source] = np.where((rec.source == source)[:, None], on, -1)
-        lanes["filtered"] = (rec.run(tuned) > 0.5).astype(np.intp)
-        drawn = timeline(rec.time, list(lanes.values()), rec.classes, rec._time_kind.text)
-        parts += [Markup(f"<h3>{markup(name)}</h3>"), picture(drawn)]
-        parts.append(f"Lanes of each label, from the top: {', '.join(lanes)}.")
-    if len(streams) > MAX_PICTURES:
-        parts.append(f"And {len(streams) - MAX_PICTURES:,} more streams, which are not drawn.")
-    text = "A band is where a label is on, more probable than not. Labels may overlap."
-    return section("The labels over time", text, *parts)
 
 
 def each_label_section(

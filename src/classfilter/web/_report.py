@@ -23,7 +23,7 @@ from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ..tuning._tune import tune
-from ._contents import links, with_places
+from ._calibration import calibration_section
 from ._headline import figures, headline
 from ._label_sections import (
     each_label_section,
@@ -31,7 +31,6 @@ from ._label_sections import (
     label_settings_section,
     label_streams_section,
     labels_section,
-    lanes_section,
     with_averages,
 )
 from ._page_data import (
@@ -44,7 +43,6 @@ from ._page_data import (
     playable,
 )
 from ._sections import (
-    calibration_section,
     calls_section,
     choice_section,
     comparison_section,
@@ -60,6 +58,7 @@ MAX_MEASURED = 200_000
 """How many rows the tables are measured on, but for those of the streams."""
 MAX_MEASURED_STREAMS = 500
 """And of how many streams: each is smoothed and filtered many times."""
+_HEADING = re.compile(r"<section><h2>(.*?)</h2>")
 TUNED = 0.3
 """The progress at which tuning is done."""
 
@@ -130,7 +129,6 @@ def report(
         sections = [
             label_streams_section(streams),
             labels_section(some, tuned, labelled, measures),
-            lanes_section(measured, tuned),
             each_label_section(some, tuned, best, labelled),
             comparison_section(comparison),
             label_settings_section(tuned),
@@ -248,6 +246,35 @@ def fill_page(summary: str, figures: str, sections: Sequence[str], data: Any) ->
     }
     parts = re.split(r"\{\{(\w+)\}\}", template)  # once: values may have braces
     return "".join(values[part] if i % 2 else part for i, part in enumerate(parts))
+
+
+def with_places(sections: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the sections, each with an id, and the ids with the titles, which are HTML.
+
+    Sections inside of others stay as they are.
+
+    Examples
+    --------
+    >>> placed, titles = with_places(["<section><h2>Calls, and why</h2></section>", ""])
+    >>> placed
+    ['<section id="calls-and-why"><h2>Calls, and why</h2></section>']
+    >>> titles
+    [('calls-and-why', 'Calls, and why')]
+    """
+    placed, titles = [], []
+    for section in sections:
+        match = _HEADING.match(section)
+        if match is None:
+            continue
+        place = "-".join(re.findall("[a-z0-9]+", match[1].lower()))
+        placed.append(f'<section id="{place}"><h2>{match[1]}</h2>{section[match.end() :]}')
+        titles.append((place, match[1]))
+    return placed, titles
+
+
+def links(titles: Sequence[tuple[str, str]]) -> str:
+    """Return the entries of a list of contents."""
+    return "".join(f'<li><a href="#{place}">{title}</a></li>\n' for place, title in titles)
 
 
 def _hash(text: str) -> str:

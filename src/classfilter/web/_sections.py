@@ -1,4 +1,4 @@
-"""The tables and pictures of a report, as HTML; all names in them are text."""
+"""The tables of a report, as HTML; all names in them are text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._support.html import Markup, curves, lines_of, markup, table
+from .._support.html import Markup, lines_of, markup, table
 from .._support.types import Array
 from ..chain._chain import Chain
 from ..data._recording import Recording
@@ -19,7 +19,6 @@ from ..tuning._candidates import Candidate
 from ..tuning._effect import count_changes, last_predictions
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
-from ._calibration import calibration, diagram
 from ._headline import hours
 from ._page_data import NamedRecordings, playable
 
@@ -39,11 +38,6 @@ def section(title: str, *parts: Any) -> str:
     # The page's policy forbids style attributes; text has no such quotes, since it is escaped.
     inner = re.sub(r' style="text-align:(left|right)"', r' class="\1"', inner)
     return f"<section><h2>{markup(title)}</h2>{inner}</section>\n"
-
-
-def picture(drawn: Markup) -> Markup:
-    """Return a picture that scrolls sideways where the screen is narrow."""
-    return Markup(f"<div>{drawn}</div>")
 
 
 def rates_of_sources(recs: Sequence[Recording]) -> list[list[str]]:
@@ -173,39 +167,6 @@ def matrix(counts: Array, classes: Sequence[str], title: str) -> Markup:
     )
 
 
-def calibration_section(
-    recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
-) -> str:
-    """Show how often what was called probable was right, by labels or by the reference."""
-    smooths = labelled and playable(tuned.smoother) is tuned.smoother
-    smoothed = [tuned.smooth(rec) for rec in recs] if smooths else None
-    filtered = [tuned.run(rec) for rec in recs]
-    found = calibration(recs, filtered, reference, labelled, smoothed)
-    if labelled:
-        how = (
-            "By the labels: on the dotted line, 80 % of the rows whose class had 80 % are right; "
-            "below it, the probabilities are too high. Above it, they are too low: the class is "
-            "right more often than they say. Smoothed rows use later predictions too."
-        )
-        title = "share that is right"
-    else:
-        how = (
-            f"There are no labels. What {reference!r} predicts takes their place, and the "
-            "estimate just before that prediction is judged by it. This is agreement, not "
-            f"accuracy: {reference!r} errs too, and the class may have changed in between, so that "
-            "even a perfect estimate lies below the dotted line."
-        )
-        title = f"share that agrees with {reference}"
-    if not found:
-        return section(
-            "Calibration", f"There is nothing to judge: {reference!r} predicts too rarely."
-        )
-    errors = [[name, f"{100 * curve.error:.1f} %"] for name, curve in found.items()]
-    return section(
-        "Calibration", how, picture(diagram(found, title)), table(["", "calibration error"], errors)
-    )
-
-
 def calls_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> str:
     """Show what calls of the reference buy: what fewer of them would cost."""
     title, strong = "What strong calls gain", tuned.reference
@@ -240,7 +201,6 @@ def calls_section(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> st
         f"With every call of {strong!r} that there is, and with some of them left out: {measure} "
         f"with {truth}, in percent.",
         table(["strong calls per hour", *lines], rows),
-        picture(curves(lines, ("", np.nan), ("strong calls per hour", f"{measure}, %"))),
     )
 
 

@@ -1,4 +1,4 @@
-/*! Built by js/build.mjs; do not edit. Sources: 95fc1773d31e3a94ac0b6cffb7043b0e9237b689905bec84f542722ca0be4c61
+/*! Built by js/build.mjs; do not edit. Sources: d9caca8877f74aec7ac1897a52c3104841114b8b55d29472a9ad60299a2ce5ce
 
 uplot 1.6.32
 
