@@ -13,7 +13,7 @@ from markov import random_rates
 
 FILTERS: dict[str, Callable[[int], Any]] = {
     "dirichlet": lambda K: cf.DirichletFilter(K, anchor=0.3),
-    "dirichlet, float32": lambda K: cf.DirichletFilter(K, dtype=np.float32),
+    "dirichlet, float32": lambda K: cf.DirichletFilter(K, estimate="mean", dtype=np.float32),
     "sticky": lambda K: cf.StickyFilter(K, 0.95),
     "sticky, float32": lambda K: cf.StickyFilter(K, 0.95, dtype=np.float32),
     "transitions": lambda K: cf.StickyFilter(K, transitions=expm(random_rates(K, 1))),

@@ -197,14 +197,6 @@ def test_little_data_gives_safe_settings_and_a_warning() -> None:
     assert model.predict_proba(X).shape == (8, 2)
 
 
-def test_filtering_helps() -> None:
-    train, test = (Data(streams=6, runs=9, length=20, seed=seed) for seed in (0, 5))
-    model = FilteredClassifier(LogisticRegression())
-    model.fit(train.X, train.y, groups=train.groups, times=train.times)
-    raw = np.mean(model.estimator_.predict(test.X) == test.y)
-    assert model.score(test.X, test.y, groups=test.groups, times=test.times) > raw + 0.15
-
-
 ORDER = "the filter makes a prediction depend on the rows before it in its stream"
 
 

@@ -140,15 +140,3 @@ def test_errors_of_policies(section: str, message: str, tmp_path: Path) -> None:
 )
 def test_errors_of_channels(section: str, message: str, tmp_path: Path) -> None:
     check_rejected(section, message, tmp_path / "walk.toml")
-
-
-@pytest.mark.parametrize(
-    ("channel", "message"),
-    [
-        ({"weak": cf.Channel(np.eye(3))}, r"channel\['weak'\] has 3 classes, but the filter has 2"),
-    ],
-)
-def test_channels_that_cannot_be_saved(channel: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        cf.Chain.of(cf.DirichletFilter(2), channel=channel).save(tmp_path / "walk.toml")
-    assert not list(tmp_path.iterdir())

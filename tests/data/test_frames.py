@@ -281,17 +281,6 @@ def test_the_filter_does_not_change_and_its_state_is_not_used() -> None:
     assert used.alpha.tobytes() == before.tobytes()
 
 
-def test_classes_in_another_order() -> None:
-    df = pl.DataFrame(columns())
-    expected = filter_table(df, cf.DirichletFilter(["walk", "sit"], prior=[3.0, 1.0]), beta=BETA)
-    out = filter_table(df, cf.DirichletFilter(["sit", "walk"], prior=[1.0, 3.0]), beta=BETA)
-    assert out.columns == expected.columns
-    assert out["class"].to_list() == expected["class"].to_list()
-    np.testing.assert_allclose(out["f_walk"], expected["f_walk"], rtol=1e-9)
-    by_number = filter_table(df, cf.DirichletFilter(2, prior=[3.0, 1.0]), beta=BETA)
-    assert by_number.equals(expected)
-
-
 def test_one_weight_for_all_and_no_source() -> None:
     df = pl.DataFrame(columns(source=None))
     expected = walk_sit().run(df.select("p_walk", "p_sit").to_numpy(), beta=0.25, dt=[0, 5, 0])

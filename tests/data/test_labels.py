@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
-from example_tables import FILES, KINDS, NAN, column, walk_sit
+from example_tables import KINDS, NAN, column, walk_sit
 
 LABELS = ["walk", "sit", None, "walk"]
 ONE_HOT = [[1.0, 0.0], [0.0, 1.0], [NAN, NAN], [1.0, 0.0]]
@@ -78,19 +77,6 @@ def test_a_column_prediction(kind: str, labels: Any) -> None:
     rec = cf.Recording([0, 5, 6, 9], SOURCES, spread, ["walk", "sit"])
     expected = rec.smooth(walk_sit(half_life=30.0))
     np.testing.assert_array_equal(column(smoothed, "f_walk"), expected[:, 0])
-
-
-@pytest.mark.parametrize("suffix", FILES)
-def test_a_file_with_labels(suffix: str, tmp_path: Path) -> None:
-    """In parts of one row, so that no part has all classes."""
-    path, out = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
-    cf.write_table(KINDS["polars"](table()), path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("classfilter.data._table_file.ROWS_AT_ONCE", 1)
-        cf.filter_file(path, out, walk_sit(half_life=30.0), channel=CHANNEL)
-    df = cf.read_table(out)
-    P = np.stack([df["f_walk"].to_numpy(), df["f_sit"].to_numpy()], axis=1)
-    np.testing.assert_allclose(P, by_hand(), rtol=1e-15)
 
 
 def test_classes_of_labels_are_those_that_occur_unless_given() -> None:

@@ -108,13 +108,6 @@ def test_rows_are_filtered_or_smoothed_first(kind: str, how: dict[str, Any]) -> 
     same(rows_of(cf.events(rows, RULE)), slow(cells["time"], P))
 
 
-def test_filtered_smoothed_and_lagged_events_differ() -> None:
-    df = pl.DataFrame(cells_of())
-    hows: list[dict[str, Any]] = [{}, {"smooth": True}, {"smooth": True, "lag": 2}]
-    found = [rows_of(cf.events(df, STICKY, RULE, **how)) for how in hows]
-    assert found[0] != found[1] != found[2] != found[0]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("filtered", [False, True])
 def test_streams_that_alternate_are_decided_one_by_one(kind: str, filtered: bool) -> None:
@@ -251,32 +244,6 @@ def test_the_order_of_columns_does_not_matter(seed: int, classes: Any, cost: flo
         cf.events(pl.DataFrame(cells_of(25, seed, order)), rule) for order in (CLASSES, classes)
     ]
     assert found[0].equals(found[1])
-
-
-@at_most(25)
-@given(st.integers(0, 10**6), st.sampled_from([-3, 1, 10]))
-def test_events_scale_with_time_and_costs(seed: int, power: int) -> None:
-    scale = 2.0**power
-    df = pl.DataFrame(cells_of(25, seed))
-    plain = cf.EventRule(1.5, min_duration={"sit": 6.0}, pad=(0.5, 0.25), max_gap=8.0)
-    scaled = cf.EventRule(
-        1.5 * scale,
-        min_duration={"sit": 6.0 * scale},
-        pad=(0.5 * scale, 0.25 * scale),
-        max_gap=8.0 * scale,
-    )
-    found = rows_of(cf.events(df.with_columns(pl.col("time") * scale), scaled))
-    expected = rows_of(cf.events(df, plain))
-    assert found == [(k, scale * a, scale * b, p) for k, a, b, p in expected]
-
-
-@at_most(25)
-@given(st.integers(0, 10**6), st.integers(0, 22))  # the last row lasts as the step before it
-def test_a_row_in_two_halves_changes_nothing(seed: int, row: int) -> None:
-    df = pl.DataFrame(cells_of(25, seed))
-    half = df[[row]].with_columns(pl.col("time") + 1.0)
-    halved = pl.concat([df[: row + 1], half, df[row + 1 :]])
-    same(rows_of(cf.events(halved, RULE)), rows_of(cf.events(df, RULE)))
 
 
 # --- recordings -----------------------------------------------------------------------------

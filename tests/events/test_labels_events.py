@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,21 +157,6 @@ def test_simple_rules_are_by_label_too() -> None:
         assert math.isclose(sum(e.end - e.start for e in argmax if e.label == label), on)
 
 
-def test_a_rule_is_saved_with_the_chain(tmp_path: Path) -> None:
-    rule = cf.EventRule(
-        {"robin": 1.0, "wren": "1min", "tit": 2.0},
-        merge_gap={"wren": "30s"}, min_duration={"tit": 3.0}, bias=0.1, ignore="robin",
-    )  # fmt: skip
-    chain = cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), rule=rule)
-    chain.save(tmp_path / "birds.toml")
-    loaded = cf.load(tmp_path / "birds.toml")
-    assert loaded.rule == rule
-    assert loaded.digest == chain.digest
-    assert rule.merge_gap == {"wren": 30.0}
-    assert chain.lane("wren").rule == lane_rule(rule, "wren")
-    assert chain.lane("robin").rule is None  # no event of it is reported
-
-
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
@@ -239,26 +223,6 @@ def test_a_bad_time_or_score_changes_nothing() -> None:
     for time, words in ((4.0, "not be before the last one, 5.0"), (math.nan, "finite")):
         with pytest.raises(cf.RowError, match=words):
             rules.update(state, time, [0.9, 0.1, 0.2])
-
-
-def test_scores_of_each_label_and_of_all_together() -> None:
-    rng = np.random.default_rng(11)
-    recs = {name: random_recording(rng) for name in ("a", "b")}
-    true, predicted = cf.label_events(recs), cf.events(recs, cf.EventRule(0.5))
-    scores = cf.metrics.event_scores(true, predicted, iou=0.2, duration=3600)
-    each = []
-    for label in LABELS:
-        a, b = ([e for e in events if e.label == label] for events in (true, predicted))
-        alone = cf.metrics.event_scores(a, b, iou=0.2, duration=3600)
-        assert scores.by_class[label] == alone.by_class[label]
-        each.append(alone)
-    found, false, missed = (sum(getattr(s, n) for s in each) for n in ("found", "false", "missed"))
-    assert found > 0
-    assert scores.f1 == 2 * found / (2 * found + false + missed)
-    assert scores.macro_f1 == math.fsum(s.f1 for s in each) / 3
-    assert [line.split()[0] for line in str(scores).splitlines()[1:6]] == [
-        "all", "macro", *sorted(LABELS)
-    ]  # fmt: skip
 
 
 @given(seed=seeds)

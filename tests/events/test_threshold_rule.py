@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,19 +119,6 @@ def test_the_probability_is_the_mean_over_the_filled_event() -> None:
         recording(np.arange(13.0), VOICE), cf.ThresholdRule(ignore="b", merge_gap="2.5s")
     )
     assert event.probability == pytest.approx((0.6 + 0.4 + 0.3 + 0.45 + 0.5 + 0.9) / 6)
-
-
-def test_tables_with_several_streams() -> None:
-    rows = {"stream": ["x", "y"] * 4, "time": [0, 10, 1, 11, 2, 12, 3, 13]}
-    p = [0.9, 0.1, 0.9, 0.1, 0.9, 0.8, 0.1, 0.8]
-    df = pl.DataFrame(rows | {"p_a": p, "p_b": [1 - x for x in p]})
-    found = cf.events(df, cf.ThresholdRule(0.6))
-    assert found.select("stream", "class", "start", "end").rows() == [
-        ("x", "a", 0.0, 3.0),
-        ("x", "b", 3.0, 4.0),
-        ("y", "b", 10.0, 12.0),
-        ("y", "a", 12.0, 14.0),
-    ]
 
 
 def test_settings_are_read_as_people_give_them() -> None:

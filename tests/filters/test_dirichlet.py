@@ -184,27 +184,6 @@ def test_nu_equals_the_papers() -> None:
 # ---- invariants ----
 
 
-def test_time_keeps_the_mode_and_decays_eta() -> None:
-    f = cf.DirichletFilter(3, 0.9)
-    p = f.update([0.7, 0.2, 0.1])
-    eta = f.eta
-    for observation in ({"probs": [np.nan] * 3}, {"probs": [0.1, 0.1, 0.8], "beta": 0}):
-        assert same(f.update(**observation, dt=4.0), p)
-        eta *= 0.9**4
-        assert f.eta == pytest.approx(eta, rel=1e-14)
-
-
-def test_the_anchor_pulls_back_to_the_prior() -> None:
-    prior = [3.0, 1.0, 0.5]
-    f = cf.DirichletFilter(3, 0.9, anchor=0.5, prior=prior)
-    for _ in range(50):
-        f.update([0.1, 0.1, 0.8])
-    assert f.label == 2
-    f.update([np.nan] * 3, dt=1000.0)
-    np.testing.assert_allclose(f.alpha, prior, rtol=1e-9)
-    assert f.eta == pytest.approx(0.5)
-
-
 def test_gamma_zero_returns_the_observation() -> None:
     f = cf.DirichletFilter(3, gamma=0.0, estimate="mean")
     f.update([0.1, 0.1, 0.8])

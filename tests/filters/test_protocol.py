@@ -15,7 +15,6 @@ from scipy.linalg import expm
 
 import classfilter as cf
 from classfilter.chain._toml import KINDS
-from classfilter.live._streams import LiveStreams, resume
 from invalid_input import INVALID_NUMBERS, INVALID_ROWS, VALID_ROW
 from streams import Stream, at_most, random_stream, streams
 
@@ -348,17 +347,3 @@ def test_save_and_load(make: Make, tmp_path: Path) -> None:
     stream = random_stream(4, 30, 6)
     assert type(g.filter()) is type(f)
     assert same(f.run(*stream), g.filter().run(*stream))
-
-
-@every_filter
-def test_a_checkpoint_continues_with_the_same_bits(make: Make, tmp_path: Path) -> None:
-    path, (probs, beta, dt) = tmp_path / "state.json", random_stream(4, 20, 7)
-    probs, time = probs[~np.isnan(probs).any(axis=1)], np.cumsum(dt)
-    chain = cf.Chain(fresh(make, 4), beta={str(t): weight for t, weight in enumerate(beta)})
-    before = LiveStreams(chain, ("a", "b", "c", "d"), path)
-    for t, row in enumerate(probs):
-        before.update("x", time[t], b"%d" % t, str(t), row.tolist())
-    before.save()
-    after = resume(lambda _: chain, path)
-    rest = ("x", time[-1] + 1.5, b"new", "0", probs[0].tolist())
-    assert same(before.update(*rest), after.update(*rest))

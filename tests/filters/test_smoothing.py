@@ -97,47 +97,6 @@ def test_the_filter_does_not_change(which: int) -> None:
     assert np.abs(cf.smooth(f, *stream) - moved).max() > 1e-6
 
 
-@pytest.mark.parametrize("which", range(4))
-def test_missing_rows_after_a_row_change_nothing(which: int) -> None:
-    f, stream = some_filters(3)[which], random_stream(3, 20, 4)
-    stream.probs[8:] = np.nan
-    run = f.copy().run(*stream)
-    np.testing.assert_allclose(cf.smooth(f, *stream)[7:], run[7:], rtol=0, atol=1e-12)
-    if which == 2:  # without an anchor there is nothing to round
-        np.testing.assert_array_equal(cf.smooth(f, *stream)[7:], run[7:])
-    unseen = Stream(np.full((20, 3), np.nan), stream.beta, stream.dt)
-    np.testing.assert_allclose(cf.smooth(f, *unseen), f.copy().run(*unseen), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("which", range(4))
-def test_a_row_of_zero_weight_is_missing(which: int) -> None:
-    f, stream = some_filters(3)[which], random_stream(3, 20, 6)
-    stream.beta[5:9] = 0.0
-    without = stream.probs.copy()
-    without[5:9] = np.nan
-    np.testing.assert_allclose(
-        cf.smooth(f, *stream), cf.smooth(f, without, stream.beta, stream.dt), rtol=0, atol=1e-13
-    )
-
-
-@pytest.mark.parametrize("lag", [None, 3])
-def test_any_order_of_the_classes(lag: int | None) -> None:
-    K, stream = 5, random_stream(5, 40, 3)
-    order = np.random.default_rng(0).permutation(K)
-    prior, rates = random_prior(K, 3), random_rates(K, 3)
-    turned = Stream(stream.probs[:, order], stream.beta, stream.dt)
-    pairs: list[tuple[Kind, Kind]] = [
-        (
-            cf.StickyFilter(K, transitions=expm(rates)),
-            cf.StickyFilter(K, transitions=expm(rates[np.ix_(order, order)])),
-        ),
-        (cf.DirichletFilter(K, prior=5 * prior), cf.DirichletFilter(K, prior=5 * prior[order])),
-    ]
-    for f, g in pairs:
-        P, Q = cf.smooth(f, *stream, lag=lag), cf.smooth(g, *turned, lag=lag)
-        np.testing.assert_allclose(Q, P[:, order], rtol=1e-8, atol=1e-12)
-
-
 @pytest.mark.slow
 @given(streams(5, 15), st.integers(0, 99))
 def test_time_may_run_backwards(stream: Stream, seed: int) -> None:
@@ -156,25 +115,6 @@ def test_time_may_run_backwards(stream: Stream, seed: int) -> None:
     ):
         P, Q = cf.smooth(f, *stream), cf.smooth(f, *backwards(stream))
         np.testing.assert_allclose(Q[::-1], P, rtol=1e-8, atol=1e-12)
-
-
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("preset", ["plain", "capture24"])
-def test_smoothing_is_more_accurate(preset: str, seed: int) -> None:
-    day = cf.simulate(preset, seed=seed)
-    source, probs = day.mixed()
-    beta = np.where(source == "strong", 1.0, 0.1)
-    K = len(day.classes)
-    for f in (cf.StickyFilter(K, 0.98), cf.DirichletFilter(K, 0.95)):
-        accuracy = [
-            cf.metrics.accuracy(day.truth, cf.smooth(f, probs, beta, lag=lag).argmax(axis=1))
-            for lag in (0, 12, None)
-        ]
-        assert accuracy[0] < accuracy[1]
-        assert accuracy[0] < accuracy[2]
 
 
 @pytest.mark.parametrize("lag", [None, 0, 2])

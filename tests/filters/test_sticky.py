@@ -105,42 +105,11 @@ def test_transitions_over_irregular_times(stream: Stream, seed: int) -> None:
         np.testing.assert_allclose(f.update(s, beta, dt), p, rtol=1e-10)
 
 
-def test_beta_is_a_power() -> None:
-    """Two weights of 0.5 make one of 1, and the order does not matter."""
-    s, r = [0.7, 0.2, 0.1], [0.1, 0.6, 0.3]
-    a, b, c = (cf.StickyFilter(3, 0.9, prior=[0.5, 0.3, 0.2]) for _ in range(3))
-    a.update(s)
-    b.update(s, beta=0.5)
-    b.update(s, beta=0.5, dt=0)
-    np.testing.assert_allclose(a.probs, b.probs, rtol=1e-14)
-    for x, beta, y in ((a, 0.3, s), (a, 0.8, r), (c, 1.0, s), (c, 0.8, r), (c, 0.3, s)):
-        x.update(y, beta=beta, dt=0)
-    np.testing.assert_allclose(a.probs, c.probs, rtol=1e-14)
-
-
-def test_observing_the_prior_changes_nothing() -> None:
-    prior = [0.6, 0.3, 0.1]
-    f = cf.StickyFilter(3, 0.9, prior=prior)
-    for beta in (0.2, 1.0):
-        np.testing.assert_allclose(f.update(prior, beta), prior, rtol=1e-14)
-
-
 def test_half_life() -> None:
     f = cf.StickyFilter(2, half_life=6.0)
     f.state = ([1.0, 0.0],)
     np.testing.assert_allclose(f.update([np.nan, np.nan], dt=6.0), [0.75, 0.25], rtol=1e-14)
     assert f.stay == 0.5 ** (1 / 6)
-
-
-def test_without_observations_it_returns_to_the_prior() -> None:
-    prior = [0.6, 0.3, 0.1]
-    for f in (
-        cf.StickyFilter(3, 0.9, prior=prior),
-        cf.StickyFilter(3, transitions=0.9 * np.eye(3) + 0.1 * np.array(prior)),
-    ):
-        f.update([0.0, 0.0, 1.0])
-        assert f.label == 2
-        np.testing.assert_allclose(f.update([np.nan] * 3, dt=1e4), prior, rtol=1e-11)
 
 
 def test_stay_equals_its_transitions() -> None:

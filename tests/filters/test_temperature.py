@@ -189,19 +189,6 @@ def test_smoothed_rows_are_tempered_last(make: Any, dtype: Any, lag: int | None)
         assert whole[j - n : j].tobytes() == cf.smooth(f, *part, lag=lag).tobytes()
 
 
-def test_each_label_has_its_own() -> None:
-    lanes = {"robin": MAKE["sticky"](2, temperature=2.0), "wren": MAKE["dirichlet"](2)}
-    f = cf.MultiLabelFilter(["robin", "wren"], lanes)
-    scores = np.random.default_rng(5).random((12, 2))
-    both = [np.stack([1 - on, on], axis=1) for on in scores.T]
-    for lag in (None, 2):
-        each = [cf.smooth(g, s, lag=lag)[:, 1] for g, s in zip(lanes.values(), both, strict=True)]
-        assert cf.smooth(f, scores, lag=lag).T.tobytes() == np.array(each).tobytes()
-    right = [g.copy().run(s)[:, 1] for g, s in zip(lanes.values(), both, strict=True)]
-    assert f.run(scores).T.tobytes() == np.array(right).tobytes()
-    assert f.probs.tolist() == [p[-1] for p in right]
-
-
 @every
 def test_files_and_representations(make: Any, tmp_path: Path) -> None:
     f = make(3, temperature=1.4)

@@ -81,19 +81,6 @@ def test_lines_are_the_events_of_the_file(run: Run, name: str) -> None:
     assert min(map(len, wanted.values())) > 3
 
 
-@pytest.mark.parametrize("lag", [1, 7])
-def test_with_a_lag_they_are_the_events_of_smoothed_rows(run: Run, lag: int) -> None:
-    options = [*PLAIN, f"--lag={lag}"]
-    code, out, err = stream(run, ROWS, "--events=found.ndjson", *options)
-    assert code == 0, err
-    assert out == stream(run, ROWS, *FILTER)[1]
-    found = by_stream(parsed(Path("found.ndjson").read_text()))
-    wanted = by_stream(offline(run, ROWS, *options))
-    assert found == wanted
-    assert wanted != by_stream(offline(run, ROWS, *PLAIN))
-    assert wanted != by_stream(offline(run, ROWS, "--smooth", *PLAIN))
-
-
 def test_dates_stay_dates(run: Run) -> None:
     """A table rounds them to microseconds; here they are quarters of a second."""
     start = datetime(2024, 5, 1, tzinfo=timezone.utc)

@@ -12,42 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from classfilter import Channel, DirichletFilter
+from classfilter import Channel
 from classfilter._support.signals import Signals
 from classfilter.live import serve
 from classfilter.live._pipes import CHUNK, MAX_LINE, lines
 from ndjson_lines import (
-    BETA,
     CLASSES,
     VALID,
     as_line,
     chain_maker,
     child,
-    expected,
-    many_rows,
     read_line,
     run,
     serve_here,
 )
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"gamma": 0.9}, {"half_life": 7.0, "estimate": "mean", "anchor": 0.3, "dtype": "float32"}],
-)
-@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
-def test_results_are_those_of_a_recording_of_each_stream(options: Any, classes: Any) -> None:
-    rows = many_rows(600, seed=1)
-    fresh = DirichletFilter(classes, **options)
-    results = serve_here([*map(as_line, rows)], make_filter=lambda _: fresh, beta=BETA)
-    filtered = expected(rows, fresh)
-    for row, p, result in zip(rows, filtered, results, strict=True):
-        named = {f"f_{name}": p[k] for k, name in enumerate(CLASSES)}
-        line = json.loads(result)
-        label = max(classes, key=lambda name: named[f"f_{name}"])  # of several, the first
-        assert line == {**row, **named, "class": label}
-        assert list(line)[-4:] == [*named, "class"]
-        assert result.startswith(as_line(row)[:-2])
 
 
 def test_predictions_that_a_channel_does_not_take() -> None:
@@ -228,45 +206,6 @@ def test_a_source_that_is_missing_needs_a_weight_too() -> None:
     results, messages = run(as_line(VALID), beta={"weak": 1.0})
     assert not results
     assert "source is missing, which means 'default', which has no weight" in messages
-
-
-LABELS = ["sit", 0, None, "", "sleep", "1", -1]
-NOTHING = [None] * 3
-LABEL_ROWS: list[Any] = [[0, 1, 0], [1, 0, 0], NOTHING, NOTHING, [0, 0, 1], [0, 1, 0], NOTHING]
-
-
-@pytest.mark.parametrize("classes", [CLASSES, CLASSES[::-1]])
-def test_labels_give_the_results_of_one_hot_rows(classes: Any) -> None:
-    """The filter may have the classes in another order than the lines."""
-    channel = {"weak": Channel([[6, 3, 1], [2, 7, 1], [3, 3, 4]], prior=[2, 1, 1])}
-    fresh = DirichletFilter(classes, half_life=9.0)
-    rows = [{"time": 5 * t, "source": "weak", "prediction": x} for t, x in enumerate(LABELS)]
-    one_hot = [
-        {"time": 5 * t, "source": "weak"} | {f"p_{c}": p for c, p in zip(CLASSES, x, strict=True)}
-        for t, x in enumerate(LABEL_ROWS)
-    ]
-    results = []
-    for lines_in in (rows, one_hot):
-        out = serve_here(
-            list(map(as_line, lines_in)), lambda _: fresh, channel=channel, classes=CLASSES
-        )
-        results.append([json.loads(line) for line in out])
-    for a, b in zip(*results, strict=True):
-        assert [a[f"f_{c}"] for c in CLASSES] == [b[f"f_{c}"] for c in CLASSES]
-        assert a["class"] == b["class"]
-
-
-@pytest.mark.parametrize(
-    ("more", "top"),
-    [({}, 0.7), ({"confidence": None}, 0.7), ({"confidence": 0.4}, 0.4), ({"confidence": 1}, 1.0)],
-)
-def test_a_label_is_as_probable_as_its_confidence(more: Any, top: float) -> None:
-    """Without one, as the default reliability; both as a row of probabilities says it."""
-    row = {c: top if c == "sit" else (1 - top) / 2 for c in CLASSES}
-    rows = [{"prediction": "sit"} | more, {f"p_{c}": p for c, p in row.items()}]
-    results = [json.loads(serve_here([as_line({"time": 1} | x)], classes=CLASSES)[0]) for x in rows]
-    for c in CLASSES:
-        assert results[0][f"f_{c}"] == results[1][f"f_{c}"]
 
 
 def test_labels_after_a_line_that_names_the_classes() -> None:

@@ -7,38 +7,15 @@ from typing import Any
 
 import pytest
 
-from classfilter import Chain, DirichletFilter
-from classfilter.policy import Periodic
-from conftest import Run
 from ndjson_lines import (
-    BETA,
     VALID,
     as_line,
     child,
-    many_rows,
     read_line,
     saved_streams,
     serve_here,
 )
 from ndjson_lines import run as run_lines
-
-
-def test_a_policy_in_the_settings_changes_nothing(run: Run) -> None:
-    """Lines are there already: nobody asks which source to call."""
-    filter_, policy = DirichletFilter(["walk", "sit", "sleep"]), Periodic(every=2)
-    rows = [row for row in many_rows(40, seed=9) if "source" in row]
-    lines, results = [as_line(row) for row in rows], []
-    for name in ("plain", "policy"):
-        Chain(filter_, beta=BETA, policy=policy if name == "policy" else None).save(f"{name}.toml")
-        found = ""
-        for part in (lines[:20], lines[20:]):
-            options = (f"--config={name}.toml", f"--state={name}")
-            code, out, err = run("stream", *options, stdin=b"".join(part))
-            assert code == 0, err
-            found += out
-        results.append(found)
-    assert results[0] == results[1]
-    assert len(results[0].splitlines()) == len(rows) > 20
 
 
 def test_a_file_without_expiry_goes_on_with_it(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ CHAINS = {
         cf.MultiLabelFilter(
             LABELS,
             {
-                "robin": cf.StickyFilter(2, half_life=8.0, dtype=np.float32),
+                "robin": cf.StickyFilter(2, half_life=8.0, temperature=1.4, dtype=np.float32),
                 "wren": cf.DirichletFilter(2, half_life=4.0, dtype=np.float32),
                 "tit": cf.DirichletFilter(2, half_life=4.0, estimate="mean", dtype=np.float32),
             },

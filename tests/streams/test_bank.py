@@ -9,29 +9,9 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from bank_filters import every_filter, same, same_states
-from streams import at_most, options, random_stream
+from streams import at_most, random_stream
 
 some = at_most(10)
-
-
-@given(
-    st.integers(2, 12), st.integers(1, 40), options(), st.integers(0, 2**32 - 1), st.integers(1, 4)
-)
-@at_most(60)
-def test_a_bank_is_n_filters(
-    K: int, N: int, settings: dict[str, Any], seed: int, threads: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    single = [cf.DirichletFilter(K, **settings) for _ in range(N)]
-    bank = cf.Bank(single[0], N)
-    for step in range(4):
-        rows = rng.permutation(N)[: rng.integers(1, N + 1)] if step % 2 else np.arange(N)
-        probs, beta, dt = random_stream(K, len(rows), seed + step)
-        P = bank.update(probs, beta, dt, rows=rows if step % 2 else None, threads=threads)
-        expected = [single[n].update(*row) for n, *row in zip(rows, probs, beta, dt, strict=True)]
-        assert same(P, np.array(expected))
-    assert same(bank.alpha, np.array([f.alpha for f in single]))
-    assert bank.eta.tolist() == [f.eta for f in single]
 
 
 @every_filter
@@ -86,18 +66,6 @@ def test_a_bad_row_or_call_changes_nothing(make: Any) -> None:
         with pytest.raises(ValueError, match="rows names stream 4; the bank has streams 0 to 3"):
             change([0, 4])
     assert same_states(bank, before)
-
-
-@pytest.mark.parametrize("invalid", [0, 1999])
-def test_an_invalid_row_changes_nothing(invalid: int) -> None:
-    bank = cf.Bank(cf.DirichletFilter(3), 2000)
-    probs = np.full((2000, 3), 1 / 3)
-    bank.update(probs)
-    before = bank.alpha
-    probs[invalid, 1] = -0.5
-    with pytest.raises(ValueError, match=rf"probs\[{invalid}, 1\] is -0.5"):
-        bank.update(probs, threads=2)
-    assert same(bank.alpha, before)
 
 
 @pytest.mark.parametrize(

@@ -28,30 +28,20 @@ def test_saved_pickled_and_continued(make: Any, tmp_path: Path) -> None:
     assert same_states(pickled, [make(4)] * 20)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_saved_banks_continue_with_the_same_bits(dtype: Any, tmp_path: Path) -> None:
-    f = cf.DirichletFilter(["a", "b", "c"], dtype=dtype)
-    bank, other = cf.Bank(f, 50), cf.Bank(f, 0)
-    first, second = random_stream(3, 50, 1), random_stream(3, 50, 2)
-    bank.update(*first)
-    bank.save(tmp_path / "bank.npz")
-    other.load(tmp_path / "bank.npz")
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (cf.DirichletFilter(3), r"with classes \['a', 'b', 'c'\], but here it is \[0"),
+        (cf.StickyFilter(["a", "b", "c"]), r"with filter 'dirichlet', but .* 'sticky'"),
+        (cf.DirichletFilter(["a", "b", "c"], 0.95), r"gamma 0.9, but .* it is 0.95"),
+        (cf.DirichletFilter(["a", "b", "c"], dtype="float32"), "dtype 'float64', but here it is"),
+    ],
+)
+def test_a_bank_of_other_settings_is_refused(other: Any, message: str, tmp_path: Path) -> None:
+    cf.Bank(cf.DirichletFilter(["a", "b", "c"]), 5).save(tmp_path / "bank.npz")
     assert [p.name for p in tmp_path.iterdir()] == ["bank.npz"]
-    assert same(bank.update(*second), other.update(*second))
-    others: list[tuple[Any, str]] = [
-        (
-            cf.DirichletFilter(3, dtype=dtype),
-            r"with classes \['a', 'b', 'c'\], but here it is \[0",
-        ),
-        (
-            cf.StickyFilter(["a", "b", "c"], dtype=dtype),
-            r"with filter 'dirichlet', but .* 'sticky'",
-        ),
-        (cf.DirichletFilter(["a", "b", "c"], 0.95, dtype=dtype), r"gamma 0.9, but .* it is 0.95"),
-    ]
-    for g, message in others:
-        with pytest.raises(ValueError, match=message):
-            cf.Bank(g, 1).load(tmp_path / "bank.npz")
+    with pytest.raises(ValueError, match=message):
+        cf.Bank(other, 1).load(tmp_path / "bank.npz")
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: Any) -> None:

@@ -18,18 +18,6 @@ from policy_steps import run_policy
 from tracker_rows import CHANNEL, CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
 
 
-@pytest.mark.parametrize("channel", [False, True])
-@pytest.mark.parametrize("make", FILTERS)
-def test_equals_a_filter_for_each_stream(make: Callable[[], Any], channel: bool) -> None:
-    tracker = cf.Tracker(make(), beta=WEIGHTS, channel={"weak": CHANNEL} if channel else None)
-    by_hand = ByHand(make(), channel)
-    for row in rows(0, 200, 7):
-        np.testing.assert_array_equal(tracker.update(*row), by_hand.update(*row))
-    for name, f in by_hand.filters.items():
-        np.testing.assert_array_equal(tracker.probs(name), f.probs)
-        assert (tracker.label(name), tracker.time(name)) == (f.label, by_hand.times[name])
-
-
 @given(
     st.integers(0, 2**32 - 1), st.integers(1, 100), st.lists(st.integers(0, 60), max_size=4),
     st.sampled_from(FILTERS),
