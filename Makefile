@@ -96,7 +96,7 @@ js/dist/classfilter.mjs: $(wildcard js/c/* js/build.mjs js/classfilter.d.ts js/s
 	node js/build.mjs
 
 # The documentation as a site, in site/; any warning, such as a broken link, is an error. MkDocs with --quiet would not
-# count the warnings. After `make js`, the site has the example page too.
+# count the warnings.
 docs: .venv/docs
 	$(BIN)/python -m website
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import classfilter as cf
+from classfilter.embedded._json import to_json
 
 CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}
@@ -38,6 +39,27 @@ def table(rows: int = 60) -> pl.DataFrame:
             **{f"p_{name}": p[:, k] for k, name in enumerate(CLASSES)},
         }
     )
+
+
+TURNING = [[0.9, 0.1], [0.3, 0.7]]
+IN_JSON = [
+    cf.Chain(cf.DirichletFilter(CLASSES), beta=BETA, channel={"weak": CHANNEL}),
+    cf.Chain(cf.StickyFilter(["a", "b"], transitions=TURNING), beta={"prepared": 0.5}),
+    cf.Chain(
+        cf.MultiLabelFilter(
+            ["a", "b"], {"a": cf.StickyFilter(2, transitions=TURNING), "b": cf.DirichletFilter(2)}
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("chain", IN_JSON)
+def test_json_is_the_same(chain: cf.Chain, tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(to_json(chain))
+    assert cf.load(tmp_path / "settings.json").settings == chain.settings
+    (tmp_path / "half.json").write_text(to_json(chain)[:-3])
+    with pytest.raises(ValueError, match=r"half\.json: "):
+        cf.load(tmp_path / "half.json")
 
 
 def test_a_bare_file_is_a_chain_too(tmp_path: Path) -> None:

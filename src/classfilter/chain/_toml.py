@@ -51,12 +51,13 @@ _DURATIONS = ("half_life", "interval", "seconds")
 
 
 def load(path: str | PathLike[str]) -> Chain:
-    """Return what a TOML file describes: a filter, weights, channels, policy, rule and smoother.
+    """Return what a file describes: a filter, weights, channels, policy, rule and smoother.
 
     Parameters
     ----------
     path : str or Path
-        A file as `save` writes it, or written by hand. Options are those of the filter's class.
+        TOML as `save` writes it, or written by hand, or JSON as a report saves it. Options are
+        those of the filter's class.
 
     Examples
     --------
@@ -78,11 +79,7 @@ def load(path: str | PathLike[str]) -> Chain:
 def parse(text: str) -> Chain:
     """Return what the text of a TOML file describes, or of the same as JSON; see `load`."""
     try:
-        if not text.lstrip().startswith("{"):
-            return from_settings(_toml().loads(text))
-        content = json.loads(text)
-        content.pop("prepared", None)  # what JavaScript has of Python
-        return from_settings(content)
+        return from_settings(_json(text) if text.lstrip()[:1] == "{" else _toml().loads(text))
     except RecursionError:
         raise ValueError("its lists are nested too deeply; numbers need two levels") from None
     except (MemoryError, OverflowError) as error:
@@ -304,6 +301,16 @@ def _check(key: str, value: Any, title: str = "") -> None:
     for cell in cells:
         if isinstance(cell, bool) or not isinstance(cell, NUMBER):
             raise ValueError(f"{what} {short(value)}; it must be a number, without quotes")
+
+
+def _json(text: str) -> dict[str, Any]:
+    """Return settings as JSON, without what Python prepares for JavaScript."""
+    content: dict[str, Any] = json.loads(text)
+    labels = content.get("labels")
+    for section in (content, *(labels.values() if isinstance(labels, dict) else ())):
+        if isinstance(section, dict):
+            section.pop("prepared", None)
+    return content
 
 
 def _toml() -> Any:

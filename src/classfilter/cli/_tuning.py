@@ -217,7 +217,7 @@ def report(
     """Write one HTML file about a file: what the streams are, and what filters make of them.
 
     It opens in a browser without a network. Its sliders run the filter in the page, and it saves
-    the settings as TOML. IN may have any number of rows; the page says how many it shows.
+    the settings as JSON. IN may have any number of rows; the page says how many it shows.
     """
     from ..web import report as run
 
