@@ -142,7 +142,11 @@ def flickering(raw: Array, truth: Array, rows: int) -> slice:
 def picture(day: Simulation, methods: dict[str, Array], decided: Events) -> Figure:
     """Draw minutes in which Raw flickers: the truth, raw and filtered classes, and the events."""
     part = flickering(methods["Raw"], day.truth, MINUTES * 12)
-    lanes = {"Raw": methods["Raw"][part], "Filtered": methods[TUNED][part], "Events": decided}
+    lanes: dict[str, Array | Events] = {
+        "Raw": methods["Raw"][part],
+        "Filtered": methods[TUNED][part],
+        "Events": decided,
+    }
     figure = plot.timeline(day.time[part], day.truth[part], lanes, day.classes)
     figure.set_size_inches(9.0, 2.8)
     return figure
