@@ -315,7 +315,7 @@ class SourceCounts:
             numbers = np.array(counts, np.float64)
             row = self.numbers[self.number(name) + 1 if name else 0]
             counted = [FIELD[field] for field in COUNTS] if name else [STEPS]
-            good = numbers.shape == row.shape and np.isfinite(numbers[counted]).all()
+            good = np.isfinite(numbers[counted]).all()
             # The core takes it as an index, unchecked.
             if not good or numbers[FIELD["run_class"]] not in range(-1, len(self.chain.classes)):
                 raise ValueError(f"the counts of source {name!r} are {counts}")
