@@ -241,7 +241,8 @@ class SourceCounts:
     def of(self, source: str) -> Source:
         """Return what is counted of a source."""
         row = self.numbers[self.index[source] + 1]
-        return Source(*row[:FIXED].tolist(), row[FIXED:])
+        counts = dict(zip(FIELD, row.tolist(), strict=False))
+        return Source(**counts, longest_runs=row[FIXED:])
 
     def count_row(self, number: int, probs: Array, before: float, at: float, dt: float) -> None:
         """Count one row; `before` is the class of the estimate before it, or -1."""
