@@ -111,8 +111,8 @@ static PyObject *decayed_sums(PyObject *m, PyObject *args) {
         npy_intp i;
         for (i = 0; i < count; i++) sums[i] = factor[i] * (last[i] < i ? sums[last[i]] : start) + more[i];
     }
-    Py_XDECREF(g);
-    Py_XDECREF(b);
+    Py_XDECREF((PyObject *)g);
+    Py_XDECREF((PyObject *)b);
     return out;
 }
 
@@ -162,9 +162,9 @@ static PyObject *apply_channel(PyObject *m, PyObject *args) {
         }
     }
 done:
-    Py_XDECREF(prior);
-    Py_XDECREF(matrix);
-    Py_XDECREF(probs);
+    Py_XDECREF((PyObject *)prior);
+    Py_XDECREF((PyObject *)matrix);
+    Py_XDECREF((PyObject *)probs);
     return (PyObject *)out;
 }
 

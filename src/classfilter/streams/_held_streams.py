@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable
 from os import PathLike, fspath
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,8 +27,6 @@ from ._live_events import Confirmed, Known, LiveEvents
 from ._rows import update_stream_of
 from ._table import StreamTable
 from ._unit import TimeUnit
-
-HeldType = TypeVar("HeldType", bound="HeldStreams")
 
 
 class HeldStreams:
@@ -301,7 +299,7 @@ class HeldStreams:
         return _file.Saved(kind, self._chain, names, columns, meta, more)
 
     @classmethod
-    def load(cls: type[HeldType], path: str | PathLike[str]) -> HeldType:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Return the tracker that a file of `save` holds."""
         saved = _file.read(path, "tracker", "no saved tracker; take an earlier copy")
         tracker = cls.__new__(cls)
