@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import tomllib
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -77,6 +76,8 @@ def load(path: str | PathLike[str]) -> Chain:
 
 def parse(text: str) -> Chain:
     """Return what the text of a TOML file describes, or of the same as JSON; see `load`."""
+    import tomllib
+
     try:
         return from_settings(_json(text) if text.lstrip()[:1] == "{" else tomllib.loads(text))
     except RecursionError:
