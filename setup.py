@@ -49,7 +49,7 @@ setup(
             depends=sorted(map(str, Path("src/classfilter").rglob("*.[ch]"))),
             include_dirs=[numpy.get_include(), "src/classfilter/csrc"],
             define_macros=[
-                *([("Py_LIMITED_API", "0x030A0000")] if LIMITED else []),
+                *([("Py_LIMITED_API", "0x030B0000")] if LIMITED else []),
                 ("NPY_NO_DEPRECATED_API", "NPY_1_23_API_VERSION"),
                 ("NPY_TARGET_VERSION", "NPY_1_23_API_VERSION"),
             ],
@@ -57,5 +57,5 @@ setup(
             py_limited_api=LIMITED,
         )
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED else {},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {},
 )

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 import classfilter as cf
-
-toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"])) | st.integers(-(2**63), 2**63 - 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -212,9 +212,7 @@ def test_ticks_are_whole_hours_of_the_zone() -> None:
 def test_times_that_are_dates_are_drawn_as_dates() -> None:
     berlin = timezone(timedelta(hours=2))
     dates = [datetime(2024, 5, 1, 10, tzinfo=berlin) + timedelta(minutes=5 * i) for i in range(T)]
-    naive = np.array(
-        [date.astimezone(timezone.utc).replace(tzinfo=None) for date in dates], "M8[s]"
-    )
+    naive = np.array([date.astimezone(UTC).replace(tzinfo=None) for date in dates], "M8[s]")
     text = [date.isoformat() for date in dates]
     times: list[Any] = [dates, naive, text]
     for time, label, first in zip(
@@ -230,7 +228,7 @@ def test_an_overview_draws_dates_in_a_zone() -> None:
     plain = plot.overview(rec, probs(1), strong="weak").axes[2]
     assert plain.get_xlabel() == "Time (min)"
     assert plain.get_xlim() == pytest.approx((0, 120))
-    zoned = plot.overview(rec, probs(1), strong="weak", zone=timezone.utc).axes
+    zoned = plot.overview(rec, probs(1), strong="weak", zone=UTC).axes
     assert [axes.get_xlabel() for axes in zoned] == ["", "", "Time (UTC)"]
     assert date_ticks(zoned[2])[0] == "08:00"
     assert zoned[0].get_xlim() == zoned[2].get_xlim()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def test_a_filter_is_matched_by_the_names_of_its_classes() -> None:
 def test_times_can_be_dates() -> None:
     data = Data()
     model = FilteredClassifier(LogisticRegression(), half_life=15.0).fit(data.X, data.y)
-    start = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    start = datetime(2024, 5, 1, tzinfo=UTC)
     dates = [start + timedelta(seconds=float(t)) for t in data.times]
     columns: list[Any] = [dates, np.array([date.replace(tzinfo=None) for date in dates], "M8[us]")]
     for times in columns:

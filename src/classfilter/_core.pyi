@@ -80,7 +80,7 @@ class Dirichlet:
         beta: float,
         at: float,
         channel: tuple[NDArray[Any], NDArray[Any]] | None,
-        health: NDArray[np.float64] | None = None,
+        counts: NDArray[np.float64] | None = None,
         source: int = 0,
         /,
     ) -> NDArray[Any] | None: ...
@@ -149,7 +149,7 @@ class Sticky:
         beta: float,
         at: float,
         channel: tuple[NDArray[Any], NDArray[Any]] | None,
-        health: NDArray[np.float64] | None = None,
+        counts: NDArray[np.float64] | None = None,
         source: int = 0,
         /,
     ) -> NDArray[Any] | None: ...
@@ -304,20 +304,7 @@ def commit(
     last: NDArray[np.float64] | None,
     /,
 ) -> None: ...
-def count_rows(
-    health: NDArray[np.float64],
-    classes: int,
-    source: NDArray[np.intp],
-    stream: NDArray[np.intp],
-    predicted: NDArray[np.intp],
-    after: NDArray[np.intp],
-    last: NDArray[np.intp],
-    begins: NDArray[np.bool_],
-    at: NDArray[np.float64],
-    dt: NDArray[np.float64],
-    /,
-) -> None: ...
-def classes_of(numbers: NDArray[Any], K: int, /) -> NDArray[np.intp]: ...
+def count_rows(counts: NDArray[np.float64], classes: int, rows: NDArray[np.float64], /) -> None: ...
 def apply_channel(
     log_matrix: ArrayLike, log_prior: ArrayLike, probs: ArrayLike, /
 ) -> NDArray[Any]: ...

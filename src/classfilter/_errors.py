@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, TypeVar
-
-ErrorType = TypeVar("ErrorType", bound="ArgumentError")
+from typing import Any, Self
 
 
-class Remedy(str, Enum):
+class Remedy(StrEnum):
     """What to do, in the words of Python, where the command line or a line has other words.
 
     These look up the member. It is the same object after pickling.
@@ -57,9 +55,6 @@ class Remedy(str, Enum):
     SEPARATOR = "say which: separator=..."
     WHICH_PREDICTION = 'say which: columns={"prediction": "prediction"} or columns={"p_walk": ...}'
     ONLY_PREDICTION = 'to read the classes alone, give columns={"prediction": "prediction"}'
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 class ArgumentError(ValueError):
@@ -121,7 +116,7 @@ class ArgumentError(ValueError):
 
     @classmethod
     def _of_core(
-        cls: type[ErrorType],
+        cls,
         argument: str,
         value: Any,
         problem: str,
@@ -129,13 +124,13 @@ class ArgumentError(ValueError):
         remedy: str,
         row: int,
         entry: int,
-    ) -> ErrorType:
+    ) -> Self:
         """Return an error of the C core: it names a `Remedy`, and -1 is no row and no entry."""
         remedy = Remedy.__members__.get(remedy, remedy)
         at, k = (None if place < 0 else place for place in (row, entry))
         return cls(argument, value, problem, rule, remedy, row=at, entry=k)
 
-    def replaced(self: ErrorType, **changes: Any) -> ErrorType:
+    def replaced(self, **changes: Any) -> Self:
         """Return the error with other fields."""
         return type(self)(**dict(zip(_FIELDS, self.args, strict=True)) | changes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -52,7 +52,7 @@ class TimeKind(NamedTuple):
         else:
             text = isinstance(first, str) and not re.fullmatch(r"\s*[-+.\deE]+\s*", first)
             return cls("span" if text else "number")
-        return cls("date", zones.popitem()[1] if len(zones) == 1 else timezone.utc)
+        return cls("date", zones.popitem()[1] if len(zones) == 1 else UTC)
 
     @property
     def is_number(self) -> bool:
@@ -64,7 +64,7 @@ class TimeKind(NamedTuple):
         if self.kind != "date":
             return f"{time:.10g}"
         try:
-            at = datetime.fromtimestamp(time, self.zone or timezone.utc)
+            at = datetime.fromtimestamp(time, self.zone or UTC)
         except (OverflowError, ValueError, OSError):
             return f"{time:.10g}"
         shown = at if self.zone else at.replace(tzinfo=None)
@@ -101,7 +101,7 @@ def named_zone(name: str) -> tzinfo:
     """Return the zone of a name, or of an offset such as ``+02:00``; UTC if it is not known."""
     match = _OFFSET_OF_ANY.fullmatch(name)
     found = find_zone(name if match is None else f"{match[1]}:{match[2] or '00'}")
-    return found or timezone.utc
+    return found or UTC
 
 
 def find_zone(name: str) -> tzinfo | None:
@@ -109,7 +109,7 @@ def find_zone(name: str) -> tzinfo | None:
     match = _OFFSET.fullmatch(name)
     try:
         if match is None:
-            return timezone.utc if name == "UTC" else ZoneInfo(name)
+            return UTC if name == "UTC" else ZoneInfo(name)
         offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
         return timezone(-offset if match[1] == "-" else offset)
     except (KeyError, ValueError, OSError):

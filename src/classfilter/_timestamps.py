@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,7 @@ from ._validation import first_text, require_1d
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)"
-    r"(?:[T ](\d\d:\d\d)(?:(:\d\d)(?:[.,](\d+))?)? ?(?:[Zz]|([+-]\d\d):?(\d\d)?)?)?"
+    r"(?:([T ]\d\d:\d\d(?::\d\d)?)(?:(?<=:\d\d:\d\d)[.,](\d+))? ?([Zz]|[+-]\d\d:?(?:\d\d)?)?)?"
 )
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SPAN = re.compile(  # as pandas and as Polars write them
@@ -142,7 +142,7 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
     if isinstance(cell, date) and not isinstance(cell, datetime):
         cell = datetime.combine(cell, time())
     if isinstance(cell, datetime):
-        zoned = cell if cell.tzinfo else cell.replace(tzinfo=timezone.utc)
+        zoned = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
         return zoned.timestamp()
     if isinstance(cell, (int, float)) and not isinstance(cell, bool):
         try:
@@ -156,10 +156,9 @@ def parse_timestamp(cell: Any, factor: float = 1.0) -> float | None:
     match = _ISO.fullmatch(cell.strip())
     if match is None:
         return _parse_span(cell.strip())
-    day, minute, second, fraction, hours, minutes = match.groups()
-    zone = f"{hours}:{minutes or '00'}" if hours else "+00:00"
+    day, clock, fraction, zone = match.groups()  # it has other forms, and fewer digits
     try:
-        at = f"{day}T{minute or '00:00'}{second or ':00'}{zone}"
+        at = f"{day}{clock or 'T00:00'}{(zone or 'Z').upper().rstrip(':')}"
         whole = datetime.fromisoformat(at).timestamp()
     except ValueError:
         return None

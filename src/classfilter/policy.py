@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -20,9 +20,6 @@ from ._support.types import Duration
 from ._timestamps import positive_duration
 from .filters._base import check_dtype
 
-PolicyType = TypeVar("PolicyType", bound="Policy")
-PeriodicType = TypeVar("PeriodicType", bound="Periodic")
-AdaptiveType = TypeVar("AdaptiveType", bound="Adaptive")
 ROUNDING = 1e-9
 """The share of a duration that rounding may lose."""
 
@@ -66,7 +63,7 @@ class Policy(Protocol):
     def reset(self) -> None:
         """Return to the state before any call."""
 
-    def copy(self: PolicyType) -> PolicyType:
+    def copy(self) -> Self:
         """Return an independent policy in the same state."""
 
 
@@ -164,7 +161,7 @@ class Periodic:
         """Return to the state before any call."""
         self._steps_since_strong = 0
 
-    def copy(self: PeriodicType) -> PeriodicType:
+    def copy(self) -> Self:
         """Return an independent policy with the same settings, in the same state."""
         return copy(self)
 
@@ -361,7 +358,7 @@ class Adaptive(_core.Adaptive):
         keys = ("budget", "min_gap", "max_gap", "cost", "disagreement", "floor", "horizon")
         return {key: getattr(self, key) for key in (*keys, "strong", "weak", "dtype")}
 
-    def copy(self: AdaptiveType) -> AdaptiveType:
+    def copy(self) -> Self:
         """Return an independent policy with the same settings, in the same state."""
         new = type(self)(**self._options)
         new.state = self.state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import classfilter as cf
 from classfilter.chain._settings import options
 from classfilter.policy import Adaptive, Periodic
-from config_cases import VALID, WEIGHTS, filters, toml
+from config_cases import VALID, WEIGHTS, filters
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -33,7 +34,7 @@ def test_channels_are_restored_to_the_bit(
     for name, saved in channel.items():
         assert restored[name].matrix.tobytes() == saved.matrix.tobytes()
         assert restored[name].prior.tobytes() == saved.prior.tobytes()
-    sections = toml.loads((tmp_path / "walk.toml").read_bytes().decode()).get("channel", {})
+    sections = tomllib.loads((tmp_path / "walk.toml").read_bytes().decode()).get("channel", {})
     assert sections == {
         name: {"matrix": saved.matrix.tolist(), "prior": saved.prior.tolist()}
         for name, saved in channel.items()
@@ -76,7 +77,7 @@ def test_policies_are_restored(policy: Any, tmp_path: Path) -> None:
     restored: Any = cf.load(path).policy
     assert type(restored) is type(policy)
     assert restored._options == policy._options
-    section = toml.loads(path.read_text())["policy"]
+    section = tomllib.loads(path.read_text())["policy"]
     assert section.pop("kind") == type(policy).__name__.lower()
     assert section == {k: v for k, v in options(policy).items() if v is not None}
     policy.called(policy.strong, [1.0, 0.0], [0.5, 0.5], 1.0)  # the file has no state

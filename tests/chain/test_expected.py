@@ -11,7 +11,7 @@ import classfilter as cf
 from classfilter.chain._expected import Expected
 from classfilter.chain._toml import parse
 
-WEAK = Expected(5.0, 0.1, 0.8, (0.75, 0.25), 5.0, (60.0, 1 / 3), 20.0)
+WEAK = Expected(5.0, 0.8, 5.0, (60.0, 1 / 3), 20.0)
 BETA = {"weak": 0.1, "strong": 1.0}
 
 
@@ -45,7 +45,10 @@ def test_it_stays_with_other_weights_or_filters() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"shares": [0.5]}, r"expected.weak.shares is \[0.5\]; it must have a number for each"),
+        (
+            {"longest_runs": [0.5]},
+            r"expected.weak.longest_runs is \[0.5\]; it must have a number for each",
+        ),
         ({"agreement": 1.5}, r"expected.weak.agreement is 1.5; numbers there must be from 0 to 1"),
         ({"interval": -1.0}, r"expected.weak.interval is -1.0; .* 0 or more"),
         ({"longest_gap": True}, r"expected.weak.longest_gap is True"),

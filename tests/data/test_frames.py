@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,7 @@ def test_recordings_of_streams(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_dates_in_a_table(kind: str) -> None:
     naive = [datetime(2024, 5, 1, 8, 0, s, 250000) for s in (0, 5, 5)]
-    aware = [moment.replace(tzinfo=timezone.utc) for moment in naive]
+    aware = [moment.replace(tzinfo=UTC) for moment in naive]
     expected = [moment.timestamp() for moment in aware]
     text = [moment.isoformat() for moment in aware]
     for time in (naive, aware, text):

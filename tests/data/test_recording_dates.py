@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,14 @@ OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda m: timezone(timedelta(minute
 
 def exact(moment: datetime) -> float:
     """UNIX seconds of an aware datetime, rounded once: a ratio of two integers."""
-    elapsed = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (elapsed // timedelta(microseconds=1)) / 10**6
 
 
 @given(MOMENTS, OFFSETS)
 def test_dates_become_unix_seconds(moment: datetime, zone: timezone) -> None:
     aware = moment.replace(tzinfo=zone)
-    utc = moment.replace(tzinfo=timezone.utc)
+    utc = moment.replace(tzinfo=UTC)
     forms: list[tuple[Any, float]] = [
         ([aware], exact(aware)),
         ([moment], exact(utc)),  # no zone: UTC

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_numbers_of_another_unit_are_named(entry: str, unit: str, name: str) -> 
     "time",
     [
         STEP,
-        [datetime(9000, 1, 1, 0, 0, s, tzinfo=timezone.utc) for s in range(12)],
+        [datetime(9000, 1, 1, 0, 0, s, tzinfo=UTC) for s in range(12)],
         [f"9000-01-01T00:00:{s:02}Z" for s in range(12)],
         NOW + 86400.0 * np.repeat([0, 1], 6) + np.tile(STEP[:6], 2),  # a pause of a day
         np.repeat(STEP[:6], 2),  # two rows of each time
@@ -199,7 +199,7 @@ def test_a_tracker_has_seconds_inside(tmp_path: Path) -> None:
     tracker.update("ann", 1_700_000_000_000, None, [0.9, 0.1])
     tracker.update("bob", np.int64(1_700_000_030_000), None, [0.9, 0.1])
     assert (tracker.time("ann"), tracker.time("bob")) == (NOW, NOW + 30)
-    tracker.update("bob", datetime.fromtimestamp(NOW + 40, timezone.utc), None, [0.9, 0.1])
+    tracker.update("bob", datetime.fromtimestamp(NOW + 40, UTC), None, [0.9, 0.1])
     tracker.update_many(["bob"], ["1700000050000"], None, [[0.9, 0.1]])
     assert tracker.time("bob") == NOW + 50
     tracker.save(tmp_path / "state")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from example_tables import columns, walk_sit
 
 DAY = 86400.0
 START = 1704067200.0  # 2024-01-01T00:00:00Z, by `date -d 2024-01-01T00:00:00Z +%s`
-UTC = timezone.utc
+UTC = UTC
 NAIVE = [datetime(2024, 1, 1, 0, 0, s) for s in (0, 1, 3)]
 SECONDS = [START, START + 1, START + 3]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-import re
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -30,7 +29,7 @@ INDIA = timezone(timedelta(hours=5, minutes=30))
 
 
 def dates(zone: Any) -> list[datetime]:
-    utc = START.replace(tzinfo=timezone.utc)
+    utc = START.replace(tzinfo=UTC)
     moments = [utc + timedelta(seconds=s) for s in (-3600, -3598, 0)]
     return [at.astimezone(zone) if zone else at.replace(tzinfo=None) for at in moments]
 
@@ -84,11 +83,11 @@ def test_dates_of_any_library_come_back(kind: str, zone: str | None) -> None:
         (["PT0S", "PT1.5S", "PT2S"], [timedelta(seconds=s) for s in (0, 1.5, 2)]),
         (np.array(dates(None), "M8[us]"), dates(None)),
         ([at.isoformat() for at in dates(None)], dates(None)),
-        ([at.isoformat() + "Z" for at in dates(None)], dates(timezone.utc)),
+        ([at.isoformat() + "Z" for at in dates(None)], dates(UTC)),
         ([date(2024, 5, d) for d in (1, 2, 3)], [datetime(2024, 5, d) for d in (1, 2, 3)]),
-        ([at.isoformat() for at in dates(BERLIN)], dates(timezone.utc)),  # two offsets
-        (dates(timezone(timedelta(hours=2))), dates(timezone.utc)),
-        (dates(INDIA), dates(timezone.utc)),
+        ([at.isoformat() for at in dates(BERLIN)], dates(UTC)),  # two offsets
+        (dates(timezone(timedelta(hours=2))), dates(UTC)),
+        (dates(INDIA), dates(UTC)),
     ],
 )
 def test_other_times_come_back(given_: Any, expected: list[Any], kind: str) -> None:
@@ -121,7 +120,7 @@ def test_a_unit_gives_seconds_back() -> None:
 @given(st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)), st.sampled_from([None, *ZONES]))
 def test_every_microsecond_comes_back(moment: datetime, name: str | None) -> None:
     zone = ZoneInfo(name) if name else None
-    at: Any = moment.replace(tzinfo=timezone.utc).astimezone(zone) if zone else moment
+    at: Any = moment.replace(tzinfo=UTC).astimezone(zone) if zone else moment
     rec = cf.Recording([at], "weak", [[0.9, 0.1]], 2)
     (back,) = times(rec.to_table())
     assert back == at
@@ -153,7 +152,6 @@ def test_what_is_shown() -> None:
     assert repr(rec).startswith(f"Recording(3 rows, {span}, classes ['a', 'b'], ")
     html = rec._repr_html_()
     assert f"3 rows, times {span}<" in html
-    assert [x for x in re.findall(">([^<]*)</text>", html) if x[:2] == "20"] == span.split(" to ")
     naive = recording(dates(None))
     assert "3 rows, 2024-03-31 00:59:58 to 2024-03-31 01:59:58, " in repr(naive)
     assert repr(recording([0, 5, 7])).startswith("Recording(3 rows, classes ")

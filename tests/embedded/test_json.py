@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ import classfilter as cf
 from classfilter.embedded._json import to_json
 from classfilter.policy import Adaptive, Periodic
 from commands import rejected
-from config_cases import toml
 from conftest import Run
 
 CHAIN = [[0.9, 0.08, 0.02], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
@@ -26,7 +26,7 @@ def test_the_file_has_the_sections_of_toml(run: Run) -> None:
     cf.Chain.of(filter_, beta=beta, channel=channel, policy=policy).save("walk.toml")
     assert run("export", "walk.toml", "--json", "-o", "walk.json")[0] == 0
     written = json.loads(Path("walk.json").read_text())
-    assert written == toml.loads(Path("walk.toml").read_text())
+    assert written == tomllib.loads(Path("walk.toml").read_text())
 
 
 def test_periodic_policies_leave_out_what_is_not_set() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -22,7 +22,7 @@ from streams import at_most
 CLASSES = ("walk", "sit", "run")
 RULE = cf.EventRule(1.5)
 STICKY = cf.StickyFilter(CLASSES, half_life=20.0)
-MAY = datetime(2024, 5, 1, 8, tzinfo=timezone.utc)
+MAY = datetime(2024, 5, 1, 8, tzinfo=UTC)
 Rows = list[tuple[Any, ...]]
 
 

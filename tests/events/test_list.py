@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -147,7 +147,7 @@ def test_html_is_escaped_and_has_the_total_time_of_each_class() -> None:
 
 @given(st.integers(-8 * 10**15, 8 * 10**15))  # beyond, floats have no microseconds
 def test_dates_as_text_are_those_of_datetime(micros: int) -> None:
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
     moment = moment.astimezone(ZoneInfo("Asia/Kolkata"))
     text = date_text(moment.timestamp(), "Asia/Kolkata")
     assert pd.Timestamp(text) == pd.Timestamp(moment)

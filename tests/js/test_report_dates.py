@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -30,7 +30,7 @@ def test_texts_and_axes() -> None:
     for case, result in zip(cases, results, strict=True):
         known = case["zone"] in ZONES
         assert result["zone"] == (case["zone"] if known or not case["zone"] else "UTC")
-        zone = ZoneInfo(case["zone"]) if known else timezone.utc
+        zone = ZoneInfo(case["zone"]) if known else UTC
         moments = [datetime.fromtimestamp(at, zone) for at in case["times"]]
         assert result["texts"] == [f"{at:%Y-%m-%d %H:%M:%S}" for at in moments]
     assert results[-2]["axis"] == ["2024-05-01", "2024-05-02"]

@@ -144,8 +144,8 @@ def with_everything() -> cf.Chain:
         beta={strong: 0.75, weak: 0.123456789},
         rule=cf.EventRule(0.0, min_duration={CLASSES[0]: 25.0}),
     )
-    shares, runs = (0.4, 0.3, 0.2, 0.1), (60.0, 50.0, 40.0, 1 / 3)
-    known = Expected(5.0, 0.1, 0.7, shares, 30.0, runs, 75.5)
+    runs = (60.0, 50.0, 40.0, 1 / 3)
+    known = Expected(5.0, 0.7, 30.0, runs, 75.5)
     return cf.Chain(
         tuned.filter(),
         beta=tuned.beta,

@@ -6,7 +6,7 @@ import csv
 import json
 import random
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ def test_lines_are_the_events_of_the_file(run: Run, name: str) -> None:
 
 def test_dates_stay_dates(run: Run) -> None:
     """A table rounds them to microseconds; here they are quarters of a second."""
-    start = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    start = datetime(2024, 5, 1, tzinfo=UTC)
     quarters = [timedelta(seconds=round(4 * row["time"]) / 4) for row in ROWS]
     rows = [
         row | {"time": (start + time).isoformat()} for row, time in zip(ROWS, quarters, strict=True)

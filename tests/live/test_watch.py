@@ -13,7 +13,7 @@ from classfilter.chain._expected import Expected
 from classfilter.live._ndjson import serve
 from classfilter.live._watch import SourceWatch
 
-USUAL = Expected(5.0, 0.0, 0.8, (0.5, 0.5), 5.0, (60.0, 60.0), 20.0)
+USUAL = Expected(5.0, 0.8, 5.0, (60.0, 60.0), 4.0)
 
 
 def served(classes: list[int], tmp_path: Path) -> list[str]:
@@ -37,11 +37,11 @@ def test_begin_end_and_summary(tmp_path: Path) -> None:
     usual = [(i // 10) % 2 for i in range(100)]
     assert served(usual, tmp_path) == []
     lines = served([*usual, *[0] * 100, *usual], tmp_path)
-    # Four times 60 s after the first line of the run, at 500 s.
+    # Four times 60 s after the first line of the run, at 500 s, is line 150; it looks now and then.
     assert lines == [
-        "line 150: source 'weak': stuck on 'rest': the last 50 predictions, 4.08 min; at most 12 "
+        "line 160: source 'weak': stuck on 'rest': the last 60 predictions, 4.92 min; at most 12 "
         "when tuned",
-        "line 211: source 'weak': no longer stuck",
+        "line 224: source 'weak': no longer stuck",
         "source 'weak' was reported once; at the end: as usual now",
     ]
 
@@ -71,4 +71,4 @@ def test_it_goes_on_from_a_file(tmp_path: Path) -> None:
                   state=tmp_path / "state")  # fmt: skip
         logs.append(log.getvalue())
     assert "stuck" not in logs[0]
-    assert "line 30: source 'weak': stuck on 'rest': the last 50 predictions" in logs[1]
+    assert "line 32: source 'weak': stuck on 'rest': the last 52 predictions" in logs[1]

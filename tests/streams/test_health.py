@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections import Counter, defaultdict
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.chain._expected import Expected
-from classfilter.streams._counts import FIELDS
+from classfilter.streams._health import episodes
 
 CLASSES = ("rest", "walk", "run")
 NAN = [math.nan] * 3
@@ -56,7 +56,7 @@ def feed(tracker: cf.Tracker, rows: list[Any], sizes: list[int] | None = None) -
 
 
 def numbers(tracker: cf.Tracker) -> Any:
-    return tracker._counts.saved()
+    return json.dumps(tracker._counts.saved())
 
 
 @pytest.mark.parametrize("f", FILTERS)
@@ -67,7 +67,6 @@ def test_figures_equal_a_count_by_hand(f: Any, chunked: bool) -> None:
     feed(tracker, rows, [150, 60] if chunked else None)
     filters, last = dict[str, Any](), dict[str, float]()
     seen, missing, agreed, judged = (Counter[str]() for _ in range(4))
-    predicted: dict[str, Counter[str]] = defaultdict(Counter)
     for stream, time, source, probs in rows:
         seen[source] += 1
         own = filters.setdefault(stream, f.copy())
@@ -75,7 +74,6 @@ def test_figures_equal_a_count_by_hand(f: Any, chunked: bool) -> None:
             missing[source] += 1
         else:
             k = probs.index(max(probs))
-            predicted[source][CLASSES[k]] += 1
             if stream in last:
                 judged[source] += 1
                 agreed[source] += own.label == CLASSES[k]
@@ -84,11 +82,8 @@ def test_figures_equal_a_count_by_hand(f: Any, chunked: bool) -> None:
     for row in tracker.health():
         name = row.source
         assert (row.rows, row.missing) == (seen[name], missing[name] / seen[name])
-        (mostly, count), *_ = predicted[name].most_common(1)
-        assert row.mostly == mostly
-        assert row.share == count / (seen[name] - missing[name])
         assert row.agreement == agreed[name] / judged[name]
-        assert (row.verdicts, row.reported) == ((), 0)
+        assert row.verdicts == ()
 
 
 @given(
@@ -102,7 +97,7 @@ def test_counts_do_not_depend_on_chunks(
     trackers = [cf.Tracker(f, beta=BETA, expire_after=expire_after) for _ in range(2)]
     feed(trackers[0], rows)
     feed(trackers[1], rows, sizes)
-    np.testing.assert_array_equal(numbers(trackers[0]), numbers(trackers[1]))
+    assert numbers(trackers[0]) == numbers(trackers[1])
 
 
 @given(st.integers(0, 1000), st.integers(0, 250))
@@ -116,7 +111,7 @@ def test_saved_and_loaded_it_goes_on(tmp_path_factory: Any, seed: int, cut: int)
     loaded = cf.Tracker.load(path)
     assert repr(loaded.health()) == repr(first.health())
     feed(loaded, rows[cut:])
-    np.testing.assert_array_equal(numbers(loaded), numbers(whole))
+    assert numbers(loaded) == numbers(whole)
     assert repr(loaded.health()) == repr(whole.health())
 
 
@@ -126,39 +121,7 @@ def test_a_policy_counts_the_same() -> None:
     ruled = cf.Tracker(FILTERS[0], beta=BETA, policy=cf.policy.Periodic(every=12))
     feed(plain, rows)
     feed(ruled, rows)
-    np.testing.assert_array_equal(numbers(plain), numbers(ruled))
-
-
-def test_files_without_counts_load(tmp_path: Path) -> None:
-    path = tmp_path / "tracker"
-    tracker = cf.Tracker(FILTERS[0], beta=BETA)
-    feed(tracker, random_rows(2, 50))
-    tracker.save(path)
-    with np.load(path) as content:
-        older = {key: content[key] for key in content.files if key != "health"}
-    with path.open("wb") as file:
-        np.savez(file, **older)
-    loaded = cf.Tracker.load(path)
-    assert [row.rows for row in loaded.health()] == [0, 0]
-    assert loaded.probs("s0").tolist() == tracker.probs("s0").tolist()
-
-
-@pytest.mark.parametrize("damage", ["shape", "class"])
-def test_damaged_counts_are_refused(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "tracker"
-    tracker = cf.Tracker(FILTERS[0], beta=BETA)
-    feed(tracker, random_rows(2, 50))
-    tracker.save(path)
-    with np.load(path) as content:
-        damaged = {key: content[key] for key in content.files}
-    if damage == "shape":
-        damaged["health"] = damaged["health"][:, :-1]
-    else:
-        damaged["health"][1, FIELDS.index("run_class")] = 99.0
-    with path.open("wb") as file:
-        np.savez(file, **damaged)
-    with pytest.raises(ValueError, match="damaged: the counts of its sources"):
-        cf.Tracker.load(path)
+    assert numbers(plain) == numbers(ruled)
 
 
 def test_a_refused_row_counts_nothing() -> None:
@@ -168,21 +131,17 @@ def test_a_refused_row_counts_nothing() -> None:
     for row in [("s0", 1e9, "weak", [0.5, 0.6, 0.7]), ("s0", -5.0, "weak", [1.0, 0.0, 0.0])]:
         with pytest.raises(ValueError, match=r"probs|time is -5.0"):
             tracker.update(*row)
-    np.testing.assert_array_equal(numbers(tracker), before)
+    assert numbers(tracker) == before
 
 
 def expected(**changes: Any) -> Expected:
-    usual = Expected(5.0, 0.0, 0.8, (0.5, 0.3, 0.2), 5.0, (60.0, 60.0, 60.0), 20.0)
+    usual = Expected(5.0, 0.8, 5.0, (60.0, 60.0, 60.0), 4.0)
     return usual._replace(**changes)
 
 
 def tuned_tracker(**changes: Any) -> cf.Tracker:
     chain = cf.Chain(FILTERS[2], beta=BETA, expected={"weak": expected(**changes)})
     return cf.Tracker(chain)
-
-
-def never_reported(tracker: cf.Tracker) -> bool:
-    return not any(row.reported for row in tracker.health())
 
 
 def cycle(i: int) -> list[float]:
@@ -204,7 +163,19 @@ def test_stuck_is_reported_after_four_times_the_longest_run() -> None:
     assert text == "stuck on 'walk': the last 50 predictions, 4.08 min; at most 12 when tuned"
     tracker.update("ann", 5.0 * (300 + stuck), "weak", [0.05, 0.05, 0.9])
     assert not tracker.health().verdicts
-    assert [row.reported for row in tracker.health()] == [1, 0]
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_a_source_that_never_changed_is_stuck_if_the_estimate_does(agrees: bool) -> None:
+    tracker = cf.Tracker(FILTERS[0], beta=BETA)
+    rows = np.arange(12_000)
+    source = np.where(rows % 2 == 0, "weak", "strong").tolist()
+    probs = np.tile([0.9, 0.05, 0.05], (len(rows), 1))
+    if not agrees:
+        probs[1::2] = [np.roll(p, i // 20 % 3) for i, p in enumerate(probs[1::2])]
+    tracker.update_many(["ann"] * len(rows), 5.0 * rows, source, probs)
+    kinds = {name: words[0].split()[0] for name, words in tracker.health().verdicts.items()}
+    assert kinds == ({} if agrees else {"weak": "stuck"})
 
 
 def test_silence_of_one_source_is_reported_while_others_go_on() -> None:
@@ -240,8 +211,8 @@ def test_a_pause_of_a_stream_is_no_silence() -> None:
         for i in range(600):
             source = "strong" if i % 10 == 9 else "weak"
             tracker.update("ann", start + 5.0 * i, source, cycle(i))
+            assert not tracker.health().verdicts
         start += 86400.0
-    assert never_reported(tracker)
 
 
 def test_streams_of_other_times_are_neither_silent_nor_stuck() -> None:
@@ -249,7 +220,7 @@ def test_streams_of_other_times_are_neither_silent_nor_stuck() -> None:
     for k in range(20):
         for i in range(200):
             tracker.update(f"s{k}", 1e6 * (k % 3) + 5.0 * i, "weak", cycle(i))
-    assert never_reported(tracker)
+            assert not tracker.health().verdicts
 
 
 def test_a_fleet_asleep_at_once_is_not_stuck() -> None:
@@ -258,11 +229,11 @@ def test_a_fleet_asleep_at_once_is_not_stuck() -> None:
     for i in range(300):
         probs = [cycle(i // 2)] * 50
         tracker.update_many([f"s{k}" for k in range(50)], [5.0 * i] * 50, "weak", probs)
-    assert never_reported(tracker)
+        assert not tracker.health().verdicts
 
 
 def test_disagreement_is_reported_and_ends() -> None:
-    tracker, rng = tuned_tracker(longest_disagreement=50.0), np.random.default_rng(0)
+    tracker, rng = tuned_tracker(longest_disagreement=10.0), np.random.default_rng(0)
     shown = []
     for i in range(3000):
         truth = (i // 40) % 3
@@ -299,9 +270,10 @@ def test_what_is_expected_changes_no_bit() -> None:
 
 def test_more_sources_than_are_counted_are_filtered_all_the_same() -> None:
     tracker = cf.Tracker(FILTERS[0])
-    for i in range(1005):
+    for i in range(105):
         tracker.update("ann", float(i), f"source {i}", [0.8, 0.1, 0.1])
-    assert len(tracker.health()) == 1000
+    assert len(tracker.health()) == 100
+    assert len(tracker) == 1
 
 
 def test_it_is_a_table() -> None:
@@ -320,8 +292,4 @@ def test_no_false_alarm_in_two_hundred_hours(preset: str, own_past: bool) -> Non
     days = [cf.simulate(preset, hours=25.0, seed=seed).recording() for seed in range(12)]
     tuned = cf.tune(days[:4], reference="strong")
     chain = cf.Chain.of(tuned, expected={}) if own_past else tuned
-    tracker = cf.Tracker(chain)
-    for i, day in enumerate(days[4:]):
-        names = [f"day {i}"] * len(day)
-        tracker.update_many(names, day.time + 90000.0 * i, day.source.tolist(), day.probs)
-    assert [row.reported for row in tracker.health()] == [0, 0]
+    assert episodes(chain, days[4:])[1] == []

@@ -15,7 +15,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.policy import Adaptive
-from classfilter.streams._counts import FIELD
+from classfilter.streams._health import FIELD
 from ndjson_lines import VALID, as_line, serve_here
 from saved_files import replace_parts
 
@@ -92,12 +92,12 @@ def test_no_memory_is_taken_for_what_a_file_only_claims(claim: str, tmp_path: Pa
     assert str(told.value).endswith("; take an earlier copy")
 
 
-def counts(path: Path, **fields: float) -> dict[str, Any]:
+def counts(path: Path, **fields: Any) -> dict[str, Any]:
     with np.load(path) as file:
-        numbers = file["health"]
+        sources = json.loads(str(file["meta"]))["sources"]
     for name, value in fields.items():
-        numbers[1, FIELD[name]] = value
-    return {"health": numbers}
+        sources["weak"][FIELD[name]] = value
+    return meta(path, sources=sources)
 
 
 def meta(path: Path, **fields: Any) -> dict[str, Any]:
@@ -114,10 +114,12 @@ def call(path: Path, place: int, value: Any) -> dict[str, Any]:
 
 
 CHANGES: dict[str, Any] = {
-    "a class before the first": lambda path: counts(path, run_class=-3.0),
+    "a class before the first": lambda path: counts(path, run_class=-3),
     "a class between two": lambda path: counts(path, run_class=0.5),
     "a count that is infinite": lambda path: counts(path, rows=np.inf),
-    "a source twice": lambda path: meta(path, sources=["weak", "weak", "strong"]),
+    "a time of text": lambda path: counts(path, time="noon"),
+    "counts of too few": lambda path: meta(path, sources={"weak": [1.0]}),
+    "a list of sources": lambda path: meta(path, sources=["weak", "strong"]),
     "a clock of text": lambda path: meta(path, clock="noon"),
     "a stray of text": lambda path: meta(path, strays=[["ann", "noon"]]),
     "a lag without a rule": lambda path: meta(path, lag=3),
@@ -149,15 +151,15 @@ def test_a_bank_refuses_settings_that_are_none(tmp_path: Path) -> None:
 
 def test_a_source_that_disagrees_though_nobody_looked(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    replace_parts(path, **counts(path, disagrees=1.0, stuck=1.0, judged=0.0, recent_judged=0.0))
+    replace_parts(path, **counts(path, deficit=1e9, recent_judged=99, judged=0))
     assert "weak" in str(cf.Tracker.load(path).health())
 
 
 def test_times_without_an_end_load_again(tmp_path: Path) -> None:
     """Sums of large steps are infinite after rows that are valid: the file is not damaged."""
     path = saved(tmp_path)
-    endless = dict.fromkeys(("span", "run_span", "longest_gap", "time", "deficit"), np.inf)
-    replace_parts(path, **counts(path, stuck=1.0, **endless))
+    endless = dict.fromkeys(("span", "longest_gap", "time", "deficit"), np.inf)
+    replace_parts(path, **counts(path, **endless))
     tracker = cf.Tracker.load(path)
     tracker.update("ann", 9.0, "weak", GOOD)
     tracker.save(path)

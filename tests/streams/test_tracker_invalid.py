@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +96,9 @@ def test_invalid_settings() -> None:
 
 def test_datetimes_are_seconds() -> None:
     tracker = cf.Tracker(cf.DirichletFilter(CLASSES))
-    tracker.update("a", datetime(2024, 5, 1, 8, tzinfo=timezone.utc), None, GOOD[3])
+    tracker.update("a", datetime(2024, 5, 1, 8, tzinfo=UTC), None, GOOD[3])
     tracker.update("a", "2024-05-01T08:00:05Z", None, GOOD[3])
-    assert tracker.time("a") == datetime(2024, 5, 1, 8, tzinfo=timezone.utc).timestamp() + 5
+    assert tracker.time("a") == datetime(2024, 5, 1, 8, tzinfo=UTC).timestamp() + 5
 
 
 @pytest.mark.parametrize(

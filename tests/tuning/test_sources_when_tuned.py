@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.data._source_health import episodes
+from classfilter.streams._health import episodes
 
 
 def day(seed: int, hours: float = 6.0) -> cf.Recording:
@@ -24,7 +24,6 @@ def test_it_equals_a_count_by_hand() -> None:
         judged = rows[rows > 0]
         agreed = np.mean(predicted[judged] == estimate[judged - 1])
         assert known.agreement == pytest.approx(agreed, rel=1e-12)
-        assert known.shares == pytest.approx(np.bincount(mine, minlength=4) / len(rows))
         assert known.interval == pytest.approx(np.diff(rec.time[rows]).mean(), rel=1e-6)
         assert known.longest_gap == np.diff(rec.time[rows]).max()
         edges = np.flatnonzero(np.diff(mine)) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -12,7 +12,7 @@ from .._errors import ArgumentError
 from .._time_kind import find_zone
 from .._timestamps import REMEDY, parse_timestamp
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*?([Zz]|[+-]\d\d(?::?\d\d)?)?")
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -49,7 +49,7 @@ def plain(x: Decimal) -> str:
 
 def check_zone(zone: str | None) -> tzinfo:
     """Return a zone by its name, ``"Europe/Berlin"`` or ``"+02:00"``; UTC for None."""
-    found = timezone.utc if zone is None else find_zone(zone)
+    found = UTC if zone is None else find_zone(zone)
     if found is None:
         rule = 'it must be a time zone such as "Europe/Berlin" or "+02:00"'
         raise ArgumentError("zone", zone, rule=rule)
@@ -71,7 +71,7 @@ def date_text(x: float, zone: str | None) -> str:
     except OverflowError:
         raise ArgumentError("time", x, rule="a date must lie in the years 1 to 9999") from None
     if len(moment.isoformat()) > 25:  # local mean time, before there were zones: +05:21:10
-        moment = moment.astimezone(timezone.utc)
+        moment = moment.astimezone(UTC)
     text = moment.isoformat()
     fraction = plain(number - whole).partition(".")[2].rstrip("0")
     return text[:19] + f".{fraction}" * bool(fraction) + text[19:] * (zone is not None)

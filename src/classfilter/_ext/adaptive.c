@@ -19,8 +19,8 @@ typedef struct {
 } Estimate;
 
 static void release_estimate(Estimate *estimate) {
-    Py_XDECREF(estimate->probs);
-    Py_XDECREF(estimate->observation);
+    Py_XDECREF((PyObject *)estimate->probs);
+    Py_XDECREF((PyObject *)estimate->observation);
 }
 
 static int take_estimate(const Core *self, PyObject *probs, PyObject *observation, Estimate *estimate) {

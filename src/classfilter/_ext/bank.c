@@ -32,7 +32,7 @@ static PyArrayObject *take_streams(PyObject *object) {
         Py_DECREF(array);
         return numbers;
     }
-    Py_XDECREF(array);
+    Py_XDECREF((PyObject *)array);
     PyErr_Format(PyExc_TypeError, "rows must be a list of stream numbers, got %R", object);
     return NULL;
 }

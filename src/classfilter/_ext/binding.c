@@ -359,9 +359,9 @@ static int find_stride(PyArrayObject *array, const char *name, npy_intp rows, si
 }
 
 void release_rows(Rows *rows) {
-    Py_XDECREF(rows->probs);
-    Py_XDECREF(rows->beta);
-    Py_XDECREF(rows->dt);
+    Py_XDECREF((PyObject *)rows->probs);
+    Py_XDECREF((PyObject *)rows->beta);
+    Py_XDECREF((PyObject *)rows->dt);
 }
 
 /* Shapes are read after all arguments are arrays: one that runs Python code may change another's. */

@@ -102,17 +102,11 @@ typedef cf_status observe_row(Core *self, void *state, void *row, double beta, d
 PyObject *update_filter(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, observe_row *observe);
 PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, observe_row *observe);
 
-/* What is counted of the sources (health.c): the numbers of all, NULL where nothing is counted, and the source of a row. */
-typedef struct {
-    double *numbers;
-    size_t sources, width, classes, source;
-} Health;
-
+/* What is counted of the sources (sources.c): the numbers of all, and those of a row's, NULL where none are. */
 Py_ssize_t class_of(const Core *self, const void *numbers);
-int take_health(PyObject *array, PyObject *source, size_t classes, Health *health);
-void count_row(const Health *health, double at, double dt, Py_ssize_t predicted, Py_ssize_t before);
+int take_counts(PyObject *array, PyObject *source, size_t classes, double **all, double **own);
+void count_row(double *all, double *own, double at, double dt, Py_ssize_t predicted, Py_ssize_t before);
 PyObject *count_rows(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
-PyObject *classes_of(PyObject *m, PyObject *const *args, Py_ssize_t nargs);
 
 /* Rows of many streams, as the core takes them, and what each filter does with them. */
 enum { FEW_ROWS = 64 };

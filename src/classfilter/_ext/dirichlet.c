@@ -67,7 +67,7 @@ static PyObject *run_plain(Core *self, PyObject *const inputs[3]) {
     }
 done:
     PyMem_Free(memory);
-    Py_XDECREF(out);
+    Py_XDECREF((PyObject *)out);
     release_rows(&rows);
     return result;
 }

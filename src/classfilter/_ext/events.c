@@ -260,8 +260,8 @@ static PyObject *events_run(PyObject *object, PyObject *args) {
         Py_XDECREF(columns);
     }
 done:
-    Py_XDECREF(times);
-    Py_XDECREF(probs);
+    Py_XDECREF((PyObject *)times);
+    Py_XDECREF((PyObject *)probs);
     free(list.events);
     free(state);
     return result;

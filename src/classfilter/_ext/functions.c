@@ -111,8 +111,8 @@ static PyObject *decayed_sums(PyObject *m, PyObject *args) {
         npy_intp i;
         for (i = 0; i < count; i++) sums[i] = factor[i] * (last[i] < i ? sums[last[i]] : start) + more[i];
     }
-    Py_XDECREF(g);
-    Py_XDECREF(b);
+    Py_XDECREF((PyObject *)g);
+    Py_XDECREF((PyObject *)b);
     return out;
 }
 
@@ -162,9 +162,9 @@ static PyObject *apply_channel(PyObject *m, PyObject *args) {
         }
     }
 done:
-    Py_XDECREF(prior);
-    Py_XDECREF(matrix);
-    Py_XDECREF(probs);
+    Py_XDECREF((PyObject *)prior);
+    Py_XDECREF((PyObject *)matrix);
+    Py_XDECREF((PyObject *)probs);
     return (PyObject *)out;
 }
 
@@ -232,10 +232,7 @@ PyMethodDef functions[] = {
      "commit($module, states, times, slots, after, last, /)\n--\n\nWrite new states and times of some streams, all at "
      "once."},
     {"count_rows", (PyCFunction)(void (*)(void))count_rows, METH_FASTCALL,
-     "count_rows($module, health, classes, source, stream, predicted, after, last, begins, at, dt, /)\n--\n\nCount the "
-     "rows of sources; see streams/_counts.py."},
-    {"classes_of", (PyCFunction)(void (*)(void))classes_of, METH_FASTCALL,
-     "classes_of($module, numbers, K, /)\n--\n\nThe largest of the last K numbers of each row; -1 where they are NaN."},
+     "count_rows($module, counts, classes, rows, /)\n--\n\nCount rows of sources; see streams/_health.py."},
     {"log", log_, METH_O, "log($module, x, /)\n--\n\nThe core's logarithm, in the precision of x."},
     {"exp", exp_, METH_O, "exp($module, x, /)\n--\n\nThe core's exponential of x <= 0, in the precision of x."},
     {"digamma", digamma, METH_O, "digamma($module, x, /)\n--\n\nThe core's digamma function, in the precision of x."},

@@ -62,7 +62,7 @@ typedef struct {
 
 static void end_work(Work *work) {
     PyMem_Free(work->memory);
-    Py_XDECREF(work->out);
+    Py_XDECREF((PyObject *)work->out);
     release_rows(&work->rows);
 }
 
@@ -385,7 +385,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
                                 size_of(self));
     if (self->memory == NULL) {
         Py_DECREF(prior);
-        Py_XDECREF(rates);
+        Py_XDECREF((PyObject *)rates);
         PyErr_NoMemory();
         return -1;
     }
@@ -416,7 +416,7 @@ static int sticky_init(PyObject *object, PyObject *args, PyObject *kwargs) {
     if (status == CF_OK) status = CALL(self, cf_sticky_start, ((void *)&fresh.settings, fresh.table, self->start));
     if (status == CF_OK) status = check_temperature(self);
     Py_DECREF(prior);
-    Py_XDECREF(rates);
+    Py_XDECREF((PyObject *)rates);
     if (status != CF_OK) {
         PyMem_Free(self->memory);
         raise_settings_error(status, kwargs);

@@ -29,7 +29,7 @@ int wrong_states(const Core *self, PyArrayObject *states) {
 }
 
 const char update_stream_doc[] =
-    "_update_stream($self, states, times, slot, probs, beta, at, channel, health=None, source=0, /)\n--\n\n"
+    "_update_stream($self, states, times, slot, probs, beta, at, channel, counts=None, source=0, /)\n--\n\n"
     "Update one of many streams; return the estimate, or None where time goes back or is not finite.";
 
 const char run_streams_doc[] =
@@ -131,7 +131,7 @@ static cf_status correct(Core *self, PyObject *channel, void *row) {
     return status;
 }
 
-/* _update_stream(states, times, slot, probs, beta, at, channel, health, source): the state and the time of a stream
+/* _update_stream(states, times, slot, probs, beta, at, channel, counts, source): the state and the time of a stream
    follow, and what is counted of the source, or nothing; None where time goes back or is not finite. From the first
    check to the end no Python code runs. */
 PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, observe_row *observe) {
@@ -140,12 +140,12 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
     void *numbers, *state;
     cf_status status = CF_OK;
     size_t slot;
-    Health health;
+    double *all, *own;
     Py_ssize_t predicted = -1, before = -1;
     if (!ready(self)) return NULL;
     if (nargs != 7 && nargs != 9) {
         PyErr_SetString(PyExc_TypeError,
-                        "_update_stream() takes states, times, slot, probs, beta, at and channel; health and source");
+                        "_update_stream() takes states, times, slot, probs, beta, at and channel; counts and source");
         return NULL;
     }
     slot = PyLong_AsSize_t(args[2]);
@@ -156,7 +156,7 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
     numbers = PyArray_DATA((PyArrayObject *)row);
     if (take_row(self, args[3], numbers) < 0 || wrong_slot(self, args[0], args[1], slot) < 0 ||
         wrong_channel(self, args[6]) < 0 ||
-        take_health(nargs == 9 ? args[7] : Py_None, args[nargs - 1], self->classes, &health) < 0) {
+        take_counts(nargs == 9 ? args[7] : Py_None, args[nargs - 1], self->classes, &all, &own) < 0) {
         Py_DECREF(row);
         return NULL;
     }
@@ -167,7 +167,7 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
         Py_DECREF(row);
         Py_RETURN_NONE;
     }
-    if (health.numbers != NULL) {
+    if (own != NULL) {
         predicted = class_of(self, numbers);
         /* A state ends with a number for each class, the largest for that of the estimate: alpha, or a probability. */
         if (*time == *time) before = class_of(self, element(self, state, self->state_size - self->classes));
@@ -175,7 +175,7 @@ PyObject *update_stream(Core *self, PyObject *const *args, Py_ssize_t nargs, obs
     if (args[6] != Py_None) status = correct(self, args[6], numbers);
     if (status == CF_OK) status = observe(self, state, numbers, beta, dt);
     if (status == CF_OK) *time = at;
-    if (status == CF_OK && health.numbers != NULL) count_row(&health, at, dt, predicted, before);
+    if (status == CF_OK && own != NULL) count_row(all, own, at, dt, predicted, before);
     return result_of(self, status, row, beta, dt);
 }
 

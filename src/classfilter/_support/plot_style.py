@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -143,7 +143,7 @@ def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
     """Return the zone that is given, or else that of the dates in `time`; None of numbers."""
     if isinstance(zone, str):
         try:
-            return timezone.utc if zone == "UTC" else ZoneInfo(zone)
+            return UTC if zone == "UTC" else ZoneInfo(zone)
         except (KeyError, ValueError, OSError):
             pass
     elif isinstance(zone, tzinfo):
@@ -155,7 +155,7 @@ def find_zone(time: ArrayLike, zone: Zone) -> tzinfo | None:
     if column.dtype.kind in "iuf" or not column.size:
         return None
     first = column.reshape(-1)[0]
-    return (isinstance(first, datetime) and first.tzinfo) or timezone.utc
+    return (isinstance(first, datetime) and first.tzinfo) or UTC
 
 
 def typical_step(t: Floats) -> float:

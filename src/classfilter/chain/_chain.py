@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
 from functools import cached_property
 from os import PathLike, fspath
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -33,8 +33,6 @@ from ._labels import label_channels, lane_parts, observe_label_rows, weight_arra
 from ._parts import check_rule, checked_policy, checked_sources, most_trusted, require_filter
 from ._settings import kind_of, options, settings_of_rows, to_builtin, to_toml
 from ._smoother import checked, difference
-
-ChainType = TypeVar("ChainType", bound="Chain")
 
 MAX_SOURCES = 1000
 """Of one weight for all: so many sources are remembered, whatever names come."""
@@ -212,9 +210,7 @@ class Chain:
         """
         return Chain(filter, **self._parts)
 
-    def with_rule(
-        self: ChainType, rule: EventRule | None, smoothed: EventRule | None = None
-    ) -> ChainType:
+    def with_rule(self, rule: EventRule | None, smoothed: EventRule | None = None) -> Self:
         """Return the same chain with another rule for events, or with none.
 
         `smoothed` is the rule of smoothed rows, that of the `smoother`; by default the same.
@@ -226,7 +222,7 @@ class Chain:
             own = Chain(self.smoother._fresh, **parts)
         return self._replaced(own, rule=rule)
 
-    def _replaced(self: ChainType, smoother: Chain | None, **fields: Any) -> ChainType:
+    def _replaced(self, smoother: Chain | None, **fields: Any) -> Self:
         """Return the same with another smoother and other fields; its settings follow."""
         new = copy.copy(self)
         for name in ("settings", "digest"):

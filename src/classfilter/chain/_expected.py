@@ -16,24 +16,18 @@ class Expected(NamedTuple):
     ----------
     interval : float
         The mean time from one prediction to the next.
-    missing : float
-        The share of its rows without a prediction.
     agreement : float
         How often it predicted the class of the estimate before it.
-    shares : tuple of float (K,)
-        How often it predicted each class.
     longest_gap : float
         The longest time without a prediction of it, while other rows came.
     longest_runs : tuple of float (K,)
         The longest time for which it predicted a class without a change.
     longest_disagreement : float
-        How long it disagreed at most, in excess of the usual.
+        How long it disagreed at most, in excess of the usual, in its intervals.
     """
 
     interval: float
-    missing: float
     agreement: float
-    shares: tuple[float, ...]
     longest_gap: float
     longest_runs: tuple[float, ...]
     longest_disagreement: float
@@ -56,12 +50,12 @@ def _checked(source: str, section: Any, K: int) -> Expected:
         known = ", ".join(Expected._fields)
         raise ValueError(f"{title} must be a section, [{title}], with {known}; or remove it")
     for key, value in section.items():
-        several = key in ("shares", "longest_runs")
+        several = key == "longest_runs"
         numbers = value if several else [value]
         if not isinstance(numbers, (list, tuple)) or len(numbers) != (K if several else 1):
             raise ValueError(f"{title}.{key} is {value!r}; it must have a number for each class")
         for number in numbers:
-            share = key in ("missing", "agreement", "shares")
+            share = key == "agreement"
             real = isinstance(number, NUMBER) and not isinstance(number, bool)
             if not real or not 0 <= number <= (1 if share else math.inf):
                 rule = "from 0 to 1" if share else "0 or more"

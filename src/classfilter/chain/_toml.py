@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
-import sys
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -78,8 +76,10 @@ def load(path: str | PathLike[str]) -> Chain:
 
 def parse(text: str) -> Chain:
     """Return what the text of a TOML file describes, or of the same as JSON; see `load`."""
+    import tomllib
+
     try:
-        return from_settings(_json(text) if text.lstrip()[:1] == "{" else _toml().loads(text))
+        return from_settings(_json(text) if text.lstrip()[:1] == "{" else tomllib.loads(text))
     except RecursionError:
         raise ValueError("its lists are nested too deeply; numbers need two levels") from None
     except (MemoryError, OverflowError) as error:
@@ -311,12 +311,3 @@ def _json(text: str) -> dict[str, Any]:
         if isinstance(section, dict):
             section.pop("prepared", None)
     return content
-
-
-def _toml() -> Any:
-    """Return the library that reads TOML."""
-    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"reading TOML needs {name}: pip install {name}") from error

@@ -1,4 +1,4 @@
-"""CSV files as they exist: separators, line ends, encodings, decimal commas."""
+"""CSV files as they exist: separators, encodings, decimal commas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from .._errors import ArgumentError, Remedy, RowError
 from .._support.imports import import_optional
@@ -29,8 +29,6 @@ BEGINNING = 1 << 20
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 COMMA_NUMBER = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 PATTERNS = {",": COMMA_NUMBER, ".": COMMA_NUMBER.replace(",", r"\.")}
-LINE_END = re.compile(r'(?:^|(?<=[,;\t|]))"(?:[^"]|"")*"|(\r\n|\r|\n)')
-"""A quoted cell, or the end of a line, which is the group."""
 
 
 class Dialect(NamedTuple):
@@ -38,20 +36,14 @@ class Dialect(NamedTuple):
 
     Attributes
     ----------
-    separator, line_end : str
-        One character each; a line end may have a carriage return before it.
+    separator : str
+        One character.
     names : list of str
         The header.
     """
 
     separator: str
-    line_end: str
     names: list[str]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The arguments for a reader of Polars."""
-        return {"separator": self.separator, "eol_char": self.line_end}
 
     def rename(self, names: list[str]) -> list[str]:
         """Return what columns are called, by the names that Polars reads.
@@ -86,31 +78,29 @@ def find_dialect(
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:1000]:
         raise not_utf8(name, "UTF-16")
     text = data.decode("utf-8-sig", errors="replace").lstrip("\r\n")
-    end = next((match for match in LINE_END.finditer(text) if match[1]), None)
-    header = text if end is None else text[: end.start()]
-    if "\ufffd" in header:
+    line = text.partition("\n")[0]
+    if "\ufffd" in line:
         raise not_utf8(name, "latin1", 1)
-    line_end = "\r" if end is not None and end[1] == "\r" else "\n"
-    if line_end == "\r" and any((m[1] or "\r") != "\r" for m in LINE_END.finditer(text)):
-        raise ValueError(f"{name} has line ends of several kinds; write all of them as \\n")
+    if "\r" in line.removesuffix("\r"):
+        raise ValueError(f"{name} has lines that end with \\r alone; write \\n in its place")
     if separator is None:
-        separator = _find_separator(header, name, time, usual)
-    names = _names(header, separator, name)
+        separator = _find_separator(text, name, time, usual)
+    names = _names(text, separator, name)
     for column, count in Counter(filter(None, names)).items():
         if count > 1:
             raise ValueError(f"{name} has {count} columns {column!r}; rename them, or keep one")
-    return Dialect(separator, line_end, names)
+    return Dialect(separator, names)
 
 
-def _find_separator(header: str, name: str, time: str, usual: str) -> str:
+def _find_separator(text: str, name: str, time: str, usual: str) -> str:
     """Return the separator of a header; where it could be several, the one with a time column."""
-    unquoted = LINE_END.sub("", header)
+    unquoted = re.sub('"[^"]*"', "", text.partition("\n")[0])
     several = [separator for separator in SEPARATORS if separator in unquoted]
     if len(several) > 1:
         with_time = [
             separator
             for separator in several
-            if time.casefold() in (n.strip().casefold() for n in _names(header, separator, name))
+            if time.casefold() in (n.strip().casefold() for n in _names(text, separator, name))
         ]
         several = with_time or several
     if len(several) > 1 and usual == ",":
@@ -125,9 +115,9 @@ def is_compressed(beginning: bytes) -> bool:
     return beginning.startswith((GZIP, ZSTD))
 
 
-def _names(header: str, separator: str, name: str) -> list[str]:
+def _names(text: str, separator: str, name: str) -> list[str]:
     try:
-        rows = csv.reader(io.StringIO(header, newline=""), delimiter=separator)
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         return next((row for row in rows if row), [])
     except csv.Error as error:
         raise ValueError(f"{name} cannot be read as .csv: its first line: {error}") from None

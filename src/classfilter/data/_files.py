@@ -154,7 +154,7 @@ def _read_csv(source: TableInput, columns: Mapping[str, str]) -> pl.DataFrame:
     how: dict[str, Any] = {
         "infer_schema_length": None,
         "schema_overrides": dict.fromkeys(texts, polars.String),
-        **dialect.options,
+        "separator": dialect.separator,
     }
 
     def read(**more: Any) -> pl.DataFrame:

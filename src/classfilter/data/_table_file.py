@@ -56,7 +56,7 @@ class TableFile:
                     literal,
                     infer_schema=False,
                     with_column_names=dialect.rename,
-                    **dialect.options,
+                    separator=dialect.separator,
                 )
                 if dialect.separator != ",":
                     self._marks = DecimalMark()
@@ -99,7 +99,7 @@ class TableFile:
             for start in range(0, size, step):
                 file.seek(start + (step - SAMPLE) // 2)
                 text = file.read(SAMPLE)
-                lines += max(text.count(b"\n"), text.count(b"\r"))
+                lines += text.count(b"\n")
                 seen += len(text)
         return round(lines * size / max(seen, 1)) - HEADER_LINES[self.source.suffix]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -17,7 +17,6 @@ from .._support.types import NUMBER, Array, Duration
 from .._timestamps import positive_duration
 
 FilterType = TypeVar("FilterType", bound="Filter")
-BaseFilterType = TypeVar("BaseFilterType", bound="BaseFilter")
 
 
 class Filter(Protocol):
@@ -47,7 +46,7 @@ class Filter(Protocol):
     def reset(self) -> None:
         """Return to the state before any data."""
 
-    def copy(self: FilterType) -> FilterType:
+    def copy(self) -> Self:
         """Return an independent filter in the same state."""
 
 
@@ -77,7 +76,7 @@ class BaseFilter:
         """The most probable class; of several, the first."""
         return self._classes[int(self.probs.argmax())]
 
-    def copy(self: BaseFilterType) -> BaseFilterType:
+    def copy(self) -> Self:
         """Return an independent filter with the same settings, in the same state."""
         new = type(self)(self._classes, **self._options)  # type: ignore[call-arg]
         new.state = self.state

@@ -204,6 +204,7 @@ def serve(
                     watch.look(live.streams, number)
                 elif live.streams is not None:
                     skipped = _report_skipped(live.streams, skipped, number, state, log)
+            watch.look(live.streams, number, now=True)
             if live.wait() == 0:
                 try:
                     save()
@@ -215,7 +216,7 @@ def serve(
         save()
         _say(live.notice(end=True), words, log)
         _report(live, state, log)
-        watch.summarize(live.streams)
+        watch.summarize()
     skipped = live.streams.skipped if live.streams else 0
     return Served(number, filtered, rejected, skipped, "signal" if signals.received else "end")
 

@@ -1,24 +1,143 @@
-"""How the sources are doing: what is usual of each, what it does now, and in words what is wrong.
+"""How sources do, over all streams: what is usual of each, and in words what is wrong.
 
-A source is reported when it is *stuck* on a class, *silent*, or *disagrees* with the estimate for
-four times as long as it ever did when the settings were tuned, or before, and for at least thirty
-of its usual intervals. Its weight stays what it is.
+`_ext/sources.c` counts, row by row, however they come. Time is that of the streams: the clock, but
+no faster than their rows pass, so that neither pauses nor streams of other times count.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._support.html import block, table
-from ._counts import SourceCounts
+import numpy as np
 
-FACTOR, LEAST, ENOUGH_GAPS = 4.0, 30.0, 100
-"""As in _ext/health.c: so many times the longest, at least so many intervals; known after so many
-predictions."""
-TITLES = (
-    "source", "rows", "missing", "last seen", "usually each", "mostly", "agrees", "verdict",
-)  # fmt: skip
+from .. import _core
+from .._event_result import aligned
+from .._support.html import block, table
+from .._support.types import Array, Floats, Ints
+from .._validation import Factorized, factorize
+from ..chain._chain import Chain
+from ..chain._expected import Expected
+from ..filters._stream_runner import stable_argsort, unpack_state
+
+FACTOR, LEAST = 4.0, 30.0
+"""So many times the longest that is usual, and so many usual intervals, are not usual."""
+ALLOWANCE = 0.1
+"""As in _ext/sources.c: an agreement that is lower by less is left alone."""
+ENOUGH_GAPS, ENOUGH = 100, 5000
+"""Without tuning: predictions before silence is judged, and before the rest is."""
+DISAGREEMENT = 150.0
+"""Without tuning: usual intervals for which a source disagrees; 11 to 184 in simulated days."""
+NEVER_CHANGED, NEVER_AGREES = 1000, 0.8
+"""So many predictions of one class, that agree so often or less: the source is stuck."""
+CAP = 1.5
+"""Times the limit: a disagreement does not grow beyond it, so that it ends soon."""
+MAX_COUNTED = 100
+"""More sources than that are not counted."""
+ROWS_AT_ONCE = 256
+"""In recordings, what is wrong is looked up after so many rows."""
+TITLES = ("source", "rows", "missing", "last seen", "usually each", "agrees", "verdict")
+TIME, AT, FIRST_AT = 0, 1, 2
+"""Of all sources together: the first row of the counts."""
+
+
+class Source(NamedTuple):
+    """What is counted of a source, in the order of _ext/sources.c.
+
+    `time` is that of all sources, `span` its own: a gap counts as two usual intervals at most.
+    `deficit` is how much less it agrees than usual, summed up (Page, 1954) in usual intervals, and
+    `recent_judged` how many predictions ago that was zero. The last three are set from what it did
+    when tuned; `longest_runs` has a number for each class.
+    """
+
+    rows: float
+    seen: float
+    first: float
+    time: float
+    at: float
+    span: float
+    longest_gap: float
+    run_class: float
+    run_rows: float
+    run_start: float
+    judged: float
+    agreed: float
+    deficit: float
+    largest_deficit: float
+    recent_judged: float
+    recent_agreed: float
+    usual_interval: float
+    usual_agreement: float
+    max_deficit: float
+    longest_runs: Floats
+
+    def interval(self, usual: Expected | None) -> float:
+        """Return the usual time from one prediction to the next, in a stream."""
+        if usual is not None:
+            return usual.interval
+        return (self.time - self.first) / (self.seen - 1) if self.seen > 1 else 0.0
+
+    def never_changed(self) -> bool:
+        """Return whether it predicts one class all the time, and the estimate does not."""
+        return (
+            self.run_rows == self.seen >= NEVER_CHANGED
+            and self.judged > 0
+            and self.agreed <= NEVER_AGREES * self.judged
+        )
+
+    def is_stuck(self, usual: Expected | None) -> bool:
+        """Return whether it predicts a class for longer than usual."""
+        interval, span = self.interval(usual), self.span - self.run_start
+        enough = self.span >= ENOUGH * interval > 0 and self.longest_runs.any()
+        if usual is None and not enough:
+            return self.never_changed()
+        limit = max(LEAST * interval, FACTOR * self.longest_run(usual))
+        return self.run_rows >= LEAST and span > limit
+
+    def as_usual(self) -> Expected:
+        """Return what it did so far as what is usual of it."""
+        longest, k = self.longest_runs.copy(), int(self.run_class)
+        longest[k] = max(longest[k], self.span - self.run_start)
+        # A class that is there in errors only has short runs: it may last as long as the others.
+        longest = np.maximum(longest, np.median(longest[longest > 0]) if longest.any() else 0.0)
+        return Expected(
+            interval=self.interval(None),
+            agreement=self.agreed / self.judged,
+            longest_gap=self.longest_gap,
+            longest_runs=tuple(longest.tolist()),
+            longest_disagreement=math.inf,
+        )
+
+    def longest_run(self, usual: Expected | None) -> float:
+        """Return how long it usually predicts its class at most."""
+        # In its own past, a class may have been there in errors only.
+        if usual is None:
+            return float(self.longest_runs.max())
+        return usual.longest_runs[int(self.run_class)]
+
+    def disagrees(self, usual: Expected | None) -> bool:
+        """Return whether it has agreed less than usual for longer than it usually does."""
+        known = usual is not None or self.span >= ENOUGH * self.interval(None) > 0
+        return known and self.recent_judged >= LEAST and self.deficit > disagreement_limit(usual)
+
+    def is_silent(self, silence: float, usual: Expected | None) -> bool:
+        """Return whether it has not predicted for longer than usual."""
+        longest = self.longest_gap if usual is None else usual.longest_gap
+        known = usual is not None or self.seen > ENOUGH_GAPS
+        return known and silence > max(LEAST * self.interval(usual), FACTOR * longest)
+
+
+def disagreement_limit(usual: Expected | None) -> float:
+    """Return how long a source may disagree, in its usual intervals."""
+    if usual is None:
+        return FACTOR * DISAGREEMENT
+    return max(LEAST * max(usual.agreement - ALLOWANCE, 0.0), FACTOR * usual.longest_disagreement)
+
+
+FIELD = {name: i for i, name in enumerate(Source._fields[:-1])}
+FIXED, STEPS = len(FIELD), 4
+COUNTS = ("rows", "seen", "run_class", "run_rows", "judged", "agreed", "recent_judged")
 
 
 class SourceHealth(NamedTuple):
@@ -34,16 +153,11 @@ class SourceHealth(NamedTuple):
         The share of its rows that have no prediction; NaN without rows.
     silence, interval : float
         The time since its last prediction, and the usual time from one to the next in a stream.
-    mostly : str or int or None
-        The class that it predicts most often.
-    share, tuned_share : float
-        How often it predicts that class, and how often it did when tuned; NaN if that is unknown.
     agreement, tuned_agreement : float
-        How often it predicts the class of the estimate before it, and how often it did when tuned.
+        How often it predicts the class of the estimate before it, and how often it did when tuned;
+        NaN if that is unknown.
     verdicts : tuple of str
         What is wrong, with figures; mostly nothing.
-    reported : int
-        How often anything was wrong so far.
     """
 
     source: str
@@ -51,13 +165,9 @@ class SourceHealth(NamedTuple):
     missing: float
     silence: float
     interval: float
-    mostly: Any
-    share: float
-    tuned_share: float
     agreement: float
     tuned_agreement: float
     verdicts: tuple[str, ...]
-    reported: int
 
 
 class Health(list[SourceHealth]):
@@ -70,41 +180,278 @@ class Health(list[SourceHealth]):
 
     def cells(self) -> list[list[str]]:
         """Return the rows of a table, as text."""
-        return [_cells(row) for row in self]
+        return [
+            [
+                row.source,
+                f"{row.rows:,}",
+                percent(row.missing),
+                f"{span(row.silence)} ago" if row.rows and row.missing < 1 else "never",
+                span(row.interval) if row.interval > 0 else "",
+                percent(row.agreement, row.tuned_agreement),
+                "; ".join(row.verdicts) or "as usual",
+            ]
+            for row in self
+        ]
 
     def __repr__(self) -> str:
-        columns = list(zip(TITLES, *self.cells(), strict=True))
-        widths = [max(map(len, column)) for column in columns]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i in (0, len(widths) - 1) else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in zip(*columns, strict=True)
-        ]
-        return "\n".join(lines)
+        return aligned([TITLES, *self.cells()])
 
     def _repr_html_(self) -> str:
         return block(table(TITLES, self.cells()))
 
 
-def _cells(row: SourceHealth) -> list[str]:
-    mostly = ""
-    if row.mostly is not None:
-        mostly = f"{row.mostly} {_percent(row.share, row.tuned_share)}"
-    return [
-        row.source,
-        f"{row.rows:,}",
-        _percent(row.missing),
-        f"{span(row.silence)} ago" if row.mostly is not None else "never",
-        span(row.interval) if row.interval > 0 else "",
-        mostly,
-        _percent(row.agreement, row.tuned_agreement),
-        "; ".join(row.verdicts) or "as usual",
-    ]
+class SourceCounts:
+    """What is counted of the sources of a chain.
+
+    Parameters
+    ----------
+    chain : Chain
+        Its sources, and what they did when it was tuned.
+
+    Attributes
+    ----------
+    index : dict of str to int
+        The number of each source.
+    numbers : ndarray of float64 (1 + MAX_COUNTED, F)
+        Of all sources, and of each.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain, self.index = chain, dict[str, int]()
+        self.numbers = np.zeros((1 + MAX_COUNTED, FIXED + len(chain.classes)))
+        self.numbers[0, [AT, FIRST_AT]] = np.nan
+        self.numbers[1:, FIELD["run_class"]] = -1.0
+        for name in [*chain.sources, *chain.expected]:
+            self.number(name)
+
+    def number(self, source: str) -> int:
+        """Return the number of a source; -1 where it is not counted."""
+        number = self.index.get(source, -1)
+        if number >= 0 or len(self.index) >= MAX_COUNTED or self.chain.independent:
+            return number
+        number = self.index[source] = len(self.index)
+        usual = self.chain.expected.get(source)
+        self.numbers[number + 1, FIELD["usual_interval"] : FIXED] = (
+            0.0 if usual is None else usual.interval,
+            math.nan if usual is None else usual.agreement,
+            CAP * disagreement_limit(usual),
+        )
+        return number
+
+    def of(self, source: str) -> Source:
+        """Return what is counted of a source."""
+        row = self.numbers[self.index[source] + 1]
+        counts = dict(zip(FIELD, row.tolist(), strict=False))
+        return Source(**counts, longest_runs=row[FIXED:])
+
+    def count_row(self, number: int, probs: Array, before: float, at: float, dt: float) -> None:
+        """Count one row; `before` is the class of the estimate before it, or -1."""
+        rows = np.array([[number], [at], [dt], [class_of(probs)], [before]])
+        _core.count_rows(self.numbers, len(self.chain.classes), rows)
+
+    def count_rows(
+        self, source: Factorized, probs: Floats, before: Array, at: Floats, dt: Floats
+    ) -> None:
+        """Count rows with their predictions (T, K), in their order."""
+        numbers = np.array([self.number(name) for name in source.categories])[source.codes]
+        predicted = np.where(np.isnan(probs[:, 0]), -1, probs.argmax(axis=1))
+        rows = np.array([numbers, at, dt, predicted, before], np.float64)
+        _core.count_rows(self.numbers, len(self.chain.classes), rows)
+
+    def health(self, now: float | None = None) -> Health:
+        """Return how each source does, at the time of the last row, or at a later one."""
+        at = self.numbers.item(AT)
+        later = 0.0 if now is None or math.isnan(at) else max(0.0, now - at)
+        known, sources = {*self.chain.sources, *self.chain.expected}, map(self.of, self.index)
+        both = zip(self.index, sources, strict=True)
+        return Health(self._health(n, s, later) for n, s in both if s.rows or n in known)
+
+    def _health(self, name: str, source: Source, later: float) -> SourceHealth:
+        usual = self.chain.expected.get(name)
+        time, at, first_at = self.numbers[0, [TIME, AT, FIRST_AT]].tolist()
+        elapsed = at - (source.at if source.seen else first_at)
+        silence = max(0.0, min(elapsed, time - source.time)) + later
+        return SourceHealth(
+            name,
+            int(source.rows),
+            share(source.rows - source.seen, source.rows),
+            silence,
+            source.interval(usual),
+            share(source.agreed, source.judged),
+            math.nan if usual is None else usual.agreement,
+            tuple(self._verdicts(source, usual, silence)),
+        )
+
+    def _verdicts(self, source: Source, usual: Expected | None, silence: float) -> Iterator[str]:
+        when, interval = "before" if usual is None else "when tuned", source.interval(usual)
+        if source.is_stuck(usual):
+            name = self.chain.classes[int(source.run_class)]
+            text = f"stuck on {name!r}: the last {source.run_rows:,.0f} predictions, "
+            if usual is None and source.run_rows == source.seen:
+                agrees = percent(share(source.agreed, source.judged))
+                yield f"{text}all there were; the estimate agrees in {agrees}"
+            else:
+                longest = source.longest_run(usual) / interval if interval else 1.0
+                most = max(1, round(longest)) if math.isfinite(longest) else 1
+                yield f"{text}{span(source.span - source.run_start)}; at most {most:,} {when}"
+        if source.is_silent(silence, usual):
+            yield f"silent for {span(silence)}; usually a prediction every {span(interval)}"
+        if source.disagrees(usual):
+            recent = percent(share(source.recent_agreed, source.recent_judged))
+            known = share(source.agreed, source.judged) if usual is None else usual.agreement
+            yield (
+                f"agrees with the estimate {recent} of the time, in the last "
+                f"{source.recent_judged:,.0f} predictions; {percent(known)} {when}"
+            )
+
+    def saved(self) -> dict[str, Any]:
+        """Return all counts, as JSON has them."""
+        return {"": self.numbers[0].tolist()} | {
+            name: self.numbers[number + 1].tolist() for name, number in self.index.items()
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take what `saved` returned."""
+        for name, counts in saved.items():
+            numbers = np.array(counts, np.float64)
+            row = self.numbers[self.number(name) + 1 if name else 0]
+            counted = [FIELD[field] for field in COUNTS] if name else [STEPS]
+            good = np.isfinite(numbers[counted]).all()
+            # The core takes it as an index, unchecked.
+            if not good or numbers[FIELD["run_class"]] not in range(-1, len(self.chain.classes)):
+                raise ValueError(f"the counts of source {name!r} are {counts}")
+            row[:] = numbers
 
 
-def _percent(value: float, tuned: float = math.nan) -> str:
+def class_of(probs: Array) -> int:
+    """Return the class of a prediction; -1 where there is none."""
+    return -1 if np.isnan(probs[0]) else int(probs.argmax())
+
+
+def classes_of(filter: Any, states: Array) -> Ints:  # noqa: A002
+    """Return the class of the estimate of each state of a filter, (N,)."""
+    if hasattr(filter, "_update_stream"):  # a state ends with a number for each class
+        last: Ints = states[:, -len(filter.classes) :].argmax(axis=1)
+        return last
+    found = np.empty(len(states), np.intp)
+    for i, state in enumerate(states):
+        filter.state = unpack_state(filter, state)
+        found[i] = filter.probs.argmax()
+    return found
+
+
+def classes_before(estimates: Array, streams: Ints, last: Ints, begins: Array) -> Ints:
+    """Return the class of the estimate of its stream before each row; -1 where there is none.
+
+    `last` is that of each stream before its first row here, and `begins` whether one begins.
+    """
+    order = stable_argsort(streams)
+    after, first = estimates.argmax(axis=1)[order], np.diff(streams[order], prepend=-1) != 0
+    before = np.empty(len(order), np.intp)
+    before[order] = np.where(first, last[streams[order]], np.append(-1, after[:-1]))
+    before[begins] = -1
+    return before
+
+
+def count_recordings(
+    counts: SourceCounts, recordings: Sequence[Any]
+) -> Iterator[tuple[int, float]]:
+    """Count recordings, one after the other; yield the number of the recording and the time."""
+    for number, rec in enumerate(recordings):
+        columns = [rec.classes.index(str(name)) for name in counts.chain.classes]
+        estimates, probs = rec.run(counts.chain)[:, columns], rec.probs[:, columns]
+        before = np.append(-1, estimates.argmax(axis=1)[:-1])
+        dt = np.where(np.arange(len(rec)) > 0, rec.dt, 0.0)
+        for start in range(0, len(rec), ROWS_AT_ONCE):
+            at = slice(start, start + ROWS_AT_ONCE)
+            source = factorize(rec.source[at].tolist())
+            counts.count_rows(source, probs[at], before[at], rec.time[at], dt[at])
+            yield number, float(rec.time[at][-1])
+
+
+class Episode(NamedTuple):
+    """A time in which something was wrong with a source of recordings.
+
+    Attributes
+    ----------
+    source : str
+        Its name.
+    stream : int
+        The number of the recording in which it began.
+    start : float
+        The time there at which it was noticed.
+    verdict : str
+        What was wrong, as it was last.
+    """
+
+    source: str
+    stream: int
+    start: float
+    verdict: str
+
+
+def episodes(chain: Chain, recordings: Sequence[Any]) -> tuple[Health, list[Episode]]:
+    """Return how each source does after all recordings, and what was wrong meanwhile."""
+    counts, known, active = SourceCounts(chain), list[Episode](), dict[tuple[str, str], int]()
+    for stream, at in count_recordings(counts, recordings):
+        held, active = active, {}
+        for source, verdicts in counts.health().verdicts.items():
+            for text in verdicts:
+                key = source, kind_of(text)
+                active[key] = held.get(key, len(known))
+                if key in held:
+                    known[held[key]] = known[held[key]]._replace(verdict=text)
+                else:
+                    known.append(Episode(source, stream, at, text))
+    return counts.health(), known
+
+
+def expected(chain: Chain, recordings: Sequence[Any]) -> tuple[dict[str, Expected], dict[str, str]]:
+    """Return what is usual of each source, and what is wrong with those that never change."""
+    counts, usual = SourceCounts(Chain.of(chain, expected={})), dict[str, Expected]()
+    for _ in count_recordings(counts, recordings):
+        pass
+    stuck = {
+        row.source: row.verdicts[0]
+        for row in counts.health()
+        if counts.of(row.source).never_changed()
+    }
+    for name in counts.index:
+        source = counts.of(name)
+        if source.seen > 1 and source.judged:
+            usual[name] = source.as_usual()
+    # How long it disagrees can only be told when it is known how often it usually agrees.
+    again = SourceCounts(Chain.of(chain, expected=usual))
+    for _ in count_recordings(again, recordings):
+        pass
+    for name, known in usual.items():
+        usual[name] = known._replace(longest_disagreement=again.of(name).largest_deficit)
+    return usual, stuck
+
+
+def kind_of(verdict: str) -> str:
+    """Return what a verdict is about, whatever its figures: stuck, silent, or agrees."""
+    return verdict.split()[0]
+
+
+def changed(before: Health, after: Health) -> Iterator[tuple[str, str, str]]:
+    """Return what began and what ended: the source, its kind, and what to say of it."""
+    known = before.verdicts
+    for row in after:
+        old, new = ({kind_of(x): x for x in v} for v in (known.get(row.source, ()), row.verdicts))
+        yield from ((row.source, kind, new[kind]) for kind in new if kind not in old)
+        yield from (
+            (row.source, f"no longer {kind}", ENDED[kind]) for kind in old if kind not in new
+        )
+
+
+def share(part: float, whole: float) -> float:
+    """Divide, with NaN for 0 / 0."""
+    return part / whole if whole else math.nan
+
+
+def percent(value: float, tuned: float = math.nan) -> str:
+    """Return a share as text, and what it was when tuned."""
     text = "" if math.isnan(value) else f"{100 * value:.0f} %"
     return text if math.isnan(tuned) else f"{text} (tuned {100 * tuned:.0f} %)"
 
@@ -121,94 +468,6 @@ def span(time: float) -> str:
         if time >= least:
             return f"{time / size:.3g} {unit}"
     return f"{time:.3g} s"
-
-
-def health(counts: SourceCounts, now: float | None = None) -> Health:
-    """Return how each source does, at the time of the last row, or at a later one."""
-    later = 0.0 if now is None or not counts.all("rows") else max(0.0, now - counts.all("at"))
-    rows = [_of_source(counts, name, later) for name in counts.index]
-    known = {*counts.chain.sources, *counts.chain.expected}
-    return Health(row for row in rows if row.rows or row.source in known)
-
-
-def _of_source(counts: SourceCounts, name: str, later: float) -> SourceHealth:
-    at = counts.of(name)
-    expected = counts.chain.expected.get(name)
-    rows, seen = int(at["rows"]), at["rows"] - at["missing"]
-    interval = at["tuned_interval"]
-    if seen > LEAST or (not interval and seen > 1):
-        interval = (at["time"] - at["first_time"]) / (seen - 1)
-    elapsed = min(counts.all("at") - at["at"], counts.all("time") - at["time"])
-    silence = max(0.0, elapsed) + later
-    limit = max(LEAST * interval, FACTOR * at["longest_gap"])
-    silent = at["silent"] or (later and (at["tuned"] > 0 or seen > ENOUGH_GAPS) and silence > limit)
-    top = int(at["counts"].argmax()) if seen else None
-    return SourceHealth(
-        name,
-        rows,
-        _share(at["missing"], rows),
-        silence,
-        interval,
-        None if top is None else counts.chain.classes[top],
-        math.nan if top is None else float(at["counts"][top] / seen),
-        math.nan if expected is None or top is None else expected.shares[top],
-        _share(at["agreed"], at["judged"]),
-        math.nan if expected is None else expected.agreement,
-        tuple(_verdicts(counts, at, interval, silence, bool(silent))),
-        int(at["stuck_times"] + at["silent_times"] + at["disagrees_times"]),
-    )
-
-
-def _verdicts(
-    counts: SourceCounts, at: dict[str, Any], interval: float, silence: float, silent: bool
-) -> list[str]:
-    """Return what is wrong with a source, in words."""
-    words, when = [], "when tuned" if at["tuned"] > 0 else "before"
-    if at["stuck"]:
-        k = int(at["run_class"])
-        text = f"stuck on {counts.chain.classes[k]!r}: the last {at['run_rows']:,.0f} predictions"
-        longest = float(at["longest_runs"][k] if at["tuned"] > 0 else at["longest_runs"].max())
-        if at["runs"].any() or at["tuned"] > 0:
-            ratio = longest / interval if interval else 1.0
-            usual = max(1, round(ratio)) if math.isfinite(ratio) else 1
-            text += f", {span(at['run_span'])}; at most {usual:,} {when}"
-        else:
-            agrees = _percent(_share(at["agreed"], at["judged"]))
-            text += f", all there were; the estimate agrees in {agrees}"
-        words.append(text)
-    if silent:
-        words.append(f"silent for {span(silence)}; usually a prediction every {span(interval)}")
-    if at["disagrees"]:
-        recent = _share(at["recent_agreed"], at["recent_judged"])
-        agreement = at["tuned_agreement"]
-        if math.isnan(agreement):
-            agreement = _share(at["usual_agreed"], at["usual_judged"])
-        words.append(
-            f"agrees with the estimate {_percent(recent)} of the time, in the last "
-            f"{at['recent_judged']:,.0f} predictions; {_percent(agreement)} {when}"
-        )
-    return words
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else math.nan
-
-
-def kind_of(verdict: str) -> str:
-    """Return what a verdict is about, whatever its figures: stuck, silent, or agrees."""
-    return verdict.split()[0]
-
-
-def changed(before: Health, after: Health) -> list[tuple[str, str, str]]:
-    """Return what began and what ended: the source, its kind, and what to say of it."""
-    known = {row.source: row.verdicts for row in before}
-    lines = []
-    for row in after:
-        old, new = set(map(kind_of, known.get(row.source, ()))), set(map(kind_of, row.verdicts))
-        began = [text for text in row.verdicts if kind_of(text) not in old]
-        lines += [(row.source, kind_of(text), text) for text in began]
-        lines += [(row.source, f"no longer {kind}", ENDED[kind]) for kind in sorted(old - new)]
-    return lines
 
 
 ENDED = {

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable
 from os import PathLike, fspath
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,17 +19,14 @@ from ..filters._base import Filter
 from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from . import _file, _live_events
 from ._calls import Calls
-from ._counts import SourceCounts
 from ._hand_over import hand_over
-from ._health import Health, health
+from ._health import Health, SourceCounts
 from ._label_policy import sees_one_label
 from ._lagged_events import LaggedEvents, checked_lag
 from ._live_events import Confirmed, Known, LiveEvents
 from ._rows import update_stream_of
 from ._table import StreamTable
 from ._unit import TimeUnit
-
-HeldType = TypeVar("HeldType", bound="HeldStreams")
 
 
 class HeldStreams:
@@ -168,7 +165,7 @@ class HeldStreams:
             )
         at = None if now is None else self._unit.seconds(now)
         with self._lock:
-            return health(self._counts, at)
+            return self._counts.health(at)
 
     def pop_events(self) -> list[Event]:
         """Return the events that were confirmed since the last call, each once, as `Events`.
@@ -291,8 +288,8 @@ class HeldStreams:
                 "clock": None if math.isnan(table.clock) else table.clock,
                 "strays": [[_file.name_as_json(name), at] for name, at in table.strays.items()],
             }
-            meta["sources"] = list(self._counts.index)
-            more = {"health": self._counts.saved()}
+            meta["sources"] = self._counts.saved()
+            more = dict[str, Array]()
             if self._policy is not None:
                 meta["calls"] = [calls.saved() for calls in columns.extra]
             if self._live is not None:
@@ -302,7 +299,7 @@ class HeldStreams:
         return _file.Saved(kind, self._chain, names, columns, meta, more)
 
     @classmethod
-    def load(cls: type[HeldType], path: str | PathLike[str]) -> HeldType:
+    def load(cls, path: str | PathLike[str]) -> Self:
         """Return the tracker that a file of `save` holds."""
         saved = _file.read(path, "tracker", "no saved tracker; take an earlier copy")
         tracker = cls.__new__(cls)
@@ -330,9 +327,7 @@ class HeldStreams:
             events = self._live.checked([event for _, *event in meta["ended"]])
             self._live.ended += zip(over, events, strict=True)
             self._live.waiting.update(dict.fromkeys(names))
-        if "health" in saved.more:  # older files have none
-            self._counts.restore(meta["sources"], saved.more["health"])
-            self._known.clear()
+        self._counts.restore(meta["sources"])
         strays = {_file.name_from_json(name): at for name, at in meta["strays"]}
         clock = math.nan if meta["clock"] is None else _file.finite(meta["clock"])
         self._table.take(names, columns, clock)

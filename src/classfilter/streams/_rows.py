@@ -25,7 +25,7 @@ from ..filters._stream_runner import (
     stable_argsort,
     unpack_state,
 )
-from ._counts import SourceCounts
+from ._health import SourceCounts
 from ._table import StreamTable, check_name
 
 LONGEST_STEP = 1e30
@@ -40,7 +40,7 @@ def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateS
     """Return what takes a row of one of many streams: one call into C, if the filter can.
 
     Its arguments are the states and the times of all, the slot, the prediction, its weight, its
-    time, the logarithms of a channel or None; and, where they are counted, the numbers of the
+    time, the logarithms of a channel or None; and, where they are counted, the counts of the
     sources, with the number of this one. It returns None if the time goes back.
     """
     if hasattr(filter, "_update_stream"):
@@ -49,7 +49,7 @@ def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateS
 
     def update(
         states: Array, times: Floats, slot: int, probs: ArrayLike, beta: float, at: float,
-        logarithms: Any, _numbers: Any = None, number: int = -1,
+        logarithms: Any, _counts: Any = None, number: int = -1,
     ) -> Array | None:  # fmt: skip
         begins, given = math.isnan(times[slot]), probs
         dt = 0.0 if math.isnan(times[slot]) else at - float(times[slot])
@@ -63,7 +63,7 @@ def update_stream_of(filter: Any, counts: SourceCounts | None = None) -> UpdateS
         after = pack_state(filter.state, states.dtype)[None]
         _core.commit(states, times, np.array([slot]), after, np.array([at]))
         if counts is not None:
-            counts.count_row(number, given, before, at, dt, estimate.dtype)
+            counts.count_row(number, np.asarray(given, estimate.dtype), before, at, dt)
         return estimate
 
     return update

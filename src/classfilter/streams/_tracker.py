@@ -14,12 +14,13 @@ from .._label_scores import one_row
 from .._predictions import prediction
 from .._support.types import Array, Confidence, Duration, Weights
 from .._validation import factorize
-from ..chain._chain import Chain
+from ..chain._chain import MAX_SOURCES, Chain
 from ..chain._channel import Channels
 from ..chain._event_rule import EventRule
 from ..filters._base import Filter
 from ..policy import Policy
 from ._calls import calls_after
+from ._health import classes_before, classes_of
 from ._held_streams import HeldStreams
 from ._live_events import Known, RowSeen
 from ._rows import Taken, take_many, take_rows
@@ -196,9 +197,8 @@ class Tracker(HeldStreams):
     def _know(self, source: Any) -> tuple[str, float, Any, int]:
         """Return the name of a source, its weight, its channel's logarithms, and its number."""
         name, beta = self._chain.weight(source)
-        number = self._counts.add(name)
-        known = name, beta, self._chain._logarithms.get(name), number
-        if number >= 0:
+        known = name, beta, self._chain._logarithms.get(name), self._counts.number(name)
+        if len(self._known) < MAX_SOURCES:
             self._known[name] = known
         return known
 
@@ -232,7 +232,7 @@ class Tracker(HeldStreams):
             state, time, extra = columns.states[place], columns.times[place], columns.extra[place]
             dt = 0.0 if begins else at - float(time[0])
             _, beta, observation = self._chain.observe(source, probs)
-            before = -1 if begins else self._counts.classes_of(state)[0]
+            before = -1 if begins else classes_of(self._reader, state)[0]
             estimate = self._update_stream(state, time, 0, observation, beta, at, None)
             if estimate is None:
                 raise table.time_error(stream, slot, at)
@@ -250,8 +250,8 @@ class Tracker(HeldStreams):
         except BaseException:
             table.release_unnamed(new)
             raise
-        number = self._counts.add(source)
-        self._counts.count_row(number, probs, before, at, dt, estimate.dtype)
+        number, predicted = self._counts.number(source), np.asarray(probs, estimate.dtype)
+        self._counts.count_row(number, predicted, before, at, dt)
         table.note(stream, slot, at)
         if self._drops:
             table.drop_old()
@@ -312,16 +312,16 @@ class Tracker(HeldStreams):
             noted = None if self._policy is None and self._live is None else note
             look = self._unit.look if kind.is_number and not self._unit.warned else None
             held = table.slots_of(rows_of.categories)
-            # The class of each stream's estimate; of a new one any, since it is not used.
-            first = np.zeros(len(held), np.intp)
-            if self._slots:
-                first = self._counts.classes_of(table.columns.states[np.maximum(held, 0)])
+            last = np.full(len(held), -1)  # the class of each stream's estimate
+            last[held >= 0] = classes_of(self._reader, table.columns.states[held[held >= 0]])
             taken = take_many(
                 table, self._runner, rows_of, t, observed,
                 held=held, sort=None, note=noted, look=look,
             )  # fmt: skip
-            of_streams = rows_of.codes, first, taken.begins
-            self._counts.count_rows(source, rows.probs, taken.estimates, of_streams, t, taken.dt)
+            if not self._independent:
+                before = classes_before(taken.estimates, rows_of.codes, last, taken.begins)
+                probs = rows.probs.astype(taken.estimates.dtype, copy=False)
+                self._counts.count_rows(source, probs, before, t, taken.dt)
             if self._drops:
                 new = {rows_of.categories[i] for i in np.flatnonzero(held < 0)}
                 table.touch_many(names, taken.slots[rows_of.codes], t, new)

@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 
 from ..chain._event_rule import Duration
 from ..data._recording import Recording
-from ..data._source_health import expected, never_changing
 from ..policy import Policy
+from ..streams._health import expected
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
 from ._effect import Effect, Effects
@@ -222,13 +222,14 @@ def _tune_classes(
         result = _result(prepared, granted.found, granted.effect, granted.text)
     if progress is not None:
         progress(1.0)
-    for source, verdict in never_changing(result, prepared.recordings).items():
+    usual, stuck = expected(result, prepared.recordings)
+    for source, verdict in stuck.items():
         warnings.warn(
             f"source {source!r}: {verdict}. It cannot tell the classes apart: check it, or leave "
             "its rows out.",
             stacklevel=3,
         )
-    return result.expecting(expected(result, prepared.recordings))
+    return result.expecting(usual)
 
 
 class Prepared(NamedTuple):

@@ -12,9 +12,8 @@ from .._support.html import Markup, lines_of, markup, table
 from .._support.types import Array
 from ..chain._chain import Chain
 from ..data._recording import Recording
-from ..data._source_health import episodes
 from ..filters._baselines import HoldFilter
-from ..streams._health import TITLES
+from ..streams._health import TITLES, episodes
 from ..tuning._candidates import Candidate
 from ..tuning._effect import count_changes, last_predictions
 from ..tuning._result import Tuned
