@@ -419,4 +419,6 @@ class Chain:
             [name, weight_text(weight), "yes" if self.channel.get(name) is not None else "no"]
             for name, weight in weights.items()
         ]
-        return block(str(self), table(["source", "weight", "channel"], rows))
+        return block(
+            getattr(self, "explanation", str(self)), table(["source", "weight", "channel"], rows)
+        )

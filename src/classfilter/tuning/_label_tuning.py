@@ -298,4 +298,6 @@ def _together(effects: Sequence[Effect]) -> Effect:
         max(e.rows for e in effects),
         *delay,
         all(e.in_seconds for e in effects),
+        max(e.streams for e in effects),
+        max(e.predictions for e in effects),
     )
