@@ -26,19 +26,23 @@ from ._events import events_command
 from ._files import TABLE, Input, Output, input_options
 from ._options import (
     FILE,
+    REFERENCE,
     Settings,
     about,
     check_classes,
     check_smoothing,
-    default_note,
     end,
     filter_options,
+    printable,
     table_options,
     warnings_as_lines,
 )
 from ._plot import plot
 from ._stream import stream
-from ._tuning import compare, report, tune
+from ._tuning import compare, make_chain, read_streams, report, tune, tuned_note
+
+MAX_TUNED = 1_000_000
+"""Rows of a file that is filtered without settings, at most: tuning takes 25 s, and 0.9 GB."""
 
 
 @click.group(
@@ -65,6 +69,7 @@ def cli() -> None:
 @click.option(
     "-o", "--out", type=FILE, required=True, help=f"Where to write: {TABLE}; - is standard output."
 )
+@REFERENCE
 @filter_options
 @table_options
 @click.option("--smooth", is_flag=True, help="Use all later rows too; needs the file in memory.")
@@ -94,7 +99,8 @@ def filter_command(
 
     Columns: time, one p_<class> per class, or prediction, and, where there are any, stream, source
     and label. OUT has the same rows, with f_<class> and class. Only a part of the file is in
-    memory at a time. With --smooth or --lag, each result uses later rows of its stream
+    memory at a time, but without settings, when the filter is tuned on it first, without labels.
+    With --smooth or --lag, each result uses later rows of its stream
     too. With --scores independent, each p_<label> counts by itself; OUT has labels, those that are
     on, in place of class.
     """
@@ -117,7 +123,14 @@ def filter_command(
             file = TableFile(source, settings.for_table(form))
             start = time.perf_counter()  # after the import of Polars
             check_classes(form, file.classes)
-            chain = settings.make_chain(file.classes)
+            if settings.tunes and (file.about_rows() or file.rows) > MAX_TUNED:
+                raise ValueError(
+                    f"there are more than {MAX_TUNED:,} rows, too many to find the settings of the "
+                    "filter on; run classfilter tune on some of the streams, and give --config"
+                )
+            chain = make_chain(
+                settings, file.classes, lambda: read_streams(source, file.format, sort)[1]
+            )
             with bar, Signals() as signals, result.open() as written:
                 total = None if bar.disable else file.about_rows()
                 task = bar.add_task(table.path.name, total=total)
@@ -139,9 +152,8 @@ def filter_command(
     except ValueError as error:
         raise ValueError(about(table.name, error)) from error
     took = time.perf_counter() - start
-    if settings.default:
-        note = default_note(chain)
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
+    if settings.tunes and not quiet:
+        click.echo(printable(tuned_note(chain, table)), err=True)
     console.print(
         f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
         f"{done.rows / took:,.0f} rows per second",

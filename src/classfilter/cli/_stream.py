@@ -109,6 +109,11 @@ def stream(
     from ..live._ndjson import serve
     from ..live._pipes import ReaderBlocked
 
+    if settings.tunes:
+        raise click.UsageError(
+            "stream cannot tune on lines that are to come; give --config, a file that classfilter "
+            "tune writes, or settings such as --half-life 60s"
+        )
     require_open(0)
     require_open(1)
     for option, path in (("--state", state), ("--events", events)):

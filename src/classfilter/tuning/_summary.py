@@ -54,8 +54,9 @@ def summarise(tuned: Tuned, name: str | None = None) -> str:
     if effect is not None:
         for title, holds in _RIVALS.items():
             names = [rival.name for rival in tuned.rivals if holds(rival)]
-            sure = "   (each by more than 2 standard errors)" * (title == "Better than")
-            rows += [(title, f"{'; '.join(names)}{sure}")] * bool(names)
+            rows += [(title, "; ".join(names))] * bool(names)
+            if names and title == "Better than":
+                rows.append(("", "each by more than 2 standard errors"))
     lines = [] if effect is None or not effect.streams else [_recordings(tuned, effect, name), ""]
     column = max(len(title) for title, _ in rows) + 2
     for title, text in rows:
