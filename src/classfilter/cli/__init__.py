@@ -32,6 +32,7 @@ from ._options import (
     check_classes,
     check_smoothing,
     end,
+    example,
     filter_options,
     printable,
     table_options,
@@ -44,10 +45,28 @@ from ._tuning import compare, make_chain, read_streams, report, tune, tuned_note
 MAX_TUNED = 1_000_000
 """Rows of a file that is filtered without settings, at most: tuning takes 25 s, and 0.9 GB."""
 
+GROUPS = {
+    "Prepare": ("tune", "compare", "report", "plot", "demo"),
+    "Run": ("filter", "events", "stream"),
+    "Deploy": ("export", "verify"),
+}
+
+
+class Commands(click.Group):
+    """The commands, listed by what they are for."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of each group."""
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                rows = [(name, self.commands[name].get_short_help_str(70)) for name in names]
+                formatter.write_dl(rows)
+
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: classfilter filter day.csv -o out.csv --beta weak=0.1 --beta strong=1",
+    cls=Commands,
+    epilog=example("classfilter events day.csv -o events.csv --event-duration 5min"),
 )
 @click.version_option(__version__, prog_name="classfilter")
 def cli() -> None:
@@ -62,8 +81,10 @@ def cli() -> None:
 @cli.command(
     "filter",
     short_help="Filter every stream of a file.",
-    epilog="Example: classfilter filter day.parquet -o out.parquet --beta weak=0.1 --beta strong=1 "
-    "--half-life 60s",
+    epilog=example(
+        "classfilter filter day.parquet -o out.parquet --half-life 60s \\",
+        "    --beta weak=0.1 --beta strong=1",
+    ),
 )
 @input_options
 @click.option(
@@ -164,7 +185,7 @@ def filter_command(
 
 @cli.command(
     short_help="Filter simulated days and draw the hardest minutes.",
-    epilog="Example: classfilter demo -o demo.png --report report.html",
+    epilog=example("classfilter demo -o demo.png --report report.html"),
 )
 @click.option("-o", "--out", default="demo.png", show_default=True, help="The picture.")
 @click.option("--days", type=click.IntRange(1), default=25, show_default=True, help="How many.")

@@ -26,6 +26,7 @@ from ._options import (
     check_classes,
     check_names,
     check_smoothing,
+    example,
     filter_options,
     printable,
     table_options,
@@ -136,8 +137,10 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(
     "events",
     short_help="Write the events of a file: start, end, class.",
-    epilog="Example: classfilter events day.csv -o day.TextGrid --config walk.toml "
-    "--change-cost 30s --min-duration walk=10s",
+    epilog=example(
+        "classfilter events day.csv -o events.csv --event-duration 5min",
+        "classfilter events day.csv -o day.TextGrid --config walk.toml --min-duration 10s",
+    ),
 )
 @input_options
 @click.option(
@@ -195,7 +198,8 @@ def events_command(
     note = None
     smooth = smooth or lag is not None
     try:
-        event_format(out)  # before the work
+        event_format(out)  # before the work, as what is wrong with a rule by itself
+        EventRule(**rule.given)
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
             how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}

@@ -26,6 +26,12 @@ from ..data._format import TableFormat, matches
 from ..filters._dirichlet import DirichletFilter
 from ..filters._multi_label import MultiLabelFilter
 
+
+def example(*lines: str) -> str:
+    """Return an example for the end of a help text: lines that stay as they are, to be copied."""
+    return "\n".join(["\b", "Example:", *(f"  {line}" for line in lines)])
+
+
 FILE = click.Path(path_type=Path, readable=False)  # the error of opening it says more
 PICTURES = (".png", ".pdf", ".svg")
 

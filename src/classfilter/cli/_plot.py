@@ -22,6 +22,7 @@ from ._options import (
     REFERENCE,
     Settings,
     about,
+    example,
     filter_options,
     table_options,
     warnings_as_lines,
@@ -31,7 +32,7 @@ from ._tuning import make_chain, read_streams
 
 @click.command(
     short_help="Draw a stream of a file.",
-    epilog="Example: classfilter plot out.csv -o out.png --stream ann --from 0 --to 3600",
+    epilog=example("classfilter plot out.csv -o out.png --stream ann --from 0 --to 3600"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="The picture: PNG, PDF or SVG.")

@@ -21,6 +21,7 @@ from ._options import (
     check_classes,
     duration,
     end,
+    example,
     filter_options,
     table_options,
 )
@@ -30,7 +31,7 @@ REJECTED = 3
 
 @click.command(
     short_help="Filter lines as they come, NDJSON to NDJSON.",
-    epilog="Example: classifier | classfilter stream --config walk.toml --state walk.state | app",
+    epilog=example("classifier | classfilter stream --config walk.toml --state walk.state | app"),
 )
 @filter_options
 @table_options

@@ -31,6 +31,7 @@ from ._options import (
     about,
     check_classes,
     duration,
+    example,
     printable,
     require_one,
     table_options,
@@ -49,7 +50,7 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 
 @click.command(
     short_help="Find the settings of a filter, without labels.",
-    epilog="Example: classfilter tune week.parquet -o walk.toml --reference strong",
+    epilog=example("classfilter tune week.parquet -o walk.toml --event-duration 5min"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
@@ -136,7 +137,7 @@ def tune(
 
 @click.command(
     short_help="Compare all filters on a file.",
-    epilog="Example: classfilter compare week.parquet --reference strong -o filters.png",
+    epilog=example("classfilter compare week.parquet --reference strong -o filters.png"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
@@ -178,7 +179,7 @@ def compare(
 
 @click.command(
     short_help="Write a page with pictures, tables and sliders.",
-    epilog="Example: classfilter report week.parquet -o report.html --reference strong",
+    epilog=example("classfilter report week.parquet -o report.html --event-duration 5min"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the page: HTML.")
