@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from .. import _core
-from .._errors import RowError
+from .._errors import RowError, names_keywords
 from .._label_scores import lane_index, one_row
 from .._predictions import at_reliability
 from .._predictions import prediction as in_order
@@ -49,6 +49,7 @@ class Observation(NamedTuple):
     probs: Any
 
 
+@names_keywords
 class Chain:
     """A filter with the weights and the channels of its sources; perhaps a policy and a rule.
 

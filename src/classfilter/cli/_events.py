@@ -139,7 +139,7 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
     short_help="Write the events of a file: start, end, class.",
     epilog=example(
         "classfilter events day.csv -o events.csv --event-duration 5min",
-        "classfilter events day.csv -o day.TextGrid --config walk.toml --min-duration 10s",
+        "classfilter events day.csv -o day.rttm --config walk.toml --min-duration 10s",
     ),
 )
 @input_options

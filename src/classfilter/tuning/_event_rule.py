@@ -103,7 +103,7 @@ def _by_durations(tuned: Tuned, rows: EventRows, durations: EventDurations) -> T
             f"event_duration leads to {expected:.3g} events, but there are {offline.fewest} "
             f"streams, or parts between gaps, of {in_words(mean, rows.in_seconds)} on average: no "
             "change of class is reported. Give a shorter duration, or longer recordings.",
-            stacklevel=4,
+            stacklevel=5,
         )
     half, double = (live.total(match_costs(live, offline, durations, f).live) for f in (0.5, 2.0))
     rules = live.rule(costs.live), offline.rule(costs.offline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..filters._sticky import StickyFilter
 from ._candidates import WINDOW, Candidate
@@ -12,9 +12,6 @@ from ._criterion import LABELS
 from ._effect import Effect
 from ._event_effect import EventEffect
 from ._explanation import in_words, rate_in_words, rate_unit, weights_in_words
-
-if TYPE_CHECKING:
-    from ._result import Tuned
 
 WIDTH = 80
 _KINDS = {
@@ -35,8 +32,8 @@ _RIVALS = {
 }
 
 
-def summarise(tuned: Tuned, name: str | None = None) -> str:
-    """Return the table; `name` is that of the file of the recordings."""
+def summarise(tuned: Any, name: str | None = None) -> str:
+    """Return the table of a `Tuned` chain; `name` is that of the file of the recordings."""
     effect, events = tuned.effect, tuned.event_effect
     rows = [("Filter", filter_in_words(tuned))]
     if tuned.criterion == LABELS:
@@ -57,7 +54,7 @@ def summarise(tuned: Tuned, name: str | None = None) -> str:
             rows += [(title, "; ".join(names))] * bool(names)
             if names and title == "Better than":
                 rows.append(("", "each by more than 2 standard errors"))
-    lines = [] if effect is None or not effect.streams else [_recordings(tuned, effect, name), ""]
+    lines = [] if effect is None or not effect.streams else [_recordings(effect, name), ""]
     column = max(len(title) for title, _ in rows) + 2
     for title, text in rows:
         first, *rest = textwrap.wrap(text, WIDTH - column, break_long_words=False)
@@ -65,7 +62,7 @@ def summarise(tuned: Tuned, name: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def filter_in_words(tuned: Tuned) -> str:
+def filter_in_words(tuned: Any) -> str:
     """Return the kind of filter, and how long a class lasts by it or how long it remembers."""
     if tuned.by_label:
         kinds = [_kind(one.candidate, tuned) for one in tuned.by_label.values() if one.candidate]
@@ -84,11 +81,11 @@ def filter_in_words(tuned: Tuned) -> str:
     return words if half_life is None else f"{words}, half-life {in_words(half_life, in_seconds)}"
 
 
-def _kind(candidate: Candidate, tuned: Tuned) -> str:
+def _kind(candidate: Candidate, tuned: Any) -> str:
     return _KINDS[candidate.family].format(reference=tuned.reference)
 
 
-def _recordings(tuned: Tuned, effect: Effect, name: str | None) -> str:
+def _recordings(effect: Effect, name: str | None) -> str:
     """Return what it was chosen on."""
     parts = [f"{effect.streams} stream{'s' * (effect.streams != 1)}"]
     parts += [in_words(effect.time, True)] * effect.in_seconds
