@@ -216,6 +216,8 @@ def report(
         if tuned is None:
             wanted: Any = {"reference": reference, "event_duration": event_duration}
             tuned = tune_streams(streams, **wanted, progress=lambda done: progress(TUNED * done))
+        else:
+            _require_sources(config, tuned, reference, table, streams)
         run(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
 
@@ -266,6 +268,24 @@ def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, Tab
         return None, form
     tuned = load(config)
     return tuned, replace(form, independent=form.independent or tuned.independent)
+
+
+def _require_sources(
+    config: Path | None,
+    chain: Chain,
+    reference: str | None,
+    table: Input,
+    streams: dict[Any, Recording],
+) -> None:
+    """Raise if a file of settings is for other sources than a table has."""
+    sources = dict.fromkeys(name for rec in streams.values() for name in rec.sources)
+    known = chain.beta if isinstance(chain.beta, dict) else sources
+    best = reference or chain.reference
+    if not sources.keys() <= known.keys() or (best in known and best not in sources):
+        raise ValueError(
+            f"--config is {config}, whose sources are {', '.join(known)}; those of {table.name} "
+            f"are {', '.join(sources)}: run classfilter tune on this file, or leave --config out"
+        )
 
 
 @contextmanager
