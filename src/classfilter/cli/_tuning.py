@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -167,8 +168,10 @@ def compare(
         check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         result = run(streams, reference, progress=progress)
-    bold = sys.stdout.isatty()
-    text = result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result)
+    width = shutil.get_terminal_size((80, 24)).columns
+    text = result.text(width=width)
+    if sys.stdout.isatty():
+        text = result.text(lambda cell: click.style(f" {cell} ", bold=True), width)
     click.echo(printable(text))
     if out is not None and out.suffix.lower() in PICTURES:
         with atomic_write(out) as file:
