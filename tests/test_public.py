@@ -48,7 +48,7 @@ def test_the_stub_has_the_same_names() -> None:
         for alias in node.names
     }
     listed = next(ast.literal_eval(x.value) for x in stub.body if isinstance(x, ast.Assign))
-    loaded = {*cf._HOME, *cf._MODULES, "__version__"}
+    loaded = {*vars(cf)["_HOME"], *vars(cf)["_MODULES"], "__version__"}
     assert names == loaded
     assert listed == cf.__all__ == sorted(loaded)
 

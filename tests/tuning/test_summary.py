@@ -26,7 +26,7 @@ def lines(chain: cf.Tuned) -> dict[str, str]:
     _, blank, *rest = str(chain).splitlines()
     assert blank == ""
     joined = re.sub(r"\n +", " ", "\n".join(rest))
-    return dict(re.split(r"  +", line, maxsplit=1) for line in joined.splitlines())  # type: ignore[misc]
+    return dict(re.split(r"  +", line, maxsplit=1) for line in joined.splitlines())
 
 
 def test_the_table() -> None:

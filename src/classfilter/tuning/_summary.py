@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 from ..filters._sticky import StickyFilter
@@ -12,6 +13,7 @@ from ._criterion import LABELS
 from ._effect import Effect
 from ._event_effect import EventEffect
 from ._explanation import in_words, rate_in_words, rate_unit, weights_in_words
+from ._streams_needed import Rival
 
 WIDTH = 80
 _KINDS = {
@@ -25,7 +27,7 @@ _KINDS = {
     "hold": "last prediction of {reference!r}",
 }
 _CHOSEN_BY = {"duration": "by class", "labels": "by labels", "suggestion": "suggested"}
-_RIVALS = {
+_RIVALS: dict[str, Callable[[Rival], bool]] = {
     "Better than": lambda rival: rival.clear and rival.gain > 0,
     "About equal to": lambda rival: not rival.clear,
     "Worse than": lambda rival: rival.clear and rival.gain < 0,
