@@ -245,7 +245,7 @@ def names_keywords(function: Named) -> Named:
 
     if made is function:
         return cast(Named, checked)
-    function.__init__ = checked  # type: ignore[misc, method-assign]
+    function.__init__ = checked  # type: ignore[method-assign]
     return function
 
 
