@@ -52,7 +52,7 @@ def draw_first(table: Path, path: Path) -> None:
     recordings = cf.recordings(cf.read_table(table))
     tuned = cf.tune(recordings, event_duration=DURATION)
     rec = recordings[STREAM]
-    write_timeline(path, rec, tuned, ("Before", "After"), {"Events": cf.events(rec, tuned)})
+    write_timeline(path, rec, tuned, ("Predicted", "Filtered"), {"Events": cf.events(rec, tuned)})
 
 
 def draw_events(table: Path, path: Path) -> None:

@@ -1,11 +1,11 @@
-"""The home page: the README, with its fields as cards right after the first example."""
+"""The home page: the README, with its fields as cards right after the quick start."""
 
 from __future__ import annotations
 
 import re
 
 FIELDS = "Find your field"
-AFTER = "One classifier"
+AFTER = "Quick start"
 HEAD = "---\nhide: [navigation, toc]\n---\n\n"
 
 

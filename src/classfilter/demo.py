@@ -37,7 +37,7 @@ PAPER = {"Raw": 77.15, "Simple": 80.85, "Single": 82.61, "Multiple": 85.24}
 DURATION = "12min"
 """How long an event usually lasts, which is all that `tune` is told of the days."""
 TUNED, EVENTS, TRUTH = "Tuned, no labels", "Events of tuned", "(the truth)"
-MINUTES = 40
+MINUTES = 60
 """What the picture shows."""
 REPORTED = 3
 """How many days are in the report."""
@@ -142,7 +142,11 @@ def flickering(raw: Array, truth: Array, rows: int) -> slice:
 def picture(day: Simulation, methods: dict[str, Array], decided: Events) -> Figure:
     """Draw minutes in which Raw flickers: the truth, raw and filtered classes, and the events."""
     part = flickering(methods["Raw"], day.truth, MINUTES * 12)
-    lanes = {"Raw": methods["Raw"][part], "Filtered": methods[TUNED][part], "Events": decided}
+    lanes: dict[str, Array | Events] = {
+        "Raw": methods["Raw"][part],
+        "Filtered": methods[TUNED][part],
+        "Events": decided,
+    }
     figure = plot.timeline(day.time[part], day.truth[part], lanes, day.classes)
     figure.set_size_inches(9.0, 2.8)
     return figure
@@ -194,15 +198,16 @@ def main(out: str = "demo.png", days: int = 25, report: str | None = None) -> No
     except ImportError:
         print("The picture needs matplotlib: pip install 'classfilter[plot]'")
     else:
-        print(f"{out}: {MINUTES} minutes at random among those in which Raw flickers. Look at it.")
+        print(f"Look at {out}: an hour at random among those in which Raw flickers.")
     if report is not None:
         seeds = range(min(days, REPORTED))
         recs = {f"day {seed + 1}": simulate("capture24", seed=seed).recording() for seed in seeds}
         tuned.report(recs, report, progress=show_progress)
         print(f"{report}: days with the tuned filter: {len(recs)}; open it in a browser.")
     print(
-        "Next, on your own table (columns time, p_<class>, ...; see README.md, One classifier):\n"
-        "  classfilter events TABLE.csv -o events.csv --event-duration 5min"
+        "Next, on your own table (columns time, p_<class>, ...; see README.md, Quick start):\n"
+        "  classfilter events TABLE.csv -o events.csv --event-duration 5min\n"
+        "  classfilter report TABLE.csv -o page.html --event-duration 5min"
     )
 
 

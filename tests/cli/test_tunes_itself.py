@@ -75,7 +75,7 @@ def test_filter_and_plot_use_what_tune_finds(run: Run) -> None:
     code, _, err = run("filter", "week.csv", "-o", "alone.csv")
     assert code == 0
     note, summary = err.splitlines()
-    assert note.endswith("; classfilter tune week.csv -o FILE keeps the settings")
+    assert note.startswith("classfilter: tuned without labels: sticky (HMM), ")
     assert summary.startswith("alone.csv: 1,440 rows, streams: 2;")
     assert run("filter", "week.csv", "-o", "told.csv", "--config", "tuned.toml", "--quiet")[2] == ""
     assert Path("alone.csv").read_bytes() == Path("told.csv").read_bytes()
@@ -90,7 +90,7 @@ def test_labels_that_may_be_true_at_once(run: Run) -> None:
     cf.write_table(scores, "week.csv")
     code, _, err = run("filter", "week.csv", "-o", "out.csv", "--scores", "independent")
     assert code == 0, err
-    assert "; one for each of 2 labels; " in err
+    assert "; one for each of 2 labels\n" in err
     assert cf.read_table("out.csv").columns[-3:] == ["f_class 0", "f_class 1", "labels"]
 
 

@@ -174,7 +174,7 @@ def filter_command(
         raise ValueError(about(table.name, error)) from error
     took = time.perf_counter() - start
     if settings.tunes and not quiet:
-        click.echo(printable(tuned_note(chain, table)), err=True)
+        click.echo(printable(tuned_note(chain)), err=True)
     console.print(
         f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
         f"{done.rows / took:,.0f} rows per second",

@@ -215,7 +215,7 @@ def events_command(
                 check_classes(form, classes)
                 chain = make_chain(settings, classes, lambda: recordings_of(df, known, sort))
                 if settings.tunes:
-                    note = tuned_note(chain, table)
+                    note = tuned_note(chain)
                     if "event_duration" not in settings.tuning and not rule.given:
                         note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
                 decide = rule.rule(chain.smoother if smooth else chain)

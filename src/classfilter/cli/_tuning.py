@@ -257,12 +257,11 @@ def make_chain(
     return tuned
 
 
-def tuned_note(chain: Chain, table: Input) -> str:
+def tuned_note(chain: Chain) -> str:
     """Return what to say of a chain that was tuned on the table itself."""
     from ..tuning._summary import filter_in_words
 
-    keep = f"classfilter tune {shlex.quote(str(table.path))} -o FILE keeps the settings"
-    return f"classfilter: tuned without labels: {filter_in_words(chain)}; {keep}"
+    return f"classfilter: tuned without labels: {filter_in_words(chain)}"
 
 
 def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, TableFormat]:
