@@ -59,7 +59,9 @@ def measures(result: Comparison, name: str) -> dict[str, Measure]:
 
 
 def values(result: Comparison, name: str) -> dict[str, float]:
-    return {key: measure.value for key, measure in measures(result, name).items()}
+    """Return the measures of rows; events of the same rows are tested by themselves."""
+    found = {key: measure.value for key, measure in measures(result, name).items()}
+    return {key: value for key, value in found.items() if "event" not in key}
 
 
 # --- the methods, row by row ----------------------------------------------------------------

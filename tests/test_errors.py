@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import pickle
 from collections.abc import Callable
@@ -128,7 +129,7 @@ def test_a_sum_far_from_one_has_two_remedies(run: Run) -> None:
     assert text.partition("; ")[2] in str(raised(lambda: cf.filter_table(pl.DataFrame(row), f)))
     pl.DataFrame(row).write_csv("birds.csv")
     table = run("filter", "birds.csv", "-o", "out.csv")[2]
-    for told in (table, run("stream", stdin=as_line(row))[2]):
+    for told in (table, run("stream", "--gamma", "0.9", stdin=as_line(row))[2]):
         assert "one class is true at a time, normalise it (logits need --scores logits" in told
         assert f"{SEVERAL} give --scores independent" in told
 
@@ -266,3 +267,42 @@ def test_the_public_path() -> None:
     assert issubclass(cf.ArgumentError, ValueError)
     error = raised(lambda: cf.DirichletFilter(2, gamma=2))
     assert repr(error) == "ArgumentError('gamma is 2.0; it must lie in [0, 1]')"
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "right"),
+    [
+        (cf.EventRule, "cost", "did you mean change_cost?"),
+        (cf.EventRule, "min_dur", "did you mean min_duration?"),
+        (cf.EventRule, "sound", "it has change_cost, leave_cost, min_duration, "),
+        (cf.ThresholdRule, "threshold", "did you mean enter?"),
+        (cf.StickyFilter, "halflife", "did you mean half_life?"),
+        (cf.DirichletFilter, "decay", "did you mean gamma?"),
+        (cf.EmaFilter, "half_lives", "did you mean half_life?"),
+        (cf.VoteFilter, "windows", "did you mean window?"),
+        (cf.HoldFilter, "x", "it has classes"),
+        (cf.MultiLabelFilter, "label", "did you mean labels?"),
+        (cf.Chain, "weights", "did you mean beta?"),
+        (cf.tune, "duration", "did you mean event_duration?"),
+        (cf.tune, "refrence", "did you mean reference?"),
+    ],
+)
+def test_a_keyword_that_is_not_known_names_the_right_one(make: Any, name: str, right: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        make(**{name: 1})
+    assert str(caught.value).startswith(f"{make.__name__} has no argument {name}; {right}")
+
+
+def test_known_keywords_are_shown_and_needed_as_before() -> None:
+    names = list(inspect.signature(cf.StickyFilter).parameters)
+    assert names[:3] == ["classes", "stay", "half_life"]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'filter'"):
+        cf.MultiLabelFilter(labels=["a"])  # type: ignore[call-arg]
+
+
+def test_warnings_of_tune_name_the_line_that_called_it() -> None:
+    rec = cf.simulate("plain", hours=0.1, seed=0).recording()
+    silent = cf.Recording([0.0], "none", [[math.nan] * 4], rec.classes)
+    with pytest.warns(UserWarning, match="without any prediction|needs at least 40") as caught:
+        cf.tune([rec, silent])
+    assert [warning.filename for warning in caught] == [__file__] * 2

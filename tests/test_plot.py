@@ -275,7 +275,7 @@ def test_comparison_draws_each_value_with_its_interval() -> None:
     ]  # fmt: skip
     assert axes.yaxis_inverted()  # the first is on top
     assert axes.get_xlabel() == (
-        "Accuracy, %; lines: 95 % intervals; * smoothed: uses later rows too"
+        "Accuracy (%); lines: 95 % intervals; * smoothed: uses later rows too"
     )
     spans, points = axes.lines[::2], axes.lines[1::2]
     assert len(spans) == len(points) == 5
@@ -290,7 +290,7 @@ def test_comparison_draws_each_value_with_its_interval() -> None:
 
 def test_comparison_marks_the_best_of_each_kind_and_its_equals() -> None:
     (axes,) = plot.comparison(compared("agreement")).axes
-    assert axes.get_xlabel().startswith("Fits the future, times")
+    assert axes.get_xlabel().startswith("Fits the future (times)")
     best = [False, True, True, False, True]
     assert [point.get_markerfacecolor() != "white" for point in axes.lines[1::2]] == best
     bold = [label.get_fontweight() == "bold" for label in axes.get_yticklabels()]

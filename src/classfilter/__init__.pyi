@@ -99,6 +99,7 @@ __all__ = [
     "sklearn",
     "smooth",
     "smooth_table",
+    "softmax",
     "spark",
     "tune",
     "write_events",

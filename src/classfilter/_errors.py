@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import wraps
+from inspect import signature
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
+
+Named = TypeVar("Named", bound=Callable[..., Any])
 
 
 class Remedy(StrEnum):
@@ -206,3 +210,45 @@ class RowError(ArgumentError):
 
 
 ArgumentError.__module__ = RowError.__module__ = "classfilter"  # as pickles and messages show
+
+
+_OTHER_NAMES = {
+    "cost": "change_cost",
+    "penalty": "change_cost",
+    "threshold": "enter",
+    "weight": "beta",
+    "weights": "beta",
+    "decay": "gamma",
+}
+"""What others call an argument, where its spelling does not lead to ours."""
+
+
+def names_keywords(function: Named) -> Named:
+    """Let a function, or a class as it is made, name the right keyword in place of an unknown."""
+    made: Any = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
+    parameters = signature(made).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return function  # what it passes on to knows them
+    known = list(parameters)
+
+    @wraps(made)
+    def checked(*args: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in known:
+                title = type(args[0]).__name__ if made is not function else made.__name__
+                raise TypeError(f"{title} has no argument {name}; {_right_name(name, known)}")
+        return made(*args, **keywords)
+
+    if made is function:
+        return cast(Named, checked)
+    function.__init__ = checked  # type: ignore[method-assign]
+    return function
+
+
+def _right_name(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    names = [one for one in known if one != "self"]
+    other = _OTHER_NAMES.get(name)
+    near = [other] if other in names else get_close_matches(name, names, 2, 0.6)
+    return f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(names)}"

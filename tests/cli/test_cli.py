@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,7 +23,7 @@ COMMAND = [sys.executable, "-m", "classfilter"]
 OPTIONS = ["--beta", "weak=0.1", "--beta", "strong=1", "--half-life", "60s"]
 BETA = {"weak": 0.1, "strong": 1.0}
 COMMANDS = ["filter", "stream", "plot", "tune", "compare", "report", "export", "verify"]
-COMMANDS += ["demo"]
+COMMANDS += ["demo", "events"]
 
 
 def day(hours: float = 0.1) -> cf.Recording:
@@ -137,7 +139,7 @@ def test_an_invalid_file_gives_one_clear_line(
 def test_a_truncated_parquet_file(run: Run, kept: int) -> None:
     cf.write_table(day().to_table(), "day.parquet")
     Path("day.parquet").write_bytes(Path("day.parquet").read_bytes()[:kept])
-    code, _, err = run("filter", "day.parquet", "-o", "out.csv")
+    code, _, err = run("filter", "day.parquet", "-o", "out.csv", "--gamma", "0.9")
     assert code == 1
     assert "day.parquet cannot be read as .parquet" in err
     assert err.count("\n") == 1
@@ -158,7 +160,9 @@ def test_paths_that_are_not_files(run: Run) -> None:
         (["day.csv", "-o", "out.txt"], "out.txt ends in '.txt'"),
         (["day.csv", "-o", "out.csv", "--config", "no.toml"], "no.toml: No such file"),
     ]:
-        code, out, err = run("filter", *arguments)
+        code, out, err = run(
+            "filter", *arguments, *["--gamma", "0.9"] * ("no.toml" not in arguments)
+        )
         assert (code, out, err.count("\n")) == (1, "", 1), err
         assert message in err
 
@@ -171,7 +175,7 @@ def test_no_permission(tmp_path: Path, forbidden: str) -> None:
     day_csv.write_text(GOOD)
     closed = day_csv if forbidden == "in" else folder
     closed.chmod(0o000 if forbidden == "in" else 0o555)
-    command = [*COMMAND, "filter", str(day_csv), "-o", str(out)]
+    command = [*COMMAND, "filter", str(day_csv), "-o", str(out), "--gamma", "0.9"]
     if os.getuid() == 0:  # who may do all, unless that right is taken away
         command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *command]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -202,10 +206,34 @@ def test_usage(run: Run, arguments: list[str], message: str) -> None:
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
-def test_help_has_an_example(run: Run, command: list[str]) -> None:
+@pytest.mark.parametrize("columns", ["80", "50"])
+def test_help_has_an_example_to_copy(
+    run: Run, command: list[str], columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
     code, out, _ = run(*command, "--help")
     assert code == 0
-    assert "Example: " in out
+    text, _, example = out.partition("\n  Example:\n")
+    lines = example.replace("\\\n", "").splitlines()
+    assert lines
+    assert all(len(line) <= 80 for line in example.splitlines())
+    for line in lines:
+        words = shlex.split(line)
+        at = words.index("classfilter")
+        assert words[at + 1] in (command or COMMANDS)
+        options = [word for word in words if word.startswith("-")]
+        known = run(words[at + 1], "--help")[1] if not command else text
+        assert all(f" {option}" in known or option == "-C" for option in options)
+
+
+def test_help_lists_every_command_by_what_it_is_for(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    parts = re.split(r"^(Prepare|Run|Deploy):$", out, flags=re.MULTILINE)
+    assert parts[1::2] == ["Prepare", "Run", "Deploy"]
+    listed = [re.findall(r"^  (\w+)  ", part, re.MULTILINE) for part in parts[2::2]]
+    assert listed[1] == ["filter", "events", "stream"]
+    assert sorted(name for names in listed for name in names) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -215,7 +243,7 @@ def test_filter_ends_at_a_signal_and_leaves_nothing(sent: signal.Signals, tmp_pa
     frame = pl.DataFrame(columns).with_columns(p_sit=pl.col("p_walk"))
     frame.write_parquet(tmp_path / "day.parquet")
     child = subprocess.Popen(
-        [*COMMAND, "filter", "day.parquet", "-o", "out.parquet"],
+        [*COMMAND, "filter", "day.parquet", "-o", "out.parquet", "--gamma", "0.9"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
@@ -272,7 +300,7 @@ def test_stream_drops_streams(run: Run) -> None:
     lines = "".join(f'{{"time": {t}, "stream": "{name}", {probs}\n' for t, name in rows).encode()
 
     def last(*options: str) -> str:
-        code, out, err = run("stream", *options, stdin=lines)
+        code, out, err = run("stream", "--gamma", "0.9", *options, stdin=lines)
         assert code == 0, err
         first, *_, end = out.splitlines()
         return "anew" if first.partition('"f_')[2] == end.partition('"f_')[2] else "on"
@@ -287,7 +315,7 @@ def test_stream_drops_streams(run: Run) -> None:
 def test_stream_whose_reader_is_gone(tmp_path: Path) -> None:
     line = '{"time": 0, "p_walk": 0.5, "p_sit": 0.5}\n'
     child = subprocess.Popen(
-        [*COMMAND, "stream", "--state", "walk.state"],
+        [*COMMAND, "stream", "--gamma", "0.9", "--state", "walk.state"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -330,7 +358,7 @@ def test_plot_one_stream_of_several(run: Run) -> None:
     code, _, err = run("plot", "day.csv", "-o", "out.png")
     assert code == 1
     assert "there are 2 streams (ann, bob); choose one with --stream" in err
-    assert run("plot", "day.csv", "-o", "out.png", "--stream", "bob")[0] == 0
+    assert run("plot", "day.csv", "-o", "out.png", "--stream", "bob", "--gamma", "0.9")[0] == 0
 
 
 @pytest.mark.slow

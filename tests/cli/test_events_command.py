@@ -178,13 +178,13 @@ def rejected_usage(run: Run, *arguments: str) -> str:
 )
 def test_what_is_refused(run: Run, options: list[str], message: str) -> None:
     write_day()
-    err = rejected_usage(run, "events", "day.csv", "-o", "out.csv", *options)
+    err = rejected_usage(run, "events", "day.csv", "-o", "out.csv", "--gamma", "0.9", *options)
     assert message in err, err
 
 
 def test_files_that_do_not_fit(run: Run) -> None:
     write_day(stream=["ann", "bob"] * 5)
-    cost = ["--change-cost", "5s"]
+    cost = ["--change-cost", "5s", "--gamma", "0.9"]
     err = rejected(run, "events", "day.csv", "-o", "out.txt", *cost)
     assert "events have 2 streams; a label track has no place for their names" in err
     err = rejected(run, "events", "day.csv", "-o", "out.xyz", *cost)
@@ -199,18 +199,6 @@ def test_files_that_do_not_fit(run: Run) -> None:
     write_day("other.csv", p_run=[0.0] * 10)
     assert run("events", "other.csv", "-o", "out.csv", "--config", "walk.toml")[0] == 0
     assert rejected(run, "events", "missing.csv", "-o", "x.csv", *cost)
-
-
-def test_the_default_filter_is_named_as_filter_names_it(run: Run) -> None:
-    write_day()
-    _, _, filtered = run("filter", "day.csv", "-o", "out.csv")
-    note = filtered.splitlines(keepends=True)[0]
-    assert "DirichletFilter" in note
-    command = ["events", "day.csv", "-o", "day.txt", "--change-cost", "8"]
-    assert run(*command) == (0, "", f"{note}day.txt: 2 events\n")
-    assert run(*command, "--quiet") == (0, "", "")
-    assert note not in run(*command, "--half-life", "20s")[2]
-    assert note not in run("events", "out.csv", *command[2:])[2]  # rows that are filtered already
 
 
 @pytest.mark.parametrize("name", ["day.csv.gz", "day.srt", "day"])
@@ -229,15 +217,6 @@ def test_ravens_table_is_written_by_its_suffix(run: Run) -> None:
     )
     cf.write_events(found, "expected.txt", "raven")
     assert Path("day.selections.txt").read_bytes() == Path("expected.txt").read_bytes()
-
-
-@pytest.mark.parametrize("command", ["events", "report"])
-def test_the_usual_duration_of_events_is_an_option_of_tune(run: Run, command: str) -> None:
-    write_day()
-    code, _, err = run(command, "day.csv", "-o", "day.html", "--event-duration", "walk=5min")
-    assert code == 2
-    assert "give it to classfilter tune" in err
-    assert "--event-duration" not in run(command, "--help")[1]
 
 
 def test_classes_of_a_file_with_predictions_alone(run: Run) -> None:

@@ -45,7 +45,7 @@ def test_filter_with_columns_and_scores(run: Run) -> None:
 
 def test_filter_labels(run: Run) -> None:
     cf.write_table(pl.DataFrame(LABELS), "day.csv")
-    assert run("filter", "day.csv", "-o", "out.csv", "--quiet")[0] == 0
+    assert run("filter", "day.csv", "-o", "out.csv", "--gamma", "0.9", "--quiet")[0] == 0
     assert classes_of("out.csv") == ["walk", "sit", "sit"]
     assert cf.read_table("out.csv").columns[2:] == ["f_sit", "f_walk", "class"]
     f = cf.DirichletFilter(["walk", "run", "sit"], half_life=60.0)
@@ -67,23 +67,15 @@ def test_other_commands_read_the_same_files(command: str, run: Run) -> None:
     code, expected, err = run(command, "plain.csv", *out, "--quiet")
     assert code == 0, err
     code, got, err = run(command, "renamed.csv", *out, "--quiet", *options, "--scores", "percent")
-    assert (code, got) == (0, expected), err
+    assert (code, got.replace("renamed.csv", "plain.csv")) == (0, expected), err
 
 
 def test_stream_labels(run: Run) -> None:
     lines = b'{"time": 0, "prediction": "walk"}\n{"time": 5, "prediction": "fly"}\n'
-    code, out, err = run("stream", "--classes", "walk,sit", stdin=lines)
+    code, out, err = run("stream", "--classes", "walk,sit", "--gamma", "0.9", stdin=lines)
     assert code == 3
     assert out.endswith('"class":"walk"}\n')
     assert err.startswith("line 2: prediction is 'fly'; the classes are ['walk', 'sit']")
-
-
-def test_without_settings_it_says_what_it_uses(run: Run) -> None:
-    cf.write_table(pl.DataFrame(LABELS), "day.csv")
-    note = "DirichletFilter(['sit', 'walk'], gamma=0.9, estimate='mode'), all sources with weight 1"
-    assert note in run("filter", "day.csv", "-o", "out.csv")[2]
-    for options in (["--quiet"], ["--gamma", "0.9"], ["--beta", "1"]):
-        assert note not in run("filter", "day.csv", "-o", "out.csv", *options)[2]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".ndjson"])
@@ -111,8 +103,12 @@ def test_what_was_filtered_can_be_filtered_again(suffix: str, run: Run) -> None:
         (PAIR, ["filter", "--beta", "2"], "--beta is 2.0; it must be a number in [0, 1]"),
         (PAIR, ["filter", "--beta", "default=2"], "--beta default is 2.0; it must be a number"),
         ({}, ["filter", "--columns", "time=ts"], "columns has 'ts' for time, which the table does"),
-        ({}, ["plot", "--from", "noon"], "--from is 'noon'; give a number, a datetime"),
-        ({}, ["plot", "--to", "noon"], "--to is 'noon'; give a number, a datetime"),
+        (
+            {},
+            ["plot", "--gamma", "0", "--from", "noon"],
+            "--from is 'noon'; give a number, a datetime",
+        ),
+        ({}, ["plot", "--gamma", "0", "--to", "noon"], "--to is 'noon'; give a number, a datetime"),
         ({"prediction": ["walk"] * 3}, ["filter"], "only the class 'walk'; give the classes: --cl"),
     ],
 )
@@ -145,7 +141,7 @@ def test_a_weight_of_a_stream_is_named_as_it_was_typed(run: Run) -> None:
 
 def test_classes_that_a_line_does_not_have(run: Run) -> None:
     line = b'{"time": 0, "p_a": 0.4, "p_b": 0.6}\n'
-    code, out, err = run("stream", "--classes", "a,c", stdin=line)
+    code, out, err = run("stream", "--classes", "a,c", "--gamma", "0.9", stdin=line)
     assert (code, out) == (1, "")
     assert "has the classes ['a', 'b'], but --classes is ['a', 'c']; give" in err
 
@@ -208,10 +204,10 @@ def test_plot_in_a_time_zone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         df = pl.DataFrame({"time": time, "p_walk": [0.9, 0.4, 0.6], "p_sit": [0.1, 0.6, 0.4]})
         cf.write_table(df, "day.csv")
         for zone in ([], ["--zone", "Europe/Berlin"]):
-            assert run("plot", "day.csv", "-o", "day.svg", *zone)[0] == 0
+            assert run("plot", "day.csv", "-o", "day.svg", "--gamma", "0.9", *zone)[0] == 0
     zoned = "Time (Europe/Berlin)"
     assert labels == ["Time (no zone)", zoned, "Time (UTC+02:00)", zoned, "Time (s)", zoned]
-    code, _, err = run("plot", "day.csv", "-o", "day.svg", "--zone", "Mars")
+    code, _, err = run("plot", "day.csv", "-o", "day.svg", "--gamma", "0.9", "--zone", "Mars")
     assert code == 1
     assert err.startswith("classfilter: --zone is 'Mars'; it must be a time zone such as")
 
@@ -286,12 +282,13 @@ def test_signs_of_percentages(run: Run, command: list[str]) -> None:
 def test_streams_in_a_column_of_another_name(run: Run) -> None:
     pairs = {"p_a": [0.4] * 4, "p_b": [0.6] * 4, "Machine": ["x", "x", "y", "y"]}
     cf.write_table(pl.DataFrame({"time": [0, 5, 0, 5], **pairs}), "day.csv")
-    err = rejected(run, "filter", "day.csv", "-o", "out.csv")
+    err = rejected(run, "filter", "day.csv", "-o", "out.csv", "--gamma", "0.9")
     assert "'Machine' may be one: if the rows are of several streams" in err
     assert err.index("--columns stream=COLUMN") < err.index("give --sort")
     in_turn = {"time": [0, 0, 5, 5], **pairs, "Machine": ["x", "y", "x", "y"]}
     cf.write_table(pl.DataFrame(in_turn), "day.csv")
-    code, _, err = run("filter", "day.csv", "-o", "out.csv", "--quiet")
+    filter_day = ["filter", "day.csv", "-o", "out.csv", "--gamma", "0.9", "--quiet"]
+    code, _, err = run(*filter_day)
     assert code == 0
     assert err.count("--columns stream=COLUMN") == 1
-    assert run("filter", "day.csv", "-o", "out.csv", "--columns", "stream=Machine")[0] == 0
+    assert run(*filter_day, "--columns", "stream=Machine")[0] == 0

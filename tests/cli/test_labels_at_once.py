@@ -109,7 +109,7 @@ def test_files_that_do_not_fit(run: Run) -> None:
     assert code == 2
     assert "--classes names only 'robin'; give two or more, or --scores independent" in err
     Path("in.csv").write_text("time,p_robin,p_wren\n0,0.5,0.5\n1,0.5,1.5\n")
-    code, _, err = run(*command, "--scores", "independent")
+    code, _, err = run(*command, "--scores", "independent", *HALF_LIFE)
     assert code == 1
     assert "in row 1 (line 3), class 'wren', is 1.5; it must lie in [0, 1]" in err
     assert not Path("out.csv").exists()

@@ -78,7 +78,7 @@ def test_a_file_that_was_filtered_before(run: Run) -> None:
 
 def test_gaps_by_class_are_for_several_labels(run: Run) -> None:
     cf.write_table(pl.DataFrame({"time": [0, 5], "p_a": [0.1, 0.2], "p_b": [0.9, 0.8]}), "in.csv")
-    arguments = ["events", "in.csv", "-o", "out.csv", "--change-cost", "5s"]
+    arguments = ["events", "in.csv", "-o", "out.csv", "--gamma", "0", "--change-cost", "5s"]
     code, _, err = run(*arguments, "--merge-gap", "a=3s")
     assert code == 1
     assert "--merge-gap is {'a': 3.0}, but the classes exclude each other" in err

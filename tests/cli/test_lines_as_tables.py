@@ -12,6 +12,7 @@ from commands import rejected
 from conftest import Run
 from ndjson_lines import as_line
 
+GAMMA = ["--gamma", "0.9"]
 A, B = {"p_a": 0.8, "p_b": 0.2}, {"p_a": 0.3, "p_b": 0.7}
 NONE: dict[str, Any] = {"p_a": None, "p_b": None}
 LABEL = {"prediction": "b", "Confidence": 0.7}
@@ -50,9 +51,9 @@ def written(rows: list[dict[str, Any]]) -> bytes:
 def test_both_refuse_what_would_not_be_read(run: Run, name: str) -> None:
     rows, remedy = UNREAD[name]
     lines = written(rows)
-    code, out, err = run("stream", "--classes", "a,b", stdin=lines)
+    code, out, err = run("stream", *GAMMA, "--classes", "a,b", stdin=lines)
     assert (code, len(out.splitlines())) == (3, len(rows) - 1)
-    message = rejected(run, "filter", "in.ndjson", "-o", "out.ndjson", "--classes", "a,b")
+    message = rejected(run, "filter", "in.ndjson", "-o", "out.ndjson", *GAMMA, "--classes", "a,b")
     assert remedy in message
     why = message.removeprefix("classfilter: in.ndjson: the table ")
     assert err.startswith(f"line {len(rows)}: it {why}")
@@ -61,7 +62,12 @@ def test_both_refuse_what_would_not_be_read(run: Run, name: str) -> None:
 @pytest.mark.parametrize("name", READ)
 def test_both_read_the_rest_alike(run: Run, name: str) -> None:
     rows, columns = READ[name]
-    options = ["--classes", "a,b", *(part for pair in columns for part in ("--columns", pair))]
+    options = [
+        *GAMMA,
+        "--classes",
+        "a,b",
+        *(part for pair in columns for part in ("--columns", pair)),
+    ]
     code, out, _ = run("stream", *options, stdin=written(rows))
     assert code == 0
     assert run("filter", "in.ndjson", "-o", "out.ndjson", *options)[0] == 0
@@ -74,7 +80,7 @@ def test_both_read_the_rest_alike(run: Run, name: str) -> None:
 @pytest.mark.parametrize("head", [[], [{"p_a": 2.0, "p_b": -1.0}]], ids=["first", "later"])
 def test_both_refuse_a_confidence_among_logits(run: Run, head: list[dict[str, Any]]) -> None:
     lines = written([*head, NONE | {"prediction": "b", "confidence": 0.7}])
-    options = ["--classes", "a,b", "--scores", "logits"]
+    options = [*GAMMA, "--classes", "a,b", "--scores", "logits"]
     code, out, err = run("stream", *options, stdin=lines)
     assert (code, len(out.splitlines())) == (3, len(head))
     assert "confidence is 0.7; it must be a probability or a percentage" in err

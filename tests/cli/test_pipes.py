@@ -51,7 +51,7 @@ def test_standard_input_that_is_a_file(tmp_path: Path) -> None:
 
 
 def test_an_error_names_standard_input() -> None:
-    done = piped(b"time,p_a,p_b\n0,0.5,0.9\n", "filter", "-", "-o", "-")
+    done = piped(b"time,p_a,p_b\n0,0.5,0.9\n", "filter", "-", "-o", "-", *OPTIONS)
     assert (done.returncode, done.stdout) == (1, b"")
     start = b"classfilter: standard input: probs in row 0 (line 2) sums to 1.4"
     assert done.stderr.startswith(start)
@@ -116,7 +116,10 @@ def test_other_commands_read_standard_input() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "classes"),
-    [(["--classes", "walk,sit"], ["walk", "sit"]), (["--config", "walk.toml"], ["walk", "sit"])],
+    [
+        (["--classes", "walk,sit", "--gamma", "0.9"], ["walk", "sit"]),
+        (["--config", "walk.toml"], ["walk", "sit"]),
+    ],
 )
 def test_columns_named_as_the_classes(arguments: list[str], classes: list[str], run: Run) -> None:
     cf.DirichletFilter(classes).save("walk.toml")

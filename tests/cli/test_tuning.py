@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -49,8 +50,12 @@ def test_tune_writes_settings_for_the_other_commands(run: Run, kind: str) -> Non
     recs = week("week.parquet")
     tuned = cf.tune(recs, kind, "strong")  # type: ignore[arg-type]
     arguments = ["--reference", "strong", "--filter", kind]
-    expected_text = f"{tuned}\nwalk.toml: for --config of the other commands\n"
+    following = "classfilter events week.parquet --config walk.toml -o events.csv"
+    expected_text = f"week.parquet   {tuned}\n\nSaved walk.toml. Next: {following}\n"
     assert run("tune", "week.parquet", "-o", "walk.toml", *arguments) == (0, expected_text, "")
+    _, explained, _ = run("tune", "week.parquet", "-o", "walk.toml", *arguments, "--explain")
+    parts = expected_text.split("\n\n")
+    assert explained == "\n\n".join([*parts[:2], tuned.explanation, parts[2]])
     read = cf.load("walk.toml")
     assert read.beta == tuned.beta
     assert read.channel == tuned.channel
@@ -84,7 +89,7 @@ def test_tune_by_labels_with_rows_in_any_order(run: Run) -> None:
     arguments = ["--filter", "sticky", "--labels", "--sort", "--quiet"]
     code, out, err = run("tune", "mixed.csv", "-o", "walk.toml", *arguments)
     assert (code, err) == (0, "")
-    assert "It predicts the labelled class in" in out
+    assert re.search(r"^Chosen +using the labels$", out, re.MULTILINE)
     assert cf.load("walk.toml").beta == tuned.beta
     assert "time" in rejected(run, "tune", "mixed.csv", "-o", "walk.toml")
 
@@ -92,7 +97,8 @@ def test_tune_by_labels_with_rows_in_any_order(run: Run) -> None:
 def test_tune_with_too_few_rows(run: Run) -> None:
     week("week.csv", streams=1, rows=100)
     code, out, err = run("tune", "week.csv", "-o", "walk.toml")
-    assert (code, out) == (0, "walk.toml: for --config of the other commands\n")
+    assert code == 0
+    assert out.startswith("Filter   last prediction of 'strong'\n")
     assert err.startswith(
         "classfilter: there are 9 predictions of 'strong'; tuning needs at least 40"
     )
@@ -107,7 +113,7 @@ def test_tune_that_warns_still_prints_its_choice(run: Run, monkeypatch: pytest.M
     assert code == 0
     assert err.startswith("classfilter: successive predictions of 'strong' agree hardly more")
     assert err.count("\n") == 1
-    assert out.startswith("A sticky filter with a half-life of 40 s changes class")
+    assert re.search(r"^Filter +sticky \(HMM\), dwell 76 to \d+ s$", out, re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -117,11 +123,11 @@ def test_tune_for_a_rate_of_calls(run: Run) -> None:
     table = [rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)]
     cf.write_table(pl.concat(table), "both.parquet")
     arguments = ["both.parquet", "-o", "walk.toml", "--reference", "strong"]
-    code, out, err = run("tune", *arguments, "--every", "6")
+    code, out, err = run("tune", *arguments, "--every", "6", "--explain")
     assert (code, err) == (0, "")
     assert "For 'strong' at one step in 6, to which the recordings were thinned." in out
     assert cf.load("walk.toml").beta == cf.tune(recs, reference="strong", every=6).beta
-    code, out, err = run("tune", *arguments)
+    code, out, err = run("tune", *arguments, "--explain")
     assert "For 'strong' at one step in 12, which was assumed" in out
     message = "both.parquet: every is 0; it counts steps and must be 1 or more"
     assert message in rejected(run, "tune", *arguments, "--every", "0")
@@ -207,7 +213,7 @@ def test_compare_draws(run: Run) -> None:
     for ending, start in [("png", b"\x89PNG"), ("PDF", b"%PDF"), ("svg", b"<?xml")]:
         code, out, err = run("compare", "week.parquet", "-o", f"out.{ending}")
         assert (code, err) == (0, "")
-        assert "fits the future, times" in out
+        assert "fits the future (times)" in out
         assert "accuracy" not in out
         assert Path(f"out.{ending}").read_bytes().startswith(start)
     picture = imread("out.png")
@@ -237,7 +243,7 @@ def test_compare_checks_the_suffix_before_it_starts(run: Run) -> None:
 
 def test_tune_takes_wishes(run: Run) -> None:
     recs = week("week.parquet")
-    wishes = ["--max-changes", "20", "--max-delay", "5min", "--quiet"]
+    wishes = ["--max-changes", "20", "--max-delay", "5min", "--quiet", "--explain"]
     code, out, err = run("tune", "week.parquet", "-o", "walk.toml", *wishes)
     assert (code, err) == (0, "")
     assert "It meets the wish, at most 20 changes an hour and a delay of at most 300 s" in out
@@ -258,8 +264,7 @@ def test_tune_for_events_that_last_so_long(run: Run) -> None:
     code, out, err = run(*tune, "--event-duration", "5min")
     assert (code, err) == (0, "")
     tuned = cf.tune(recs, "sticky", "strong", event_duration="5min")
-    assert out.startswith(str(tuned))
-    assert "For events of about 5 min: " in out
+    assert out.startswith(f"week.parquet   {tuned}\n")
     assert cf.load("walk.toml").rule == tuned.rule
     assert run("events", "week.parquet", "-o", "e.csv", "--config", "walk.toml")[0] == 0
     assert len(cf.read_events("e.csv")) == len(cf.events(recs, tuned))
@@ -282,3 +287,27 @@ def test_tune_for_events_that_last_so_long(run: Run) -> None:
         "0": "--event-duration is '0'; it must be positive and finite",
     }.items():
         assert words in rejected(run, *tune, "--event-duration", duration)
+
+
+def test_settings_for_other_sources_than_the_file_has(run: Run) -> None:
+    recs = week("week.parquet")
+    cf.Chain(cf.StickyFilter(recs[0].classes), beta={"left": 1.0, "right": 0.5}).save("other.toml")
+    report = ["report", "week.parquet", "-o", "page.html", "--quiet", "--config"]
+    said = rejected(run, *report, "other.toml")
+    assert said == (
+        "classfilter: --config is other.toml, whose sources are left, right; those of week.parquet "
+        "are strong, weak: run classfilter tune on this file, or leave --config out\n"
+    )
+    weak = cf.read_table("week.parquet").filter(pl.col("source") == "weak")
+    cf.write_table(weak, "weak.parquet")
+    cf.Chain(cf.StickyFilter(recs[0].classes), beta={"strong": 1.0, "weak": 0.5}).save("both.toml")
+    report[1] = "weak.parquet"
+    assert "whose sources are strong, weak; those of weak.parquet are weak: " in rejected(
+        run, *report, "both.toml"
+    )
+    assert run(*report, "both.toml", "--reference", "weak")[0] == 0
+    assert "--reference is 'best'; the sources with predictions are weak" in rejected(
+        run, *report, "both.toml", "--reference", "best"
+    )
+    cf.Chain(cf.StickyFilter(recs[0].classes), beta=0.5).save("all.toml")
+    assert run(*report, "all.toml")[0] == 0

@@ -158,6 +158,8 @@ def test_the_intervals_equal_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> No
                 drawn.setdefault(measure, []).append(value)
         assert len(drawn["accuracy"]) < 1000  # some sets have no label at all
         for measure, got in measures(again, name).items():
+            if "event" in measure:  # of the same sets
+                continue
             expected = np.percentile(drawn[measure], [2.5, 97.5])
             assert got[1:] == pytest.approx(tuple(expected), rel=1e-9)
 
@@ -172,7 +174,7 @@ def test_the_true_switches_by_hand() -> None:
     second = Recording(time, "a", rng.dirichlet([1, 1], 58), 2, label)
     comparison = compare([first, second])
     assert comparison.true_switches == pytest.approx(3600 * (1 + 3) / (235 + 270), rel=1e-12)
-    assert str(comparison).endswith("\nThe true class switches 28.5 times per hour.")
+    assert "\nThe true class switches 28.5 times, and has 4" in str(comparison)
     assert "2 streams, 106 steps;" in str(comparison)
 
 
@@ -195,7 +197,7 @@ def test_without_labels() -> None:
     truth = [perfect(clean(seed)) for seed in (0, 1)]
     turned = {f"turned {n}": [np.eye(K)[(k + n) % K] for k in predicted] for n in range(K)}
     comparison = compare(bare, "strong", extra=turned | {"Truth": truth})
-    assert {tuple(row.measures) for row in comparison.rows} == {("agreement", "switches")}
+    assert {tuple(row.measures) for row in comparison.rows} == {("agreement", "switches", "events")}
     assert math.isnan(comparison.true_switches)
     assert "The true class" not in str(comparison)
     assert "Times: how much more likely later predictions of strong are in its class" in str(

@@ -71,19 +71,20 @@ def test_cells_mark_the_best_and_its_equals() -> None:
 
 def test_the_text() -> None:
     expected = """
-            accuracy, %      log-loss   switches per hour   delay, s
-Raw          50.0 ± 1.0   1.00 ± 0.01         100.0 ± 0.0      0 ± 0
-Tuned       [87.5 ± 1.0] [0.25 ± 0.01]          8.0 ± 0.0     12 ± 0
-Mine        [87.5 ± 1.0]  0.50 ± 0.01           9.0 ± 0.0      0 ± 0
-Back *      [80.0 ± 1.0]  0.12 ± 0.01           6.0 ± 0.0      3 ± 0
-Far back *  75.0 ± 10.0  [0.06 ± 0.10]          6.0 ± 0.1        nan
+               accuracy                    switches    delay
+                    (%)      log-loss      per hour      (s)
+Raw          50.0 ± 1.0   1.00 ± 0.01   100.0 ± 0.0    0 ± 0
+Tuned       [87.5 ± 1.0] [0.25 ± 0.01]    8.0 ± 0.0   12 ± 0
+Mine        [87.5 ± 1.0]  0.50 ± 0.01     9.0 ± 0.0    0 ± 0
+Back *      [80.0 ± 1.0]  0.12 ± 0.01     6.0 ± 0.0    3 ± 0
+Far back *  75.0 ± 10.0  [0.06 ± 0.10]    6.0 ± 0.1      nan
 
-3 streams, 120 steps; reference: strong. ± is half of a 95 % interval. \
-* smoothed: uses later rows too.
+3 streams, 120 steps; reference: strong. ± is half of a 95 % interval. *
+smoothed: uses later rows too.
 The true class switches 7.2 times per hour."""
     assert str(TABLE) == expected[1:]
     assert repr(TABLE).startswith("Comparison(streams=3, steps=120, ")
-    styled = TABLE.text(lambda cell: f"\x1b[1m{cell}\x1b[0m")
+    styled = TABLE.text(lambda cell: f"\x1b[1m {cell} \x1b[0m")
     plain = styled.replace("\x1b[1m", "").replace("\x1b[0m", "")
     lines = zip(plain.splitlines(), expected[1:].splitlines(), strict=True)
     assert all(a.rstrip() == b.replace("[", " ").replace("]", " ").rstrip() for a, b in lines)
@@ -188,8 +189,34 @@ def test_one_source() -> None:
     got = compare(recs)
     assert got.reference == "weak"
     assert not any("channel" in row.name for row in got.rows)
-    assert values(got, "Hold") == values(got, "Raw")  # no source is better
-    assert values(got, "Multiple") == values(got, "Single")
+    names = [row.name for row in got.rows]
+    assert not {"Hold", "Multiple"} & set(names)  # no source is better than another
+    assert {"Raw", "Ema", "Single", "Tuned", "Tuned, smoothed"} <= set(names)
+    rows = [tuple(row.measures.values()) for row in got.rows]
+    assert len({str(row) for row in rows}) == len(rows)
+
+
+def test_a_narrow_table_leaves_out_intervals_and_then_measures() -> None:
+    wide = str(TABLE).partition("\n\n")[0]
+    assert max(map(len, wide.splitlines())) == 60
+    assert TABLE.text(width=61).startswith(wide)
+    narrow = TABLE.text(width=60)
+    assert "±" not in narrow
+    assert "log-loss" in narrow
+    for width in (45, 40, 33):
+        assert max(map(len, TABLE.text(width=width).splitlines())) <= width
+    assert "log-loss" not in TABLE.text(width=40)
+    assert "log-loss" not in TABLE.text(width=33)
+    assert all(f" {title}" in TABLE.text(width=1) for title in ("accuracy", "switches"))
+
+
+def test_the_text_has_eight_columns_at_most() -> None:
+    keys = ("accuracy", "macro_f1", "log_loss", "calibration_error", "brier", "switches", "delay")
+    measures = {key: Measure(0.5, NAN, NAN) for key in (*keys, "events", "event_f1")}
+    text = comparison(Row("Raw", False, measures)).text(width=500)
+    assert "Brier" not in text
+    assert "calibration" not in text
+    assert len(text.splitlines()[3].split()) == 8
 
 
 def test_few_predictions_give_a_warning() -> None:

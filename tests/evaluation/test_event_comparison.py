@@ -134,10 +134,31 @@ def test_it_is_a_table_and_text() -> None:
         assert column(df, "method") == [row.name for row in comparison.rows]
         assert {"event_f1", "event_f1_low", "event_delay_high"} <= set(names_of(df))
     text = str(comparison)
-    assert text.splitlines()[0].split("  ")[-1].strip() == "start late by, s"
+    head = text.splitlines()[:3]
+    assert [line.split("  ")[-1].strip() for line in head] == ["start", "late by", "(s)"]
     line = next(line for line in text.splitlines() if line.startswith(f"{MINE}: rule *"))
     assert f"{100 * values(comparison, f'{MINE}: rule')['event_f1']:.1f}" in line
-    assert "event F1@50, %" in comparison._repr_html_()
+    assert "event F1@50 (%)" in comparison._repr_html_()
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_rows_are_compared_with_their_events_by_argmax(labelled: bool) -> None:
+    recs = some() if labelled else tuple(changed(rec, label=None) for rec in some())
+    extra = {MINE: [smooth_by_hand(rec) for rec in recs]}
+    by_rows, by_events = compare(recs, "strong", extra=extra), result(labelled)
+    for name in ("Raw", "Hold", "Tuned", MINE):
+        rows, events = values(by_rows, name), values(by_events, f"{name}: argmax")
+        assert {key: rows[key] for key in rows if "event" in key} == {
+            key: events[key] for key in ("events", "event_f1") if key in events
+        }
+    if labelled:
+        known = [rec for rec in some() if rec.label is not None]
+        true = sum(len(cf.label_events(rec)) for rec in known)
+        hours = sum(rec.time[-1] - rec.time[0] for rec in known) / 3600
+        assert by_rows.true_events == pytest.approx(true / hours)
+        assert str(by_rows).endswith(f", and has {true / hours:.1f} events per hour.")
+    else:
+        assert math.isnan(by_rows.true_events)
 
 
 def test_true_means_several_costs() -> None:

@@ -269,7 +269,7 @@ def test_pictures_and_paper(folder: Path, width: int) -> None:
     assert not any(state["wide"] for state in used["states"])  # nothing to scroll sideways
     headings = used["states"][-1]["headings"]
     assert any(seen[:4] == ["Class", "Start", "End", "Duration"] for seen in headings)
-    compared = next(seen for seen in headings if "accuracy, %" in seen)
+    compared = next(seen for seen in headings if "accuracy (%)" in seen)
     assert len(compared) >= 3
     light, dark = ((folder / f"{theme}-{width}.png").read_bytes() for theme in ("light", "dark"))
     assert light != dark

@@ -62,7 +62,7 @@ def test_how_far_errors_last_from_call_to_call(r: float, every: int) -> None:
     assert tuned.assumptions.error_correlation == pytest.approx(known, abs=0.06)
     warned = [w for w in caught if "errors of 'strong' last" in str(w.message)]
     assert bool(warned) == (tuned.assumptions.error_correlation >= 0.75) == (known > 0.75)
-    assert ("Errors of 'strong' last" in str(tuned)) == bool(warned)
+    assert ("Errors of 'strong' last" in tuned.explanation) == bool(warned)
 
 
 @pytest.mark.slow
@@ -97,5 +97,7 @@ def test_hold_where_only_hold_can_win() -> None:
         probs = np.where(np.eye(4)[predicted] > 0, 0.28, 0.24)
         recs.append(cf.Recording(np.arange(800.0), np.where(strong, "strong", "weak"), probs, 4))
     tuned = cf.tune(recs, reference="strong")
-    assert isinstance(tuned.filter(), cf.HoldFilter), str(tuned)
-    assert "A simple rule, to hold the last prediction of 'strong', changes class" in str(tuned)
+    assert isinstance(tuned.filter(), cf.HoldFilter), tuned.explanation
+    assert (
+        "A simple rule, to hold the last prediction of 'strong', changes class" in tuned.explanation
+    )

@@ -91,12 +91,12 @@ def test_the_first_line_has_what_a_loop_counts() -> None:
     assert (effect.changes_before, effect.changes_after, effect.rows) == (before, after, rows)
     assert effect.time == pytest.approx(spent, rel=1e-12)
     assert spent < sum(rec.time[-1] - rec.time[0] for rec in recs) - 5000
-    assert str(tuned).splitlines()[0] == (
+    assert tuned.explanation.splitlines()[0] == (
         "A sticky filter with estimated transitions changes class "
         f"{3600 * after / spent:.1f} times an hour instead of {3600 * before / spent:.0f}, over 2 "
         f"streams and {spent / 3600:.1f} h."
     )
-    assert "Times are read as seconds." in str(tuned)
+    assert "Times are read as seconds." in tuned.explanation
 
 
 def test_thinned_recordings_are_counted_as_they_will_be() -> None:
@@ -152,7 +152,7 @@ def test_the_delay_is_that_of_a_loop(kind: str) -> None:
     assert effect.delay == sorted(delays)[len(delays) // 2] > 0
     assert effect.delay_rows == effect.delay / 5
     sentence = f"it follows after about {effect.delay:.0f} s ({effect.delay_rows:.0f} row"
-    assert sentence in str(tuned).splitlines()[1]
+    assert sentence in tuned.explanation.splitlines()[1]
 
 
 def test_changes_are_drawn_as_often_as_they_occur() -> None:
@@ -231,6 +231,6 @@ def test_times_that_cannot_be_seconds() -> None:
     assert tuned.effect[:2] == seconds[:2]
     rates = [1000 * n / tuned.effect.rows for n in tuned.effect[:2]]
     line = f"changes class {rates[1]:.2g} times in 1000 rows instead of {rates[0]:.0f}, over 2 str"
-    assert line in str(tuned).splitlines()[0]
-    assert f"it follows after {seconds.delay_rows:.0f} rows." in str(tuned).splitlines()[1]
-    assert str(tuned).endswith("Times do not look like seconds.")
+    assert line in tuned.explanation.splitlines()[0]
+    assert f"it follows after {seconds.delay_rows:.0f} rows." in tuned.explanation.splitlines()[1]
+    assert tuned.explanation.endswith("Times do not look like seconds.")

@@ -70,6 +70,7 @@ def test_one_duration_in_many_ways(same: Any) -> None:
 
 def test_tune_takes_a_duration() -> None:
     tuned = cf.tune(RECS, "sticky", "strong", event_duration="15min")
+    assert tuned.explanation == tuned_for("15min").explanation
     assert str(tuned) == str(tuned_for("15min"))
     assert tuned.settings == tuned_for("15min").settings
     assert tuned.smoother.settings == tuned_for("15min").smoother.settings
@@ -90,7 +91,7 @@ def test_what_is_said_is_what_is_counted() -> None:
     }
     assert {name: getattr(effect, name) for name in counts} == counts
     assert effect.time == pytest.approx(3600 * hours)
-    lines = str(tuned).splitlines()
+    lines = tuned.explanation.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("For events of about 15 min"))
     per_hour = {name: float(f"{count / hours:.2g}") for name, count in counts.items()}
     rates = numbers(lines[start].partition(":")[2])
@@ -130,8 +131,8 @@ def test_durations_of_classes() -> None:
     )
     less = {name: 0.97 * x for name, x in cost.items()}
     assert len(cf.events(RECS, tuned, cf.EventRule(less), smooth=True)) >= len(offline)
-    assert f"10 min ({classes[1]})" in str(tuned)
-    assert "on average for a change" in str(tuned)
+    assert f"10 min ({classes[1]})" in tuned.explanation
+    assert "on average for a change" in tuned.explanation
 
 
 def test_gaps_end_events_and_are_no_time() -> None:
@@ -149,7 +150,7 @@ def test_gaps_end_events_and_are_no_time() -> None:
     # The row before a gap stands for as long as an event may.
     assert effect.time == pytest.approx(3 * (HOURS * hour + 900 - 5))
     assert len(offline_events(tuned, apart)) <= effect.time / 900
-    assert "Where no row comes for 15 min, events end." in str(tuned)
+    assert "Where no row comes for 15 min, events end." in tuned.explanation
     assert tuned_for("15min").rule.max_gap is None  # type: ignore[union-attr]
 
 
@@ -195,7 +196,7 @@ def test_too_little_data_still_has_a_rule() -> None:
     assert tuned.criterion == "nothing"
     assert tuned.event_effect is not None
     assert len(cf.events(short, tuned)) == tuned.event_effect.live
-    assert str(tuned).splitlines()[1].startswith("For events of about 2 min: ")
+    assert tuned.explanation.splitlines()[1].startswith("For events of about 2 min: ")
 
 
 @pytest.mark.parametrize(
@@ -224,4 +225,4 @@ def test_text_needs_times_in_seconds() -> None:
     tuned = with_event_rule(base, days, EventDurations.of(900 / 86400 / 365, CLASSES))
     assert tuned.event_effect is not None
     assert not tuned.event_effect.in_seconds
-    assert "events in 1000 rows live, at a cost of" in str(tuned)
+    assert "events in 1000 rows live, at a cost of" in tuned.explanation

@@ -142,7 +142,7 @@ def test_tune_chooses_by_a_grid_of_costs() -> None:
         assert chosen.low <= best <= chosen.high
         assert chosen.f1 == pytest.approx(f1[chosen.cost])
         assert chosen.f1 > f1[best] - 3 * chosen.error
-    lines = str(tuned).splitlines()
+    lines = tuned.explanation.splitlines()
     live, offline = effect.by_labels
     assert f"Live: {live.f1:.1%} ± {live.error:.1%} at " in "".join(lines)
     assert any(line.startswith(f"Offline: {offline.f1:.1%}") for line in lines)
@@ -151,4 +151,4 @@ def test_tune_chooses_by_a_grid_of_costs() -> None:
 def test_of_one_stream_it_says_that_it_cannot_tell() -> None:
     rec = days([0], 1.0)
     tuned = with_event_rule(cf.tune(rec, "sticky", "strong"), rec, None, True)
-    assert "; one stream cannot tell how uncertain that is." in str(tuned)
+    assert "; one stream cannot tell how uncertain that is." in tuned.explanation

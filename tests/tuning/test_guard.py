@@ -127,7 +127,9 @@ def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("classfilter.tuning._tune.search_several", rule_wins)
     tuned = cf.tune(recs)
     assert isinstance(tuned.filter(), cf.HoldFilter)
-    assert str(tuned).startswith("A simple rule, to hold the last prediction of 'strong', ch")
+    assert tuned.explanation.startswith(
+        "A simple rule, to hold the last prediction of 'strong', ch"
+    )
     np.testing.assert_array_equal(tuned.run(recs[0]), hold(recs[0]))
     assert tuned.smooth(recs[0]).shape == (400, 4)  # by the best sticky filter
     assert tuned.channel == {"strong": None, "weak": None}

@@ -115,7 +115,7 @@ def test_a_source_that_never_predicts_a_label_has_the_pooled_weight() -> None:
 
 
 def test_the_explanation_counts_all_labels_and_has_a_line_for_each() -> None:
-    lines = str(tuned()).splitlines()
+    lines = tuned().explanation.splitlines()
     before = after = 0
     for rec in recs():
         P = tuned().run(rec)
@@ -166,7 +166,7 @@ def test_labels_choose_by_their_truth() -> None:
     assert by_truth.lane("bird0").with_rule(None).settings == alone.with_rule(None).settings
     pooled = cf.tune(pooled_lanes(days), **options).untempered()
     assert settings(by_truth.lane("never").with_rule(None)) == settings(pooled.with_rule(None))
-    assert "never: pooled settings, because its truth is not known." in str(by_truth)
+    assert "never: pooled settings, because its truth is not known." in by_truth.explanation
 
 
 @pytest.mark.slow

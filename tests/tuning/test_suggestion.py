@@ -75,7 +75,7 @@ def test_the_explanation_has_both_numbers_and_the_remedy() -> None:
     effect = tuned.event_effect
     assert effect is not None
     assert effect.chosen_by == "suggestion"
-    lines = str(tuned).splitlines()
+    lines = tuned.explanation.splitlines()
     at = next(
         i for i, line in enumerate(lines) if line.startswith("Suggested events an hour: live")
     )

@@ -68,7 +68,7 @@ def test_one_source(kind: Any) -> None:
     tuned = tune([alone(0), alone(1), alone(2)], kind)
     assert (tuned.reference, tuned.criterion) == ("weak", "future predictions")
     assert tuned.channel == {"weak": None}
-    assert "Later predictions of its source are" in str(tuned)
+    assert "Later predictions of its source are" in tuned.explanation
     raw = accuracy(lambda rec: rec.run(cf.RawFilter(rec.classes)), [alone(5), alone(6)])
     assert accuracy(tuned.run, [alone(5), alone(6)]) > raw + 0.02
 
@@ -79,26 +79,31 @@ def test_the_table_and_the_explanation() -> None:
         ("sticky", "A sticky"),
     ):
         tuned = tuned_short(kind)
-        assert str(tuned).startswith(name)
+        assert tuned.explanation.startswith(name)
         assert repr(tuned).startswith(f"Tuned({tuned.filter()!r}, beta={{'strong': ")
         assert len(repr(tuned)) < 600
         for source, weight in tuned.beta.items():
-            assert f"{source} {weight:.2g}" in str(tuned)
-        through = [n for n in tuned.beta if f"{n} {tuned.beta[n]:.2g} through its" in str(tuned)]
+            assert f"{source} {weight:.2g}" in tuned.explanation
+        through = [
+            n for n in tuned.beta if f"{n} {tuned.beta[n]:.2g} through its" in tuned.explanation
+        ]
         assert through == [n for n, channel in tuned.channel.items() if channel is not None]
-        assert "Chosen on 2 streams with 240 predictions of 'strong', without labels." in str(tuned)
+        assert (
+            "Chosen on 2 streams with 240 predictions of 'strong', without labels."
+            in tuned.explanation
+        )
         scores = [trial.score for trial in tuned.table]
         assert scores == sorted(scores, reverse=True)
         assert len({trial.candidate for trial in tuned.table}) == len(scores)
         assert all(0 < trial.error < 0.5 for trial in tuned.table)
         (score,) = (t.score for t in tuned.table if t.candidate == tuned.candidate)
         line = f" are {np.exp(score):.2f} times as likely in the filtered class as on average."
-        assert line in str(tuned)
+        assert line in tuned.explanation
         for rival, gain, error, needed in tuned.rivals:
             clear = "clearly less" if gain > 0 else "clearly more"
             verdict = clear if abs(gain) > 2 * error else "no clear difference"
             text = f"With {rival}: {np.exp(score - gain):.2f} times; {verdict}."
-            assert text in str(tuned)
+            assert text in tuned.explanation
             assert needed == pytest.approx(2 * (2 * error / gain) ** 2)  # two streams
         assert {"Raw", "Hold", "Ema"} <= {rival.name for rival in tuned.rivals}
     assert isinstance(tuned_short("dirichlet").filter(), cf.DirichletFilter)
@@ -210,5 +215,5 @@ def test_recordings_of_a_dataframe() -> None:
     recs = days([0, 1], 2.0)
     tuned = tune({"ann": recs[0], "bob": recs[1]}, "sticky", "strong")
     assert tuned.beta == tuned_short("sticky").beta
-    with pytest.raises(TypeError, match=r"recordings has a str; give recordings, or a dataframe"):
+    with pytest.raises(TypeError, match=r"recordings has a str; give recordings, a dataframe"):
         tune(["ann", "bob"])

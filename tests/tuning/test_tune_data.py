@@ -69,7 +69,7 @@ def test_one_stream_and_a_reference_by_name() -> None:
     assert tune(rec, "sticky").reference == "strong"
     tuned = tune(rec, "sticky", "weak")
     assert (tuned.reference, tuned.beta["weak"]) == ("weak", 1.0)
-    assert "Chosen on 1 stream with" in str(tuned)
+    assert "Chosen on 1 stream with" in tuned.explanation
 
 
 def first_rows(rec: Recording, rows: int) -> Recording:

@@ -45,7 +45,7 @@ def test_fewer_changes() -> None:
     assert 0.7 * wish < changes_per_hour(tuned, recs) <= wish
     assert tuned.effect.changes_per_hour == pytest.approx(changes_per_hour(tuned, recs))
     assert tuned.effect.delay > free.effect.delay
-    lines = str(tuned).splitlines()
+    lines = tuned.explanation.splitlines()
     assert f"It meets the wish, at most {wish:.3g} changes an hour." in lines
     rival = tuned.rivals[0]
     assert rival.name == f"no wish, {rate:.3g} changes an hour"
@@ -76,7 +76,7 @@ def test_less_delay(kind: Any) -> None:
     assert tuned.effect is not None
     assert tuned.effect.delay <= 10 < free.effect.delay
     assert tuned.effect.changes_after > free.effect.changes_after
-    assert "It meets the wish, a delay of at most 10 s." in str(tuned)
+    assert "It meets the wish, a delay of at most 10 s." in tuned.explanation
     assert tuned.rivals[0].name == f"no wish, a delay of {free.effect.delay:.3g} s"
     if kind == "dirichlet":
         assert isinstance(tuned.filter(), cf.DirichletFilter)
@@ -97,7 +97,7 @@ def test_a_wish_that_is_met_anyway_changes_nothing() -> None:
     assert tuned.settings == free.settings
     assert tuned.table == free.table
     wish = "at most 500 changes an hour and a delay of at most 300 s"
-    assert f"It meets the wish, {wish}, at no cost." in str(tuned)
+    assert f"It meets the wish, {wish}, at no cost." in tuned.explanation
 
 
 def test_one_source() -> None:
@@ -140,7 +140,7 @@ def test_wishes_that_contradict_each_other() -> None:
     assert float(figures[2]) > 5
     assert message.endswith("Allow more changes or a longer delay.")
     wish = "at most 1 changes an hour and a delay of at most 5 s"
-    assert f"The wish, {wish}, is not met: it has {has}." in str(tuned)
+    assert f"The wish, {wish}, is not met: it has {has}." in tuned.explanation
 
 
 def test_too_little_data_for_a_wish() -> None:
@@ -175,7 +175,7 @@ def test_hours_need_times_in_seconds() -> None:
     tuned = tune(recs, "sticky", "strong", max_delay=10_000)  # in the unit of the times
     assert tuned.effect is not None
     assert tuned.effect.delay <= 10_000
-    assert "It meets the wish, a delay of at most 1e+04" in str(tuned)
+    assert "It meets the wish, a delay of at most 1e+04" in tuned.explanation
 
 
 def test_slower_transitions_are_those_of_a_shorter_time() -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._errors import ArgumentError
+from .._errors import ArgumentError, names_keywords
 from .._support.types import NUMBER, Array, Bools, Floats, Ints
 from .._timestamps import duration
 
@@ -24,6 +24,7 @@ class Decided(NamedTuple):
     probability: Floats
 
 
+@names_keywords
 @dataclass(frozen=True)
 class ThresholdRule:
     """An event begins where the probability of its class reaches `enter`, and ends below `leave`.

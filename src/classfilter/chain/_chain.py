@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from .. import _core
-from .._errors import RowError
+from .._errors import RowError, names_keywords
 from .._label_scores import lane_index, one_row
 from .._predictions import at_reliability
 from .._predictions import prediction as in_order
@@ -47,6 +47,7 @@ class Observation(NamedTuple):
     probs: Any
 
 
+@names_keywords
 class Chain:
     """A filter with the weights and the channels of its sources; perhaps a policy and a rule.
 
@@ -415,4 +416,6 @@ class Chain:
             [name, weight_text(weight), "yes" if self.channel.get(name) is not None else "no"]
             for name, weight in weights.items()
         ]
-        return block(str(self), table(["source", "weight", "channel"], rows))
+        return block(
+            getattr(self, "explanation", str(self)), table(["source", "weight", "channel"], rows)
+        )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import _core
-from .._errors import ArgumentError
+from .._errors import ArgumentError, names_keywords
 from .._label_scores import lane_names
 from .._support.types import NUMBER, Floats
 from .._timestamps import duration
@@ -27,6 +27,7 @@ _BY_CLASS = ("change_cost", "leave_cost", "min_duration", "bias")
 _OPTIONAL = ("max_gap", "max_duration", "max_delay")
 
 
+@names_keywords
 @dataclass(frozen=True)
 class EventRule:
     r"""How events are decided: the path of classes with the most expected time right.

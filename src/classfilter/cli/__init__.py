@@ -26,24 +26,47 @@ from ._events import events_command
 from ._files import TABLE, Input, Output, input_options
 from ._options import (
     FILE,
+    REFERENCE,
     Settings,
     about,
     check_classes,
     check_smoothing,
-    default_note,
     end,
+    example,
     filter_options,
+    printable,
     table_options,
     warnings_as_lines,
 )
 from ._plot import plot
 from ._stream import stream
-from ._tuning import compare, report, tune
+from ._tuning import compare, make_chain, read_streams, report, tune, tuned_note
+
+MAX_TUNED = 1_000_000
+"""Rows of a file that is filtered without settings, at most: tuning takes 25 s, and 0.9 GB."""
+
+GROUPS = {
+    "Prepare": ("tune", "compare", "report", "plot", "demo"),
+    "Run": ("filter", "events", "stream"),
+    "Deploy": ("export", "verify"),
+}
+
+
+class Commands(click.Group):
+    """The commands, listed by what they are for."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of each group."""
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                rows = [(name, self.commands[name].get_short_help_str(70)) for name in names]
+                formatter.write_dl(rows)
 
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: classfilter filter day.csv -o out.csv --beta weak=0.1 --beta strong=1",
+    cls=Commands,
+    epilog=example("classfilter events day.csv -o events.csv --event-duration 5min"),
 )
 @click.version_option(__version__, prog_name="classfilter")
 def cli() -> None:
@@ -58,13 +81,16 @@ def cli() -> None:
 @cli.command(
     "filter",
     short_help="Filter every stream of a file.",
-    epilog="Example: classfilter filter day.parquet -o out.parquet --beta weak=0.1 --beta strong=1 "
-    "--half-life 60s",
+    epilog=example(
+        "classfilter filter day.parquet -o out.parquet --half-life 60s \\",
+        "    --beta weak=0.1 --beta strong=1",
+    ),
 )
 @input_options
 @click.option(
     "-o", "--out", type=FILE, required=True, help=f"Where to write: {TABLE}; - is standard output."
 )
+@REFERENCE
 @filter_options
 @table_options
 @click.option("--smooth", is_flag=True, help="Use all later rows too; needs the file in memory.")
@@ -94,7 +120,8 @@ def filter_command(
 
     Columns: time, one p_<class> per class, or prediction, and, where there are any, stream, source
     and label. OUT has the same rows, with f_<class> and class. Only a part of the file is in
-    memory at a time. With --smooth or --lag, each result uses later rows of its stream
+    memory at a time, but without settings, when the filter is tuned on it first, without labels.
+    With --smooth or --lag, each result uses later rows of its stream
     too. With --scores independent, each p_<label> counts by itself; OUT has labels, those that are
     on, in place of class.
     """
@@ -117,7 +144,14 @@ def filter_command(
             file = TableFile(source, settings.for_table(form))
             start = time.perf_counter()  # after the import of Polars
             check_classes(form, file.classes)
-            chain = settings.make_chain(file.classes)
+            if settings.tunes and (file.about_rows() or file.rows) > MAX_TUNED:
+                raise ValueError(
+                    f"there are more than {MAX_TUNED:,} rows, too many to find the settings of the "
+                    "filter on; run classfilter tune on some of the streams, and give --config"
+                )
+            chain = make_chain(
+                settings, file.classes, lambda: read_streams(source, file.format, sort)[1]
+            )
             with bar, Signals() as signals, result.open() as written:
                 total = None if bar.disable else file.about_rows()
                 task = bar.add_task(table.path.name, total=total)
@@ -139,9 +173,8 @@ def filter_command(
     except ValueError as error:
         raise ValueError(about(table.name, error)) from error
     took = time.perf_counter() - start
-    if settings.default:
-        note = default_note(chain)
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
+    if settings.tunes and not quiet:
+        click.echo(printable(tuned_note(chain)), err=True)
     console.print(
         f"{result.name}: {done.rows:,} rows, streams: {done.streams:,}; {took:.1f} s, "
         f"{done.rows / took:,.0f} rows per second",
@@ -152,7 +185,7 @@ def filter_command(
 
 @cli.command(
     short_help="Filter simulated days and draw the hardest minutes.",
-    epilog="Example: classfilter demo -o demo.png --report report.html",
+    epilog=example("classfilter demo -o demo.png --report report.html"),
 )
 @click.option("-o", "--out", default="demo.png", show_default=True, help="The picture.")
 @click.option("--days", type=click.IntRange(1), default=25, show_default=True, help="How many.")

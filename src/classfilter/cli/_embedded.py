@@ -12,12 +12,12 @@ from .._support.atomic import atomic_write
 from ..chain._toml import load
 from ..data._files import read_table
 from ._files import check_out
-from ._options import FILE, about, printable, warnings_as_lines
+from ._options import FILE, about, example, printable, warnings_as_lines
 
 
 @click.command(
     short_help="Write a filter as C files for firmware, or as JSON.",
-    epilog="Example: classfilter export walk.toml -o firmware && make -C firmware test",
+    epilog=example("classfilter export walk.toml -o firmware && make -C firmware test"),
 )
 @click.argument("config", metavar="CONFIG", type=FILE)
 @click.option(
@@ -59,7 +59,7 @@ def export(config: Path, out: Path, as_json: bool, tick: str, step: str | None) 
 
 @click.command(
     short_help="Compare a device's log with Python, to the bit.",
-    epilog="Example: classfilter verify device.csv --config walk.toml",
+    epilog=example("classfilter verify device.csv --config walk.toml"),
 )
 @click.argument("table", metavar="LOG", type=FILE)
 @click.option("--config", type=FILE, required=True, help="The settings that were exported.")

@@ -15,20 +15,24 @@ from ..chain import Chain, EventRule
 from ..data._files import read_table
 from ..data._format import TableFormat
 from ..data._frames import as_frame, named_classes
+from ..data._recordings import recordings_of
 from ._files import Input, check_out, input_options
 from ._options import (
+    EVENT_DURATION,
     FILE,
+    REFERENCE,
     Settings,
     about,
     check_classes,
     check_names,
     check_smoothing,
-    default_note,
+    example,
     filter_options,
     printable,
     table_options,
     warnings_as_lines,
 )
+from ._tuning import make_chain, tuned_note
 
 
 class RuleOptions(NamedTuple):
@@ -42,7 +46,7 @@ class RuleOptions(NamedTuple):
         if before is None and not self.given:
             raise click.UsageError(
                 "there is no rule for events; give --change-cost, such as 30s, or --config with a "
-                "section [events]"
+                "section [events], which tune --event-duration writes"
             )
         return EventRule(**self.given) if before is None else replace(before, **self.given)
 
@@ -130,31 +134,13 @@ def rule_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-def _no_event_duration(
-    _ctx: click.Context, _param: click.Parameter, given: tuple[str, ...]
-) -> None:
-    """Say where the option is, in place of options whose names look like it."""
-    if given:
-        raise click.UsageError(
-            "--event-duration is an option of tune, which chooses the rule by it: give it to "
-            "classfilter tune, and the file that it writes to --config here"
-        )
-
-
-NO_EVENT_DURATION = click.option(
-    "--event-duration",
-    hidden=True,
-    multiple=True,
-    expose_value=False,
-    callback=_no_event_duration,
-)
-
-
 @click.command(
     "events",
     short_help="Write the events of a file: start, end, class.",
-    epilog="Example: classfilter events day.csv -o day.TextGrid --config walk.toml "
-    "--change-cost 30s --min-duration walk=10s",
+    epilog=example(
+        "classfilter events day.csv -o events.csv --event-duration 5min",
+        "classfilter events day.csv -o day.rttm --config walk.toml --min-duration 10s",
+    ),
 )
 @input_options
 @click.option(
@@ -162,6 +148,8 @@ NO_EVENT_DURATION = click.option(
     help="Where to write, by its suffix: csv, tsv, txt, rttm, TextGrid, vtt, json or "
     "selections.txt (Raven).",
 )  # fmt: skip
+@EVENT_DURATION
+@REFERENCE
 @filter_options
 @table_options
 @rule_options
@@ -175,7 +163,6 @@ NO_EVENT_DURATION = click.option(
 @click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
 @click.option("--start", help="The date of second 0, where dates go to a format of seconds.")
 @click.option("--quiet", is_flag=True, help="No summary.")
-@NO_EVENT_DURATION
 def events_command(
     settings: Settings,
     table: Input,
@@ -190,9 +177,12 @@ def events_command(
 ) -> None:
     """Filter every stream of a file and write its events: start, end, class, probability.
 
-    IN is what filter reads or wrote: with columns f_<class>, and no option that makes a filter,
-    these are taken as they are. Of several labels at once, each is decided by itself, and events
-    overlap.
+    Say how long an event usually lasts, with --event-duration, and the filter and the rule for
+    events are tuned on IN, without labels; or give their settings.
+
+    IN is what filter reads or wrote: with columns f_<class>, and no option that makes a filter or
+    tunes it, these are taken as they are. Of several labels at once, each is decided by itself, and
+    events overlap.
     """
     from .._events import Events, events, write_events
     from .._events._decide import filtered_classes
@@ -200,10 +190,16 @@ def events_command(
 
     check_out(out, table, settings.config)
     check_smoothing(smooth, lag)
+    if "event_duration" in settings.tuning and "change_cost" in rule.given:
+        raise click.UsageError(
+            "--event-duration and --change-cost are both given; --event-duration is for finding "
+            "the cost of a change: leave one out"
+        )
     note = None
     smooth = smooth or lag is not None
     try:
-        event_format(out)  # before the work
+        event_format(out)  # before the work, as what is wrong with a rule by itself
+        EventRule(**rule.given)
         with table.open() as source, warnings_as_lines(table.name):
             df = read_table(source, columns=form.columns)
             how: Any = {"columns": form.columns, "scores": form.scores, "unit": form.unit}
@@ -217,8 +213,11 @@ def events_command(
                 layout = known.layout(df.columns)
                 classes = layout.classes or named_classes(as_frame(df), layout)
                 check_classes(form, classes)
-                chain = settings.make_chain(classes)
-                note = default_note(chain) if settings.default else None
+                chain = make_chain(settings, classes, lambda: recordings_of(df, known, sort))
+                if settings.tunes:
+                    note = tuned_note(chain)
+                    if "event_duration" not in settings.tuning and not rule.given:
+                        note += "\nclassfilter: say how long an event lasts: --event-duration 5min"
                 decide = rule.rule(chain.smoother if smooth else chain)
                 found = events(df, chain, decide, smooth=smooth, lag=lag, sort=sort, **how)
         if "stream" not in found.columns:

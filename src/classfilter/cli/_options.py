@@ -26,6 +26,12 @@ from ..data._format import TableFormat, matches
 from ..filters._dirichlet import DirichletFilter
 from ..filters._multi_label import MultiLabelFilter
 
+
+def example(*lines: str) -> str:
+    """Return an example for the end of a help text: lines that stay as they are, to be copied."""
+    return "\n".join(["\b", "Example:", *(f"  {line}" for line in lines)])
+
+
 FILE = click.Path(path_type=Path, readable=False)  # the error of opening it says more
 PICTURES = (".png", ".pdf", ".svg")
 
@@ -33,15 +39,21 @@ PICTURES = (".png", ".pdf", ".svg")
 class Settings(NamedTuple):
     """The chain that the options ask for, of the classes of the data.
 
-    The file of settings; the classes, if they are known; whether no option was given; and whether
-    the classes are labels that may be true at once.
+    The file of settings; the classes, if they are known; whether no option makes the filter, and
+    what `tune` then gets; and whether the classes are labels that may be true at once.
     """
 
     make_chain: Callable[[tuple[str, ...]], Chain]
     config: Path | None = None
     classes: tuple[str, ...] | None = None
-    default: bool = False
+    tunes: bool = False
+    tuning: Mapping[str, Any] = {}
     independent: bool = False
+
+    @property
+    def default(self) -> bool:
+        """Whether no option was given."""
+        return self.tunes and not self.tuning
 
     def for_table(self, form: TableFormat) -> TableFormat:
         """Return the format of a table, with the classes of the filter."""
@@ -98,8 +110,12 @@ def filter_options(command: Callable[..., None]) -> Callable[..., None]:
     def with_settings(**arguments: Any) -> None:
         names = ("config", "half_life", "gamma", "estimate", "floor", "beta")
         given = {name: arguments.pop(name) for name in names}
+        tuning = {name: arguments.pop(name, None) for name in ("reference", "event_duration")}
+        tuning = {name: value for name, value in tuning.items() if value is not None}
+        require_one(given, tuning)
         independent = arguments["scores"] == "independent"
-        command(_settings(independent=independent, **given), **arguments)
+        settings = _settings(independent=independent, **given)
+        command(settings._replace(tuning=tuning), **arguments)
 
     decorated: Callable[..., None] = with_settings
     for option in (
@@ -138,7 +154,7 @@ def _settings(
         raise click.UsageError("--gamma and --half-life are both given; give one of them")
     if config is None:
         weights = 1.0 if beta is None else beta
-        default = beta is None and not options
+        tunes = beta is None and not options
 
         def new_chain(classes: tuple[str, ...]) -> Chain:
             if independent:
@@ -150,7 +166,7 @@ def _settings(
             new_chain(("a", "b"))  # before the first row comes, which may take long
         except ArgumentError as error:
             raise ValueError(about(None, error)) from None
-        return Settings(new_chain, default=default, independent=independent)
+        return Settings(new_chain, tunes=tunes, independent=independent)
     if options:
         name = f"--{next(iter(options))}".replace("_", "-")
         raise click.UsageError(f"{name} and --config are both given; change the file instead")
@@ -198,6 +214,48 @@ def _columns(
     return columns
 
 
+def require_one(given: Mapping[str, Any], tuning: Mapping[str, Any]) -> None:
+    """Raise if options of both kinds are given: those that make a filter, and those that tune."""
+    made, tuned = (
+        [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+        for options in (given, tuning)
+    )
+    if made and tuned:
+        raise click.UsageError(
+            f"{tuned[0]} and {made[0]} are both given; {tuned[0]} is for finding the settings of "
+            f"the filter, {made[0]} gives them: leave one out"
+        )
+
+
+def _durations(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> str | dict[str, str] | None:
+    """Return durations as they were typed: one, or one for each class."""
+    by_class: dict[str, str] = {}
+    for text in texts:
+        name, equals, length = text.rpartition("=")
+        duration(ctx, param, length)
+        if not equals and len(texts) > 1:
+            raise click.BadParameter(
+                f"{text!r} names no class; give one duration, or CLASS=DURATION for each class"
+            )
+        if name in by_class:
+            raise click.BadParameter(f"{name!r} has two durations; give one")
+        by_class[name] = length
+    return by_class.get("") or by_class or None
+
+
+REFERENCE = click.option(
+    "--reference", help="The best source, to tune by; by default the one observed least often."
+)
+EVENT_DURATION = click.option(
+    "--event-duration",
+    callback=_durations,
+    multiple=True,
+    metavar="[CLASS=]DURATION",
+    help="How long an event usually lasts: 15min; tunes the filter, and the rule for events. Once "
+    "for all classes, or repeated for each: walk=10min.",
+)
 CLASSES = click.option(
     "--classes",
     callback=_classes,
@@ -278,12 +336,6 @@ def check_smoothing(smooth: bool, lag: int | None) -> None:
         raise click.UsageError(
             "--smooth and --lag are both given; --smooth uses all later rows, --lag only so many"
         )
-
-
-def default_note(chain: Chain) -> str:
-    """Return what to say where no option makes the filter."""
-    remedy = "set it with --half-life, --beta or --config"
-    return f"classfilter: {chain.filter()}, all sources with weight 1; {remedy}"
 
 
 def end(message: str, code: int = 1) -> NoReturn:

@@ -19,21 +19,24 @@ from ._files import Input, check_out, input_options
 from ._options import (
     FILE,
     PICTURES,
+    REFERENCE,
     Settings,
     about,
+    example,
     filter_options,
     table_options,
     warnings_as_lines,
 )
-from ._tuning import read_streams
+from ._tuning import make_chain, read_streams
 
 
 @click.command(
     short_help="Draw a stream of a file.",
-    epilog="Example: classfilter plot out.csv -o out.png --stream ann --from 0 --to 3600",
+    epilog=example("classfilter plot out.csv -o out.png --stream ann --from 0 --to 3600"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="The picture: PNG, PDF or SVG.")
+@REFERENCE
 @filter_options
 @table_options
 @click.option("--stream", "name", help="Which stream; needed where there are several.")
@@ -53,22 +56,25 @@ def plot(
     """Draw a stream of a file: classes over time, and the probabilities, raw and filtered.
 
     IN is what filter reads or wrote: with columns f_<class> these are drawn; without them, the
-    stream is filtered with the options.
+    stream is filtered with the options or, without any, by what tune finds.
     """
     from ..plot import overview
 
     suffix = file_suffix(out, PICTURES)
     check_out(out, table, settings.config)
     try:
-        with warnings_as_lines(table.name):
-            df, streams = read_streams(table, settings.for_table(form))
+        with warnings_as_lines(table.name), table.open() as source:
+            df, streams = read_streams(source, settings.for_table(form))
         key, rec = _one_stream(streams, name)
         column = form.columns.get("stream", "stream")
-        P = _filtered(df, column, key, rec)
-        if P is None:
-            P = rec.run(settings.make_chain(rec.classes))
+        P, chain = _filtered(df, column, key, rec), None
+        if P is None or not settings.tunes:
+            with warnings_as_lines(table.name):
+                chain = make_chain(settings, rec.classes, lambda: streams)
+        if chain is not None and P is None:
+            P = rec.run(chain)
         rows = _between(rec, start, stop, per_second(form.unit))
-        strong = _strongest(rec, settings.make_chain(rec.classes).beta)
+        strong = None if chain is None else _strongest(rec, chain.beta)
         figure = overview(rec, P, rows=rows, strong=strong, zone=zone)
     except ValueError as error:
         raise ValueError(about(table.name, error)) from error

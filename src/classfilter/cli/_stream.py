@@ -21,6 +21,7 @@ from ._options import (
     check_classes,
     duration,
     end,
+    example,
     filter_options,
     table_options,
 )
@@ -30,7 +31,7 @@ REJECTED = 3
 
 @click.command(
     short_help="Filter lines as they come, NDJSON to NDJSON.",
-    epilog="Example: classifier | classfilter stream --config walk.toml --state walk.state | app",
+    epilog=example("classifier | classfilter stream --config walk.toml --state walk.state | app"),
 )
 @filter_options
 @table_options
@@ -109,6 +110,11 @@ def stream(
     from ..live._ndjson import serve
     from ..live._pipes import ReaderBlocked
 
+    if settings.tunes:
+        raise click.UsageError(
+            "stream cannot tune on lines that are to come; give --config, a file that classfilter "
+            "tune writes, or settings such as --half-life 60s"
+        )
     require_open(0)
     require_open(1)
     for option, path in (("--state", state), ("--events", events)):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,26 +18,27 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .._support.atomic import atomic_write
 from ..chain import Chain, load
-from ..data._files import SUFFIXES, file_suffix, read_table, write_table
+from ..data._files import SUFFIXES, TableInput, file_suffix, read_table, write_table
 from ..data._format import TableFormat
 from ..data._recording import Recording
 from ..data._recordings import recordings_of
-from ._events import NO_EVENT_DURATION
 from ._files import TABLE, Input, check_out, input_options
 from ._options import (
+    EVENT_DURATION,
     FILE,
     PICTURES,
+    REFERENCE,
+    Settings,
     about,
     check_classes,
     duration,
+    example,
     printable,
+    require_one,
     table_options,
     warnings_as_lines,
 )
 
-REFERENCE = click.option(
-    "--reference", help="The best source; by default the one observed least often."
-)
 SORT = click.option("--sort", is_flag=True, help="Accept rows in any order of time.")
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 
@@ -45,27 +49,9 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
     return text
 
 
-def _durations(
-    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> str | dict[str, str] | None:
-    """Return durations as they were typed: one, or one for each class."""
-    by_class: dict[str, str] = {}
-    for text in texts:
-        name, equals, length = text.rpartition("=")
-        duration(ctx, param, length)
-        if not equals and len(texts) > 1:
-            raise click.BadParameter(
-                f"{text!r} names no class; give one duration, or CLASS=DURATION for each class"
-            )
-        if name in by_class:
-            raise click.BadParameter(f"{name!r} has two durations; give one")
-        by_class[name] = length
-    return by_class.get("") or by_class or None
-
-
 @click.command(
     short_help="Find the settings of a filter, without labels.",
-    epilog="Example: classfilter tune week.parquet -o walk.toml --reference strong",
+    epilog=example("classfilter tune week.parquet -o walk.toml --event-duration 5min"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the filter: TOML.")
@@ -96,15 +82,8 @@ def _durations(
     help="A wish: follow a change of class within this time: 30s; a number alone is in the unit of "
     "the times.",
 )
-@click.option(
-    "--event-duration",
-    "event_durations",
-    callback=_durations,
-    multiple=True,
-    metavar="[CLASS=]DURATION",
-    help="How long an event usually lasts: 15min; sets the rule for events. Once for all classes, "
-    "or repeated for each: walk=10min.",
-)
+@EVENT_DURATION
+@click.option("--explain", is_flag=True, help="Say in sentences, too, how sure the choice is.")
 @table_options
 @SORT
 @QUIET
@@ -117,7 +96,8 @@ def tune(
     labels: bool,
     max_changes: float | None,
     max_delay: str | None,
-    event_durations: str | dict[str, str] | None,
+    event_duration: str | dict[str, str] | None,
+    explain: bool,
     sort: bool,
     quiet: bool,
     form: TableFormat,
@@ -125,9 +105,10 @@ def tune(
     """Find a filter, the weights of all sources and their channels, without labels.
 
     IN is a file as for filter, of one stream or many. OUT is for --config of the other commands.
-    It prints what was chosen, what it does, and how certain that is. If IN has the reference at
-    every time, say with --every how often it will be called.
+    It prints what was chosen and what it does. If IN has the reference at every time, say with
+    --every how often it will be called.
     """
+    from ..tuning._summary import summarise
     from ..tuning._tune import tune as run
 
     file_suffix(out, (".toml",))
@@ -141,19 +122,23 @@ def tune(
             labels=labels,
             max_changes_per_hour=max_changes,
             max_delay=max_delay,
-            event_duration=event_durations,
+            event_duration=event_duration,
             progress=progress,
         )
     tuned.save(out)
-    text = f"{out}: for --config of the other commands"
-    if tuned.criterion != "nothing" or tuned.event_effect:  # or else the warning says it all
-        text = f"{tuned.explanation}\n{text}"
+    command = "filter" if tuned.rule is None else "events"
+    config, source = shlex.quote(str(out)), shlex.quote(str(table.path))
+    text = "\n\n".join([
+        summarise(tuned, Path(table.name).name),
+        *[tuned.explanation] * explain,
+        f"Saved {out}. Next: classfilter {command} {source} --config {config} -o {command}.csv",
+    ])  # fmt: skip
     click.echo(printable(text))  # at once, since the reader may be `head -n 1`
 
 
 @click.command(
     short_help="Compare all filters on a file.",
-    epilog="Example: classfilter compare week.parquet --reference strong -o filters.png",
+    epilog=example("classfilter compare week.parquet --reference strong -o filters.png"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, help=f"The picture (PNG, PDF, SVG), or the table: {TABLE}.")
@@ -183,8 +168,10 @@ def compare(
         check_out(out, table)
     with _work_on(table, form, sort, quiet) as (streams, progress):
         result = run(streams, reference, progress=progress)
-    bold = sys.stdout.isatty()
-    text = result.text(lambda cell: click.style(cell, bold=True)) if bold else str(result)
+    width = shutil.get_terminal_size((80, 24)).columns
+    text = result.text(width=width)
+    if sys.stdout.isatty():
+        text = result.text(lambda cell: click.style(f" {cell} ", bold=True), width)
     click.echo(printable(text))
     if out is not None and out.suffix.lower() in PICTURES:
         with atomic_write(out) as file:
@@ -195,21 +182,22 @@ def compare(
 
 @click.command(
     short_help="Write a page with pictures, tables and sliders.",
-    epilog="Example: classfilter report week.parquet -o report.html --reference strong",
+    epilog=example("classfilter report week.parquet -o report.html --event-duration 5min"),
 )
 @input_options
 @click.option("-o", "--out", type=FILE, required=True, help="Where to write the page: HTML.")
 @click.option("--config", type=FILE, help="A TOML file of tune; by default, it tunes itself.")
 @REFERENCE
+@EVENT_DURATION
 @table_options
 @SORT
 @QUIET
-@NO_EVENT_DURATION
 def report(
     table: Input,
     out: Path,
     config: Path | None,
     reference: str | None,
+    event_duration: str | dict[str, str] | None,
     sort: bool,
     quiet: bool,
     form: TableFormat,
@@ -219,24 +207,61 @@ def report(
     It opens in a browser without a network. Its sliders run the filter in the page, and it saves
     the settings as JSON. IN may have any number of rows; the page says how many it shows.
     """
-    from ..web import report as run
+    from ..tuning._tune import tune as tune_streams
+    from ..web._report import TUNED
+    from ..web._report import report as run
 
+    require_one({"config": config}, {"event_duration": event_duration})
     file_suffix(out, (".html",))
     check_out(out, table, config)
     tuned, form = _settings(config, form)
     with _work_on(table, form, sort, quiet) as (streams, progress):
+        if tuned is None:
+            wanted: Any = {"reference": reference, "event_duration": event_duration}
+            tuned = tune_streams(streams, **wanted, progress=lambda done: progress(TUNED * done))
+        else:
+            _require_sources(config, tuned, reference, table, streams)
         run(streams, out, tuned, reference=reference, progress=progress)
     click.echo(f"{out}: open it in a browser")
 
 
 def read_streams(
-    table: Input, form: TableFormat, sort: bool = False
+    source: TableInput, form: TableFormat, sort: bool = False
 ) -> tuple[Any, dict[Any, Recording]]:
     """Return a file as a dataframe, and its recordings."""
-    with table.open() as source:
-        df = read_table(source, columns=form.columns)
+    df = read_table(source, columns=form.columns)
     check_classes(form, form.layout(df.columns).classes or ())
     return df, recordings_of(df, form, sort)
+
+
+def make_chain(
+    settings: Settings, classes: tuple[str, ...], streams: Callable[[], dict[Any, Recording]]
+) -> Chain:
+    """Return the chain of the options or, where none makes it, what `tune` finds on streams."""
+    if not settings.tunes:
+        return settings.make_chain(classes)
+    from ..tuning._tune import tune as run
+
+    recordings = streams()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tuned = run(recordings, **settings.tuning)
+    if tuned.criterion == "nothing":
+        rows = sum(int(rec.observed(tuned.reference).sum()) for rec in recordings.values())
+        raise ValueError(
+            f"there is too little to find the settings of the filter on: {rows} predictions of "
+            f"{tuned.reference!r}; give them, --half-life 60s or --config FILE, or more rows"
+        )
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=2)
+    return tuned
+
+
+def tuned_note(chain: Chain) -> str:
+    """Return what to say of a chain that was tuned on the table itself."""
+    from ..tuning._summary import filter_in_words
+
+    return f"classfilter: tuned without labels: {filter_in_words(chain)}"
 
 
 def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, TableFormat]:
@@ -247,6 +272,24 @@ def _settings(config: Path | None, form: TableFormat) -> tuple[Chain | None, Tab
     return tuned, replace(form, independent=form.independent or tuned.independent)
 
 
+def _require_sources(
+    config: Path | None,
+    chain: Chain,
+    reference: str | None,
+    table: Input,
+    streams: dict[Any, Recording],
+) -> None:
+    """Raise if a file of settings is for other sources than a table has."""
+    sources = dict.fromkeys(name for rec in streams.values() for name in rec.sources)
+    known = chain.beta if isinstance(chain.beta, dict) else sources
+    best = reference or chain.reference
+    if not sources.keys() <= known.keys() or (best in known and best not in sources):
+        raise ValueError(
+            f"--config is {config}, whose sources are {', '.join(known)}; those of {table.name} "
+            f"are {', '.join(sources)}: run classfilter tune on this file, or leave --config out"
+        )
+
+
 @contextmanager
 def _work_on(
     table: Input, form: TableFormat, sort: bool, quiet: bool
@@ -255,7 +298,9 @@ def _work_on(
     console = Console(stderr=True, quiet=quiet)
     try:
         with warnings_as_lines(table.name), _bar(console, table.path.name) as progress:
-            yield read_streams(table, form, sort)[1], progress
+            with table.open() as source:
+                streams = read_streams(source, form, sort)[1]
+            yield streams, progress
     except ValueError as error:
         raise ValueError(about(table.name, error)) from error
 

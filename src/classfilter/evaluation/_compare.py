@@ -27,7 +27,7 @@ from ..tuning._search import MAX_DIRICHLET_ROWS, best_half_life
 from ..tuning._tune import Prepared, choose, prepare, tune
 from ._compare_labels import judge_labels, label_methods, label_row
 from ._comparison import Comparison, Row
-from ._event_measures import METHODS, decide_all, event_rules, event_values
+from ._event_measures import METHODS, count_events, decide_all, event_rules, event_values
 from ._row_measures import Counts, judge, last_of_each_time, measures, values
 
 Method = Callable[[Recording], Array]
@@ -75,8 +75,9 @@ def compare(
     Returns
     -------
     Comparison
-        One row per method. *Single* and *Multiple* are the paper's: weights of 1, and of 1 and
-        0.5; it states no half-life, so theirs is tuned.
+        One row per method, without those that are the same with one source. *Single* and
+        *Multiple* are the paper's: weights of 1, and of 1 and 0.5; it states no half-life, so
+        theirs is tuned. Events of rows are those of their most probable class, without a rule.
 
     Examples
     --------
@@ -125,12 +126,17 @@ def compare(
             probs.setdefault(name, []).extend(method(rec) for rec in fold)
             if progress is not None:
                 progress((number + (done + 1) / len(methods)) / len(folds))
+    if len({name for rec in streams for name in rec.sources}) == 1:
+        for name in (name for name in ("Tuned", f"Tuned{SMOOTHED}") if name in probs):
+            for other in [other for other in probs if ", tuned" in other]:
+                if all(map(np.array_equal, probs[name], probs[other])):
+                    del probs[other]
     for name, arrays in (extra or {}).items():
         if name in probs:
             raise ValueError(f"extra has {name!r}, a method of the table; give it another name")
         probs[name] = _in_order(name, arrays, several, streams, best)
     sets = np.random.default_rng(seed).integers(len(streams), size=(RESAMPLES, len(streams)))
-    rows = []
+    rows, true_events = [], float("nan")
     if events:
         kept = {name: P for name, P in probs.items() if name in METHODS or name in (extra or {})}
         rule = events if isinstance(events, EventRule) else None
@@ -146,13 +152,22 @@ def compare(
         parts = [
             Counts.of(rec, P, score) for rec, P, score in zip(streams, arrays, scores, strict=True)
         ]
-        rows.append(Row(name, smoothed, measures(parts, sets, values)))
+        found = measures(parts, sets, values)
+        of_events = [
+            count_events(rec, np.asarray(P, np.float64), EventRule(), score)
+            for rec, P, score in zip(streams, arrays, scores, strict=True)
+        ]
+        by_events = measures(of_events, sets, event_values)
+        found |= {key: by_events[key] for key in ("events", "event_f1") if key in by_events}
+        if labelled:
+            true_events = sum(c.true for c in of_events) / sum(c.hours for c in of_events)
+        rows.append(Row(name, smoothed, found))
     rows.sort(key=lambda row: row.smoothed)
     steps = sum(map(len, streams))
     measured = sum(bool(rec.observed(best).any()) for rec in several)
     labels = several[0].classes if independent else ()
     lanes = [rec.lane(label) for rec in streams for label in labels] or streams
-    return Comparison(rows, measured, steps, best, _true_switches(lanes), labels)
+    return Comparison(rows, measured, steps, best, _true_switches(lanes), labels, true_events)
 
 
 def _methods(
@@ -191,6 +206,8 @@ def _methods(
         "Single": lambda: with_best_half_life(dict.fromkeys(sources, 1.0)),
         "Multiple": lambda: with_best_half_life(paper),
     }
+    if len(sources) == 1:  # they are Raw and Single
+        del methods["Hold"], methods["Multiple"]
     for kind in ("dirichlet", "sticky"):
         name = f"{kind.capitalize()}, tuned"
         methods[name] = lambda kind=kind: tuned(kind, False).run  # type: ignore[misc]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,23 +18,28 @@ HIGH_IS_GOOD = (
     "accuracy", "macro_f1", "micro_f1", "average_precision", "agreement", "event_f1"
 )  # fmt: skip
 TITLES = {
-    "accuracy": "accuracy, %",
-    "macro_f1": "macro-F1, %",
-    "micro_f1": "micro-F1, %",
-    "average_precision": "average precision, %",
-    "agreement": "fits the future, times",
+    "accuracy": "accuracy (%)",
+    "macro_f1": "macro-F1 (%)",
+    "micro_f1": "micro-F1 (%)",
+    "average_precision": "average precision (%)",
+    "agreement": "fits the future (times)",
     "log_loss": "log-loss",
-    "calibration_error": "calibration error, %",
+    "calibration_error": "calibration error (%)",
     "brier": "Brier",
     "switches": "switches per hour",
-    "delay": "delay, s",
-    "event_f1": "event F1@50, %",
-    "event_precision": "precision, %",
-    "event_recall": "recall, %",
+    "delay": "delay (s)",
+    "event_f1": "event F1@50 (%)",
+    "event_precision": "precision (%)",
+    "event_recall": "recall (%)",
     "events": "events per hour",
-    "event_delay": "start late by, s",
+    "event_delay": "start late by (s)",
 }
 """The title of each measure. Switches and delay have no best: a flickering estimate is fast."""
+LEFT_OUT = ("brier", "calibration_error", "log_loss", "macro_f1", "delay")
+"""What text has no place for, in turn: beyond `MOST_COLUMNS`, or the width."""
+MOST_COLUMNS = 8
+WIDTH = 80
+TITLE_WIDTH = 8
 
 
 class Measure(NamedTuple):
@@ -87,6 +93,8 @@ class Comparison:
         Changes per hour of the labels; NaN without labels. Of several labels at once, of one.
     labels : tuple of str
         Of several labels at once, their names.
+    true_events : float
+        Events per hour of the labels, where rows are compared; NaN without labels.
     """
 
     rows: list[Row] = field(repr=False)
@@ -95,6 +103,7 @@ class Comparison:
     reference: str
     true_switches: float
     labels: tuple[str, ...] = ()
+    true_events: float = float("nan")
 
     def best(self, measure: str, smoothed: bool = False) -> str | None:
         """Return the method that is best by a measure, among its kind; None if there is none."""
@@ -108,12 +117,12 @@ class Comparison:
         sign = -1 if measure in LOW_IS_GOOD else 1
         return max(rows, key=lambda row: sign * row.measures[measure].value).name
 
-    def cells(self, measure: str) -> list[tuple[str, bool]]:
+    def cells(self, measure: str, intervals: bool = True) -> list[tuple[str, bool]]:
         """Return, for each row, the measure as text and whether it is the best of its kind."""
         names = {self.best(measure, smoothed) for smoothed in (False, True)}
         values = [(row.smoothed, row.measures[measure].value) for row in self.rows]
         best = {value for value, row in zip(values, self.rows, strict=True) if row.name in names}
-        texts = [_text(measure, row.measures[measure]) for row in self.rows]
+        texts = [_text(measure, row.measures[measure], intervals) for row in self.rows]
         return [(text, value in best) for text, value in zip(texts, values, strict=True)]
 
     def to_table(self, kind: str = "polars", *, by_label: bool = False) -> Any:
@@ -148,31 +157,57 @@ class Comparison:
         return new_table(columns, kind, text=("method", "label"))
 
     def __str__(self) -> str:
-        return self.text(lambda cell: f"[{cell[1:-1]}]")
+        return self.text()
 
-    def text(self, best: Callable[[str], str]) -> str:
-        """Return a table as text, with `best` applied to the best cells, blanks included."""
-        columns = [["", *(row.name + " *" * row.smoothed for row in self.rows)]]
-        marked = [[False] * len(columns[0])]
-        for key in self.rows[0].measures:
-            cells = self.cells(key)
-            columns.append([f" {TITLES[key]} ", *(f" {text} " for text, _ in cells)])
-            marked.append([False, *(best_cell for _, best_cell in cells)])
-        widths = [max(map(len, column)) for column in columns]
+    def text(self, best: Callable[[str], str] = "[{}]".format, width: int = WIDTH) -> str:
+        """Return a table as text, with `best` applied to the best cells.
+
+        Where it would be wider than `width`, intervals are left out, and then `LEFT_OUT`.
+        """
+        names = [row.name + " *" * row.smoothed for row in self.rows]
+        first = max(map(len, names))
+        for keys, intervals in self._choices():
+            columns = [self._column(key, intervals) for key in keys]
+            widths = [max(len(text) for text, _ in column) for column in columns]
+            if first + sum(widths) + 3 * len(widths) <= width:
+                break
+        height = max(map(len, columns)) - len(names)
         lines = []
-        for i in range(len(columns[0])):
-            line = columns[0][i].ljust(widths[0])
-            for column, marks, width in zip(columns[1:], marked[1:], widths[1:], strict=True):
-                cell = best(column[i]) if marks[i] else column[i]
-                line += " " * (1 + width - len(column[i])) + cell
+        for i, name in enumerate([*[""] * height, *names], -height - len(names)):
+            line = name.ljust(first)
+            for column, wide in zip(columns, widths, strict=True):
+                text, marked = column[i] if -i <= len(column) else ("", False)
+                line += " " * (1 + wide - len(text)) + (best(text) if marked else f" {text} ")
             lines.append(line.rstrip())
-        return "\n".join([*lines, "", *self._notes()])
+        notes = [textwrap.fill(note, width) for note in self._notes(intervals)]
+        return "\n".join([*lines, "", *notes])
 
-    def _notes(self) -> list[str]:
+    def _choices(self) -> Iterator[tuple[list[str], bool]]:
+        """Give the measures of tables that are ever narrower, and whether they have intervals."""
+        keys, spare = list(self.rows[0].measures), list(LEFT_OUT)
+        while spare and len(keys) >= MOST_COLUMNS:
+            keys = [key for key in keys if key != spare[0]]
+            spare = spare[1:]
+        yield keys, True
+        yield keys, False
+        for left_out in spare:
+            keys = [key for key in keys if key != left_out]
+            yield keys, False
+
+    def _column(self, measure: str, intervals: bool) -> list[tuple[str, bool]]:
+        """Return the lines of a title, and the cells, each with whether it is the best."""
+        cells = self.cells(measure, intervals)
+        wide = max(TITLE_WIDTH, *(len(text) for text, _ in cells))
+        title = textwrap.wrap(TITLES[measure], wide, break_long_words=False)
+        return [*((line, False) for line in title), *cells]
+
+    def _notes(self, intervals: bool = True) -> list[str]:
         """Return what stands below the table."""
         streams = f"{self.streams} stream" + "s" * (self.streams != 1)
         lines = [f"{streams}, {self.steps} steps; reference: {self.reference}."]
-        if any(not np.isnan(m.low) for row in self.rows for m in row.measures.values()):
+        if intervals and any(
+            not np.isnan(m.low) for row in self.rows for m in row.measures.values()
+        ):
             lines[-1] += " ± is half of a 95 % interval."
         if any(row.smoothed for row in self.rows):
             lines[-1] += " * smoothed: uses later rows too."
@@ -184,9 +219,14 @@ class Comparison:
                     "precision: the mean over labels."
                 )
             lines.append("Switches are those of one label, on average.")
+        if "switches" in self.rows[0].measures and "events" in self.rows[0].measures:
+            lines.append("Events are runs of the most probable class, before any rule for events.")
         if not np.isnan(self.true_switches):
             what = "A label truly" if self.labels else "The true class"
-            lines.append(f"{what} switches {self.true_switches:.1f} times per hour.")
+            events = ""
+            if not np.isnan(self.true_events):
+                events = f", and has {self.true_events:.1f} events"
+            lines.append(f"{what} switches {self.true_switches:.1f} times{events} per hour.")
         elif "agreement" in self.rows[0].measures:
             mean = ", the mean over labels" * bool(self.labels)
             lines.append(
@@ -208,13 +248,13 @@ class Comparison:
         return block(table(header, rows), "\n".join(notes))
 
 
-def _text(measure: str, interval: Measure) -> str:
-    """Return a value and half its interval, as text."""
+def _text(measure: str, interval: Measure, with_interval: bool) -> str:
+    """Return a value and, if there is one, half its interval, as text."""
     scale, digits = {
         "log_loss": (1, 2), "brier": (1, 2), "agreement": (1, 2), "switches": (1, 1),
         "delay": (1, 0), "events": (1, 1), "event_delay": (1, 0),
     }.get(measure, (100, 1))  # fmt: skip
     value = f"{scale * interval.value:.{digits}f}"
-    if np.isnan(interval.low):
+    if np.isnan(interval.low) or not with_interval:
         return value
     return f"{value} ± {scale * (interval.high - interval.low) / 2:.{digits}f}"

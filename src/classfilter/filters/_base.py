@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from .._errors import ArgumentError
+from .._errors import ArgumentError, names_keywords
 from .._support.imports import public_name
 from .._support.types import NUMBER, Array, Duration
 from .._timestamps import positive_duration
@@ -57,6 +57,10 @@ class BaseFilter:
     _options: dict[str, Any]
     probs: Any
     state: Any
+
+    def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls):
+            names_keywords(cls)
 
     @property
     def classes(self) -> tuple[Any, ...]:

@@ -203,6 +203,17 @@ class StickyFilter(BaseFilter, _core.Sticky):
         return half_life_of(float(np.exp(slowest)))
 
     @property
+    def _dwell(self) -> Array:
+        """The mean time in each class, (K,): of a class that is drawn again, it may be the same."""
+        if self._rates is not None:
+            leaves = -np.diag(self._rates)
+        else:
+            assert self._stay is not None
+            leaves = -np.log(self._stay) * (1 - self._options["prior"])
+        dwell: Array = 1 / leaves
+        return dwell
+
+    @property
     def transitions(self) -> Array:
         """Probability of each class (column) one time unit after each class (row), (K, K)."""
         return self._transitions(1.0)

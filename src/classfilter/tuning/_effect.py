@@ -48,6 +48,8 @@ class Effect(NamedTuple):
         The rows in that time.
     in_seconds : bool
         Whether the times may be seconds, as far as their size tells.
+    streams, predictions : int
+        How many there are.
     """
 
     changes_before: int
@@ -57,6 +59,8 @@ class Effect(NamedTuple):
     delay: float
     delay_rows: float
     in_seconds: bool
+    streams: int = 0
+    predictions: int = 0
 
     @property
     def changes_per_hour(self) -> float:
@@ -115,7 +119,9 @@ def measure_changes(
         seen = filtered[begun]
         np.add.at(pairs, (seen[:-1], seen[1:]), 1)
     nan = float("nan")
-    return CountedChanges(Effect(before, after, 3600 * hours, rows, nan, nan, True), pairs)
+    counts = len(recordings), sum(int(rec.observed().sum()) for rec in recordings)
+    effect = Effect(before, after, 3600 * hours, rows, nan, nan, True, *counts)
+    return CountedChanges(effect, pairs)
 
 
 class Effects:

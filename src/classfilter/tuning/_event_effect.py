@@ -61,6 +61,8 @@ class EventEffect(NamedTuple):
         The rows in it.
     by_labels : tuple of CostByLabels or None
         Of live and of offline events, where the cost was chosen by labels.
+    duration : float or None
+        How long an event usually lasts, where that chose the cost and is one for all classes.
     time : float
         The time of all streams, without gaps.
     rows : int
@@ -79,6 +81,7 @@ class EventEffect(NamedTuple):
     delay: float
     delay_rows: float
     by_labels: tuple[CostByLabels, CostByLabels] | None
+    duration: float | None
     time: float
     rows: int
     in_seconds: bool

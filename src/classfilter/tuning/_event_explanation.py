@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ._event_duration import EventDurations
 from ._event_effect import CostByLabels, EventEffect
-from ._explanation import after, rate_in_words, rate_unit, span_in_words
+from ._explanation import after, in_words, rate_in_words, rate_unit
 from ._suggestion import Suggestion
 
 
@@ -106,8 +106,3 @@ def _by_labels(chosen: CostByLabels, span: Callable[[float], str]) -> str:
     if chosen.low == chosen.high:
         sure = "no other cost that was tried is alike"
     return f"{chosen.f1:.1%} ± {chosen.error:.1%} at {span(chosen.cost)}; {sure}"
-
-
-def in_words(time: float, in_seconds: bool) -> str:
-    """Return a time with its unit, where that is known."""
-    return span_in_words(time) if in_seconds else f"{time:.3g}"

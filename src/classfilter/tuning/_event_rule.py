@@ -14,8 +14,9 @@ from ._effect import GAP, looks_like_seconds
 from ._event_cost import EventCounts, StreamRows
 from ._event_duration import EventDurations, MatchedCosts, match_costs
 from ._event_effect import EventEffect, confirmation_delay
-from ._event_explanation import explain_events, explain_suggestion, in_words
+from ._event_explanation import explain_events, explain_suggestion
 from ._event_labels import choose_by_labels, costs_to_try, tally_events, true_events
+from ._explanation import in_words
 from ._folds import median_step
 from ._result import Tuned
 from ._suggestion import suggest
@@ -102,12 +103,12 @@ def _by_durations(tuned: Tuned, rows: EventRows, durations: EventDurations) -> T
             f"event_duration leads to {expected:.3g} events, but there are {offline.fewest} "
             f"streams, or parts between gaps, of {in_words(mean, rows.in_seconds)} on average: no "
             "change of class is reported. Give a shorter duration, or longer recordings.",
-            stacklevel=4,
+            stacklevel=5,
         )
     half, double = (live.total(match_costs(live, offline, durations, f).live) for f in (0.5, 2.0))
     rules = live.rule(costs.live), offline.rule(costs.offline)
     effect = _effect("duration", rows, tuned, live, offline, costs)
-    effect = effect._replace(half=half, double=double)
+    effect = effect._replace(half=half, double=double, duration=durations.one)
     return _result(tuned, *rules, effect, explain_events(effect, costs, durations))
 
 
@@ -172,6 +173,7 @@ def _effect(
         delay=delay,
         delay_rows=steps,
         by_labels=None,
+        duration=None,
         time=live.time,
         rows=sum(len(one.time) for one in rows.live),
         in_seconds=rows.in_seconds,

@@ -150,7 +150,12 @@ def rate_unit(effect: Effect | EventEffect, count: int) -> tuple[str, float]:
     return ("an hour", 3600 / effect.time) if often else ("a day", 86400 / effect.time)
 
 
-def span_in_words(seconds: float) -> str:
+def in_words(time: float, in_seconds: bool, digits: int = 3) -> str:
+    """Return a time with its unit, where that is known."""
+    return span_in_words(time, digits) if in_seconds else f"{time:.{digits}g}"
+
+
+def span_in_words(seconds: float, digits: int = 3) -> str:
     """Return a time in words.
 
     Examples
@@ -159,9 +164,9 @@ def span_in_words(seconds: float) -> str:
     ('0.25 s', '90 s', '10 min', '6.0 h', '278 h')
     """
     if seconds < 120:
-        return f"{seconds:.3g} s"
+        return f"{seconds:.{digits}g} s"
     if seconds < 5400:
-        return f"{seconds / 60:.3g} min"
+        return f"{seconds / 60:.{digits}g} min"
     hours = seconds / 3600
     return f"{hours:.1f} h" if hours < 100 else f"{hours:.0f} h"
 

@@ -131,7 +131,7 @@ class LabelTuning:
         effect = _together(list(effects.values()))
         text = self._explain(choices, effects, effect)
         tuned = self.join(choices, explanation=text, effect=effect)
-        self._warn(4)
+        self._warn(5)
         often = [
             repr(label)
             for label, effect in effects.items()
@@ -143,7 +143,7 @@ class LabelTuning:
             warnings.warn(
                 f"{', '.join(often)}: with the pooled settings there are more than {max_changes:g} "
                 "changes an hour. Allow more changes, or record for longer.",
-                stacklevel=3,
+                stacklevel=4,
             )
         return tuned
 
@@ -298,4 +298,6 @@ def _together(effects: Sequence[Effect]) -> Effect:
         max(e.rows for e in effects),
         *delay,
         all(e.in_seconds for e in effects),
+        max(e.streams for e in effects),
+        max(e.predictions for e in effects),
     )

@@ -19,6 +19,7 @@ from ._explanation import Assumptions, without_temperatures
 from ._objective import Trial
 from ._streams_needed import Rival
 from ._suggestion import Suggestion
+from ._summary import summarise
 
 
 class Tuned(Chain):
@@ -43,7 +44,8 @@ class Tuned(Chain):
     table : list of Trial
         The candidates that were tried, the best first.
     explanation : str
-        What was chosen, how certain that is, and what would help.
+        What was chosen, how certain that is, and what would help, in sentences; printed, a chain
+        shows the same as a short table.
     rivals : list of Rival
         Simple rules and other filters, and by how much the choice scores higher.
     assumptions : Assumptions or None
@@ -164,4 +166,4 @@ class Tuned(Chain):
         return tuned
 
     def __str__(self) -> str:
-        return self.explanation
+        return summarise(self)

@@ -79,7 +79,7 @@ def untuned(
         f"settings are the last prediction of {reference!r}, unfiltered"
         f"{', and the wish was not looked at' * bool(wish)}."
     )
-    warnings.warn(why, stacklevel=4)
+    warnings.warn(why, stacklevel=5)
     step, K = median_step(called), len(recordings[0].classes)
     model = EstimatedModel(np.full(K, 1 / K), np.full(K, 1 / K), None, {})
     held = rule("hold" if len(sources) > 1 else "raw", sources, step)

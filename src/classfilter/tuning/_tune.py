@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
+from .._errors import names_keywords
 from ..chain._event_rule import Duration
 from ..data._recording import Recording
 from ..policy import Policy
@@ -63,6 +64,7 @@ EXPECTED = {"auto": 80, "sticky": 40, "dirichlet": 40}
 """About how many candidates are tried."""
 
 
+@names_keywords
 def tune(
     recordings: Recording | Iterable[Recording] | Mapping[Any, Recording] | Any,
     filter: Kind = "auto",  # noqa: A002
@@ -153,7 +155,7 @@ def tune(
         warnings.warn(
             f"sources without any prediction: {', '.join(map(repr, silent))}. They get no weight; "
             "leave their rows out.",
-            stacklevel=2,
+            stacklevel=3,
         )
     with_reference = [rec for rec in several if rec.observed(best).any()]
     if labels and all(rec.label is None or (rec.label < 0).all() for rec in with_reference):
@@ -196,7 +198,7 @@ def _tune_classes(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
             "changes between them, and they cannot judge. All sources count as one. Record with "
             f"more predictions of {best!r}.",
-            stacklevel=3,
+            stacklevel=4,
         )
     correlation = prepared.assumptions.error_correlation
     if prepared.several and not labels and correlation >= HIGH_CORRELATION:
@@ -204,7 +206,7 @@ def _tune_classes(
             f"errors of {best!r} last: their correlation is about {correlation:.1f} from one "
             "prediction to the next, so it judges others by its own errors. Check the choice on a "
             "few labelled streams, with compare.",
-            stacklevel=3,
+            stacklevel=4,
         )
     found = _search(prepared, filter, channel, progress)
     model = prepared.objective.runner.model
@@ -218,7 +220,7 @@ def _tune_classes(
             wish, found, prepared.objective, effects, lambda c: _chain(prepared, c), filter
         )
         if granted.warning:
-            warnings.warn(granted.warning, stacklevel=3)
+            warnings.warn(granted.warning, stacklevel=4)
         result = _result(prepared, granted.found, granted.effect, granted.text)
     if progress is not None:
         progress(1.0)
@@ -227,7 +229,7 @@ def _tune_classes(
         warnings.warn(
             f"source {source!r}: {verdict}. It cannot tell the classes apart: check it, or leave "
             "its rows out.",
-            stacklevel=3,
+            stacklevel=4,
         )
     return result.expecting(usual)
 

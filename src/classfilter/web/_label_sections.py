@@ -133,5 +133,7 @@ def label_settings_section(tuned: Chain) -> str:
         [name, weight_text(weight), "yes" if tuned.channel.get(name) is not None else "no"]
         for name, weight in named.items()
     ]
-    title = "What tune chose, and why" if isinstance(tuned, Tuned) else "The settings"
-    return section(title, str(tuned), table(["source", "weight", "channel"], weights))
+    title, why = "The settings", str(tuned)
+    if isinstance(tuned, Tuned):
+        title, why = "What tune chose, and why", tuned.explanation
+    return section(title, why, table(["source", "weight", "channel"], weights))

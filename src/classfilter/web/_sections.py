@@ -220,7 +220,8 @@ def choice_section(tuned: Chain) -> str:
         [name, f"{weight:.3g}", "yes" if tuned.channel.get(name) is not None else "no"]
         for name, weight in named.items()
     ]
-    parts: list[Any] = [str(tuned), table(["source", "weight", "channel"], weights)]
+    why = tuned.explanation if isinstance(tuned, Tuned) else str(tuned)
+    parts: list[Any] = [why, table(["source", "weight", "channel"], weights)]
     if not isinstance(tuned, Tuned):
         return section("The settings", *parts)
     if tuned.assumptions is not None:

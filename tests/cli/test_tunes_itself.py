@@ -1,0 +1,176 @@
+"""Commands without settings: they tune by themselves, as `tune` does, or ask for settings."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import classfilter as cf
+from commands import rejected
+from conftest import Run
+
+EVENTS = ["events", "week.csv", "-o", "events.csv"]
+
+
+@lru_cache
+def week() -> pl.DataFrame:
+    recs = [cf.simulate("plain", hours=1.0, seed=seed).recording() for seed in range(2)]
+    parts: list[pl.DataFrame] = [
+        rec.to_table().with_columns(stream=pl.lit(f"s{i}")) for i, rec in enumerate(recs)
+    ]
+    return pl.concat(parts)
+
+
+@pytest.fixture(autouse=True)
+def files(run: Run) -> None:
+    cf.write_table(week(), "week.csv")
+
+
+@lru_cache
+def settings(event_duration: str | None = None) -> cf.Tuned:
+    return cf.tune(week(), event_duration=event_duration)
+
+
+def test_one_command_to_events(run: Run) -> None:
+    code, out, err = run(*EVENTS, "--event-duration", "5min")
+    assert (code, out) == (0, "")
+    found = cf.events(week(), settings("5min"))
+    assert err.splitlines()[0].startswith("classfilter: tuned without labels: sticky (HMM), ")
+    assert err.splitlines()[1:] == [f"events.csv: {len(found)} events"]
+    cf.write_events(found, "expected.csv")
+    assert Path("events.csv").read_bytes() == Path("expected.csv").read_bytes()
+    assert run(*EVENTS, "--event-duration", "5min", "--smooth", "--quiet") == (0, "", "")
+    smoothed = cf.events(week(), settings("5min"), smooth=True)
+    assert len(cf.read_events("events.csv")) == len(smoothed)
+    longer = ["--event-duration", "5min", "--min-duration", "2min", "--reference", "strong"]
+    assert run(*EVENTS, *longer)[0] == 0
+    assert all((event.duration or 0) >= 120 for event in cf.read_events("events.csv"))
+
+
+def test_the_report_has_as_many_events(run: Run) -> None:
+    page = ["report", "week.csv", "-o", "page.html", "--event-duration", "5min"]
+    assert run(*page, "--quiet") == (0, "page.html: open it in a browser\n", "")
+    (shown,) = re.findall(r"<dt>Events</dt><dd><span>(\d+)</span>", Path("page.html").read_text())
+    assert int(shown) == len(cf.events(week(), settings("5min")))
+
+
+def test_events_without_any_option(run: Run) -> None:
+    code, _, err = run(*EVENTS)
+    assert code == 0
+    assert "say how long an event lasts: --event-duration 5min" in err
+    assert len(cf.read_events("events.csv")) == len(cf.events(week(), settings()))
+    _, _, err = run(*EVENTS, "--change-cost", "30s")
+    assert "--event-duration" not in err
+    rule = cf.EventRule("30s")
+    assert len(cf.read_events("events.csv")) == len(cf.events(week(), settings(), rule))
+
+
+def test_filter_and_plot_use_what_tune_finds(run: Run) -> None:
+    settings().save("tuned.toml")
+    code, _, err = run("filter", "week.csv", "-o", "alone.csv")
+    assert code == 0
+    note, summary = err.splitlines()
+    assert note.startswith("classfilter: tuned without labels: sticky (HMM), ")
+    assert summary.startswith("alone.csv: 1,440 rows, streams: 2;")
+    assert run("filter", "week.csv", "-o", "told.csv", "--config", "tuned.toml", "--quiet")[2] == ""
+    assert Path("alone.csv").read_bytes() == Path("told.csv").read_bytes()
+    assert run("filter", "week.csv", "-o", "quiet.csv", "--quiet") == (0, "", "")
+    for name, options in {"alone": [], "told": ["--config", "tuned.toml"]}.items():
+        assert run("plot", "week.csv", "-o", f"{name}.png", "--stream", "s1", *options)[0] == 0
+    assert Path("alone.png").read_bytes() == Path("told.png").read_bytes()
+
+
+def test_labels_that_may_be_true_at_once(run: Run) -> None:
+    scores = week().select("time", "stream", pl.col("p_class 0", "p_class 1"), "source")
+    cf.write_table(scores, "week.csv")
+    code, _, err = run("filter", "week.csv", "-o", "out.csv", "--scores", "independent")
+    assert code == 0, err
+    assert "; one for each of 2 labels\n" in err
+    assert cf.read_table("out.csv").columns[-3:] == ["f_class 0", "f_class 1", "labels"]
+
+
+@pytest.mark.parametrize("command", ["filter", "events", "plot"])
+def test_where_it_cannot_tune_it_asks(run: Run, command: str) -> None:
+    cf.write_table(week().head(200), "week.csv")
+    err = rejected(run, command, "week.csv", "-o", "out.png" if command == "plot" else "out.csv")
+    said = "too little to find the settings of the filter on: 17 predictions of 'strong'; give them"
+    assert said in err
+    assert err.startswith("classfilter: week.csv: ")
+    assert "--half-life 60s or --config FILE, or more rows" in err
+
+
+def test_many_rows_are_not_tuned_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("classfilter.cli.MAX_TUNED", 1000)
+    err = rejected(run, "filter", "week.csv", "-o", "out.csv")
+    assert "week.csv: there are more than 1,000 rows" in err
+    assert "run classfilter tune on some of the streams, and give --config" in err
+    assert run("filter", "week.csv", "-o", "out.csv", "--gamma", "0.9")[0] == 0
+
+
+def test_stream_cannot_tune_so_it_asks(run: Run) -> None:
+    line = json.dumps({"time": 0, "p_walk": 0.7, "p_sit": 0.3}).encode()
+    code, out, err = run("stream", stdin=line)
+    assert (code, out) == (2, "")
+    assert "give --config, a file that classfilter tune writes, or settings such as" in err
+    assert run("stream", "--beta", "1", stdin=line)[0] == 0
+
+
+def test_two_sources_alike_need_a_reference(run: Run) -> None:
+    names = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("left")).otherwise(pl.lit("right"))
+    cf.write_table(week().with_columns(source=names), "week.csv")
+    for command, out in (("filter", "out.csv"), ("events", "out.csv"), ("report", "out.html")):
+        err = rejected(run, command, "week.csv", "-o", out)
+        assert "--reference is not given, and 'left' and 'right' have about as many" in err
+        assert run(command, "week.csv", "-o", out, "--reference", "left", "--quiet")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "both"),
+    [
+        ("events", ["--event-duration", "5min", "--gamma", "0.9"], ("event-duration", "gamma")),
+        ("events", ["--event-duration", "5min", "--config", "x"], ("event-duration", "config")),
+        ("events", ["--event-duration", "5min", "--beta", "1"], ("event-duration", "beta")),
+        ("events", ["--reference", "strong", "--half-life", "5"], ("reference", "half-life")),
+        ("events", ["--event-duration", "5min", "--change-cost", "9"],
+         ("event-duration", "change-cost")),
+        ("filter", ["--reference", "strong", "--floor", "0.1"], ("reference", "floor")),
+        ("plot", ["--reference", "strong", "--estimate", "mean"], ("reference", "estimate")),
+        ("report", ["--event-duration", "5min", "--config", "x"], ("event-duration", "config")),
+    ],
+)  # fmt: skip
+def test_contradictions_name_both_options(
+    run: Run, command: str, options: list[str], both: tuple[str, str]
+) -> None:
+    code, _, err = run(command, "week.csv", "-o", "out.html", *options)
+    assert code == 2
+    assert f"--{both[0]} and --{both[1]} are both given; " in " ".join(err.split())
+    assert err.rstrip().endswith("leave one out")
+
+
+@pytest.mark.parametrize("command", ["events", "report"])
+def test_durations_that_cannot_be(run: Run, command: str) -> None:
+    out = {"events": "out.csv", "report": "out.html"}[command]
+    for given, message in {
+        "0": "--event-duration is '0'; it must be positive and finite",
+        "-5min": "--event-duration is '-5min'; it must be positive and finite",
+        "fly=5min": "--event-duration names 'fly'; the classes are ['class 0'",
+        "class 0=5min": "--event-duration has no duration of 'class 1'; name every class",
+    }.items():
+        assert message in rejected(run, command, "week.csv", "-o", out, "--event-duration", given)
+    code, _, err = run(command, "week.csv", "-o", out, "--event-duration", "soon")
+    assert code == 2
+    assert "'soon' is not a duration; give one such as 500ms" in " ".join(err.split())
+
+
+def test_rows_that_are_filtered_are_taken_unless_it_shall_tune(run: Run) -> None:
+    assert run("filter", "week.csv", "-o", "out.csv", "--gamma", "0", "--quiet")[0] == 0
+    of_filtered = ["events", "out.csv", "-o", "events.csv"]
+    assert "there is no rule for events" in run(*of_filtered)[2]
+    assert "tuned" not in run(*of_filtered, "--change-cost", "30s")[2]
+    assert "tuned" in run(*of_filtered, "--event-duration", "5min")[2]
+    assert len(cf.read_events("events.csv")) == len(cf.events(week(), settings("5min")))
