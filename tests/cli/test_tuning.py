@@ -240,7 +240,7 @@ def test_tune_takes_wishes(run: Run) -> None:
     wishes = ["--max-changes", "20", "--max-delay", "5min", "--quiet"]
     code, out, err = run("tune", "week.parquet", "-o", "walk.toml", *wishes)
     assert (code, err) == (0, "")
-    assert "It meets the wish, at most 20 changes an hour and a delay of at most 300 s" in out
+    assert "It keeps to the limit, at most 20 changes an hour and a delay of at most 300 s" in out
     tuned = cf.tune(recs, max_changes_per_hour=20, max_delay=300)
     assert cf.load("walk.toml").settings == tuned.settings
     said = rejected(run, "tune", "week.parquet", "-o", "walk.toml", "--max-delay=-5s")

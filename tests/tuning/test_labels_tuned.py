@@ -177,7 +177,7 @@ def test_labels_choose_by_their_truth() -> None:
         {"filter": "sticky", "max_changes_per_hour": 20},
     ],
 )
-def test_options_and_wishes_hold_for_each_label(options: Any) -> None:
+def test_options_and_limits_hold_for_each_label(options: Any) -> None:
     days = [label_day(seed, 400, [(12, 18)]) for seed in range(3)]
     together = cf.tune(days, reference="strong", **options)
     alone = cf.tune([rec.lane("bird0") for rec in days], reference="strong", **options).untempered()
@@ -185,7 +185,7 @@ def test_options_and_wishes_hold_for_each_label(options: Any) -> None:
     assert together.lane("bird0").with_rule(None).settings == alone.with_rule(None).settings
 
 
-def test_a_pooled_label_that_misses_a_wish_gets_a_warning() -> None:
+def test_a_pooled_label_that_exceeds_a_limit_gets_a_warning() -> None:
     days = [label_day(seed, 60) for seed in range(2)]  # too short for settings of its own
     with pytest.warns(UserWarning, match="with the pooled settings there are more than 20 changes"):
         cf.tune(days, "sticky", "strong", max_changes_per_hour=20)

@@ -210,5 +210,7 @@ def test_recordings_of_a_dataframe() -> None:
     recs = days([0, 1], 2.0)
     tuned = tune({"ann": recs[0], "bob": recs[1]}, "sticky", "strong")
     assert tuned.beta == tuned_short("sticky").beta
-    with pytest.raises(TypeError, match=r"recordings has a str; give recordings, or a dataframe"):
+    with pytest.raises(
+        TypeError, match=r"recordings has a str; give recordings, a dataframe or a path"
+    ):
         tune(["ann", "bob"])

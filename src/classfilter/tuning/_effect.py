@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._support.types import Floats, Ints
+from .._errors import ArgumentError
+from .._support.types import NUMBER, Floats, Ints
 from .._time_scale import LARGEST_SECONDS
 from .._validation import Factorized
 from ..chain._chain import Chain
@@ -76,6 +77,20 @@ def looks_like_seconds(recordings: Sequence[Recording], step: float) -> bool:
     """Whether the times may be seconds; milliseconds since 1970 are not."""
     latest = max(float(np.abs(rec.time).max()) for rec in recordings if len(rec))
     return latest < LARGEST_SECONDS and SECONDS_STEP[0] <= step <= SECONDS_STEP[1]
+
+
+def require_seconds(argument: str, value: object, in_seconds: bool, step: float) -> None:
+    """Raise where a value has a unit, or is an hour's, and the times cannot be seconds."""
+    if not in_seconds and not (argument.endswith(("delay", "duration")) and has_no_unit(value)):
+        problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
+        raise ArgumentError(argument, value, problem, remedy="give times as dates or in seconds")
+
+
+def has_no_unit(duration: object) -> bool:
+    """Whether a duration has no unit, so that it is in that of the times."""
+    if isinstance(duration, str):
+        return not duration.rstrip()[-1:].isalpha()
+    return isinstance(duration, NUMBER)
 
 
 def last_predictions(rec: Recording) -> Ints:

@@ -17,7 +17,6 @@ from ._model import EstimatedModel
 from ._result import Tuned
 from ._rows import LABEL_RELIABILITY
 from ._thinning import thin
-from ._wish import Wish
 
 
 def tuned_as(
@@ -58,7 +57,7 @@ def for_labels(channel: Channel | None, classes: int) -> Channel:
 
 
 def untuned(
-    recordings: Sequence[Recording], reference: str, every: int | None, wish: Wish
+    recordings: Sequence[Recording], reference: str, every: int | None, limited: bool
 ) -> Tuned:
     """Return the last prediction of the reference, or of the only source, with a warning.
 
@@ -77,7 +76,7 @@ def untuned(
         f"there are {count} predictions of {reference!r}; tuning needs at least "
         f"{MIN_PREDICTIONS} at the rate at which it will be called: {more}. Until then, the safe "
         f"settings are the last prediction of {reference!r}, unfiltered"
-        f"{', and the wish was not looked at' * bool(wish)}."
+        f"{', and the limits were not looked at' * limited}."
     )
     warnings.warn(why, stacklevel=4)
     step, K = median_step(called), len(recordings[0].classes)

@@ -22,7 +22,7 @@ from ..data._source_health import expected, never_changing
 from ..policy import Policy
 from ._candidates import Candidate, Runner
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
-from ._effect import Effect, Effects
+from ._effect import Effect, Effects, require_seconds
 from ._event_duration import EventDurations
 from ._event_rule import with_event_rule
 from ._expected_events import Calls, estimate_calls
@@ -49,11 +49,10 @@ from ._passes import Passes
 from ._result import Tuned
 from ._rows import JoinedRows, concatenate
 from ._safe_settings import tuned_as, untuned
-from ._search import Found, search_one, search_several
+from ._search import Found, Limits, search_one, search_several, within
 from ._streams_needed import Rival
 from ._temperature import with_temperatures
 from ._thinning import steps_between_calls, thin
-from ._wish import Wish, grant, require_seconds
 
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
@@ -109,11 +108,11 @@ def tune(
         Choose by the labels of the recordings: the filter by its accuracy, and the rule for events
         by F1@50 (see `metrics.event_scores`), where no `event_duration` is given.
     max_changes_per_hour : float, optional
-        A wish: the filtered class, or each label, should change at most so often, on these
-        recordings, whose times are seconds. Of what meets it, the best is chosen. If nothing does,
-        the closest is, and a warning says what it has.
+        A limit: the filtered class, or each label, may change at most so often, on these
+        recordings, whose times are seconds. The best filter that keeps to it is chosen. If none
+        does, the closest is, and a warning says what it has.
     max_delay : float, str or timedelta, optional
-        A wish: once the predictions change class, the filter should follow within this time:
+        A limit: once the predictions change class, the filter must follow within this time:
         ``"30s"``, a timedelta, or a number in the unit of the times.
     event_duration : float, str, timedelta, or mapping of every class to one, optional
         How long an event usually lasts: ``"15min"``, a timedelta, or a number in the unit of the
@@ -145,7 +144,7 @@ def tune(
     several = as_list(recordings, columns=columns, scores=scores, unit=unit)
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
-    wish = Wish.of(max_changes_per_hour, max_delay)
+    limits = Limits.of(max_changes_per_hour, max_delay)
     best = find_reference(several, reference)
     durations = EventDurations.of(event_duration, several[0].classes)
     several, silent = without_silent(several)
@@ -169,7 +168,7 @@ def tune(
             return _tune_classes(lanes, filter, best, *how)
 
         by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
-        result = by_label.result(wish.max_changes, progress)
+        result = by_label.result(limits.changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress)
     return with_event_rule(result, thin(several, best, rate).recordings, durations, labels)
@@ -187,10 +186,10 @@ def _tune_classes(
     progress: Progress | None = None,
 ) -> Tuned:
     """Return the chain of classes that exclude each other, without a rule for events."""
-    wish = Wish.of(max_changes_per_hour, max_delay)
+    limits = Limits.of(max_changes_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
-        return untuned(several, best, rate, wish)
+        return untuned(several, best, rate, bool(limits))
     if not prepared.several and len(prepared.rows.sources) > 1:
         warnings.warn(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
@@ -209,17 +208,19 @@ def _tune_classes(
     found = _search(prepared, filter, channel, progress)
     model = prepared.objective.runner.model
     effects = Effects(prepared.recordings, prepared.rows, model)
-    if not wish:
-        chosen = _chain(prepared, found.chosen)
-        result = _result(prepared, found, effects.measure(chosen))
+
+    def measure(candidate: Candidate) -> Effect:
+        return effects.measure(_chain(prepared, candidate))
+
+    if not limits:
+        result = _result(prepared, found, measure(found.chosen))
     else:
-        require_seconds(effects, max_changes_per_hour, max_delay)
-        granted = grant(
-            wish, found, prepared.objective, effects, lambda c: _chain(prepared, c), filter
-        )
-        if granted.warning:
-            warnings.warn(granted.warning, stacklevel=3)
-        result = _result(prepared, granted.found, granted.effect, granted.text)
+        given = {"max_changes_per_hour": max_changes_per_hour, "max_delay": max_delay}
+        for name, value in given.items():
+            if value is not None:
+                require_seconds(name, value, effects.in_seconds, prepared.rows.step)
+        found, effect, text = within(limits, found, prepared.objective, filter, measure)
+        result = _result(prepared, found, effect, text)
     if progress is not None:
         progress(1.0)
     for source, verdict in never_changing(result, prepared.recordings).items():
@@ -335,7 +336,7 @@ def _chain(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
 
 
 def _result(
-    prepared: Prepared, found: Found, effect: Effect | None = None, wish: str = ""
+    prepared: Prepared, found: Found, effect: Effect | None = None, limit: str = ""
 ) -> Tuned:
     rows, objective = prepared.rows, prepared.objective
     chosen, rivals = found.chosen, []
@@ -356,4 +357,4 @@ def _result(
     tuned = _chain(prepared, chosen, **known)
     tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
-    return tuned.having(explanation=explain(*facts, effect, wish, temperatures_in_words(tuned)))
+    return tuned.having(explanation=explain(*facts, effect, limit, temperatures_in_words(tuned)))
