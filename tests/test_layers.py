@@ -27,7 +27,6 @@ LAYERS = (
     {"simulation", "tuning"},
     {"evaluation", "live"},
     {"_classifier_streams"},
-    {"_classifier_folds", "_label_plots", "_reliability_plot"},
     {"embedded", "plot", "reference", "_filtered_classifier"},
     {"web"},
     {"demo", "sklearn", "spark"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -20,7 +28,6 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from ._classifier_folds import out_of_fold, positions
 from ._classifier_streams import (
     SOURCE,
     RowsByStream,
@@ -35,7 +42,7 @@ from ._events._decide import Decoder, Rule, events_of, listed
 from ._events._list import Events
 from ._label_estimators import indicator, label_probabilities
 from ._support.imports import public
-from ._support.types import Array, Duration, Ints
+from ._support.types import Array, Duration, Floats, Ints
 from ._time_kind import TimeKind
 from ._validation import text_names
 from .chain._chain import Chain
@@ -45,6 +52,76 @@ from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
 from .filters._multi_label import MultiLabelFilter
 from .tuning._tune import tune
+
+
+def out_of_fold(
+    estimator: Any,
+    cv: Any,
+    classes: Array,
+    X: Any,
+    y: Array,
+    streams: RowsByStream,
+    params: dict[str, Any],
+) -> Floats:
+    """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
+    (X,) = indexable(X)
+    probs: Floats = np.full((len(y), len(classes)), np.nan)
+    for train, test in _folds(cv, y, streams):
+        if len(np.unique(y[train])) < 2:
+            continue
+        per_row = {
+            name: _safe_indexing(value, train) if _is_column(value, len(y)) else value
+            for name, value in params.items()
+        }
+        try:
+            model = clone(estimator).fit(_safe_indexing(X, train), y[train], **per_row)
+        except ValueError:
+            # Many estimators refuse a label that is the same in all rows.
+            if y.ndim == 2 and (y[train] == y[train[0]]).all(axis=0).any():
+                continue
+            raise
+        outputs = model.predict_proba(_safe_indexing(X, test))
+        if y.ndim == 2:
+            probs[test] = label_probabilities(model, outputs, len(classes))
+            continue
+        probs[test] = 0.0
+        probs[np.ix_(test, positions(model.classes_, classes))] = outputs
+    return probs
+
+
+def _folds(cv: Any, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the rows to fit on and to predict, streams and times in order."""
+    order = np.concatenate(streams.rows)
+    stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
+    several = len(streams.rows) > 1
+    if isinstance(cv, Integral):
+        if cv < 2:
+            raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
+        alike = len(y) if y.ndim == 2 else int(np.unique(y, return_counts=True)[1].max())
+        most = min(int(cv), alike)
+        if most < 2:
+            return
+        few = min(most, len(streams.rows))
+        kinds = (GroupKFold, KFold) if y.ndim == 2 else (StratifiedGroupKFold, StratifiedKFold)
+        cv = kinds[0](few) if several else kinds[1](most)
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is no harm here.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        groups = stream if several else None
+        splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
+    for train, test in splits:
+        yield order[train], order[test]
+
+
+def positions(values: Array, classes: Array) -> Ints:
+    """Return the index of each value in the classes."""
+    positions: Ints = np.asarray(values[:, None] == classes).argmax(axis=1)
+    return positions
+
+
+def _is_column(value: Any, n: int) -> bool:
+    """Return whether a parameter has one entry per row."""
+    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n
 
 
 class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
