@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,32 +26,162 @@ from sklearn.utils.metadata_routing import (
     get_routing_for_object,
     process_routing,
 )
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ._classifier_streams import (
-    SOURCE,
-    RowsByStream,
-    labelled,
-    recordings,
-    rule_of,
-    run_filter,
-    streams_of,
-)
-from ._errors import ArgumentError
-from ._events._decide import Decoder, Rule, events_of, listed
+from ._class_columns import named_classes
+from ._errors import ArgumentError, RowError
+from ._events._decide import RULES, Decoder, Rule, events_of, listed
 from ._events._list import Events
-from ._label_estimators import indicator, label_probabilities
+from ._label_scores import fewest
+from ._predictions import predictions
 from ._support.imports import public
 from ._support.types import Array, Duration, Floats, Ints
 from ._time_kind import TimeKind
-from ._validation import text_names
+from ._timestamps import read_times
+from ._validation import factorize, text_names
 from .chain._chain import Chain
 from .chain._event import Event
+from .data._frames import group_starts
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
 from .filters._multi_label import MultiLabelFilter
+from .streams._rows import group_and_sort
 from .tuning._tune import tune
+
+SOURCE = "estimator"
+"""The name of the only source."""
+
+
+class RowsByStream(NamedTuple):
+    """The rows of each stream in order of time, the times of all rows (T,), and what they were.
+
+    The names are those of the streams; None where all rows are one.
+    """
+
+    rows: list[Ints]
+    times: Floats
+    names: list[Any]
+    kind: TimeKind
+
+
+def streams_of(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> RowsByStream:
+    """Return the streams of n rows."""
+    codes: Ints = np.zeros(n, np.intp)
+    names: list[Any] = [None]
+    if groups is not None:
+        cells = _column("groups", groups, n).tolist()
+        for row, cell in enumerate(cells):
+            if cell is None or cell != cell:
+                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
+        codes, names = factorize(cells)
+    time: Floats = np.arange(n, dtype=np.float64)
+    kind = TimeKind()
+    if times is not None:
+        try:
+            time, kind = read_times(_column("times", times, n))
+        except RowError as error:
+            raise error.replaced(argument="times") from None
+    order, _ = group_and_sort(time, codes, sort=True)
+    rows = np.split(order, group_starts(codes[order]))
+    if times is None:
+        for part in rows:
+            time[part] = np.arange(len(part))
+    return RowsByStream(rows, time, names, kind)
+
+
+def _column(name: str, column: ArrayLike, n: int) -> Array:
+    array = np.asarray(column)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")
+    return array
+
+
+def recordings(
+    probs: ArrayLike,
+    classes: Array,
+    streams: RowsByStream,
+    source: str = SOURCE,
+    independent: bool = False,
+) -> Iterator[tuple[Ints, Recording]]:
+    """Yield the rows of each stream with their recording."""
+    names = text_names(classes.tolist(), fewest(independent))
+    try:
+        checked, hard = predictions(probs, names, independent=independent)
+    except RowError as error:
+        raise error.replaced(argument="predict_proba of estimator") from None
+    for rows in streams.rows:
+        sources, known = np.full(len(rows), source), (hard[rows], streams.kind, independent)
+        columns = streams.times[rows], sources, checked[rows], names, None
+        yield rows, Recording._from_checked(*columns, *known)
+
+
+def labelled(rec: Recording, label: Ints) -> Recording:
+    """Return a recording with its true classes."""
+    columns = rec.time, rec.source, rec.probs, rec.classes, label, rec.hard
+    return Recording._from_checked(*columns, rec._time_kind, rec.independent)
+
+
+def run_filter(chosen: Filter | Chain, rec: Recording, lag: int | None) -> Array:
+    """Filter a recording, or smooth it."""
+    return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
+
+
+def rule_of(given: Any, chosen: Filter | Chain, empty: Recording, lag: int | None) -> Rule | None:
+    """Return the rule for events that is given, or that of the chain, if it fits the classes."""
+    rule: Rule | None = given
+    if given is None:
+        rule = Chain.of(chosen, smoothing=lag != 0).rule
+    elif not isinstance(given, RULES):
+        problem = "it must be an EventRule or a ThresholdRule"
+        raise ArgumentError("event_rule", given, rule=problem)
+    if rule is not None:
+        Decoder(rule, empty.classes, np.float64, empty.independent)
+    return rule
+
+
+class Indicator(NamedTuple):
+    """The labels (L,), and whether each row has each, (T, L): 1 or 0."""
+
+    labels: Array
+    matrix: Ints
+
+
+def indicator(y: Any) -> Indicator | None:
+    """Return several labels at once as an indicator matrix; None of classes (T,)."""
+    matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)  # it may be sparse
+    if matrix.ndim != 2 or matrix.shape[1] == 1:
+        return None
+    remedy = "give one column per label, 1 where it is true and 0 where not"
+    if type_of_target(matrix) != "multilabel-indicator":
+        raise ArgumentError("y", matrix.shape, "has shape {}, but is no indicator", remedy=remedy)
+    if not np.isin(matrix, (0, 1)).all():
+        values = np.unique(matrix).tolist()
+        raise ArgumentError("y", values, "has the values {}", "an indicator has 0 and 1", remedy)
+    names = named_classes(y)
+    labels = np.arange(matrix.shape[1]) if names is None else np.array(names, np.object_)
+    return Indicator(labels, matrix.astype(np.intp))
+
+
+def label_probabilities(model: Any, outputs: Any, labels: int) -> Floats:
+    """Return the probability of each label, (T, L), from what `predict_proba` of a model returned.
+
+    That is (T, L) or a list of L arrays (T, classes of the label): one column where it had one.
+    """
+    if not isinstance(outputs, list):
+        probs = np.asarray(outputs, np.float64)
+        if probs.ndim != 2 or probs.shape[1] != labels:
+            rule = f"it must be (T, {labels}), or a list of {labels} arrays"
+            remedy = "wrap it in sklearn.multioutput.MultiOutputClassifier"
+            what = "predict_proba of estimator"
+            raise ArgumentError(what, probs.shape, "has shape {}", rule, remedy)
+        return probs
+    columns = [
+        np.asarray(output, np.float64)[:, np.asarray(classes) == 1].sum(axis=1)
+        for output, classes in zip(outputs, model.classes_, strict=True)
+    ]
+    return np.stack(columns, axis=1)
 
 
 def out_of_fold(

@@ -156,11 +156,12 @@ def test_the_delay_is_that_of_a_loop(kind: str) -> None:
 
 
 def test_changes_are_drawn_as_often_as_they_occur() -> None:
-    drawn = draw_changes(np.array([[9.0, 3.0, 0.0], [0.0, 9.0, 1.0], [0.0, 0.0, 9.0]]), 50)
-    assert set(zip(drawn.before.tolist(), drawn.after.tolist(), strict=True)) == {(0, 1), (1, 2)}
-    assert 0.6 < (drawn.before == 0).mean() < 0.9
-    assert set(drawn.row.tolist()) <= set(range(50))
-    assert not draw_changes(np.eye(3), 50).row.size
+    pairs = np.array([[9.0, 3.0, 0.0], [0.0, 9.0, 1.0], [0.0, 0.0, 9.0]])
+    before, after, row = draw_changes(pairs, 50)
+    assert set(zip(before.tolist(), after.tolist(), strict=True)) == {(0, 1), (1, 2)}
+    assert 0.6 < (before == 0).mean() < 0.9
+    assert set(row.tolist()) <= set(range(50))
+    assert not draw_changes(np.eye(3), 50)[0].size
 
 
 @pytest.mark.parametrize(
