@@ -42,17 +42,6 @@ def by_start(events: Any) -> bool:
 
 
 @given(seed=seeds)
-def test_each_label_is_decided_as_if_it_were_alone(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rule, rec = random_rule(rng), random_recording(rng)
-    events = cf.events(rec, rule)
-    assert by_start(events)
-    assert not {e.label for e in events} & set(rule.ignore)
-    for label, found in of_each(rule, events):
-        assert found == list(cf.events(rec.lane(label), lane_rule(rule, label)))
-
-
-@given(seed=seeds)
 def test_events_are_those_of_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
     given = random_rule(rng)
