@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter.policy import Adaptive, Periodic, Policy
+from classfilter.policy import Adaptive
 from classfilter.simulation._simulate import Simulation
 from policy_steps import BETA, random_steps, run_policy
 
@@ -189,23 +189,3 @@ def test_budget_is_kept_over_a_day(kind: str, every: int) -> None:
         calls = run_policy(day, f, Adaptive(1 / every), beta=BETA).calls
         assert calls["strong"] + calls["weak"] == day.time.size
         assert calls["strong"] == pytest.approx(day.time.size / every, rel=0.05)
-
-
-@pytest.mark.slow
-def test_as_accurate_as_periodic_with_no_more_calls() -> None:
-    tuned = cf.tune(
-        [cf.simulate("capture24", seed=i).recording() for i in (101, 102)],
-        filter="sticky",
-        reference="strong",
-    )
-    accuracy: dict[str, list[float]] = {"periodic": [], "adaptive": []}
-    calls = dict.fromkeys(accuracy, 0)
-    policies: dict[str, Policy] = {"periodic": Periodic(12), "adaptive": Adaptive(1 / 12.5)}
-    for seed in range(10, 14):
-        day = cf.simulate("capture24", seed=seed)
-        for name, policy in policies.items():
-            done = run_policy(day, tuned, policy)
-            accuracy[name].append(cf.metrics.accuracy(day.truth, done.probs))
-            calls[name] += done.calls["strong"]
-    assert calls["adaptive"] <= calls["periodic"]
-    assert np.mean(accuracy["adaptive"]) > np.mean(accuracy["periodic"]) + 0.005

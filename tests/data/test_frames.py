@@ -254,14 +254,6 @@ def test_the_filter_does_not_change_and_its_state_is_not_used() -> None:
     assert used.alpha.tobytes() == before.tobytes()
 
 
-def test_one_weight_for_all_and_no_source() -> None:
-    df = pl.DataFrame(columns(source=None))
-    expected = walk_sit().run(df.select("p_walk", "p_sit").to_numpy(), beta=0.25, dt=[0, 5, 0])
-    for beta in (0.25, {"default": 0.25}):
-        out = filter_table(df, walk_sit(), beta=beta)
-        assert out.select("f_walk", "f_sit").to_numpy().tobytes() == expected.tobytes()
-
-
 def test_labels_do_not_matter_for_filtering() -> None:
     df = pl.DataFrame(columns(label=["?", "?", "?"]))
     assert filter_table(df, walk_sit(), beta=BETA)["label"].to_list() == ["?"] * 3

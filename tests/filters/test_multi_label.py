@@ -187,24 +187,6 @@ def test_parts_of_a_stream_and_restored_states_go_on_as_the_whole(
     np.testing.assert_array_equal(np.concatenate(parts), expected)
 
 
-@given(
-    before=st.lists(st.floats(0, 1), min_size=3, max_size=3),
-    steps=st.lists(st.floats(0, 30), min_size=1, max_size=4),
-)
-def test_missing_rows_let_the_time_between_them_pass(
-    before: list[float], steps: list[float]
-) -> None:
-    f = own_filters()
-    f.update(before)
-    split = f.copy()
-    for dt in steps:
-        split.update([None, np.nan, None], dt=dt)
-    f.update(None, dt=sum(steps))
-    np.testing.assert_allclose(split.probs, f.probs, rtol=1e-9)
-    row = [0.7, 0.2, np.nan]
-    np.testing.assert_allclose(split.update(row), f.update(row), rtol=1e-9)
-
-
 BAD: dict[str, Callable[[Any, Any, Any, int], None]] = {
     "score": lambda s, beta, dt, at: s.__setitem__((at, at % 3), 1.5),
     "infinite": lambda s, beta, dt, at: s.__setitem__((at, at % 3), -np.inf),

@@ -83,13 +83,6 @@ def test_half_life() -> None:
     assert f.stay == 0.5 ** (1 / 6)
 
 
-def test_stay_equals_its_transitions() -> None:
-    stream = random_stream(5, 200, 3)
-    f = cf.StickyFilter(5, 0.9, prior=random_prior(5, 3))
-    g = cf.StickyFilter(5, transitions=f.transitions, prior=f.prior)
-    np.testing.assert_allclose(f.run(*stream), g.run(*stream), rtol=1e-9)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("beta", [1.0, 0.9, 1e-3])
 @pytest.mark.parametrize("K", [2, 5, 300])

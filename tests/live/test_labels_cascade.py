@@ -94,18 +94,6 @@ def test_what_a_source_returns(output: Any) -> None:
     assert step.label == ("robin",)
 
 
-@pytest.mark.slow
-def test_a_tensor() -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    f = cf.MultiLabelFilter(LABELS, TWO["sticky"])
-    outputs = [torch.tensor(row, dtype=torch.float64) for row in ([0.9, 0.2], [[0.9, 0.2]])]
-    outputs.append(outputs[0].clone().requires_grad_())
-    for output in outputs:
-        source: Any = lambda _, output=output: output  # noqa: E731
-        step = cf.Cascade(f, {"weak": source}).step(SAMPLE)
-        np.testing.assert_array_equal(step.probs, f.copy().update([0.9, 0.2]))
-
-
 @pytest.mark.parametrize("output", [0.9, [0.9], np.float64(0.9), {"speech": 0.9}])
 def test_one_label_needs_one_number(output: Any) -> None:
     f = cf.MultiLabelFilter(["speech"], TWO["sticky"])

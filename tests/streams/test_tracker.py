@@ -98,14 +98,6 @@ def test_results_are_the_callers_own() -> None:
     assert calls[1].estimate.base is None
 
 
-def test_weights_are_those_at_the_start() -> None:
-    weights = {"weak": 0.25}
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=weights)
-    weights["weak"] = 1.0
-    one = tracker.update("a", 0.0, "weak", GOOD[3])
-    np.testing.assert_array_equal(tracker.update_many(["b"], [0.0], "weak", [GOOD[3]])[0], one)
-
-
 def test_reading_a_stream_makes_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     """With transitions, it would take milliseconds."""
     tracker = cf.Tracker(cf.StickyFilter(CLASSES, transitions=np.eye(3) * 0.7 + 0.1))

@@ -83,15 +83,6 @@ def test_rare_labels_have_the_settings_of_all_labels_together() -> None:
     assert len(tuned()._fresh._groups) == len(OWN) + 1  # a filter that they share
 
 
-def test_the_chain_filters_and_smooths_each_label_by_its_lane() -> None:
-    rec = recs()[0]
-    for run in ("run", "smooth"):
-        P = getattr(tuned(), run)(rec)
-        for k, label in enumerate(rec.classes):
-            lane = getattr(tuned().lane(label), run)(rec.lane(label))
-            assert np.array_equal(P[:, k], lane[:, 1])
-
-
 def test_a_saved_chain_is_the_same(tmp_path: Path) -> None:
     tuned().save(tmp_path / "birds.toml")
     again = cf.load(tmp_path / "birds.toml")

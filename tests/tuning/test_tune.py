@@ -12,7 +12,7 @@ import pytest
 import classfilter as cf
 from classfilter.tuning._tune import tune
 from ndjson_lines import as_line, serve_here
-from tuning_days import accuracy, changed, day, days, hold, messy, three, tuned_short
+from tuning_days import accuracy, changed, days, hold, messy, tuned_short
 
 FRESH = [200, 201, 202]
 
@@ -39,20 +39,6 @@ def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     assert unlabelled > paper + 0.02
     assert unlabelled > accuracy(hold, fresh) + 0.02
     assert accuracy(tuned.smooth, fresh) > unlabelled
-
-
-@pytest.mark.slow
-def test_three_sources() -> None:
-    seeds = range(2)
-    tuned = tune([three(day(seed, 6.0)) for seed in seeds])
-    assert tuned.reference == "strong"  # it is called least often
-    assert list(tuned.beta) == ["strong", "weak", "medium"]
-    assert tuned.beta["medium"] > tuned.beta["weak"]
-    fresh = [day(seed, 8.0) for seed in FRESH]
-    with_three = accuracy(tuned.run, [three(simulated) for simulated in fresh])
-    two = tune(days(seeds, 6.0))
-    assert with_three > accuracy(two.run, [simulated.recording() for simulated in fresh]) + 0.005
-    assert with_three > accuracy(hold, [three(simulated) for simulated in fresh]) + 0.02
 
 
 def test_the_table_and_the_explanation() -> None:
