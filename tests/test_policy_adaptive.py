@@ -1,4 +1,4 @@
-"""The adaptive policy: its formula, its limits, and the budget that it keeps."""
+"""The adaptive policy: its formula, and the budget that it keeps."""
 
 from __future__ import annotations
 

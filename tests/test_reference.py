@@ -1,4 +1,4 @@
-"""The paper's Algorithm 1, the fifty-digit oracle."""
+"""The paper's Algorithm 1 against the oracle of fifty digits."""
 
 import sys
 from typing import Any, NamedTuple

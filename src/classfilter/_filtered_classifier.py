@@ -141,15 +141,8 @@ def rule_of(given: Any, chosen: Filter | Chain, empty: Recording, lag: int | Non
     return rule
 
 
-class Indicator(NamedTuple):
-    """The labels (L,), and whether each row has each, (T, L): 1 or 0."""
-
-    labels: Array
-    matrix: Ints
-
-
-def indicator(y: Any) -> Indicator | None:
-    """Return several labels at once as an indicator matrix; None of classes (T,)."""
+def indicator(y: Any) -> tuple[Array, Ints] | None:
+    """Return the labels (L,), and whether each row has each, (T, L); None of classes (T,)."""
     matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)  # it may be sparse
     if matrix.ndim != 2 or matrix.shape[1] == 1:
         return None
@@ -161,7 +154,7 @@ def indicator(y: Any) -> Indicator | None:
         raise ArgumentError("y", values, "has the values {}", "an indicator has 0 and 1", remedy)
     names = named_classes(y)
     labels = np.arange(matrix.shape[1]) if names is None else np.array(names, np.object_)
-    return Indicator(labels, matrix.astype(np.intp))
+    return labels, matrix.astype(np.intp)
 
 
 def label_probabilities(model: Any, outputs: Any, labels: int) -> Floats:
@@ -381,10 +374,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         params = self._routed("fit", groups, times, params)
         several = indicator(y)
         fitted = clone(self.estimator).fit(X, y, **params)
-        classes = fitted.classes_ if several is None else several.labels
+        classes, truth = (fitted.classes_, column_or_1d(y)) if several is None else several
         if len(classes) < 2:
             raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
-        truth = column_or_1d(y) if several is None else several.matrix
         streams = streams_of(len(truth), groups, times)
         chosen = self._filter(classes, X, truth, streams, params)
         kind = "probabilities" if several is None else "independent"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import re
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -153,7 +152,6 @@ def test_what_is_shown() -> None:
     assert repr(rec).startswith(f"Recording(3 rows, {span}, classes ['a', 'b'], ")
     html = rec._repr_html_()
     assert f"3 rows, times {span}<" in html
-    assert [x for x in re.findall(">([^<]*)</text>", html) if x[:2] == "20"] == span.split(" to ")
     naive = recording(dates(None))
     assert "3 rows, 2024-03-31 00:59:58 to 2024-03-31 01:59:58, " in repr(naive)
     assert repr(recording([0, 5, 7])).startswith("Recording(3 rows, classes ")

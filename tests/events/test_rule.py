@@ -1,4 +1,4 @@
-"""The event rule: all paths, the path by going back, in any chunking, and what never matters."""
+"""The event rule: all paths, the path by going back, in any chunking, in any order of classes."""
 
 from __future__ import annotations
 

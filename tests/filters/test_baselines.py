@@ -1,4 +1,4 @@
-"""The baselines against pandas, a counter, and their rules written out."""
+"""The baselines against a counter, and their rules written out."""
 
 from collections import Counter
 from typing import Any

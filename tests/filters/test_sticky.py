@@ -1,4 +1,4 @@
-"""StickyFilter against every path of the classes, hmmlearn, mpmath and SciPy's expm."""
+"""StickyFilter against every path of the classes, mpmath and SciPy's expm."""
 
 import itertools
 from typing import Any

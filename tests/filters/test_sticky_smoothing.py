@@ -1,4 +1,4 @@
-"""Smoothing of the sticky filter: every path, hmmlearn, and messages by matrices."""
+"""Smoothing of the sticky filter: every path, and messages by matrices."""
 
 import itertools
 from typing import Any

@@ -82,9 +82,9 @@ def test_large_rates_give_the_stationary_distribution(size: float) -> None:
 
 def counted(rows: JoinedRows) -> tuple[Floats, float, Floats]:
     """The counts of successive predictions, the mean time between them, and the shares."""
-    pairs = successive(rows)
-    counts = rows.probs[pairs.before].T @ rows.probs[pairs.after]
-    return counts, pairs.interval, class_shares(rows)
+    before, after, interval = successive(rows)
+    counts = rows.probs[before].T @ rows.probs[after]
+    return counts, interval, class_shares(rows)
 
 
 @pytest.mark.parametrize(

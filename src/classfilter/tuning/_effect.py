@@ -77,16 +77,11 @@ def looks_like_seconds(recordings: Sequence[Recording], step: float) -> bool:
 
 def require_seconds(argument: str, value: object, in_seconds: bool, step: float) -> None:
     """Raise where a value has a unit, or is an hour's, and the times cannot be seconds."""
-    if not in_seconds and not (argument.endswith(("delay", "duration")) and has_no_unit(value)):
+    plain = isinstance(value, str) and not value.rstrip()[-1:].isalpha()
+    no_unit = argument != "max_changes_per_hour" and (plain or isinstance(value, NUMBER))
+    if not in_seconds and not no_unit:
         problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
         raise ArgumentError(argument, value, problem, remedy="give times as dates or in seconds")
-
-
-def has_no_unit(duration: object) -> bool:
-    """Whether a duration has no unit, so that it is in that of the times."""
-    if isinstance(duration, str):
-        return not duration.rstrip()[-1:].isalpha()
-    return isinstance(duration, NUMBER)
 
 
 def last_predictions(rec: Recording) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._errors import ArgumentError
 from .._support.types import NUMBER
@@ -232,13 +232,11 @@ class Limits(NamedTuple):
     @classmethod
     def of(cls, max_changes_per_hour: object, max_delay: object) -> Limits:
         """Check what was given."""
-        name, changes = "max_changes_per_hour", max_changes_per_hour
-        if changes is not None and not (
-            isinstance(changes, NUMBER)
-            and not isinstance(changes, bool)
-            and 0 <= changes < math.inf
-        ):
-            raise ArgumentError(name, changes, rule="it must be a number, 0 or more")
+        changes: Any = max_changes_per_hour
+        number = isinstance(changes, NUMBER) and not isinstance(changes, bool)
+        if changes is not None and not (number and 0 <= changes < math.inf):
+            rule = "it must be a number, 0 or more"
+            raise ArgumentError("max_changes_per_hour", changes, rule=rule)
         delay = None if max_delay is None else duration("max_delay", max_delay)
         if delay is not None and not 0 <= delay < math.inf:
             raise ArgumentError("max_delay", max_delay, rule="it must be 0 or more, and finite")
