@@ -61,19 +61,6 @@ def _peer(y: Any, s: Any, threshold: float) -> list[float]:
     return [precision, recall, f1, peer.accuracy_score(y, on), ap]
 
 
-def test_averages_of_a_complete_matrix_are_those_of_scikit_learn() -> None:
-    rng = np.random.default_rng(1)
-    true = rng.integers(2, size=(200, 4))
-    predicted = np.round(rng.random((200, 4)) * 0.7 + 0.3 * true, 2)
-    scores, on = label_scores(true, predicted), predicted > 0.5
-    for average, prefix in (("micro", ""), ("macro", "macro_")):
-        for name in ("f1", "precision", "recall"):
-            theirs = getattr(peer, f"{name}_score")(true, on, average=average)
-            assert getattr(scores, prefix + name) == pytest.approx(theirs, rel=1e-12)
-        theirs = peer.average_precision_score(true, predicted, average=average)
-        assert getattr(scores, f"{prefix}average_precision") == pytest.approx(theirs, rel=1e-12)
-
-
 def test_names_decisions_and_one_label() -> None:
     pd = pytest.importorskip("pandas")
     true = pd.DataFrame({"robin": [1, 0, 1], "wren": [0, None, 1]})

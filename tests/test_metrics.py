@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.calibration import calibration_curve
 
 from classfilter import metrics
 from slow_metrics import (
@@ -97,17 +96,6 @@ def test_calibration_error_equals_a_loop(bins: int) -> None:
     total = slow_calibration_error(truth.tolist(), probs.tolist(), bins)
     assert metrics.calibration_error(truth, probs, bins) == pytest.approx(total, rel=1e-9)
     assert table.error == metrics.calibration_error(truth, probs, bins)
-
-
-def test_reliability_of_two_classes_is_scikit_learns_curve() -> None:
-    rng = np.random.default_rng(1)
-    second = 0.5 + 0.5 * rng.random(400)  # always the predicted class
-    truth = (rng.random(400) < second**2).astype(int)
-    table = metrics.reliability(truth, np.column_stack([1 - second, second]))
-    share, mean = calibration_curve(truth, second, n_bins=15)
-    filled = table.rows > 0
-    assert table.accuracy[filled] == pytest.approx(share)
-    assert table.confidence[filled] == pytest.approx(mean)
 
 
 streams = st.lists(

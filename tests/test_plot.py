@@ -234,19 +234,6 @@ def test_an_overview_draws_dates_in_a_zone() -> None:
     assert zoned[0].get_xlim() == zoned[2].get_xlim()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [8, 30])
-def test_long_legends_stay_on_the_figure(width: int) -> None:
-    names = [f"{k:02d}{'m' * (width - 2)}" for k in range(12)]
-    figure = plot.timeline(np.arange(12.0), np.arange(12), {}, names)
-    figure.draw_without_rendering()
-    frame = figure.axes[0].get_legend()
-    assert frame is not None
-    assert frame.get_window_extent().x1 <= figure.bbox.x1
-    assert frame.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
-    assert legend(figure.axes[0]) == names
-
-
 def test_the_axes_of_the_caller_are_used() -> None:
     from matplotlib.figure import Figure
 
@@ -376,29 +363,6 @@ def test_progress_is_drawn_on_a_terminal_only(
     assert capsys.readouterr().err == "\r[##      ]  25%"
     demo.show_progress(1.0, width=8)
     assert capsys.readouterr().err == f"\r{' ' * 15}\r"  # it disappears
-
-
-@pytest.mark.slow
-def test_demo_methods_by_hand() -> None:
-    day = simulate("capture24", hours=12.0, seed=1)
-    source, raw = day.mixed()
-    tuned = demo.tune_on_other_days()
-    got = demo.estimates(day, tuned)
-    for t in range(len(raw)):
-        np.testing.assert_allclose(got["Simple"][t], raw[max(0, t - 4) : t + 1].mean(axis=0))
-        strong = raw[t - t % 12]
-        np.testing.assert_array_equal(got["Hold last strong"][t], strong / strong.sum())
-    assert np.abs(got["Single"] - got["Multiple"]).max() > 0.1
-    correct = {name: (p.argmax(axis=1) == day.truth).mean() for name, p in got.items()}
-    names = ["Raw", "Single", "Tuned, no labels"]
-    assert names == sorted(names, key=lambda name: correct[name])
-    f = tuned.filter()  # the tuned one, by hand
-    for t, name in enumerate(source):
-        channel = tuned.channel[name]
-        s = raw[t] if channel is None else channel.apply(raw[t])
-        f.update(s, tuned.beta[name], 5.0 if t else 0.0)
-        np.testing.assert_allclose(got["Tuned, no labels"][t], f.probs, rtol=1e-9)
-    assert (source[::12] == "strong").all()
 
 
 # --- calibration ----------------------------------------------------------------------------

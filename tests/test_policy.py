@@ -116,20 +116,6 @@ def test_copy_keeps_every_setting() -> None:
     assert vars(timed.copy()) == vars(timed)
 
 
-@pytest.mark.parametrize("make_policy", POLICIES)
-@given(SEEDS, st.permutations(range(4)))
-@at_most(20)
-def test_order_of_classes_does_not_matter(
-    make_policy: Callable[[], Policy], seed: int, order: list[int]
-) -> None:
-    probs, observations, dt = random_steps(seed, 80, 4)
-    policy, other = make_policy(), make_policy()
-    assert drive(policy, probs, observations, dt) == drive(
-        other, probs[:, order], observations[:, order], dt
-    )
-    assert policy.state == other.state
-
-
 # --- errors -----------------------------------------------------------------------------------
 
 

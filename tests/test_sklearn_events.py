@@ -15,7 +15,6 @@ pytest.importorskip("sklearn")
 
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multioutput import MultiOutputClassifier
 
 from classfilter.sklearn import FilteredClassifier
@@ -132,21 +131,6 @@ def test_parameters_are_those_of_scikit_learn() -> None:
     model.fit(data.X, data.y)
     again = pickle.loads(pickle.dumps(model))
     assert again.predict_events(data.X) == model.predict_events(data.X)
-
-
-def test_grid_search_over_rules() -> None:
-    data = Data(streams=2, length=20)
-
-    def too_many(model: Any, X: Any, y: Any) -> float:
-        return -abs(len(model.predict_events(X)) - 1 - int((y[1:] != y[:-1]).sum()))
-
-    model = FilteredClassifier(LogisticRegression(), half_life=2.0)
-    rules = [cf.EventRule(0.0), cf.EventRule(4.0), cf.EventRule(1e6)]
-    folds = KFold(2)  # one stream each
-    search = GridSearchCV(model, {"event_rule": rules}, scoring=too_many, cv=folds)
-    search.fit(data.X, data.y)
-    assert search.best_params_ == {"event_rule": rules[1]}
-    assert search.cv_results_["mean_test_score"].argmax() == 1
 
 
 @pytest.mark.parametrize(

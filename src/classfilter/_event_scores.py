@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -96,14 +96,14 @@ def event_scores(
         _check_dates(true, predicted)
     truth, guess = _grouped("true", true), _grouped("predicted", predicted)
     _check_streams(truth, guess)
-    rule = _rule(iou, collar, length_share, tolerance, merge, split_after)
+    prepare, match, words = _convention(iou, collar, length_share, tolerance, merge, split_after)
     hours, origin = _hours(truth, duration)
-    convention = f"{rule.words}\n{origin}"
+    convention = f"{words}\n{origin}"
     nothing = Spans(np.zeros(0), np.zeros(0))
-    parts: dict[str, list[_Part]] = {}
+    parts: dict[str, list[Matched]] = {}
     for key in sorted({*truth, *guess}, key=str):
-        a, b = (rule.prepare(group.get(key, nothing)) for group in (truth, guess))
-        parts.setdefault(key[1], []).append(_Part(a.start.size, rule.match(a, b)))
+        a, b = (prepare(group.get(key, nothing)) for group in (truth, guess))
+        parts.setdefault(key[1], []).append(match(a, b))
     by_class = {name: _total(parts[name], hours, convention) for name in sorted(parts)}
     together = [part for name in by_class for part in parts[name]]
     return _total(together, hours, convention, by_class)
@@ -137,29 +137,15 @@ def edit_score(true: Iterable[Any], predicted: Iterable[Any]) -> float:
     return mean_of_known(shares)
 
 
-class _Part(NamedTuple):
-    """The matches of one stream and class."""
-
-    true: int
-    matched: Matched
-
-
-class _Rule(NamedTuple):
-    """A convention: what is done to the events of a stream and class, how they match, in words."""
-
-    prepare: Callable[[Spans], Spans]
-    match: Callable[[Spans, Spans], Matched]
-    words: str
-
-
-def _rule(
+def _convention(
     iou: float | None,
     collar: Any,
     share: float | None,
     tolerance: tuple[Any, Any] | None,
     merge: Any,
     split_after: Any,
-) -> _Rule:
+) -> tuple[Callable[[Spans], Spans], Callable[[Spans, Spans], Matched], str]:
+    """Return what is done to the events of a stream and class, how they match, and in words."""
     given = {"iou": iou, "collar": collar, "tolerance": tolerance}
     chosen = [name for name, value in given.items() if value is not None]
     if len(chosen) > 1:
@@ -176,13 +162,13 @@ def _rule(
         if share is not None:
             ends = f", ends by that or {share:g} of the true length, whichever is more"
         words = f"Starts within {near:g} s{ends}; as many pairs as can be (sed_eval)."
-        return _Rule(lambda spans: spans, lambda a, b: by_collar(a, b, near, share), words)
+        return lambda spans: spans, lambda a, b: by_collar(a, b, near, share), words
     if tolerance is None:
         least = 0.5 if iou is None else _number("iou", iou)
         if not 0 < least <= 1:
             raise ArgumentError("iou", iou, rule="it must lie in (0, 1]")
         words = f"Intersection over union of at least {least:g}, predicted events in order of time"
-        return _Rule(lambda spans: spans, lambda a, b: by_iou(a, b, least), f"{words} (MS-TCN).")
+        return lambda spans: spans, lambda a, b: by_iou(a, b, least), f"{words} (MS-TCN)."
     try:
         before, after = (_length("tolerance", x) for x in tolerance)
     except (TypeError, ValueError) as error:
@@ -202,8 +188,7 @@ def _rule(
     words = f"Any overlap, with {before:g} s before and {after:g} s after each true event"
     words += "" if gap is None else f", events less than {gap:g} s apart merged"
     words += "" if longest is None else f", longer ones than {longest:g} s split"
-    match = lambda a, b: by_tolerance(a, b, before, after)  # noqa: E731
-    return _Rule(prepare, match, f"{words} (SzCORE).")
+    return prepare, lambda a, b: by_tolerance(a, b, before, after), f"{words} (SzCORE)."
 
 
 def _grouped(argument: str, events: Any) -> Groups:
@@ -267,17 +252,17 @@ def _hours(true: Groups, duration: Any) -> tuple[float, str]:
 
 
 def _total(
-    parts: list[_Part],
+    parts: list[Matched],
     hours: float,
     convention: str,
     by_class: Mapping[str, EventScores] | None = None,
 ) -> EventScores:
-    delays = np.concatenate([part.matched.delay for part in parts]) if parts else np.zeros(0)
+    delays = np.concatenate([part.delay for part in parts]) if parts else np.zeros(0)
     return EventScores(
-        true=sum(part.true for part in parts),
-        predicted=sum(part.matched.false.size for part in parts),
-        found=sum(int(part.matched.found.sum()) for part in parts),
-        false=sum(int(part.matched.false.sum()) for part in parts),
+        true=sum(part.found.size for part in parts),
+        predicted=sum(part.false.size for part in parts),
+        found=sum(int(part.found.sum()) for part in parts),
+        false=sum(int(part.false.sum()) for part in parts),
         delay=float(np.median(delays)) if delays.size else math.nan,
         hours=hours,
         convention=convention,

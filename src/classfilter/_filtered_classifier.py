@@ -4,47 +4,247 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     get_routing_for_object,
     process_routing,
 )
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ._classifier_folds import out_of_fold, positions
-from ._classifier_streams import (
-    SOURCE,
-    RowsByStream,
-    labelled,
-    recordings,
-    rule_of,
-    run_filter,
-    streams_of,
-)
-from ._errors import ArgumentError
-from ._events._decide import Decoder, Rule, events_of, listed
+from ._class_columns import named_classes
+from ._errors import ArgumentError, RowError
+from ._events._decide import RULES, Decoder, Rule, events_of, listed
 from ._events._list import Events
-from ._label_estimators import indicator, label_probabilities
+from ._label_scores import fewest
+from ._predictions import predictions
 from ._support.imports import public
-from ._support.types import Array, Duration, Ints
+from ._support.types import Array, Duration, Floats, Ints
 from ._time_kind import TimeKind
-from ._validation import text_names
+from ._timestamps import read_times
+from ._validation import factorize, text_names
 from .chain._chain import Chain
 from .chain._event import Event
+from .data._frames import group_starts
 from .data._recording import Recording
 from .filters._base import Filter
 from .filters._dirichlet import DirichletFilter
 from .filters._multi_label import MultiLabelFilter
+from .streams._rows import group_and_sort
 from .tuning._tune import tune
+
+SOURCE = "estimator"
+"""The name of the only source."""
+
+
+class RowsByStream(NamedTuple):
+    """The rows of each stream in order of time, the times of all rows (T,), and what they were.
+
+    The names are those of the streams; None where all rows are one.
+    """
+
+    rows: list[Ints]
+    times: Floats
+    names: list[Any]
+    kind: TimeKind
+
+
+def streams_of(n: int, groups: ArrayLike | None, times: ArrayLike | None) -> RowsByStream:
+    """Return the streams of n rows."""
+    codes: Ints = np.zeros(n, np.intp)
+    names: list[Any] = [None]
+    if groups is not None:
+        cells = _column("groups", groups, n).tolist()
+        for row, cell in enumerate(cells):
+            if cell is None or cell != cell:
+                raise RowError("groups", cell, remedy="name the stream of each row", row=row)
+        codes, names = factorize(cells)
+    time: Floats = np.arange(n, dtype=np.float64)
+    kind = TimeKind()
+    if times is not None:
+        try:
+            time, kind = read_times(_column("times", times, n))
+        except RowError as error:
+            raise error.replaced(argument="times") from None
+    order, _ = group_and_sort(time, codes, sort=True)
+    rows = np.split(order, group_starts(codes[order]))
+    if times is None:
+        for part in rows:
+            time[part] = np.arange(len(part))
+    return RowsByStream(rows, time, names, kind)
+
+
+def _column(name: str, column: ArrayLike, n: int) -> Array:
+    array = np.asarray(column)
+    if array.shape != (n,):
+        raise ValueError(f"{name} has shape {array.shape}; it must be ({n},), one per row of X")
+    return array
+
+
+def recordings(
+    probs: ArrayLike,
+    classes: Array,
+    streams: RowsByStream,
+    source: str = SOURCE,
+    independent: bool = False,
+) -> Iterator[tuple[Ints, Recording]]:
+    """Yield the rows of each stream with their recording."""
+    names = text_names(classes.tolist(), fewest(independent))
+    try:
+        checked, hard = predictions(probs, names, independent=independent)
+    except RowError as error:
+        raise error.replaced(argument="predict_proba of estimator") from None
+    for rows in streams.rows:
+        sources, known = np.full(len(rows), source), (hard[rows], streams.kind, independent)
+        columns = streams.times[rows], sources, checked[rows], names, None
+        yield rows, Recording._from_checked(*columns, *known)
+
+
+def labelled(rec: Recording, label: Ints) -> Recording:
+    """Return a recording with its true classes."""
+    columns = rec.time, rec.source, rec.probs, rec.classes, label, rec.hard
+    return Recording._from_checked(*columns, rec._time_kind, rec.independent)
+
+
+def run_filter(chosen: Filter | Chain, rec: Recording, lag: int | None) -> Array:
+    """Filter a recording, or smooth it."""
+    return rec.run(chosen) if lag == 0 else rec.smooth(chosen, lag=lag)
+
+
+def rule_of(given: Any, chosen: Filter | Chain, empty: Recording, lag: int | None) -> Rule | None:
+    """Return the rule for events that is given, or that of the chain, if it fits the classes."""
+    rule: Rule | None = given
+    if given is None:
+        rule = Chain.of(chosen, smoothing=lag != 0).rule
+    elif not isinstance(given, RULES):
+        problem = "it must be an EventRule or a ThresholdRule"
+        raise ArgumentError("event_rule", given, rule=problem)
+    if rule is not None:
+        Decoder(rule, empty.classes, np.float64, empty.independent)
+    return rule
+
+
+def indicator(y: Any) -> tuple[Array, Ints] | None:
+    """Return the labels (L,), and whether each row has each, (T, L); None of classes (T,)."""
+    matrix = np.asarray(y.toarray() if hasattr(y, "toarray") else y)  # it may be sparse
+    if matrix.ndim != 2 or matrix.shape[1] == 1:
+        return None
+    remedy = "give one column per label, 1 where it is true and 0 where not"
+    if type_of_target(matrix) != "multilabel-indicator":
+        raise ArgumentError("y", matrix.shape, "has shape {}, but is no indicator", remedy=remedy)
+    if not np.isin(matrix, (0, 1)).all():
+        values = np.unique(matrix).tolist()
+        raise ArgumentError("y", values, "has the values {}", "an indicator has 0 and 1", remedy)
+    names = named_classes(y)
+    labels = np.arange(matrix.shape[1]) if names is None else np.array(names, np.object_)
+    return labels, matrix.astype(np.intp)
+
+
+def label_probabilities(model: Any, outputs: Any, labels: int) -> Floats:
+    """Return the probability of each label, (T, L), from what `predict_proba` of a model returned.
+
+    That is (T, L) or a list of L arrays (T, classes of the label): one column where it had one.
+    """
+    if not isinstance(outputs, list):
+        probs = np.asarray(outputs, np.float64)
+        if probs.ndim != 2 or probs.shape[1] != labels:
+            rule = f"it must be (T, {labels}), or a list of {labels} arrays"
+            remedy = "wrap it in sklearn.multioutput.MultiOutputClassifier"
+            what = "predict_proba of estimator"
+            raise ArgumentError(what, probs.shape, "has shape {}", rule, remedy)
+        return probs
+    columns = [
+        np.asarray(output, np.float64)[:, np.asarray(classes) == 1].sum(axis=1)
+        for output, classes in zip(outputs, model.classes_, strict=True)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def out_of_fold(
+    estimator: Any,
+    cv: Any,
+    classes: Array,
+    X: Any,
+    y: Array,
+    streams: RowsByStream,
+    params: dict[str, Any],
+) -> Floats:
+    """Return predictions for rows that their model was not fitted on (T, K); NaN where none."""
+    (X,) = indexable(X)
+    probs: Floats = np.full((len(y), len(classes)), np.nan)
+    for train, test in _folds(cv, y, streams):
+        if len(np.unique(y[train])) < 2:
+            continue
+        per_row = {
+            name: _safe_indexing(value, train) if _is_column(value, len(y)) else value
+            for name, value in params.items()
+        }
+        try:
+            model = clone(estimator).fit(_safe_indexing(X, train), y[train], **per_row)
+        except ValueError:
+            # Many estimators refuse a label that is the same in all rows.
+            if y.ndim == 2 and (y[train] == y[train[0]]).all(axis=0).any():
+                continue
+            raise
+        outputs = model.predict_proba(_safe_indexing(X, test))
+        if y.ndim == 2:
+            probs[test] = label_probabilities(model, outputs, len(classes))
+            continue
+        probs[test] = 0.0
+        probs[np.ix_(test, positions(model.classes_, classes))] = outputs
+    return probs
+
+
+def _folds(cv: Any, y: Array, streams: RowsByStream) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the rows to fit on and to predict, streams and times in order."""
+    order = np.concatenate(streams.rows)
+    stream = np.repeat(np.arange(len(streams.rows)), [len(rows) for rows in streams.rows])
+    several = len(streams.rows) > 1
+    if isinstance(cv, Integral):
+        if cv < 2:
+            raise ValueError(f"cv is {cv}; it must be 2 or more folds, or a splitter")
+        alike = len(y) if y.ndim == 2 else int(np.unique(y, return_counts=True)[1].max())
+        most = min(int(cv), alike)
+        if most < 2:
+            return
+        few = min(most, len(streams.rows))
+        kinds = (GroupKFold, KFold) if y.ndim == 2 else (StratifiedGroupKFold, StratifiedKFold)
+        cv = kinds[0](few) if several else kinds[1](most)
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is no harm here.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        groups = stream if several else None
+        splits = list(check_cv(cv, classifier=True).split(order, y[order], groups))
+    for train, test in splits:
+        yield order[train], order[test]
+
+
+def positions(values: Array, classes: Array) -> Ints:
+    """Return the index of each value in the classes."""
+    positions: Ints = np.asarray(values[:, None] == classes).argmax(axis=1)
+    return positions
+
+
+def _is_column(value: Any, n: int) -> bool:
+    """Return whether a parameter has one entry per row."""
+    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n
 
 
 class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -174,10 +374,9 @@ class FilteredClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         params = self._routed("fit", groups, times, params)
         several = indicator(y)
         fitted = clone(self.estimator).fit(X, y, **params)
-        classes = fitted.classes_ if several is None else several.labels
+        classes, truth = (fitted.classes_, column_or_1d(y)) if several is None else several
         if len(classes) < 2:
             raise ValueError(f"y has one class, {classes[0]!r}; at least two are needed")
-        truth = column_or_1d(y) if several is None else several.matrix
         streams = streams_of(len(truth), groups, times)
         chosen = self._filter(classes, X, truth, streams, params)
         kind = "probabilities" if several is None else "independent"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,18 +16,10 @@ Names = Iterable[Any] | None
 """The names of the classes, where they are given."""
 
 
-class Inputs(NamedTuple):
-    """Truth and prediction with indices for names, and the number of classes where it is known."""
-
-    truth: Any
-    pred: Array
-    K: int | None
-
-
 def without_names(
     truth: ArrayLike | None, pred: ArrayLike, classes: Names, name: str = "pred"
-) -> Inputs:
-    """Replace names of classes by their indices.
+) -> tuple[Any, Array, int | None]:
+    """Return truth and prediction with indices for names, and the number of classes, where known.
 
     Without `classes`, they are the names that occur, sorted. `name` is that of the prediction.
     """
@@ -52,12 +44,12 @@ def without_names(
                     f"{'columns' if a.ndim == 2 else 'indices'}; give classes, the names in order"
                 )
     else:
-        return Inputs(columns.get("truth"), p, None)
+        return columns.get("truth"), p, None
     known |= {cell: k for k, cell in enumerate(names)}
     for key, a in columns.items():
         if a.ndim == 1:
             columns[key] = _indices(key, a, known, names, remedy)
-    return Inputs(columns.get("truth"), columns[name], len(names))
+    return columns.get("truth"), columns[name], len(names)
 
 
 def _as_array(column: ArrayLike) -> Array:
@@ -116,23 +108,17 @@ def finite_probs(probs: ArrayLike) -> Floats:
     return p
 
 
-class Pair(NamedTuple):
-    """True and predicted classes of the labelled rows, and K where it is known."""
-
-    truth: Ints
-    pred: Ints
-    K: int | None
-
-
-def labelled_pair(truth: ArrayLike, pred: ArrayLike, classes: Names = None) -> Pair:
-    """Return true and predicted classes of the labelled rows."""
+def labelled_pair(
+    truth: ArrayLike, pred: ArrayLike, classes: Names = None
+) -> tuple[Ints, Ints, int | None]:
+    """Return true and predicted classes of the labelled rows, and K where it is known."""
     y, p, K = without_names(truth, pred, classes)
     k = predicted_classes(p)
     y = true_classes(y, k.size)
     keep = labelled(y)
     if k[keep].min() < 0:
         raise ValueError("pred has a negative class index in a labelled row")
-    return Pair(y[keep], k[keep], p.shape[1] if p.ndim == 2 else K)
+    return y[keep], k[keep], p.shape[1] if p.ndim == 2 else K
 
 
 def labelled_probs(

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from ._errors import ArgumentError
 from ._events._list import Events
-from ._label_plots import draw_lanes, lanes_height
-from ._reliability_plot import reliability as reliability
-from ._support.plot_style import COLOURS as COLOURS
+from ._reliability import Reliability
 from ._support.plot_style import (
+    COLOURS,
     LEGEND_LINE,
+    LINES,
     NO_ZONE,
     TimeAxis,
     Zone,
@@ -30,7 +30,6 @@ from ._support.plot_style import (
     time_axis,
     typical_step,
 )
-from ._support.plot_style import LINES as LINES
 from ._support.types import Floats, Ints
 from ._timestamps import seconds
 
@@ -40,6 +39,156 @@ if TYPE_CHECKING:
 
     from .data._recording import Recording
     from .evaluation._comparison import Comparison
+
+LANE_HEIGHT = 0.32
+"""Of a figure, in inches."""
+_HALF, _SPACE = 0.42, 0.35
+
+
+def _lanes_height(rows: Mapping[str, Any], labels: Sequence[str]) -> float:
+    """Return the height of a figure of lanes, in inches."""
+    return 0.9 + LANE_HEIGHT * len(labels) * (len(rows) + _SPACE)
+
+
+def _draw_lanes(
+    axes: Axes, axis: TimeAxis, t: Floats, rows: Mapping[str, Any], labels: Sequence[str]
+) -> None:
+    """Draw a lane for each label and each row: where it is on as a band, its probability as area.
+
+    Parameters
+    ----------
+    axes, axis, t
+        Where to draw, and the times, (T,).
+    rows : mapping of str to array_like (T, L) or Events
+        The truth, 1 or 0 and -1 where it is not known; probabilities; or events, by name.
+    labels : sequence of str
+        Their names.
+    """
+    names, ticks = [], []
+    for i, label in enumerate(labels):
+        colour = COLOURS[i % len(COLOURS)]
+        for j, (name, given) in enumerate(rows.items()):
+            y = i * (len(rows) + _SPACE) + j
+            ticks.append(y)
+            names.append(label if len(rows) == 1 else f"{label}: {name}")
+            p = None if isinstance(given, Events) else _column(given, t, name, len(labels), i)
+            if p is None:
+                start, end, k = event_bars(t, given, labels)
+                start, end, pale = start[k == i], end[k == i], 1.0
+            else:
+                on = np.where(np.isnan(p), -1, p > 0.5).astype(np.intp)
+                start, end, k = row_bars(t, on)
+                start, end, pale = start[k == 1], end[k == 1], 1.0 if _is_truth(given) else 0.3
+            spans = np.column_stack([axis.x(start), axis.x(end) - axis.x(start)])
+            if len(spans):
+                where = (y - _HALF, 2 * _HALF)
+                axes.broken_barh(spans.tolist(), where, color=colour, alpha=pale, linewidth=0)
+            if p is not None and not _is_truth(given):
+                _area(axes, axis, t, p, y + _HALF, colour)
+    axes.set_yticks(ticks, names)
+    axes.set_ylim(ticks[-1] + 0.6, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _area(axes: Axes, axis: TimeAxis, t: Floats, p: Floats, base: float, colour: str) -> None:
+    """Draw a probability as an area above a line; a row lasts until the next."""
+    step = typical_step(t)
+    gap = np.flatnonzero(np.diff(t) > 10 * step)
+    x = axis.x(np.append(np.insert(t, gap + 1, t[gap] + step), t[-1] + step))
+    filled = np.insert(p, gap + 1, np.nan)
+    top = base - 2 * _HALF * np.append(filled, filled[-1])
+    axes.fill_between(x, base, top, step="post", color=colour, linewidth=0)
+    axes.plot(axis.x(np.array([t[0], t[-1] + step])), [base, base], color="0.8", linewidth=0.6)
+
+
+def _is_truth(given: Any) -> bool:
+    return np.asarray(given).dtype.kind in "biu"
+
+
+def _column(given: Any, t: Floats, name: str, labels: int, i: int) -> Floats:
+    """Return what a label has of (T, L), NaN where it is not known."""
+    a = np.asarray(given)
+    if a.shape != (len(t), labels):
+        rule = f"it must be ({len(t)}, {labels}), one row per time and one column per label"
+        raise ArgumentError(name, a.shape, "has shape {}", rule)
+    column = a[:, i].astype(np.float64)
+    return np.where(column < 0, np.nan, column)
+
+
+def reliability(
+    curves: Mapping[str, Reliability], *, min_rows: int = 20, ax: Axes | None = None
+) -> Figure:
+    """Draw a reliability diagram: the share of rows that is right, by their probability.
+
+    On the dotted diagonal, 80 % of the rows whose class had 80 % are right. Below it the
+    probabilities are too high, above it too low. A bar below has how many rows there are.
+
+    Parameters
+    ----------
+    curves : mapping of str to Reliability
+        By name, what `metrics.reliability` returns. The legend has their calibration errors.
+    min_rows : int
+        Bins with fewer rows are left out: their share is chance.
+    ax : matplotlib Axes, optional
+        Where to draw, without the bars; by default, on a new figure.
+
+    Returns
+    -------
+    matplotlib Figure
+        To be saved by the caller.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from classfilter import metrics
+    >>> truth, probs = np.repeat([0, 1], [80, 20]), np.tile([0.7, 0.3], (100, 1))
+    >>> figure = reliability({"filtered": metrics.reliability(truth, probs)})
+    >>> figure.axes[0].get_legend().get_texts()[0].get_text()
+    'filtered: calibration error 10.0 %'
+    """
+    from matplotlib.figure import Figure
+
+    if not curves:
+        raise ArgumentError("curves", curves, rule="there is nothing to draw", remedy="give one")
+    below = None
+    if ax is None:
+        figure = Figure(figsize=(5.0, 6.4), dpi=200, layout="constrained")
+        ax, below = figure.subplots(2, 1, height_ratios=(4, 1), sharex=True)
+    ax.plot([0, 100], [0, 100], color="0.5", linewidth=0.9, linestyle=":")
+    for i, (name, curve) in enumerate(curves.items()):
+        style = LINES[(i + 2) % len(LINES)]  # the first line is solid
+        drawn = curve.rows >= max(1, min_rows)
+        title = f"{name}: calibration error {100 * curve.error:.1f} %"
+        x, y = 100 * curve.confidence[drawn], 100 * curve.accuracy[drawn]
+        ax.plot(x, y, marker="o", markersize=4, label=title, **style)
+        if below is not None:
+            width = 100 / len(curve.rows)
+            left = [width * (b + i / len(curves)) for b in range(len(curve.rows))]
+            share = 100 * curve.rows / curve.rows.sum()
+            colour = style["color"]
+            below.bar(left, share, width / len(curves), align="edge", color=colour)
+    ax.set_xlim(0, 100)
+    ax.set_ylim(0, 100)
+    ax.set_ylabel("Rows that are right, %")
+    last = ax if below is None else below
+    last.set_xlabel("Probability of the predicted class, %")
+    for axes in (ax, last):
+        axes.spines[["top", "right"]].set_visible(False)
+    if below is not None:
+        below.set_ylabel("Rows, %")
+        below.set_yscale("log")
+        below.set_ylim(0.1, 100)
+        below.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+    handles, names = ax.get_legend_handles_labels()
+    ax.legend(handles, names, loc="lower left", bbox_to_anchor=(0.0, 1.01), frameon=False,
+              borderaxespad=0.0, handlelength=2.4)  # fmt: skip
+    found = ax.figure
+    assert isinstance(found, Figure)
+    return found
+
+
+reliability.__module__ = "classfilter.plot"
 
 __all__ = [
     "COLOURS",
@@ -173,8 +322,8 @@ def timeline(
         raise ArgumentError("scores", scores, rule='it must be "probabilities" or "independent"')
     t, bars = _times(time), {}
     if scores == "independent" or (truth is not None and np.ndim(truth) == 2):
-        axes, axis = _axes(ax, lanes_height(rows, classes)), time_axis(t, find_zone(time, zone))
-        draw_lanes(axes, axis, t, rows, classes)
+        axes, axis = _axes(ax, _lanes_height(rows, classes)), time_axis(t, find_zone(time, zone))
+        _draw_lanes(axes, axis, t, rows, classes)
         return _finish(axes, axis, t, [], [], ax is None)
     for name, given in rows.items():
         if isinstance(given, Events):
@@ -325,9 +474,9 @@ def _overview_of_labels(
     """Draw a recording of several labels at once: the truth, the scores, and the probabilities."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.0, lanes_height(rows, rec.classes)), dpi=200, layout="constrained")
+    figure = Figure(figsize=(9.0, _lanes_height(rows, rec.classes)), dpi=200, layout="constrained")
     axes = figure.subplots()
-    draw_lanes(axes, axis, t, rows, rec.classes)
+    _draw_lanes(axes, axis, t, rows, rec.classes)
     _finish(axes, axis, t, [], [], own=False)
     if called.any():
         x = axis.x(t[called])

@@ -63,20 +63,6 @@ def test_one_row_gives_the_same_bits_as_many(K: int, seed: int) -> None:
     assert channel.apply(np.empty((0, K))).shape == (0, K)
 
 
-def test_a_one_hot_output_is_bayes_rule_by_counting() -> None:
-    """Of a thousand rows, those where it predicted j: how many were of each class?"""
-    rng = np.random.default_rng(3)
-    truth = rng.choice(3, 1000, p=[0.6, 0.3, 0.1])
-    predicted = np.where(rng.random(1000) < 0.6, truth, rng.integers(3, size=1000))
-    counts = np.array(
-        [[np.sum((truth == k) & (predicted == j)) for j in range(3)] for k in range(3)]
-    )
-    channel = Channel(counts, prior=counts.sum(axis=1))
-    for j in range(3):
-        shares = [np.mean(truth[predicted == j] == k) for k in range(3)]
-        np.testing.assert_allclose(channel.apply(np.eye(3)[j]), shares, rtol=1e-12)
-
-
 @given(CLASSES, SEEDS)
 def test_matrix_and_prior_build_the_same_channel(K: int, seed: int) -> None:
     channel, _ = random_channel(K, seed)

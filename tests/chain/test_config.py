@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -39,19 +38,6 @@ def test_round_trip(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Pat
     assert restored.sources == list(beta)
     rows = np.random.default_rng(0).dirichlet(np.ones(len(f.classes)), 5)
     assert restored.filter().run(rows, 0.5).tobytes() == f.run(rows, 0.5).tobytes()
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(f=filters(), beta=WEIGHTS)
-def test_it_is_toml(f: cf.DirichletFilter, beta: dict[str, float], tmp_path: Path) -> None:
-    path = tmp_path / "walk.toml"
-    cf.Chain.of(f, beta=beta).save(path)
-    restored = tomllib.loads(path.read_bytes().decode())
-    assert set(restored) - {"beta"} == {"classes", "filter", "options"}
-    assert restored["classes"] == list(f.classes)
-    assert restored["filter"] == "dirichlet"
-    assert restored["options"]["gamma"] == f.gamma
-    assert restored.get("beta", {}) == beta
 
 
 def test_every_option_is_written(tmp_path: Path) -> None:

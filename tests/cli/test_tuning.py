@@ -241,20 +241,20 @@ def test_compare_checks_the_suffix_before_it_starts(run: Run) -> None:
     assert message in rejected(run, "compare", "nowhere.csv", "-o", "out.gif")
 
 
-def test_tune_takes_wishes(run: Run) -> None:
+def test_tune_takes_limits(run: Run) -> None:
     recs = week("week.parquet")
-    wishes = ["--max-changes", "20", "--max-delay", "5min", "--quiet", "--explain"]
-    code, out, err = run("tune", "week.parquet", "-o", "walk.toml", *wishes)
+    limits = ["--max-changes", "20", "--max-delay", "5min", "--quiet", "--explain"]
+    code, out, err = run("tune", "week.parquet", "-o", "walk.toml", *limits)
     assert (code, err) == (0, "")
-    assert "It meets the wish, at most 20 changes an hour and a delay of at most 300 s" in out
+    assert "It keeps to the limit, at most 20 changes an hour and a delay of at most 300 s" in out
     tuned = cf.tune(recs, max_changes_per_hour=20, max_delay=300)
     assert cf.load("walk.toml").settings == tuned.settings
     said = rejected(run, "tune", "week.parquet", "-o", "walk.toml", "--max-delay=-5s")
     assert "--max-delay is '-5s'; it must be 0 or more" in said
-    for wish in (["--max-delay", "soon"], ["--max-changes", "-1"]):
-        code, _, err = run("tune", "week.parquet", "-o", "walk.toml", *wish)
+    for limit in (["--max-delay", "soon"], ["--max-changes", "-1"]):
+        code, _, err = run("tune", "week.parquet", "-o", "walk.toml", *limit)
         assert code == 2
-        assert f"Invalid value for '{wish[0]}'" in err
+        assert f"Invalid value for '{limit[0]}'" in err
 
 
 def test_tune_for_events_that_last_so_long(run: Run) -> None:

@@ -121,20 +121,6 @@ def test_a_class_and_the_sum_cancel(state: list[float], s: list[float], beta: fl
     np.testing.assert_allclose(new, exact_mode(np.array(state), np.array(s), beta), rtol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("K", [2, 3, 6, 7, 8, 20])
-def test_random_states_one_by_one_have_the_same_bits(K: int, dtype: type) -> None:
-    f = cf.DirichletFilter(K, GAMMA, floor=FLOOR, dtype=dtype)
-    states, s, beta = random_states(K, 1000, K)
-    states = states[states[:, 1:].sum(axis=1) < 9e5].astype(dtype)
-    s, beta = s[: len(states)], np.where(np.arange(len(states)) % 3, beta[: len(states)], 1.0)
-    together = update_all(f, states, s, beta)
-    for i, state in enumerate(states):
-        f.state = (float(state[0]), state[1:])
-        f.update(s[i].astype(dtype), float(beta[i]))
-        assert np.array_equal(f.alpha, together[i, 1:])
-
-
 @pytest.mark.parametrize("K", [2, 6, 20])
 def test_single_precision_from_random_states(K: int) -> None:
     """Within what rounding leaves open: more, the larger the sum of alpha is."""

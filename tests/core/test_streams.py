@@ -168,36 +168,6 @@ def test_states_of_another_shape_are_not_checked(wrong: Numbers) -> None:
 
 
 @every_compiled
-@pytest.mark.parametrize("corrected", [False, True])
-@given(K=st.integers(2, 9), seed=st.integers(0, 2**32 - 1))
-def test_one_stream_of_a_table(name: str, corrected: bool, K: int, seed: int) -> None:
-    """It is a filter and a channel, to the bit; the other streams stay as they are."""
-    f, twin, rng = FILTERS[name](K), FILTERS[name](K), np.random.default_rng(seed)
-    states, times = some_states(FILTERS[name](K), 4, seed), np.full(4, np.nan)
-    twin.state = unpack_state(twin, states[2])
-    channel = cf.Channel(rng.uniform(0.1, 1, (K, K)) + np.eye(K)) if corrected else None
-    logs = None if channel is None else tuple(x.astype(f.dtype) for x in channel.logarithms)
-    others = [0, 1, 3]
-    before, at, own = states[others], 7.0, pack_state(f.state, f.dtype)
-    for probs, beta, dt in zip(*random_stream(K, 12, seed), strict=True):
-        first = np.isnan(times[2])
-        at += 0.0 if first else dt
-        row = probs.astype(f.dtype)
-        expected = twin.update(
-            row if channel is None else channel.apply(row),
-            beta,
-            0.0 if first else at - times[2],
-        )
-        given = row if rng.random() < 0.5 else row.tolist()
-        assert same(f._update_stream(states, times, 2, given, beta, at, logs), expected)
-        assert same(states[2], pack_state(twin.state, f.dtype))
-        assert times[2] == at
-    assert same(states[others], before)
-    assert np.isnan(times[others]).all()
-    assert same(pack_state(f.state, f.dtype), own)
-
-
-@every_compiled
 def test_a_row_of_a_table_that_fails_changes_nothing(name: str) -> None:
     f = FILTERS[name](3)
     states, times, row = some_states(f, 2, 1), np.array([5.0, np.nan]), [0.5, 0.25, 0.25]
@@ -252,22 +222,6 @@ def test_a_table_that_does_not_fit_does_not_reach_the_core(change: dict[str, Any
         f._update_stream(*(good | change).values())
     with pytest.raises(TypeError, match=r"_update_stream\(\) takes states, times"):
         f._update_stream(*list(good.values())[:-1])
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_what_was_computed_is_committed(dtype: Any) -> None:
-    rng = np.random.default_rng(0)
-    states, times = rng.random((6, 3)).astype(dtype), rng.random(6)
-    after, last, slots = rng.random((4, 3)).astype(dtype), rng.random(4), np.array([5, 0, 2, 1])
-    expected_states, expected_times = states.copy(), times.copy()
-    for i, slot in enumerate(slots.tolist()):
-        expected_states[slot], expected_times[slot] = after[i], last[i]
-    without_times = states.copy()
-    _core.commit(without_times, None, slots, after, None)
-    _core.commit(states, times, slots, after, last)
-    assert same(states, expected_states)
-    assert same(without_times, expected_states)
-    assert same(times, expected_times)
 
 
 @pytest.mark.parametrize(

@@ -80,19 +80,6 @@ def test_parts_equal_each_stream_alone(
     assert result["note"].to_list() == df["note"].to_list()
 
 
-@pytest.mark.parametrize("to", FILES)
-@pytest.mark.parametrize("source", FILES)
-def test_any_kind_to_any_kind(source: str, to: str, tmp_path: Path) -> None:
-    df = day(50)
-    path, out = tmp_path / f"day{source}", tmp_path / f"out{to}"
-    cf.write_table(df, path)
-    filter_file(path, out, new_filter(), beta=BETA)
-    result = cf.read_table(out)
-    P = result.select([f"f_{name}" for name in CLASSES]).to_numpy()
-    np.testing.assert_array_equal(P, expected(df))
-    assert result["p_walk"].to_list() == df["p_walk"].to_list()
-
-
 def test_cells_of_a_csv_file_do_not_change(tmp_path: Path) -> None:
     path, out = tmp_path / "day.csv", tmp_path / "out.csv"
     path.write_text("time,id,p_walk,p_sit,p_sleep\n 7,007,1,0,0\n08,1e3,0.50,.25,.25\n")

@@ -15,7 +15,7 @@ from classfilter.data import _table_file
 from classfilter.data._batch_smoother import BatchSmoother
 from classfilter.data._frames import read_rows
 from conftest import Run
-from example_tables import FILES, KINDS, column
+from example_tables import KINDS, column
 
 CLASSES = ["walk", "sit", "sleep"]
 BETA = {"weak": 0.25, "strong": 1.0}
@@ -114,19 +114,6 @@ def test_a_file_in_parts(
     result = cf.read_table(out)
     np.testing.assert_array_equal(results(result), expected(df, f, lag))
     assert result["row"].to_list() == df["row"].to_list()
-
-
-@pytest.mark.parametrize("sort", [False, True])
-@pytest.mark.parametrize("suffix", FILES)
-def test_any_kind_of_file(
-    suffix: str, sort: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    df = day(60)
-    path, out = tmp_path / f"day{suffix}", tmp_path / f"out{suffix}"
-    cf.write_table(df.with_columns(pl.col("^p_.*$").fill_nan(None)), path)
-    monkeypatch.setattr(_table_file, "ROWS_AT_ONCE", 7)
-    cf.filter_file(path, out, SMOOTHERS[0], beta=BETA, channel=CHANNEL, lag=4, sort=sort)
-    np.testing.assert_array_equal(results(cf.read_table(out)), expected(df, SMOOTHERS[0], 4))
 
 
 def test_a_file_without_streams_or_without_rows(tmp_path: Path) -> None:

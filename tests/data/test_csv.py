@@ -204,16 +204,6 @@ def test_compressed_files(suffix: str, compression: str, tmp_path: Path) -> None
         assert read_again(path, **how)["p_a"].tolist() == df["p_a"].to_list()
 
 
-def test_semicolons_in_a_compressed_file(tmp_path: Path) -> None:
-    data = gzip.compress(written(None, ";", ","))
-    assert filtered(data, tmp_path, "day.csv.gz")[2] == [0.9, 0.25, 0.5]
-    assert filtered(data, tmp_path, "day.csv")[2] == [0.9, 0.25, 0.5]  # whatever its name
-    pl.read_csv(written(None, ";"), separator=";").lazy().sink_csv(
-        tmp_path / "day.csv.zst", separator=";", compression="zstd"
-    )
-    assert cf.read_table(tmp_path / "day.csv.zst")["p_a"].to_list() == [0.9, 0.25, 0.5]
-
-
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_other_encodings_are_refused(encoding: str, compress: Any, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -106,33 +106,6 @@ def test_recordings_of_streams(kind: str) -> None:
     assert second is not None
     assert (first.tolist(), second.tolist()) == ([1, -1], [0])
     assert list(recordings(KINDS[kind](columns()))) == [None]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_dates_in_a_table(kind: str) -> None:
-    naive = [datetime(2024, 5, 1, 8, 0, s, 250000) for s in (0, 5, 5)]
-    aware = [moment.replace(tzinfo=UTC) for moment in naive]
-    expected = [moment.timestamp() for moment in aware]
-    text = [moment.isoformat() for moment in aware]
-    for time in (naive, aware, text):
-        assert Recording.from_table(KINDS[kind](columns(time=time))).time.tolist() == expected
-
-
-def test_dates_of_every_library() -> None:
-    """A zone with summer time; and days."""
-    utc = pd.to_datetime(["2024-03-31T00:59:59", "2024-03-31T01:00:00", "2024-03-31T01:00:01"])
-    berlin = utc.tz_localize("UTC").tz_convert("Europe/Berlin")
-    expected = [t.timestamp() for t in utc]
-    as_pandas = pd.DataFrame(columns(time=berlin))
-    as_polars = pl.DataFrame(columns(time=pl.Series(utc.to_list()))).with_columns(
-        pl.col("time").dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin")
-    )
-    ns = pa.timestamp("ns", "Europe/Berlin")
-    as_arrow = pa.table(columns(time=pa.array(berlin.to_list(), ns)))
-    for df in (as_pandas, as_polars, as_arrow, as_pandas.astype({"time": object})):
-        assert Recording.from_table(df).time.tolist() == expected
-    days = [date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3)]
-    assert Recording.from_table(pl.DataFrame(columns(time=days))).dt.tolist() == [0, 86400, 86400]
 
 
 @pytest.mark.parametrize(
@@ -279,14 +252,6 @@ def test_the_filter_does_not_change_and_its_state_is_not_used() -> None:
     before = used.alpha
     assert filter_table(df, used, beta=BETA).equals(filter_table(df, walk_sit(), beta=BETA))
     assert used.alpha.tobytes() == before.tobytes()
-
-
-def test_one_weight_for_all_and_no_source() -> None:
-    df = pl.DataFrame(columns(source=None))
-    expected = walk_sit().run(df.select("p_walk", "p_sit").to_numpy(), beta=0.25, dt=[0, 5, 0])
-    for beta in (0.25, {"default": 0.25}):
-        out = filter_table(df, walk_sit(), beta=beta)
-        assert out.select("f_walk", "f_sit").to_numpy().tobytes() == expected.tobytes()
 
 
 def test_labels_do_not_matter_for_filtering() -> None:

@@ -13,11 +13,7 @@ from numpy.typing import NDArray
 import classfilter as cf
 from classfilter.data._recording import Recording
 from small_recording import CLASSES, NAN, recording
-from streams import Stream, options, streams
-
-
-def names(K: int) -> list[str]:
-    return [f"class {k}" for k in range(K)]
+from streams import Stream, streams
 
 
 def test_weights() -> None:
@@ -50,40 +46,6 @@ def test_invalid_weights(beta: Any, message: str) -> None:
 def test_invalid_default() -> None:
     with pytest.raises(ValueError, match="default is 2"):
         recording().weights({}, default=2)
-
-
-def as_recording(s: Stream) -> tuple[Recording, dict[str, float]]:
-    """The stream as a recording with a source for each weight."""
-    beta = {f"source {b}": float(b) for b in np.unique(s.beta)}
-    source = [f"source {b}" for b in s.beta]
-    return Recording(np.cumsum(s.dt), source, s.probs, names(s.probs.shape[1])), beta
-
-
-@given(streams(), options())
-def test_a_run_is_a_loop_of_updates(s: Stream, settings: dict[str, Any]) -> None:
-    rec, beta = as_recording(s)
-    f = cf.DirichletFilter(rec.classes, **settings)
-    before = f.state
-    P = rec.run(f, beta=beta)
-    assert f.eta == before.eta
-    assert f.alpha.tobytes() == before.alpha.tobytes()
-    time = np.cumsum(s.dt).tolist()
-    last = time[0]
-    expected = []
-    for row, b, now in zip(s.probs, s.beta, time, strict=True):
-        expected.append(f.update(row, beta=b, dt=now - last))
-        last = now
-    assert P.dtype == expected[0].dtype
-    assert P.tobytes() == np.array(expected).tobytes()
-
-
-def test_a_run_starts_from_the_initial_state() -> None:
-    rec = recording()
-    fresh, used = cf.DirichletFilter(CLASSES), cf.DirichletFilter(CLASSES)
-    used.run([[0.0, 0.0, 1.0]] * 20)
-    before = used.alpha
-    assert rec.run(used).tobytes() == rec.run(fresh).tobytes()
-    assert used.alpha.tobytes() == before.tobytes()
 
 
 def test_columns_are_matched_by_name() -> None:

@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.embedded import export
-from classfilter.embedded._c_text import constants, number
 from classfilter.embedded._export import in_float32
 from classfilter.embedded._golden import golden
-from classfilter.embedded._header import config_header
+from classfilter.embedded._header import config_header, constants, number
 from conftest import Run
-from firmware_configs import NAMES, STEP, configs
+from firmware_configs import STEP, configs
 
 ROOT = Path(__file__).parents[2]
 STRICT = "-O1 -pedantic -Wconversion -Wdouble-promotion -Wno-unknown-pragmas -Werror"
@@ -123,53 +122,6 @@ def test_cppcheck_finds_nothing(kind: str, tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
-
-
-def test_golden_vectors_are_those_of_a_loop(tmp_path: Path) -> None:
-    """They hold every kind of row: missing ones, zeros, pauses, every source."""
-    config: Any = in_float32(configs()["sticky"])
-    vectors = golden(config, 400)
-    f = cf.StickyFilter(NAMES, stay=0.98, prior=config.filter().prior, dtype=np.float32)
-    for source, dt, probs, result in zip(
-        vectors.source, vectors.dt, vectors.probs, vectors.filtered, strict=True
-    ):
-        s = config.channel[source].apply(probs) if source == "weak" else probs
-        assert s.dtype == np.float32
-        np.testing.assert_array_equal(f.update(s, config.beta[source], dt), result)
-    missing = np.isnan(vectors.probs).all(axis=1)
-    assert 0 < missing.sum() < 60
-    assert (vectors.probs == 0).any(axis=1).sum() > 20
-    assert {0.0, 1.0, 5.0, 600.0} < set(vectors.dt.tolist())
-    assert set(vectors.source) == {"weak", "strong"}
-    np.testing.assert_allclose(vectors.probs[~missing].sum(axis=1), 1, rtol=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["sticky-adaptive", "dirichlet-adaptive", "dirichlet-timed"])
-def test_golden_vectors_follow_the_policy(kind: str) -> None:
-    config: Any = in_float32(configs()[kind])
-    vectors = golden(config, 600)
-    rule = config.policy.copy()
-    f, names = config.filter(), list(config.beta)
-    last: dict[str, float] = {}
-    now, followed = 0.0, 0
-    for i, source in enumerate(vectors.source):
-        now += float(vectors.dt[i])  # sixteenths: exact
-        since = {name: now - then for name, then in last.items()}
-        before = f.probs
-        choice = rule.choose(before, since)
-        assert vectors.chosen[i] == names.index(choice)
-        followed += source == choice
-        s = vectors.probs[i]
-        if config.channel[source] is not None:
-            s = config.channel[source].apply(s)
-        f.update(s, config.beta[source], vectors.dt[i])
-        rule.called(source, s, before, vectors.dt[i])
-        assert tuple(vectors.policy[i, 1:]) == tuple(rule.state)
-        last[source] = now
-    assert 400 < followed < 600
-    share = float((vectors.chosen[:, 0] == names.index(rule.strong)).mean())
-    assert 0.05 < share < 0.8
-    assert len(set(vectors.source)) == len(names)
 
 
 @pytest.mark.parametrize("bits", [0x3F800000, 0x3DCCCCCD, 0x00800000, 0x7F7FFFFF, 0xC61C3C00])

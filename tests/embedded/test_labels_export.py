@@ -12,8 +12,6 @@ import pytest
 
 import classfilter as cf
 from classfilter.embedded import export, verify
-from classfilter.embedded._export import in_float32
-from classfilter.embedded._golden import golden
 from classfilter.policy import Adaptive
 from conftest import Run
 from firmware_configs import STEP, label_configs
@@ -75,30 +73,6 @@ def test_a_label_is_on_above_one_half(tmp_path: Path) -> None:
     command = [COMPILERS[0], "-std=c99", "-Isrc", "on.c", "src/classfilter.c", "-o", "on"]
     subprocess.run(command, cwd=tmp_path, check=True)
     assert subprocess.run(tmp_path / "on").returncode == 50
-
-
-@pytest.mark.parametrize("kind", label_configs())
-def test_golden_vectors_are_those_of_each_label(kind: str) -> None:
-    config: Any = in_float32(label_configs()[kind])
-    if not isinstance(config.beta, dict):
-        config = cf.Chain.of(config, beta={"default": config.beta})
-    vectors = golden(config, 400)
-    for i, label in enumerate(config.classes):
-        lane = config.lane(label)
-        f = lane.filter()
-        for source, dt, s, expected in zip(
-            vectors.source, vectors.dt, vectors.probs[:, i], vectors.filtered[:, i], strict=True
-        ):
-            pair = np.array([1 - s, s], np.float32)
-            channel = lane.channel[source]
-            observed = pair if channel is None else channel.apply(pair)
-            assert f.update(observed, lane.beta[source], float(dt))[1] == expected
-    scores = vectors.probs
-    assert 0 < np.isnan(scores).all(axis=1).sum() < 60
-    assert {0.0, 1.0} < set(scores[~np.isnan(scores)].tolist())
-    if len(config.classes) > 1:
-        assert (np.isnan(scores).any(axis=1) & ~np.isnan(scores).all(axis=1)).any()
-        assert (np.nansum(scores, axis=1) > 1.5).any()
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import classfilter as cf
 import slow_events
 from example_tables import KINDS, NAN, column, names_of
-from streams import at_most
 
 CLASSES = ("walk", "sit", "run")
 RULE = cf.EventRule(1.5)
@@ -236,16 +233,6 @@ def test_no_time_has_no_events(kind: str, rows: int, rule: Any) -> None:
         assert rows_of(found) == []
 
 
-@at_most(25)
-@given(st.integers(0, 10**6), st.permutations(CLASSES), st.sampled_from([0.3, 0.7, 3.1]))
-def test_the_order_of_columns_does_not_matter(seed: int, classes: Any, cost: float) -> None:
-    rule = cf.EventRule({"walk": cost, "sit": cost + 0.25, "run": cost + 1}, ignore="sit")
-    found = [
-        cf.events(pl.DataFrame(cells_of(25, seed, order)), rule) for order in (CLASSES, classes)
-    ]
-    assert found[0].equals(found[1])
-
-
 # --- recordings -----------------------------------------------------------------------------
 
 
@@ -275,12 +262,6 @@ def test_recordings_equal_tables() -> None:
     for how in ({}, {"smooth": True}, {"smooth": True, "lag": 3}):
         table = cf.Events.from_table(cf.events(df, STICKY, RULE, **how))
         assert cf.events(cf.recordings(df), STICKY, RULE, **how) == table
-
-
-def test_a_recording_in_another_order_than_the_filter() -> None:
-    order = ("run", "walk", "sit")
-    first, second = (cf.events(recording(classes=c), STICKY, RULE) for c in (CLASSES, order))
-    assert [e[:4] for e in first] == [e[:4] for e in second]
 
 
 def test_recordings_of_dates() -> None:

@@ -6,7 +6,6 @@ them; a test is left out where its reader is not installed.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -99,29 +98,3 @@ def test_mne_annotations_as_in_the_recipe(tmp_path: Path) -> None:
     again = cf.read_events(tmp_path / "a.csv", columns=columns)
     assert again.dates  # MNE writes dates
     assert [e.label for e in again] == [e.label for e in SPANS]
-
-
-@pytest.mark.parametrize("events", [EVENTS, SPANS], ids=["names", "numbers"])
-def test_tables_and_json_by_pandas(events: list[cf.Event], tmp_path: Path) -> None:
-    pandas = peer("pandas", "pandas")
-    exact = {"float_precision": "round_trip"}
-    cf.write_events(events, tmp_path / "a.csv")
-    df = pandas.read_csv(tmp_path / "a.csv", **exact)
-    assert list(zip(df["start"], df["end"], df["class"], strict=True)) == spans(events)
-    cf.write_events(events, tmp_path / "a.tsv")
-    df = pandas.read_csv(tmp_path / "a.tsv", sep="\t", na_values="n/a", quoting=3, **exact)
-    assert df["onset"].tolist() == [e.start for e in events]
-    assert np.allclose(df["onset"] + df["duration"], times(events)[:, 1], rtol=1e-15)
-    assert df["trial_type"].tolist() == [e.label for e in events]
-    assert df["probability"].isna().tolist() == [e.probability is None for e in events]
-    cf.write_events(events, tmp_path / "a.txt")
-    df = pandas.read_csv(tmp_path / "a.txt", sep="\t", header=None, quoting=3, **exact)
-    assert list(df.itertuples(index=False, name=None)) == spans(events)
-    cf.write_events(events, tmp_path / "a.json")
-    items = json.loads((tmp_path / "a.json").read_text())["results"]["ann"]
-    assert [(*item["segment"], item["label"]) for item in items] == spans(events)
-    dated = cf.Events([("a", "b", 1.7e9, 1.7e9 + 0.25, None)], dates=True, zone="Europe/Berlin")
-    cf.write_events(dated, tmp_path / "d.csv")
-    start = pandas.read_csv(tmp_path / "d.csv", parse_dates=["start"])["start"][0]
-    assert start.timestamp() == 1.7e9
-    assert start.utcoffset().total_seconds() == 3600

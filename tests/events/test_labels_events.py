@@ -22,7 +22,6 @@ from label_event_cases import (
     LABELS,
     lane_rule,
     of_label,
-    random_chain,
     random_recording,
     random_rule,
     slow_rule,
@@ -42,17 +41,6 @@ def by_start(events: Any) -> bool:
 
 
 @given(seed=seeds)
-def test_each_label_is_decided_as_if_it_were_alone(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rule, rec = random_rule(rng), random_recording(rng)
-    events = cf.events(rec, rule)
-    assert by_start(events)
-    assert not {e.label for e in events} & set(rule.ignore)
-    for label, found in of_each(rule, events):
-        assert found == list(cf.events(rec.lane(label), lane_rule(rule, label)))
-
-
-@given(seed=seeds)
 def test_events_are_those_of_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
     given = random_rule(rng)
@@ -67,30 +55,6 @@ def test_events_are_those_of_the_definition(seed: int) -> None:
         np.testing.assert_allclose([(e.start, e.end) for e in found], [x[1:3] for x in wanted])
         p = [e.probability for e in found]
         np.testing.assert_allclose(p, [x.probability for x in wanted], atol=1e-12)
-
-
-@pytest.mark.parametrize("smooth", [False, True])
-@given(seed=seeds)
-def test_filtered_and_smoothed_labels_are_those_of_their_lanes(smooth: bool, seed: int) -> None:
-    """The probability of off is 1 less that of on: the lane's may differ in the last bit."""
-    rng = np.random.default_rng(seed)
-    rule, rec = random_rule(rng), random_recording(rng)
-    chain = random_chain(rng, rule)
-    if smooth:
-        chain = cf.Chain(cf.MultiLabelFilter(LABELS, FILTERS["sticky"]()), beta=BETA, rule=rule)
-    events = chain.events(rec, smooth=smooth)
-    P = chain.smooth(rec) if smooth else chain.run(rec)
-    both = np.stack([1 - P, P], axis=-1)
-    for label, found in of_each(rule, events):
-        core = lane_rule(rule, label).compiled((f"not {label}", label), P.dtype)
-        state, *first = core.run(core.start(), rec.time, both[:, LABELS.index(label)].copy())
-        columns = [np.concatenate(pair) for pair in zip(first, core.finish(state), strict=True)]
-        wanted = zip(*(x.tolist() for x in columns[1:4]), strict=True)
-        assert [(e.start, e.end, e.probability) for e in found] == list(wanted)
-        if P.dtype == np.float64:
-            lane, of_lane = chain.lane(label), rec.lane(label)
-            alone = lane.smooth(of_lane) if smooth else lane.run(of_lane)
-            np.testing.assert_array_equal(P[:, LABELS.index(label)], alone[:, 1])
 
 
 @given(seed=seeds)

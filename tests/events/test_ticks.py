@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import slow_events
 from event_streams import random_rule, random_stream
 from slow_events import Rule, plain_rule
 from ticks_core import COMPILER, Stream, in_ticks, rounded
@@ -68,27 +67,6 @@ def test_events_are_those_of_times_as_double(
     assert [rounded(e, rule) for e in one.finish()] == two.finish()
 
 
-@given(seed=seeds)
-def test_events_are_those_of_the_path_by_going_back(seed: int) -> None:
-    """Numbers of few digits, so that float has no rounding: what is best is so exactly."""
-    rule, times, probs = random_case(seed, 60, missing=0.0)
-    shares = np.floor(probs.astype(float) * 64) / 64
-    shares[:, 0] += 1 - shares.sum(axis=1)
-    costs = {name: np.floor(getattr(rule, name)) for name in ("enter", "leave")}
-    rule = replace(rule, **costs, bias=np.zeros(rule.classes), log=False, max_duration=math.inf)
-    stream, found = Stream(rule, True, 64, 64), []
-    for time, row in zip(times.tolist(), shares.astype(np.float32), strict=True):
-        assert stream.update(time, row, tick=True) == 0
-        found += stream.events()
-    found += stream.finish()
-    expected = slow_events.events(rule, times.astype(float), shares)
-    tiny = 0.5 / (rule.pad_before + rule.pad_after + 1)
-    floored = [(e.label, math.floor(e.start + tiny), math.floor(e.end + tiny)) for e in expected]
-    assert [e[:3] for e in found] == floored
-    means = np.array([e.bits for e in found], np.uint32).view(np.float32)
-    np.testing.assert_allclose(means, [e.probability for e in expected], rtol=1e-6)
-
-
 @given(steps=st.lists(st.integers(2**29, 2**31 - 1) | st.integers(0, 300), min_size=3, max_size=8))
 @example(steps=[2**31 - 1, 2**31 - 1, 1, 129])
 def test_a_long_event_has_its_mean_rounded_once(steps: list[int]) -> None:
@@ -96,21 +74,6 @@ def test_a_long_event_has_its_mean_rounded_once(steps: list[int]) -> None:
     one, two = (Stream(rule, ticks, 16, 0) for ticks in (False, True))
     for time in np.cumsum([0, *steps]).tolist():
         assert one.update(time, row) == two.update(time, row, tick=True) == 0
-    assert one.finish() == two.finish()
-
-
-@given(seed=seeds, cut=st.integers(0, 60))
-def test_a_copied_state_goes_on(seed: int, cut: int) -> None:
-    rule, times, probs = random_case(seed, 80)
-    one, two = (Stream(rule, True, 8, 8) for _ in range(2))
-    for i, (time, row) in enumerate(zip(times.tolist(), probs, strict=True)):
-        if i == cut:
-            two.state[:] = one.state[:]
-        one.update(time, row, tick=True)
-        if i >= cut:
-            two.update(time, row, tick=True)
-            assert one.events() == two.events()
-            assert list(one.state) == list(two.state)
     assert one.finish() == two.finish()
 
 

@@ -6,14 +6,12 @@ import io
 import math
 import re
 from contextlib import redirect_stdout
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
-from examples.sources import from_onnx
 from numpy.typing import NDArray
 
 import classfilter as cf
@@ -183,50 +181,3 @@ def test_invalid_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit, match="2"):
         wrist.main(["--models", str(tmp_path), "--config", "none.toml", *flat])
     assert "--samples has the shape (300,); it must be (n, 3)" in capsys.readouterr().err
-
-
-def numpy_features(name: str, window: Floats) -> Floats:
-    """The features of a window; the strong model's bands are every second bin of 5 s."""
-    if name == "weak":
-        return np.concatenate([window.mean(axis=0), np.log(window.var(axis=0) + 1e-4)])
-    off, bell = window - window.mean(axis=0), np.sin(np.pi * np.arange(100) / 100) ** 2 / 100
-    parts = np.array([off[i : i + 100] for i in range(0, 501, 50)]) * bell[:, None]
-    power = np.abs(np.fft.rfft(parts, axis=1)) ** 2 / 2
-    bands = power.mean(axis=(0, 2))[2:40:2]
-    return np.concatenate([window.mean(axis=0), np.log(bands + 1e-4)])
-
-
-@pytest.mark.parametrize("name", ["weak", "strong"])
-def test_onnx_is_numpy_and_scikit_learn(name: str, tmp_path: Path) -> None:
-    fitted = synthetic.fit(name, [synthetic.person(rehearsal.NEW, 2.0)])
-    synthetic.export(name, fitted, tmp_path)
-    source = from_onnx(tmp_path / f"{name}.onnx", logits=False)
-    windows, _ = synthetic.windows(synthetic.person(5, 1.0), synthetic.SAMPLES[name], every=500)
-    assert len(windows) > 50
-    expected = fitted.predict_proba(np.array([numpy_features(name, window) for window in windows]))
-    assert len(np.unique(expected.argmax(axis=1))) > 2
-    np.testing.assert_allclose([source(window) for window in windows], expected, rtol=0, atol=2e-5)
-
-
-def test_people_are_plausible() -> None:
-    people = [synthetic.person(seed, 1.0) for seed in range(14, 22)]
-    np.testing.assert_array_equal(people[3].samples, synthetic.person(17, 1.0).samples)
-    for samples, truth in people:
-        dwells = [len(list(run)) / synthetic.RATE for _, run in groupby(truth.tolist())]
-        assert all(30 <= seconds <= 1800 for seconds in dwells[:-1])
-        assert len(dwells) > 3
-        size = np.linalg.norm(samples, axis=1)
-        assert abs(size[truth == 0].mean() - 1) < 0.02  # gravity
-        assert size[truth == 0].std() < size[truth != 0].std()
-
-
-def test_windows_are_of_one_class() -> None:
-    who = synthetic.person(1, 0.5)
-    windows, truth = synthetic.windows(who, 600)
-    expected = [
-        (who.samples[end - 600 : end], who.truth[end - 1])
-        for end in range(600, 36001, 100)
-        if len(set(who.truth[end - 600 : end].tolist())) == 1
-    ]
-    np.testing.assert_array_equal(windows, [window for window, _ in expected])
-    np.testing.assert_array_equal(truth, [k for _, k in expected])

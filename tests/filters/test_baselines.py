@@ -1,4 +1,4 @@
-"""The baselines against pandas, a counter, and their rules written out."""
+"""The baselines against a counter, and their rules written out."""
 
 from collections import Counter
 from typing import Any
@@ -29,14 +29,6 @@ def test_raw_is_the_last_row(stream: Stream) -> None:
     assert len(out) == T
 
 
-@given(streams(), st.integers(1, 8))
-def test_mean_is_pandas_rolling_mean(stream: Stream, window: int) -> None:
-    rows = observations(stream).probs
-    out = cf.MeanFilter(stream.probs.shape[1], window).run(rows)
-    expected = pd.DataFrame(rows).rolling(window, min_periods=1).mean()
-    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-6)
-
-
 def test_mean_weights_its_rows() -> None:
     f = cf.MeanFilter(2, window=2)
     f.update([0.0, 1.0], beta=1.0)  # leaves the window
@@ -44,15 +36,6 @@ def test_mean_weights_its_rows() -> None:
     np.testing.assert_allclose(f.update([0.2, 0.8], beta=0.75), [0.4, 0.6], rtol=1e-15)
     f.update([np.nan, np.nan])  # takes no place in it
     np.testing.assert_allclose(f.probs, [0.4, 0.6], rtol=1e-15)
-
-
-@given(streams(max_rows=30), st.sampled_from([0.3, 0.9, 0.99]))
-def test_ema_is_pandas_ewm(stream: Stream, gamma: float) -> None:
-    """At equal steps; rows of NaN let time pass there too."""
-    K = stream.probs.shape[1]
-    out = cf.EmaFilter(K, gamma).run(stream.probs)
-    expected = pd.DataFrame(stream.probs).ewm(alpha=1 - gamma).mean().fillna(1 / K)
-    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-6)
 
 
 @given(streams(), st.sampled_from([0.0, 0.3, 0.9, 1.0]))

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 import classfilter as cf
 from classfilter import reference
 from oracle import Oracle, mp
-from streams import Stream, at_most, options, streams
+from streams import Stream, streams
 
 FLOOR = float(np.float32(1e-3))
 
@@ -58,34 +58,6 @@ def test_weight_one_keeps_every_bit(stream: Stream, gamma: float, dtype: DTypeLi
     K = stream.probs.shape[1]
     bounded, paper = (cf.DirichletFilter(K, gamma, bounded=b, dtype=dtype) for b in (True, False))
     assert same(bounded.run(*stream), paper.run(*stream))
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("K", [2, 3, 6, 20])
-def test_bank_and_run_and_update_give_the_same_bits(K: int, dtype: DTypeLike) -> None:
-    T, N = 60, 19
-    f = cf.DirichletFilter(K, 0.9, dtype=dtype)
-    data = [conflict(K, T, seed) for seed in range(N)]
-    bank = cf.Bank(f, streams=N)
-    rows = [bank.update(*(np.stack([d[i][t] for d in data]) for i in range(3))) for t in range(T)]
-    for n, stream in enumerate(data):
-        P = f.copy().run(*stream)
-        one = f.copy()
-        assert same(P, np.array([one.update(*row) for row in zip(*stream, strict=True)]))
-        assert same(P, np.array([row[n] for row in rows]))
-        assert not same(P, cf.DirichletFilter(K, 0.9, bounded=False, dtype=dtype).run(*stream))
-
-
-@given(streams(), options(), st.integers(0, 99))
-@at_most(60)
-def test_nu_never_exceeds_the_bound(stream: Stream, settings: dict[str, Any], seed: int) -> None:
-    K = stream.probs.shape[1]
-    floor = settings["floor"]
-    f = cf.DirichletFilter(K, **settings)
-    largest = np.log((1.05 + (K - 1) * floor) / floor)
-    for row in [*zip(*stream, strict=True), *zip(*conflict(K, 20, seed), strict=True)]:
-        f.update(*row)
-        assert (f.nu <= f.eta * largest * (1 + 1e-6)).all()
 
 
 def test_one_step_after_a_pause_does_not_lock_a_strong_source() -> None:

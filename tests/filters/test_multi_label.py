@@ -172,21 +172,6 @@ def own_filters() -> Any:
     return cf.MultiLabelFilter(LABELS, {"robin": shared, "wren": other, "tit": shared})
 
 
-@given(seed=st.integers(0, 1000), order=st.permutations(range(3)))
-def test_the_order_of_labels_does_not_matter(seed: int, order: list[int]) -> None:
-    scores, _, dt = some_rows(seed, 20)
-    beta = np.random.default_rng(seed).random(scores.shape)
-    f = own_filters()
-    names = [LABELS[i] for i in order]
-    filters = dict(zip(LABELS, f.filters, strict=True))
-    other = cf.MultiLabelFilter(names, {name: filters[name] for name in names})
-    expected = f.run(scores, beta, dt)[:, order]
-    np.testing.assert_array_equal(other.copy().run(scores[:, order], beta[:, order], dt), expected)
-    for row, weights, step, estimate in zip(scores, beta, dt, expected, strict=True):
-        found = other.update(dict(zip(LABELS, row, strict=True)), weights[order], step)
-        np.testing.assert_array_equal(found, estimate)
-
-
 @given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 40), max_size=4))
 def test_parts_of_a_stream_and_restored_states_go_on_as_the_whole(
     seed: int, cuts: list[int]
@@ -200,24 +185,6 @@ def test_parts_of_a_stream_and_restored_states_go_on_as_the_whole(
         f = restored
         parts.append(f.run(scores[first:last], beta[first:last], dt[first:last]))
     np.testing.assert_array_equal(np.concatenate(parts), expected)
-
-
-@given(
-    before=st.lists(st.floats(0, 1), min_size=3, max_size=3),
-    steps=st.lists(st.floats(0, 30), min_size=1, max_size=4),
-)
-def test_missing_rows_let_the_time_between_them_pass(
-    before: list[float], steps: list[float]
-) -> None:
-    f = own_filters()
-    f.update(before)
-    split = f.copy()
-    for dt in steps:
-        split.update([None, np.nan, None], dt=dt)
-    f.update(None, dt=sum(steps))
-    np.testing.assert_allclose(split.probs, f.probs, rtol=1e-9)
-    row = [0.7, 0.2, np.nan]
-    np.testing.assert_allclose(split.update(row), f.update(row), rtol=1e-9)
 
 
 BAD: dict[str, Callable[[Any, Any, Any, int], None]] = {

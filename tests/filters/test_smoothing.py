@@ -19,12 +19,6 @@ def cut(stream: Stream, stop: int) -> Stream:
     return Stream(stream.probs[:stop], stream.beta[:stop], stream.dt[:stop])
 
 
-def backwards(stream: Stream) -> Stream:
-    """The same rows from the last to the first; the time before the first row stays."""
-    dt = np.concatenate([stream.dt[:1], stream.dt[:0:-1]])
-    return Stream(stream.probs[::-1], stream.beta[::-1], dt)
-
-
 @given(streams(6, 12), options(), st.integers(1, 12))
 def test_any_settings_and_any_lag(stream: Stream, settings: Any, lag: int) -> None:
     """Each row of a lag is that row with the stream cut off after the lag, to the bit."""
@@ -95,26 +89,6 @@ def test_the_filter_does_not_change(which: int) -> None:
     moved = cf.smooth(f, *stream)  # it starts from the current state, not from the prior
     f.reset()
     assert np.abs(cf.smooth(f, *stream) - moved).max() > 1e-6
-
-
-@pytest.mark.slow
-@given(streams(5, 15), st.integers(0, 99))
-def test_time_may_run_backwards(stream: Stream, seed: int) -> None:
-    """Where the prior is as strong at either end, and the chain is reversible."""
-    K = stream.probs.shape[1]
-    prior = random_prior(K, seed)
-    symmetric = 0.3 * np.random.default_rng(seed).random((K, K))
-    rates = (symmetric + symmetric.T) * prior
-    np.fill_diagonal(rates, 0)
-    rates -= np.diag(rates.sum(axis=1))
-    for f in (
-        cf.StickyFilter(K, 0.9, prior=prior),
-        cf.StickyFilter(K, transitions=expm(rates)),
-        cf.DirichletFilter(K, 0.9, anchor=1.0, estimate="mean"),
-        cf.DirichletFilter(K, 0.9, anchor=0.5, prior_weight=0.5, prior=prior, estimate="mean"),
-    ):
-        P, Q = cf.smooth(f, *stream), cf.smooth(f, *backwards(stream))
-        np.testing.assert_allclose(Q[::-1], P, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("lag", [None, 0, 2])

@@ -1,4 +1,4 @@
-"""StickyFilter against every path of the classes, hmmlearn, mpmath and SciPy's expm."""
+"""StickyFilter against every path of the classes, mpmath and SciPy's expm."""
 
 import itertools
 from typing import Any
@@ -6,14 +6,13 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hmmlearn import _hmmc
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm, fractional_matrix_power
 
 import classfilter as cf
 from markov import FLOOR, likelihood, random_prior, random_rates, sticky_and_steps
-from streams import Stream, at_most, random_stream, streams
+from streams import Stream, random_stream, streams
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -34,20 +33,6 @@ def test_every_path_of_the_classes(K: int, with_transitions: bool, seed: int) ->
                 joint *= steps[n][path[n], path[n + 1]] * likelihoods[n][path[n + 1]]
             total[path[-1]] += joint
         np.testing.assert_allclose(out[t], total / total.sum(), rtol=1e-11)
-
-
-@pytest.mark.parametrize("K", [2, 6, 20])
-def test_hmmlearn_s_forward_pass(K: int) -> None:
-    T, rho, prior = 500, 0.97, random_prior(K, 1)
-    probs = np.random.default_rng(K).dirichlet(np.ones(K), T)
-    matrix = rho * np.eye(K) + (1 - rho) * prior
-    seen = np.maximum(probs, FLOOR) / prior
-    _, theirs, _ = _hmmc.forward_scaling(prior, matrix, seen / seen.sum(axis=1, keepdims=True))
-    # hmmlearn's first row has no step before it; from the prior, a step changes nothing
-    np.testing.assert_allclose(cf.StickyFilter(K, rho, prior=prior).run(probs), theirs, rtol=1e-10)
-    f = cf.StickyFilter(K, transitions=matrix)
-    np.testing.assert_allclose(f.prior, prior, rtol=1e-11)
-    np.testing.assert_allclose(f.run(probs), theirs, rtol=1e-9)
 
 
 @given(streams(max_rows=12), st.sampled_from([0.0, 0.3, 0.99, 1.0]), st.integers(0, 99))
@@ -91,32 +76,11 @@ def test_powers_are_as_exact_as_their_precision(dtype: str, most: float, mean: f
     assert np.sqrt(np.square(errors).mean()) < mean
 
 
-@given(streams(6, 12), st.integers(0, 99))
-@at_most(30)
-def test_transitions_over_irregular_times(stream: Stream, seed: int) -> None:
-    K = stream.probs.shape[1]
-    rates = random_rates(K, seed)
-    f = cf.StickyFilter(K, transitions=expm(rates))
-    np.testing.assert_allclose(f.prior @ rates, 0, atol=1e-13)
-    p = f.prior
-    for s, beta, dt in zip(*stream, strict=True):
-        p = (p @ expm(rates * dt)) * likelihood(s, f.prior, beta)
-        p /= p.sum()
-        np.testing.assert_allclose(f.update(s, beta, dt), p, rtol=1e-10)
-
-
 def test_half_life() -> None:
     f = cf.StickyFilter(2, half_life=6.0)
     f.state = ([1.0, 0.0],)
     np.testing.assert_allclose(f.update([np.nan, np.nan], dt=6.0), [0.75, 0.25], rtol=1e-14)
     assert f.stay == 0.5 ** (1 / 6)
-
-
-def test_stay_equals_its_transitions() -> None:
-    stream = random_stream(5, 200, 3)
-    f = cf.StickyFilter(5, 0.9, prior=random_prior(5, 3))
-    g = cf.StickyFilter(5, transitions=f.transitions, prior=f.prior)
-    np.testing.assert_allclose(f.run(*stream), g.run(*stream), rtol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -1,16 +1,15 @@
-"""Smoothing of the sticky filter: every path, hmmlearn, and messages by matrices."""
+"""Smoothing of the sticky filter: every path, and messages by matrices."""
 
 import itertools
 from typing import Any
 
 import numpy as np
 import pytest
-from hmmlearn import _hmmc
 from scipy.linalg import expm
 
 import classfilter as cf
 from classfilter._support.types import Floats
-from markov import FLOOR, likelihood, random_prior, random_rates, sticky_and_steps
+from markov import likelihood, random_prior, random_rates, sticky_and_steps
 from streams import random_stream
 
 
@@ -42,20 +41,6 @@ def test_every_path_of_the_classes(K: int, with_transitions: bool, seed: int) ->
     for lag in range(T + 2):
         expected = [known[min(t + lag, T - 1)][t] for t in range(T)]
         np.testing.assert_allclose(cf.smooth(f, *stream, lag=lag), expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("K", [2, 6, 20])
-def test_hmmlearn_s_posteriors(K: int) -> None:
-    T, prior = 500, random_prior(K, 1)
-    probs = np.random.default_rng(K).dirichlet(np.ones(K), T)
-    f = cf.StickyFilter(K, transitions=expm(random_rates(K, K) / K), prior=prior)
-    seen = np.maximum(probs, FLOOR) / prior
-    seen /= seen.sum(axis=1, keepdims=True)
-    first = f.probs @ f.transitions  # hmmlearn's first row has no step before it
-    _, forward, scale = _hmmc.forward_scaling(first, f.transitions, seen)
-    theirs = forward * _hmmc.backward_scaling(first, f.transitions, seen, scale)
-    theirs /= theirs.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(cf.smooth(f, probs), theirs, rtol=1e-10)
 
 
 def test_evidence_that_would_underflow() -> None:

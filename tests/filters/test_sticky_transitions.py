@@ -11,8 +11,8 @@ from scipy.linalg import expm, logm
 
 import classfilter as cf
 from classfilter.filters._ctmc import generator, stationary, stochastic
-from markov import random_prior, random_rates
-from streams import at_most, random_stream
+from markov import random_rates
+from streams import random_stream
 
 
 def test_a_short_time_is_not_lost_to_rounding() -> None:
@@ -40,13 +40,6 @@ def test_powers_are_exponentials(K: int, dt: float) -> None:
             own = mpmath.matrix(generator(expm(rates)).tolist())
             expected = np.array(mpmath.expm(own * dt, method="taylor").tolist(), float)
     np.testing.assert_allclose(f._transitions(dt), expected, rtol=1e-11, atol=1e-15)
-
-
-@given(st.integers(2, 8), st.integers(0, 999), st.floats(0, 1e4), st.floats(0, 1e4))
-def test_powers_multiply(K: int, seed: int, a: float, b: float) -> None:
-    f = cf.StickyFilter(K, transitions=expm(random_rates(K, seed)))
-    product = f._transitions(a) @ f._transitions(b)
-    np.testing.assert_allclose(product, f._transitions(a + b), rtol=1e-11, atol=1e-16)
 
 
 @given(st.integers(2, 10), st.integers(0, 999), st.sampled_from([1e-3, 0.1, 0.5]))
@@ -158,19 +151,6 @@ def test_steps_of_any_length_in_fifty_digits(name: str) -> None:
             np.testing.assert_allclose(row, np.maximum(expected[k], 0), rtol=0, atol=1e-12)
             assert row.min() > 0
             assert abs(row.sum() - 1) < 1e-15 * K
-
-
-@pytest.mark.parametrize("name", list(GENERATORS))
-@given(a=st.floats(1e-6, 1e3), b=st.floats(1e-6, 1e3), seed=st.integers(0, 99))
-@at_most(10)
-def test_a_step_splits(name: str, a: float, b: float, seed: int) -> None:
-    f, interval = of_generator(name), GENERATORS[name][1]
-    missing, start = np.full(len(f.classes), np.nan), (random_prior(len(f.classes), seed),)
-    f.state = start
-    once = f.update(missing, dt=(a + b) * interval)
-    f.state = start
-    f.update(missing, dt=a * interval)
-    np.testing.assert_allclose(f.update(missing, dt=b * interval), once, rtol=0, atol=2e-12)
 
 
 @pytest.mark.parametrize("name", list(GENERATORS))

@@ -14,7 +14,6 @@ import classfilter as cf
 from classfilter import Cascade
 from classfilter.policy import Periodic, Policy
 from live_loop import (
-    BETA,
     CLASSES,
     FILTERS,
     INVALID_OUTPUTS,
@@ -37,7 +36,6 @@ from live_loop import (
     strong,
     weak,
 )
-from policy_steps import run_policy
 from streams import at_most
 
 either_policy = pytest.mark.parametrize("policy", POLICIES)
@@ -58,18 +56,6 @@ def test_equals_a_loop_by_hand(f: Callable[[], cf.Filter], policy: Callable[[], 
     assert [step.probs.tobytes() for step in steps] == [p.tobytes() for p in expected.probs]
     assert set(expected.called) == {"weak", "strong"}
     assert len(set(expected.labels)) == 3
-
-
-@either_policy
-def test_equals_a_run_of_the_recording(policy: Callable[[], Policy]) -> None:
-    day = cf.simulate(hours=0.5, seed=3)
-    f = cf.DirichletFilter(day.classes, half_life=30.0)
-    channel = {"weak": cf.Channel(np.eye(len(day.classes)) + 0.1)}
-    live = run_policy(day, f, policy(), beta=BETA, channel=channel)
-    assert live.calls == {name: live.source.count(name) for name in day.probs}
-    outputs = [day.probs[name][n] for n, name in enumerate(live.source)]
-    rec = cf.Recording(day.time, live.source, outputs, day.classes)
-    assert rec.run(f, beta=BETA, channel=channel).tobytes() == live.probs.tobytes()
 
 
 def test_dt_and_time() -> None:

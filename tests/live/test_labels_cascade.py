@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,12 @@ import pandas as pd
 import pytest
 
 import classfilter as cf
-from classfilter.policy import Adaptive, Periodic
+from classfilter.policy import Adaptive
 
 LABELS = ("robin", "wren")
 SOURCES = ("weak", "strong")
-CHANNEL = cf.Channel([[0.8, 0.2], [0.3, 0.7]])
 SAMPLE = np.zeros((1, 1))
 TWO = {"sticky": cf.StickyFilter(2, half_life=5.0), "dirichlet": cf.DirichletFilter(2, 0.9)}
-
-
-def chain_of(kind: str, policy: Any) -> cf.Chain:
-    return cf.Chain(
-        cf.MultiLabelFilter(LABELS, TWO[kind]),
-        beta={"weak": {"robin": 0.3, "wren": 0.6}, "strong": 1.0},
-        channel={"weak": {"robin": CHANNEL, "wren": None}},
-        policy=policy,
-    )
 
 
 def some_scores(seed: int, steps: int, labels: int = 2) -> Any:
@@ -62,20 +51,6 @@ def loop(chain: Any, scores: Any, start: int = 0, **how: Any) -> cf.Cascade:
 
 def _steps(cascade: cf.Cascade, dt: Any) -> list[Any]:
     return [cascade.step(SAMPLE, float(x)) for x in dt]
-
-
-@pytest.mark.parametrize("policy", [Periodic(every=3), Adaptive(budget=1 / 4)])
-def test_a_saved_loop_goes_on(policy: Any, tmp_path: Path) -> None:
-    scores, chain = some_scores(3, 40), chain_of("dirichlet", policy)
-    whole = _steps(loop(chain, scores), np.ones(40))
-    first = loop(chain, scores)
-    _steps(first, np.ones(17))
-    first.save(tmp_path / "state")
-    second = loop(chain, scores, start=17)
-    second.load(tmp_path / "state")
-    rest = _steps(second, np.ones(23))
-    np.testing.assert_array_equal([s.probs for s in rest], [s.probs for s in whole[17:]])
-    assert [s.called for s in rest] == [s.called for s in whole[17:]]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -117,18 +92,6 @@ def test_what_a_source_returns(output: Any) -> None:
     step = cf.Cascade(f, {"weak": lambda _: output}).step(SAMPLE)
     np.testing.assert_array_equal(step.probs, f.update([0.9, 0.2]))
     assert step.label == ("robin",)
-
-
-@pytest.mark.slow
-def test_a_tensor() -> None:
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    f = cf.MultiLabelFilter(LABELS, TWO["sticky"])
-    outputs = [torch.tensor(row, dtype=torch.float64) for row in ([0.9, 0.2], [[0.9, 0.2]])]
-    outputs.append(outputs[0].clone().requires_grad_())
-    for output in outputs:
-        source: Any = lambda _, output=output: output  # noqa: E731
-        step = cf.Cascade(f, {"weak": source}).step(SAMPLE)
-        np.testing.assert_array_equal(step.probs, f.copy().update([0.9, 0.2]))
 
 
 @pytest.mark.parametrize("output", [0.9, [0.9], np.float64(0.9), {"speech": 0.9}])

@@ -10,8 +10,7 @@ import numpy as np
 
 import classfilter as cf
 from classfilter.chain._expected import Expected
-from classfilter.live._ndjson import serve
-from classfilter.live._watch import SourceWatch
+from classfilter.live._ndjson import SourceWatch, serve
 
 USUAL = Expected(5.0, 0.8, 5.0, (60.0, 60.0), 4.0)
 

@@ -130,13 +130,6 @@ def test_predictions_follow_the_confusion_row() -> None:
     assert metrics.accuracy(sim.truth, sim.probs["strong"]) == pytest.approx(0.95, abs=0.003)
 
 
-def test_accuracy_holds_with_correlated_errors() -> None:
-    """72,000 rows correlated over 60 s equal some 3,000 independent ones: 4 sd are 0.033."""
-    sim = simulate(hours=100, weak=0.7, strong=0.9, seed=8)
-    assert metrics.accuracy(sim.truth, sim.probs["weak"]) == pytest.approx(0.7, abs=0.033)
-    assert metrics.accuracy(sim.truth, sim.probs["strong"]) == pytest.approx(0.9, abs=0.022)
-
-
 def test_errors_come_in_runs() -> None:
     by_time = {
         time: errors(simulate(hours=100, error_time=time, weak=Classifier(0.7, jitter=0.0)), "weak")

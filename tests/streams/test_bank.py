@@ -34,40 +34,6 @@ def test_a_bank_of_any_filter_is_n_filters(make: Any, K: int, N: int, seed: int)
     assert same_states(bank, filters)
 
 
-@every_filter
-def test_the_order_of_rows_does_not_matter(make: Any) -> None:
-    K, N = 5, 30
-    rng = np.random.default_rng(3)
-    a, b = cf.Bank(make(K), N), cf.Bank(make(K), N)
-    for seed in range(3):
-        stream, order = random_stream(K, N, seed), rng.permutation(N)
-        P = a.update(*stream, rows=np.arange(N))
-        assert same(b.update(*(x[order] for x in stream), rows=order), P[order])
-    assert same_states(a, [b.filter(n) for n in range(N)])
-
-
-@every_filter
-def test_a_bad_row_or_call_changes_nothing(make: Any) -> None:
-    bank = cf.Bank(make(3), 4)
-    bank.update([[0.7, 0.2, 0.1]] * 4, 0.5)
-    before = [bank.filter(n) for n in range(4)]
-    good = [0.2, 0.3, 0.5]
-    for arguments in (
-        {"probs": [good, good, good, [-0.5, 1.0, 0.5]]},
-        {"probs": [good] * 4, "beta": [1, 1, 1, 2]},
-        {"probs": [good] * 4, "dt": [1, 1, 1, -1]},
-        {"probs": [good] * 3},
-        {"probs": [good] * 2, "rows": [2, 2]},
-        {"probs": [good] * 2, "rows": [3, 4]},
-    ):
-        with pytest.raises(ValueError, match=r"probs|beta|dt|rows"):
-            bank.update(**arguments)
-    for change in (bank.drop, bank.reset):
-        with pytest.raises(ValueError, match="rows names stream 4; the bank has streams 0 to 3"):
-            change([0, 4])
-    assert same_states(bank, before)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

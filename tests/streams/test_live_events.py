@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import classfilter as cf
 import label_event_cases
-import slow_events
 from label_event_cases import LABELS, random_labels, random_lagged_labels
 from live_event_cases import (
     CLASSES,
@@ -28,7 +27,6 @@ from live_event_cases import (
     expected,
     random_lagged,
     random_live,
-    stretches,
     take,
     update_many,
 )
@@ -64,23 +62,6 @@ def row_by_row(live: Live) -> list[list[Row]]:
 
 @every_kind
 @given(seed=seeds, limits=limits)
-def test_row_by_row_events_are_those_of_the_recording(
-    kind: str, seed: int, limits: dict[str, Any]
-) -> None:
-    """The events are fetched at random moments; estimates are as without a rule."""
-    live, rng = KINDS[kind](seed, **limits), np.random.default_rng(seed)
-    tracker, plain = live.tracker(), cf.Tracker(live.chain, **live.limits)
-    found: Events = {}
-    for row in live.rows:
-        assert tracker.update(*row).tobytes() == plain.update(*row).tobytes()
-        if rng.random() < 0.1:
-            take(found, tracker.pop_events())
-    assert tracker.streams == plain.streams
-    same(live, ended(tracker, found), expected(live, row_by_row(live)))
-
-
-@every_kind
-@given(seed=seeds, limits=limits)
 def test_any_chunking_saved_and_loaded_gives_the_same_events(
     kind: str, seed: int, limits: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -111,29 +92,6 @@ def test_any_chunking_saved_and_loaded_gives_the_same_events(
     same(live, ended(tracker, found), expected(live, calls))
 
 
-@every_kind
-@given(seed=seeds)
-def test_streams_that_are_dropped_are_finished(kind: str, seed: int) -> None:
-    """Their next row begins anew."""
-    live, rng = KINDS[kind](seed), np.random.default_rng(seed)
-    tracker = live.tracker()
-    found: Events = {}
-    parts: dict[Any, list[list[Row]]] = {}
-    for row in live.rows:
-        if rng.random() < 0.1 and row.stream in tracker:
-            tracker.drop([row.stream])
-            parts[row.stream].append([])
-        tracker.update(*row)
-        parts.setdefault(row.stream, [[]])[-1].append(row)
-        if rng.random() < 0.1:
-            take(found, tracker.pop_events())
-    wanted = {
-        name: [event for part in several for event in live.offline(part)]
-        for name, several in parts.items()
-    }
-    same(live, ended(tracker, found), wanted)
-
-
 def test_expire_finishes_streams_too() -> None:
     live = random_live(1, expire_after=1e3)
     tracker = live.tracker()
@@ -155,29 +113,6 @@ def test_a_stream_that_begins_anew_gives_its_last_events_at_once() -> None:
 
 
 # --- the event that goes on -----------------------------------------------------------------
-
-
-@given(seed=seeds, limits=limits)
-def test_the_current_event_is_the_last_one_if_the_stream_ended_now(
-    seed: int, limits: dict[str, Any]
-) -> None:
-    live = random_live(seed, 40, **limits)
-    tracker = live.tracker()
-    for i, row in enumerate(live.rows):
-        tracker.update(*row)
-        now = tracker.current(row.stream)
-        part = stretches(live, row_by_row(live)[: i + 1])[row.stream][-1]
-        events = live.offline(part)
-        rule = live.chain.rule
-        assert rule is not None
-        max_gap = math.inf if rule.max_gap is None else rule.max_gap
-        step = slow_events.weights_of(np.array([row.time for row in part]), max_gap)[-1]
-        goes_on = bool(events) and events[-1].end == row.time + step
-        if now is None:
-            continue
-        assert goes_on
-        if rule.max_duration is None:
-            assert now == events[-1]._replace(end=None)
 
 
 def test_a_current_event_is_there() -> None:
@@ -323,24 +258,6 @@ def test_an_event_of_too_many_pieces_changes_nothing(
             break
         before = known(tracker)
     assert "max_duration" in refused
-    assert known(tracker) == before
-
-
-def test_an_interrupted_row_is_taken_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    f = cf.MultiLabelFilter(LABELS, cf.StickyFilter(2, half_life=6.0))
-    tracker = cf.Tracker(f, events=cf.EventRule(0.5))
-    tracker.update("a", 0.0, None, [0.1, 0.9, 0.1])
-    before = known(tracker)
-    live = tracker._live
-    assert live is not None
-
-    def interrupted(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(live.core, "update", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            tracker.update("a", 1.0, None, [0.9, 0.9, 0.9])
     assert known(tracker) == before
 
 

@@ -9,31 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter.policy import Adaptive, Periodic
 from policy_steps import run_policy
-from tracker_rows import CHANNEL, CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
-
-
-@given(
-    st.integers(0, 2**32 - 1), st.integers(1, 100), st.lists(st.integers(0, 60), max_size=4),
-    st.sampled_from(FILTERS),
-)  # fmt: skip
-def test_batches_equal_rows(
-    seed: int, streams: int, cuts: list[int], make: Callable[[], Any]
-) -> None:
-    table = rows(seed, 60, streams)
-    one, many = (cf.Tracker(make(), beta=WEIGHTS, channel={"weak": CHANNEL}) for _ in range(2))
-    expected = [one.update(*row) for row in table]
-    got: list[Any] = []
-    for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), 60], strict=True):
-        part = [list(column) for column in zip(*table[start:stop], strict=True)] or [[]] * 4
-        got.extend(many.update_many(part[0], part[1], part[2], np.reshape(part[3], (-1, 3))))
-    np.testing.assert_array_equal(got, expected)
-    assert many.streams == one.streams
+from tracker_rows import CLASSES, FILTERS, GOOD, WEIGHTS, ByHand, rows
 
 
 def test_a_tuned_brings_everything() -> None:
@@ -116,14 +96,6 @@ def test_results_are_the_callers_own() -> None:
         calls = [tracker._table.columns.extra[tracker._table.slot("a")] for tracker in (one, two)]
         assert calls[0].saved() == calls[1].saved()
     assert calls[1].estimate.base is None
-
-
-def test_weights_are_those_at_the_start() -> None:
-    weights = {"weak": 0.25}
-    tracker = cf.Tracker(cf.DirichletFilter(CLASSES), beta=weights)
-    weights["weak"] = 1.0
-    one = tracker.update("a", 0.0, "weak", GOOD[3])
-    np.testing.assert_array_equal(tracker.update_many(["b"], [0.0], "weak", [GOOD[3]])[0], one)
 
 
 def test_reading_a_stream_makes_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:

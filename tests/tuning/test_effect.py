@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import classfilter as cf
 from classfilter import Recording
 from classfilter.tuning import Candidate, Effect
-from classfilter.tuning._effect import count_changes, draw_changes
+from classfilter.tuning._effect import draw_changes
 from classfilter.tuning._explanation import describe
 from classfilter.tuning._rows import JoinedRows, concatenate
 from classfilter.tuning._tune import prepare, tune
@@ -54,20 +51,6 @@ def count_by_loop(time: list[float], classes: list[int]) -> tuple[int, float]:
             spent += b - a
             changes += rows[a] != rows[b]
     return changes, spent
-
-
-@given(st.data())
-def test_changes_are_those_of_a_loop(data: Any) -> None:
-    steps = data.draw(st.lists(st.sampled_from([0, 0, 1, 2, 5, 60]), max_size=30))
-    time = np.cumsum([0, *steps]).astype(float)
-    unseen = data.draw(st.integers(0, len(time)))
-    k = [-1] * unseen + data.draw(
-        st.lists(st.integers(0, 2), min_size=len(time) - unseen, max_size=len(time) - unseen)
-    )
-    changes, hours = count_changes(time, np.array(k))
-    expected, spent = count_by_loop(time.tolist(), k)
-    assert changes == expected
-    assert 3600 * hours == pytest.approx(spent)
 
 
 def test_the_first_line_has_what_a_loop_counts() -> None:
@@ -156,11 +139,12 @@ def test_the_delay_is_that_of_a_loop(kind: str) -> None:
 
 
 def test_changes_are_drawn_as_often_as_they_occur() -> None:
-    drawn = draw_changes(np.array([[9.0, 3.0, 0.0], [0.0, 9.0, 1.0], [0.0, 0.0, 9.0]]), 50)
-    assert set(zip(drawn.before.tolist(), drawn.after.tolist(), strict=True)) == {(0, 1), (1, 2)}
-    assert 0.6 < (drawn.before == 0).mean() < 0.9
-    assert set(drawn.row.tolist()) <= set(range(50))
-    assert not draw_changes(np.eye(3), 50).row.size
+    pairs = np.array([[9.0, 3.0, 0.0], [0.0, 9.0, 1.0], [0.0, 0.0, 9.0]])
+    before, after, row = draw_changes(pairs, 50)
+    assert set(zip(before.tolist(), after.tolist(), strict=True)) == {(0, 1), (1, 2)}
+    assert 0.6 < (before == 0).mean() < 0.9
+    assert set(row.tolist()) <= set(range(50))
+    assert not draw_changes(np.eye(3), 50)[0].size
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,18 +27,6 @@ def events_of(streams: Sequence[StreamRows], rule: cf.EventRule) -> list[Any]:
     return events
 
 
-def changes_of_best_path(rows: StreamRows, cost: float) -> int:
-    """Enumerate all paths: the fewest changes of the best one."""
-    time, probs = rows
-    w = np.diff(time, append=2 * time[-1] - time[-2])
-    best: dict[int, float] = {}
-    for path in itertools.product(range(3), repeat=len(time)):
-        changes = sum(a != b for a, b in itertools.pairwise(path))
-        value = (w * probs[np.arange(len(time)), list(path)]).sum()
-        best[changes] = max(best.get(changes, -np.inf), value)
-    return max(best, key=lambda changes: (best[changes] - cost * changes, -changes))
-
-
 def test_counts_are_those_of_the_events_themselves() -> None:
     rng = np.random.default_rng(0)
     streams = [random_rows(rng, rows) for rows in (40, 1, 60)]
@@ -54,15 +41,6 @@ def test_counts_are_those_of_the_events_themselves() -> None:
         assert counts.total(cost) == len(events)
         assert counts.time == pytest.approx(sum(e.end - e.start for e in events))
     assert counts.expected_time.sum() == pytest.approx(counts.time)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_matches_the_number_of_changes_of_all_paths(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    streams = [random_rows(rng, 7), random_rows(rng, 6)]
-    counts = EventCounts(streams, CLASSES)
-    for cost in rng.uniform(0, 2, 4):
-        assert counts.total(cost) == 2 + sum(changes_of_best_path(rows, cost) for rows in streams)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60))
@@ -94,15 +72,6 @@ def test_where_no_cost_has_just_so_many_there_are_more() -> None:
     assert (counts.total(3.9), counts.total(4.1)) == (3, 1)  # 10 rows of 0.8, for two changes
     assert counts.total(counts.smallest_cost(2)) == 1
     assert counts.total(counts.cost_of_as_many(2)) == 3
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_more_cost_never_has_more_events(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    counts = EventCounts([random_rows(rng, 50)], CLASSES)
-    totals = [counts.total(float(cost)) for cost in np.geomspace(1e-3, 50, 30)]
-    assert totals == sorted(totals, reverse=True)
-    assert totals[-1] == 1
 
 
 def test_a_row_stands_for_the_time_to_the_next_but_for_gaps() -> None:

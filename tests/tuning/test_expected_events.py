@@ -16,7 +16,6 @@ from classfilter.tuning._expected_events import (
     SpacedCalls,
     calls_that_share_an_error,
     estimate_calls,
-    estimate_transitions,
     expected_transitions,
     reference_calls,
     spaced_calls,
@@ -111,21 +110,6 @@ def test_a_round_is_that_of_hmmlearn() -> None:
     assert counts.sum() == pytest.approx(sum(lengths) - len(lengths))
 
 
-def test_the_likelihood_never_falls(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = every(calibrated(0.0, streams=2, rows=2000), 4)
-    shares = mean_shares(rows.probs)
-    sequences = spaced_calls(rows, shares, 2)
-    monkeypatch.setattr("classfilter.tuning._expected_events.PSEUDO_CHANGE", 0.0)
-    monkeypatch.setattr("classfilter.tuning._expected_events.PSEUDO_STAY", 0.0)
-    values = []
-    for rounds in range(1, 9):
-        monkeypatch.setattr("classfilter.tuning._expected_events.ROUNDS", rounds)
-        matrix = estimate_transitions(sequences, shares)
-        values.append(expected_transitions(sequences, matrix, shares)[1])
-    assert (np.diff(values) > -1e-9).all()
-    assert values[-1] > values[0] + 1
-
-
 @pytest.mark.parametrize(("r", "nth", "at_most"), [(0.0, 4, 1), (0.97, 4, 24), (0.97, 120, 1)])
 def test_calls_share_an_error_as_long_as_errors_last(r: float, nth: int, at_most: int) -> None:
     calls = reference_calls(every(calibrated(r), nth))
@@ -152,11 +136,3 @@ def test_half_of_the_calls_miss_events_that_are_shorter_than_the_time_between_th
         return calls.from_fewer_calls / calls.expected_events
 
     assert kept(0.15) < 0.9 < 0.95 < kept(1.0)
-
-
-def test_permuting_classes_changes_nothing() -> None:
-    recs = calibrated(0.9, streams=2, rows=3000)
-    order = [2, 0, 3, 1]
-    other = [cf.Recording(r.time, r.source, r.probs[:, order], 4) for r in recs]
-    mine, its = (np.array(estimate_calls(every(one, 4))) for one in (recs, other))
-    np.testing.assert_allclose(mine, its)

@@ -133,22 +133,3 @@ def test_a_rule_is_returned_as_the_filter(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(tuned.run(recs[0]), hold(recs[0]))
     assert tuned.smooth(recs[0]).shape == (400, 4)  # by the best sticky filter
     assert tuned.channel == {"strong": None, "weak": None}
-
-
-@pytest.mark.slow
-def test_a_reference_that_is_biased_to_a_class() -> None:
-    """It takes a third of class 0 for class 1, and so does the weak one, at every row."""
-    recs = []
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        truth = stay_or_draw(rng, 400, 4, 80.0)
-        strong = np.arange(400) % 12 == 0
-        seen = np.where((truth == 0) & (rng.random(400) < 1 / 3), 1, truth)
-        right = rng.random(400) < np.where(strong, 0.85, 0.5)
-        predicted = np.where(right, seen, rng.integers(4, size=400))
-        probs = 0.7 * np.eye(4)[predicted] + 0.075
-        source = np.where(strong, "strong", "weak")
-        recs.append(cf.Recording(np.arange(400.0), source, probs, 4, truth))
-    tuned = cf.tune(recs[:15])
-    assert tuned.channel["weak"] is not None
-    assert accuracy(tuned.run, recs[15:]) > accuracy(hold, recs[15:]) + 0.03

@@ -83,15 +83,6 @@ def test_rare_labels_have_the_settings_of_all_labels_together() -> None:
     assert len(tuned()._fresh._groups) == len(OWN) + 1  # a filter that they share
 
 
-def test_the_chain_filters_and_smooths_each_label_by_its_lane() -> None:
-    rec = recs()[0]
-    for run in ("run", "smooth"):
-        P = getattr(tuned(), run)(rec)
-        for k, label in enumerate(rec.classes):
-            lane = getattr(tuned().lane(label), run)(rec.lane(label))
-            assert np.array_equal(P[:, k], lane[:, 1])
-
-
 def test_a_saved_chain_is_the_same(tmp_path: Path) -> None:
     tuned().save(tmp_path / "birds.toml")
     again = cf.load(tmp_path / "birds.toml")
@@ -177,7 +168,7 @@ def test_labels_choose_by_their_truth() -> None:
         {"filter": "sticky", "max_changes_per_hour": 20},
     ],
 )
-def test_options_and_wishes_hold_for_each_label(options: Any) -> None:
+def test_options_and_limits_hold_for_each_label(options: Any) -> None:
     days = [label_day(seed, 400, [(12, 18)]) for seed in range(3)]
     together = cf.tune(days, reference="strong", **options)
     alone = cf.tune([rec.lane("bird0") for rec in days], reference="strong", **options).untempered()
@@ -185,7 +176,7 @@ def test_options_and_wishes_hold_for_each_label(options: Any) -> None:
     assert together.lane("bird0").with_rule(None).settings == alone.with_rule(None).settings
 
 
-def test_a_pooled_label_that_misses_a_wish_gets_a_warning() -> None:
+def test_a_pooled_label_that_exceeds_a_limit_gets_a_warning() -> None:
     days = [label_day(seed, 60) for seed in range(2)]  # too short for settings of its own
     with pytest.warns(UserWarning, match="with the pooled settings there are more than 20 changes"):
         cf.tune(days, "sticky", "strong", max_changes_per_hour=20)

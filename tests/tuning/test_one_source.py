@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 import classfilter as cf
 from classfilter.tuning._memory import (
     class_covariance,
-    estimate_memory,
     rows_of_short_classes,
     two_exponentials,
 )
-from classfilter.tuning._model import mean_shares
-from classfilter.tuning._rows import concatenate
 
 Floats = NDArray[np.float64]
 
@@ -63,19 +60,6 @@ def test_near_the_best_by_labels_and_well_above_raw(r: float, dwell: float, K: i
     assert accuracy(tuned.run, fresh) > accuracy(raw, fresh) + 0.1
 
 
-@pytest.mark.slow
-@pytest.mark.covering(1)
-@pytest.mark.parametrize(("name", "hours"), [("capture24", 12.0), ("plain", 4.0)])
-@pytest.mark.parametrize("source", ["weak", "strong"])
-def test_short_and_long_classes_are_not_taken_for_errors(
-    name: str, hours: float, source: str
-) -> None:
-    """A day of sleep and short activities; never below the predictions themselves."""
-    days = [cf.simulate(name, hours=hours, seed=seed) for seed in range(3)]
-    recs = [cf.Recording(d.time, source, d.probs[source], d.classes, d.truth) for d in days]
-    assert accuracy(cf.tune(recs).run, recs) > accuracy(raw, recs)
-
-
 def test_two_exponentials_are_recovered() -> None:
     lags = np.unique(np.geomspace(1, 500, 40).round())
     values = 0.3 * np.exp(-lags / 4.0) + 0.5 * np.exp(-lags / 120.0)
@@ -88,20 +72,6 @@ def test_two_exponentials_are_recovered() -> None:
     fitted = slow_weight * np.exp(-lags / slow)
     fitted += fast_weight * np.exp(-lags / fast) if fast else 0.0
     np.testing.assert_allclose(fitted, values, rtol=0, atol=0.02)
-
-
-@pytest.mark.parametrize(("r", "errors"), [(0.0, 0.0), (0.8, 4.48), (0.9, 9.49)])
-def test_how_long_errors_last(r: float, errors: float) -> None:
-    """exp(-1 / errors) = r of the logits; a probability forgets a little sooner."""
-    rows = concatenate([video(seed, r, 200, 5, 6000) for seed in range(4)], "video")
-    memory = estimate_memory(rows, mean_shares(rows.probs))
-    if errors:
-        assert 0.6 * errors < memory.errors < 1.2 * errors
-        assert memory.gap > errors
-    else:
-        assert memory.errors < 0.5
-        assert memory.news > 0.7
-    assert 100 < memory.classes < 400
 
 
 def test_the_covariance_of_calibrated_predictions() -> None:

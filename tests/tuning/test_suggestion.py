@@ -131,15 +131,3 @@ def test_without_a_judge_there_is_no_suggestion() -> None:
     tuned = cf.tune(alone)
     assert tuned.suggestion is None
     assert tuned.rule == tuned.smoother.rule == cf.EventRule(0.0)
-
-
-def test_permuting_classes_changes_nothing() -> None:
-    recs, tuned = flickering()
-    order = [2, 0, 1]
-    other = {
-        name: cf.Recording(rec.time, rec.source, rec.probs[:, order], list("cab"))
-        for name, rec in recs.items()
-    }
-    mine, its = suggested(tuned), suggested(cf.tune(other, "sticky", "strong"))
-    assert mine.expected_events == pytest.approx(its.expected_events, rel=1e-6)
-    assert (mine.live_cost, mine.offline_cost) == (its.live_cost, its.offline_cost)

@@ -20,7 +20,6 @@ from classfilter.tuning._rows import cut_streams
 from classfilter.tuning._temperature import OWN_SHARE, SMOOTHER, find_temperature
 
 Floats = NDArray[np.float64]
-CLASSES = ("walk", "sit", "sleep")
 
 
 def power(P: Floats, temperature: float) -> Floats:
@@ -75,14 +74,6 @@ def test_the_least_log_loss_is_that_of_scipy(seed: int, temperature: float) -> N
     assert found.after <= found.before + 1e-12
     order = np.random.default_rng(seed).permutation(3)
     assert find_temperature(P[:, order], y[:, order]).value == pytest.approx(found.value, rel=1e-9)
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_it_is_found_again_within_its_error(temperature: float) -> None:
-    parts = np.repeat(np.arange(40), 100)
-    P, y = honest(7, 4000, temperature)
-    found = find_temperature(P, y, parts)
-    assert abs(found.value - temperature) < 3 * found.error < 0.2 * temperature
 
 
 def test_the_error_is_the_spread_over_draws() -> None:
@@ -200,27 +191,6 @@ def test_calibrated_has_the_least_log_loss_on_labelled_rows() -> None:
         new.run(recs[0]), power(plain.run(recs[0]), new.filter().temperature)
     )
     assert new.calibrated(recs).calibration == found  # whatever the temperatures were before
-
-
-def test_the_order_of_classes_does_not_matter() -> None:
-    recs, order = days(), [2, 0, 3, 1]
-    mixed = [
-        cf.Recording(r.time, r.source, r.probs[:, order], np.array(r.classes)[order].tolist(),
-                     np.argsort(order)[r.label])
-        for r in recs
-    ]  # fmt: skip
-    a, b = (tuned().calibrated(some).calibration for some in (recs, mixed))
-    assert a is not None
-    assert b is not None
-    assert a.filtered.value == pytest.approx(b.filtered.value, rel=1e-9)
-    assert a.smoothed.value == pytest.approx(b.smoothed.value, rel=1e-9)
-
-
-def test_a_chain_from_a_file_is_calibrated_alike(tmp_path: Path) -> None:
-    tuned().save(tmp_path / "chain.toml")
-    again = cf.load(tmp_path / "chain.toml").calibrated(days())
-    assert again.calibration == tuned().calibrated(days()).calibration
-    assert again.explanation.startswith("Calibrated on 3 streams with 3240 labelled rows; ")
 
 
 def test_dense_recordings_are_thinned_as_for_tuning() -> None:

@@ -85,21 +85,3 @@ def test_a_policy_without_a_known_rate() -> None:
     own: Any = object()
     with pytest.raises(TypeError, match="policy is a object, whose rate is not known; give every"):
         cf.tune(dense(0), reference="strong", policy=own)
-
-
-@pytest.mark.slow
-def test_dense_recordings_are_tuned_for_the_rate() -> None:
-    """As well as recordings of that rate, and better than if every step counted."""
-    recs = [dense(seed) for seed in range(4)]
-    sparse = [cf.simulate(hours=4.0, seed=seed).recording(every=12) for seed in range(4)]
-    assumed, given = cf.tune(recs, reference="strong"), cf.tune(recs, reference="strong", every=12)
-    thin_recordings = cf.tune(sparse, reference="strong")
-    assert assumed.beta == given.beta == thin_recordings.beta
-    for rec in sparse:  # so a loop tuned on either decides alike
-        np.testing.assert_array_equal(assumed.run(rec), thin_recordings.run(rec))
-    assert assumed.assumptions is not None
-    assert (assumed.assumptions.every, assumed.assumptions.thinned) == (12.0, True)
-    assert "at one step in 12, which was assumed" in str(assumed)
-    assert "at one step in 12, to which the recordings were thinned" in str(given)
-    budget = cf.tune(recs, reference="strong", budget=1 / 12)
-    assert budget.beta == given.beta

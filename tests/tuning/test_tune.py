@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import classfilter as cf
-from classfilter import Recording
 from classfilter.tuning._tune import tune
 from ndjson_lines import as_line, serve_here
-from tuning_days import accuracy, changed, day, days, hold, messy, three, tuned_short
+from tuning_days import accuracy, changed, days, hold, messy, tuned_short
 
 FRESH = [200, 201, 202]
 
@@ -40,37 +39,6 @@ def test_without_labels_about_as_good_as_with_them(seeds: range) -> None:
     assert unlabelled > paper + 0.02
     assert unlabelled > accuracy(hold, fresh) + 0.02
     assert accuracy(tuned.smooth, fresh) > unlabelled
-
-
-@pytest.mark.slow
-def test_three_sources() -> None:
-    seeds = range(2)
-    tuned = tune([three(day(seed, 6.0)) for seed in seeds])
-    assert tuned.reference == "strong"  # it is called least often
-    assert list(tuned.beta) == ["strong", "weak", "medium"]
-    assert tuned.beta["medium"] > tuned.beta["weak"]
-    fresh = [day(seed, 8.0) for seed in FRESH]
-    with_three = accuracy(tuned.run, [three(simulated) for simulated in fresh])
-    two = tune(days(seeds, 6.0))
-    assert with_three > accuracy(two.run, [simulated.recording() for simulated in fresh]) + 0.005
-    assert with_three > accuracy(hold, [three(simulated) for simulated in fresh]) + 0.02
-
-
-@pytest.mark.parametrize("kind", ["auto", "dirichlet", "sticky"])
-def test_one_source(kind: Any) -> None:
-    """It is judged by its own predictions, later than its errors last."""
-
-    def alone(seed: int) -> Recording:
-        simulated = day(seed, 2.0)
-        columns = simulated.time, "weak", simulated.probs["weak"], simulated.classes
-        return Recording(*columns, simulated.truth)
-
-    tuned = tune([alone(0), alone(1), alone(2)], kind)
-    assert (tuned.reference, tuned.criterion) == ("weak", "future predictions")
-    assert tuned.channel == {"weak": None}
-    assert "Later predictions of its source are" in tuned.explanation
-    raw = accuracy(lambda rec: rec.run(cf.RawFilter(rec.classes)), [alone(5), alone(6)])
-    assert accuracy(tuned.run, [alone(5), alone(6)]) > raw + 0.02
 
 
 def test_the_table_and_the_explanation() -> None:
@@ -182,17 +150,6 @@ def test_repeatable_and_labels_are_not_used() -> None:
     assert again.table == first.table
     assert (again.beta, str(again)) == (first.beta, str(first))
     assert again.run(recs[0]).tobytes() == first.run(recs[0]).tobytes()
-
-
-def test_classes_in_another_order() -> None:
-    recs, to = days([0, 1], 2.0), np.array([3, 0, 5, 1, 4, 2])
-    assert recs[0].label is not None
-    names = [recs[0].classes[k] for k in to]
-    other = [changed(rec, probs=rec.probs[:, to], classes=names, label=None) for rec in recs]
-    plain, permuted = (tune(r, "auto", "strong", channel=True) for r in (recs, other))
-    assert permuted.beta == plain.beta
-    expected = plain.run(recs[0])[:, to]
-    np.testing.assert_allclose(permuted.run(other[0]), expected, rtol=0, atol=1e-8)
 
 
 def test_a_file_comes_back_ready_to_run(tmp_path: Path) -> None:

@@ -202,17 +202,6 @@ def test_a_dataframe_in_place_of_recordings(kind: str) -> None:
         cf.compare(timeless)
 
 
-@pytest.mark.slow
-def test_functions_that_take_a_dataframe(tmp_path: Path) -> None:
-    both = {name: day(seed, 1.0).recording(every=None) for seed, name in enumerate("ab")}
-    df = pl.concat([rec.to_table().with_columns(stream=pl.lit(n)) for n, rec in both.items()])
-    tuned = tune(df, "sticky", "strong")
-    assert tuned.beta == tune(both, "sticky", "strong").beta
-    cf.report(df, tmp_path / "table.html", tuned)
-    cf.report(both, tmp_path / "mapping.html", tuned)
-    assert (tmp_path / "table.html").read_bytes() == (tmp_path / "mapping.html").read_bytes()
-
-
 def test_a_dataframe_with_other_names_is_tuned_as_its_recordings() -> None:
     df = pl.read_csv("examples/one_classifier.csv").filter(pl.col("stream") == "ann")
     other = df.with_columns(pl.col("time") * 1000).rename({"time": "ts"})

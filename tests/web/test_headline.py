@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 import classfilter as cf
 from classfilter.web._headline import figures, headline
-from classfilter.web._label_sections import label_measures, with_averages
+from classfilter.web._report import label_measures, with_averages
 from label_report import LABELS, label_recordings, label_settings
 
 

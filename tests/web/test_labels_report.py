@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
 import classfilter as cf
-from classfilter.web._label_sections import labels_section
+from classfilter.web._report import labels_section
 from label_report import LABELS, label_recordings, label_settings
 
 

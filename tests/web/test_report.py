@@ -16,8 +16,8 @@ import pytest
 
 import classfilter as cf
 from classfilter.web import _report
-from classfilter.web._calibration import calibration, calibration_section
 from classfilter.web._page_data import as_script, first_rows, page_data, playable
+from classfilter.web._report import calibration, calibration_section
 from classfilter.web._sections import (
     calls_section,
     confusions_section,

@@ -73,13 +73,13 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
 @click.option(
     "--max-changes",
     type=click.FloatRange(min=0),
-    help="A wish: at most this many changes of class an hour.",
+    help="A limit: at most this many changes of class an hour.",
 )
 @click.option(
     "--max-delay",
     callback=_duration_text,
     metavar="DURATION",
-    help="A wish: follow a change of class within this time: 30s; a number alone is in the unit of "
+    help="A limit: follow a change of class within this time: 30s; a number alone is in the unit of "
     "the times.",
 )
 @EVENT_DURATION

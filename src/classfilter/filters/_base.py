@@ -105,6 +105,32 @@ class BaseFilter:
         self.state = state
 
 
+class CompiledFilter(BaseFilter):
+    """A filter of the core, with a precision and a temperature."""
+
+    _dtype: np.dtype[Any]
+
+    @property
+    def temperature(self) -> float:
+        """What is returned is p to the power 1 / temperature, normalised; the state is not."""
+        return float(self._options["temperature"])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the arithmetic."""
+        return self._dtype
+
+
+def checked_prior(prior: ArrayLike, dtype: np.dtype[Any], classes: int) -> Array:
+    """Return a prior as an array of one entry per class."""
+    array: Array = np.array(prior, dtype)
+    if array.shape != (classes,):
+        raise ValueError(
+            f"prior has shape {array.shape}; it must have one entry per class, shape ({classes},)"
+        )
+    return array
+
+
 def check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """Return a dtype if it is float64 or float32."""
     rule = "it must be float64 or float32"

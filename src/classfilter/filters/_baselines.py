@@ -60,18 +60,17 @@ class _Baseline(BaseFilter, ABC):
         self._options = options
         self._uniform = np.full(len(self._classes), 1 / len(self._classes))
 
-    @abstractmethod
     def _pass(self, dt: float) -> None:
-        """Let time pass."""
+        """Let time pass, where it matters."""
 
     @abstractmethod
     def _observe(self, s: Array, beta: float) -> None:
         """Observe a row with a weight above 0."""
 
     @property
-    @abstractmethod
     def probs(self) -> Array:
         """The current class probabilities, shape (K,)."""
+        return np.copy(self._state.probs)
 
     @property
     def state(self) -> Any:
@@ -157,14 +156,6 @@ class RawFilter(_Baseline):
         super().__init__(classes)
         self._start = self._state = RawState(self._uniform)
 
-    @property
-    def probs(self) -> Array:
-        """The last row, shape (K,)."""
-        return np.copy(self._state.probs)
-
-    def _pass(self, dt: float) -> None:
-        """Nothing changes."""
-
     def _observe(self, s: Array, beta: float) -> None:
         self._state = RawState(s)
 
@@ -212,9 +203,6 @@ class MeanFilter(_Baseline):
         rows, weights = self._state
         mean: Array = _weighted_means(rows, weights, len(weights), self._uniform)[0]
         return mean
-
-    def _pass(self, dt: float) -> None:
-        """Nothing changes."""
 
     def _observe(self, s: Array, beta: float) -> None:
         rows, weights = self._state
@@ -302,11 +290,6 @@ class EmaFilter(_Baseline):
         self._start = self._state = EmaState(0.0, self._uniform)
 
     @property
-    def probs(self) -> Array:
-        """The average, shape (K,)."""
-        return np.copy(self._state.probs)
-
-    @property
     def _half_life(self) -> float | None:
         return half_life_of(self._gamma)
 
@@ -353,14 +336,6 @@ class HoldFilter(_Baseline):
     def __init__(self, classes: Classes) -> None:
         super().__init__(classes)
         self._start = self._state = HoldState(0.0, self._uniform)
-
-    @property
-    def probs(self) -> Array:
-        """The row that is held, shape (K,)."""
-        return np.copy(self._state.probs)
-
-    def _pass(self, dt: float) -> None:
-        """Nothing changes."""
 
     def _observe(self, s: Array, beta: float) -> None:
         if beta >= self._state.beta:

@@ -11,9 +11,10 @@ from .. import _core
 from .._support.types import Array, Classes, Duration
 from .._validation import class_names
 from ._base import (
-    BaseFilter,
+    CompiledFilter,
     check_dtype,
     check_temperature,
+    checked_prior,
     decay,
     half_life_of,
     shown_temperature,
@@ -40,7 +41,7 @@ def default_concentration(floor: float, classes: int, single: bool) -> float:
     return min(max(1e6, 3 / max(floor, 1e-30), 10.0 * classes), 1e6 if single else 1e12)
 
 
-class DirichletFilter(BaseFilter, _core.Dirichlet):
+class DirichletFilter(CompiledFilter, _core.Dirichlet):
     r"""The Bayesian filter of "Classification Filtering" (Bayram, MLSP 2025).
 
     The output of a classifier of weight :math:`\beta` is modelled as
@@ -139,12 +140,7 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             max_concentration = default_concentration(floor, len(names), single)
         if prior is None:
             prior = np.ones(len(names))
-        prior = np.array(prior, dtype)
-        if prior.shape != (len(names),):
-            raise ValueError(
-                f"prior has shape {prior.shape}; it must have one entry per class, "
-                f"shape ({len(names)},)"
-            )
+        prior = checked_prior(prior, dtype, len(names))
         if not prior_weight > 0:
             raise ValueError(
                 f"prior_weight is {prior_weight!r}; it must be positive: without it the "
@@ -163,19 +159,8 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
             "temperature": check_temperature(temperature),
             "dtype": dtype,
         }
-        super().__init__(
-            prior=prior,
-            prior_weight=prior_weight,
-            gamma=gamma,
-            floor=floor,
-            anchor=anchor,
-            max_concentration=max_concentration,
-            mean=estimate == "mean",
-            tolerance=tolerance,
-            bounded=bounded,
-            temperature=settings["temperature"],
-            single=single,
-        )
+        core = {name: settings[name] for name in settings.keys() - {"estimate", "dtype"}}
+        super().__init__(**core, mean=estimate == "mean", single=single)
         # After the core, which refuses a second __init__: a filter keeps its settings for life.
         self._classes, self._gamma, self._dtype = names, gamma, dtype
         self._options = settings
@@ -188,16 +173,6 @@ class DirichletFilter(BaseFilter, _core.Dirichlet):
     @property
     def _half_life(self) -> float | None:
         return half_life_of(self._gamma)
-
-    @property
-    def temperature(self) -> float:
-        """What is returned is p to the power 1 / temperature, normalised; the state is not."""
-        return float(self._options["temperature"])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the arithmetic."""
-        return self._dtype
 
     @property
     def max_concentration(self) -> float:

@@ -12,9 +12,10 @@ from .._support.types import Array, Classes, Duration
 from .._timestamps import positive_duration
 from .._validation import class_names
 from ._base import (
-    BaseFilter,
+    CompiledFilter,
     check_dtype,
     check_temperature,
+    checked_prior,
     decay,
     half_life_of,
     shown_temperature,
@@ -40,7 +41,7 @@ class StickyState(NamedTuple):
     probs: Array
 
 
-class StickyFilter(BaseFilter, _core.Sticky):
+class StickyFilter(CompiledFilter, _core.Sticky):
     r"""The forward pass of a hidden Markov model, in continuous time.
 
     Over the time :math:`dt` the class stays with the probability :math:`\rho^{dt}` and is otherwise
@@ -121,11 +122,7 @@ class StickyFilter(BaseFilter, _core.Sticky):
             options = {"transitions": np.array(transitions, np.float64), "interval": interval}
         if prior is None:
             prior = np.full(K, 1 / K) if rates is None else _positive(stationary(rates), names)
-        prior = np.array(prior, dtype)
-        if prior.shape != (K,):
-            raise ValueError(
-                f"prior has shape {prior.shape}; it must have one entry per class, shape ({K},)"
-            )
+        prior = checked_prior(prior, dtype, K)
         options |= {"prior": prior, "floor": floor}
         options |= {"temperature": check_temperature(temperature), "dtype": dtype}
         self._start(options, rates)
@@ -222,16 +219,6 @@ class StickyFilter(BaseFilter, _core.Sticky):
     def floor(self) -> float:
         """Smallest probability of an observation."""
         return float(self._options["floor"])
-
-    @property
-    def temperature(self) -> float:
-        """What is returned is p to the power 1 / temperature, normalised; the state is not."""
-        return float(self._options["temperature"])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the arithmetic."""
-        return self._dtype
 
     @property
     def state(self) -> StickyState:

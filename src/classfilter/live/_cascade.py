@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from reprlib import repr as short
 from typing import Any, NamedTuple
@@ -12,6 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._class_columns import is_series
+from .._errors import ArgumentError
+from .._label_scores import one_row
+from .._predictions import LABEL, prediction
+from .._support.arrays import as_plain
 from .._support.types import NUMBER, Array, Duration, Floats, Weights
 from .._timestamps import positive_duration
 from ..chain._chain import Chain
@@ -23,8 +28,149 @@ from ..policy import Policy
 from ..streams import _file as file
 from ..streams._label_policy import least_certain, most_contradicted, sees_one_label
 from ..streams._table import StreamTable
-from ._source import OnlySource, Source, describe_error, parse_output, parse_scores
-from ._windowing import Windows
+
+Source = Callable[[Any], Any]
+
+
+def parse_output(output: Any, classes: tuple[str, ...]) -> Any:
+    """Return a source's output as K floats in memory of their own, whatever their values.
+
+    A class, its name or its index, is returned as it is.
+
+    Examples
+    --------
+    >>> parse_output([[0.25, 0.75]], ("walk", "sit"))
+    array([0.25, 0.75])
+    >>> parse_output({"sit": 0.75, "walk": 0.25}, ("walk", "sit"))
+    array([0.25, 0.75])
+    >>> parse_output("sit", ("walk", "sit"))
+    'sit'
+    """
+    output = as_plain(output)
+    if not isinstance(output, LABEL):
+        output = prediction(output, classes)
+    K, row = len(classes), np.asarray(output)
+    if row.size == 1 and row.ndim < 2 and row.dtype.kind in "iuU":
+        return row.reshape(()).item()
+    if row.shape == (1, K):
+        row = row[0]
+    wanted = f"give {K} numbers, one probability per class, or a class"
+    if row.ndim != 1 or row.dtype.kind not in "biufO":
+        raise ValueError(f"it is {short(output)}; {wanted}")
+    if row.size != K:
+        raise ValueError(f"it has {row.size} entries, but the filter has {K} classes; {wanted}")
+    try:
+        return np.array(row, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"it is {short(output)}; {wanted}") from None
+
+
+def parse_scores(output: Any, labels: tuple[str, ...]) -> Floats:
+    """Return a source's output as one score per label, (L,), checked; NaN where there is none.
+
+    Examples
+    --------
+    >>> parse_scores([[0.9, 0.8]], ("robin", "wren"))
+    array([0.9, 0.8])
+    >>> parse_scores({"wren": 0.8, "robin": None}, ("robin", "wren"))
+    array([nan, 0.8])
+    """
+    output = as_plain(output)
+    named = isinstance(output, Mapping) or is_series(output) or hasattr(output, "columns")
+    if not named and np.shape(output) != ():  # maybe a batch of one, or a tensor
+        row = np.asarray(output)
+        output = row[0] if row.shape == (1, len(labels)) else row
+    return one_row(output, labels)
+
+
+def describe_error(error: Exception) -> str:
+    """Return what is wrong with a row, or with the only row of several, with `it` for it.
+
+    Examples
+    --------
+    >>> from classfilter import RowError
+    >>> rule = "a probability must not be negative"
+    >>> describe_error(RowError("probs", -0.2, rule=rule, row=0, entry=1))
+    'it[1] is -0.2; a probability must not be negative'
+    """
+    if isinstance(error, ArgumentError) and error.argument == "probs":
+        error = error.replaced(argument="it", row=None)
+    return str(error)
+
+
+class OnlySource:
+    """The policy of a single source."""
+
+    state = ()
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def choose(self, probs: ArrayLike, since: Mapping[str, float]) -> str:
+        return self.source
+
+    def called(self, source: str, observation: ArrayLike, probs: ArrayLike, dt: float) -> None:
+        pass
+
+    def reset(self) -> None:
+        pass
+
+    def copy(self) -> OnlySource:
+        return OnlySource(self.source)
+
+    def __repr__(self) -> str:
+        return f"only {self.source!r}"
+
+
+class Windows:
+    """Cuts blocks of any size into the windows of steps, which do not depend on those sizes.
+
+    Parameters
+    ----------
+    rate, step : float
+        As in `Cascade.run`.
+    keep : int
+        The most samples of a window.
+    """
+
+    def __init__(self, rate: float, step: float, keep: int) -> None:
+        self._rate, self._step, self._keep = rate, step, keep
+        self._blocks: list[Array] = []
+        self._first = self._seen = 0
+        """The index of the first sample that is kept, and of the first that is still to come."""
+        self._next = 1
+
+    def add(self, block: Array) -> Iterator[tuple[int, Array]]:
+        """Take a block, and yield the number and the window of each step that it completes."""
+        if not len(block):
+            return
+        if self._blocks and block.shape[1:] != self._blocks[0].shape[1:]:
+            raise ValueError(
+                f"chunks has samples of shape {block.shape[1:]} after those of shape "
+                f"{self._blocks[0].shape[1:]}; give the same channels in each block"
+            )
+        self._blocks.append(np.array(block))  # the caller may reuse its memory
+        self._seen += len(block)
+        while self._seen >= (end := self._end()):
+            held = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)
+            stop = end - self._first
+            yield self._next, held[max(0, stop - self._keep) : stop]
+            self._next += 1
+            past = max(0, self._end() - self._keep - self._first)
+            self._blocks, self._first = [held[past:]], self._first + min(past, len(held))
+        self._forget()
+
+    def _end(self) -> int:
+        return round(self._next * self._step * self._rate)
+
+    def _forget(self) -> None:
+        """Let go of the blocks that no step to come will see, and of what a block was cut from."""
+        oldest = self._end() - self._keep
+        while self._blocks and self._first + len(self._blocks[0]) <= oldest:
+            self._first += len(self._blocks.pop(0))
+        if self._blocks and self._blocks[0].base is not None:
+            self._blocks[0] = self._blocks[0].copy()
+
 
 LOG = logging.getLogger("classfilter")
 LOGGED = 3

@@ -10,23 +10,91 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._errors import ArgumentError
 from .._support.atomic import remove_drafts
 from .._support.imports import public_name
-from .._support.types import Array
+from .._support.types import NUMBER, Array, Floats
+from .._time_scale import LARGEST_SECONDS, TimeScale
+from .._timestamps import parse_timestamp, per_second, seconds
 from ..chain._chain import Chain
 from ..chain._event import Event
 from ..filters._base import Filter
 from ..filters._stream_runner import StreamRunner, pack_state, unpack_state
 from . import _file, _live_events
 from ._calls import Calls
-from ._hand_over import hand_over
 from ._health import Health, SourceCounts
 from ._label_policy import sees_one_label
 from ._lagged_events import LaggedEvents, checked_lag
 from ._live_events import Confirmed, Known, LiveEvents
 from ._rows import update_stream_of
-from ._table import StreamTable
-from ._unit import TimeUnit
+from ._table import StreamTable, check_name
+
+
+def hand_over(table: StreamTable, old: Hashable, new: Hashable) -> None:
+    """Give the slot of a stream another name, or raise and change nothing."""
+    slot, slots = table.slot(old), table.slots
+    check_name(new)
+    if new in slots:
+        problem = f"is {{}}, a stream with rows of its own, so that {old!r} cannot go on as it"
+        raise ArgumentError("new", new, problem, remedy=f"forget those first: drop([{new!r}])")
+    if table.live is not None:
+        table.live.waiting[new] = None  # `pop_events` looks only at these
+    if table.expire_after is not None:
+        # It is the last one to go now, and streams go in the order in which they were seen.
+        table.columns.seen[slot] = table.clock
+    # Without a call in between: a signal's handler finds the stream by one of the names.
+    slots[new] = slot
+    del slots[old]
+    if old in table.strays:
+        table.strays[new] = table.strays.pop(old)
+
+
+class TimeUnit:
+    """Turns times into seconds, and warns, once, if streams begin with times of another unit.
+
+    Parameters
+    ----------
+    name : {"s", "ms", "us", "ns"}, optional
+        What numbers count; None leaves them as they are.
+
+    Attributes
+    ----------
+    as_it_is : type or None
+        A time of this type needs no conversion.
+    """
+
+    def __init__(self, name: str | None) -> None:
+        self.name, self._factor = name, per_second(name)
+        self.as_it_is = float if self._factor == 1 else None
+        self.warned = False
+
+    def seconds(self, time: Any) -> float:
+        """Return one time as a number; NaN if it is missing."""
+        try:
+            if isinstance(time, NUMBER) and not isinstance(time, bool):
+                return float(time) / self._factor
+            if isinstance(time, np.generic) and time.dtype.kind in "mM":
+                return math.nan if np.isnat(time) else float(seconds(np.array([time]))[0])
+            at = parse_timestamp(time, self._factor)
+        except OverflowError:
+            at = None
+        if at is None:
+            remedy = "give a number, a datetime, or ISO 8601 text with a zone"
+            raise ArgumentError("time", time, remedy=remedy)
+        return at
+
+    def look_at(self, time: Any, at: float) -> None:
+        """Look at the time of a row that begins a stream, as it was given and in seconds."""
+        if LARGEST_SECONDS < abs(at) < math.inf and isinstance(time, NUMBER):
+            self.look(np.array([at]))
+
+    def look(self, times: Floats) -> None:
+        """Look at numbers with which streams begin."""
+        if not self.warned:
+            scale = TimeScale(self.name)
+            scale.see(times)
+            self.warned = scale.finding() is not None
+            scale.warn()
 
 
 class HeldStreams:

@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
         The sources that go through their channel, and how it was estimated: "near" or "em".
     rate : float
         What the estimated rates of change are multiplied by: 1, unless others are clearly better or
-        wished for.
+        needed for a limit.
     """
 
     family: str

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._support.types import Floats, Ints
+from .._errors import ArgumentError
+from .._support.types import NUMBER, Floats, Ints
 from .._time_scale import LARGEST_SECONDS
 from .._validation import Factorized
 from ..chain._chain import Chain
@@ -68,18 +69,23 @@ class Effect(NamedTuple):
         return 3600 * self.changes_after / self.time if self.time else 0.0
 
 
-class SimulatedChanges(NamedTuple):
-    """Changes of class to simulate: the classes before and after, and the joined row of each."""
-
-    before: Ints
-    after: Ints
-    row: Ints
+Changes = tuple[Ints, Ints, Ints]
+"""Changes of class to simulate: the classes before and after, and the joined row of each."""
 
 
 def looks_like_seconds(recordings: Sequence[Recording], step: float) -> bool:
     """Whether the times may be seconds; milliseconds since 1970 are not."""
     latest = max(float(np.abs(rec.time).max()) for rec in recordings if len(rec))
     return latest < LARGEST_SECONDS and SECONDS_STEP[0] <= step <= SECONDS_STEP[1]
+
+
+def require_seconds(argument: str, value: object, in_seconds: bool, step: float) -> None:
+    """Raise where a value has a unit, or is an hour's, and the times cannot be seconds."""
+    plain = isinstance(value, str) and not value.rstrip()[-1:].isalpha()
+    no_unit = argument != "max_changes_per_hour" and (plain or isinstance(value, NUMBER))
+    if not in_seconds and not no_unit:
+        problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
+        raise ArgumentError(argument, value, problem, remedy="give times as dates or in seconds")
 
 
 def last_predictions(rec: Recording) -> Ints:
@@ -96,17 +102,13 @@ def count_changes(time: Floats, predicted: Ints) -> tuple[int, float]:
     return int(changes), hours
 
 
-class CountedChanges(NamedTuple):
-    """An effect without a delay, and how often each class follows each, from row to row (K, K)."""
-
-    effect: Effect
-    pairs: Floats
-
-
 def measure_changes(
     chain: Chain, recordings: Sequence[Recording], raw: Sequence[Ints]
-) -> CountedChanges:
-    """Run a chain over recordings and count changes; `raw` are their `last_predictions`."""
+) -> tuple[Effect, Floats]:
+    """Run a chain over recordings and count changes; `raw` are their `last_predictions`.
+
+    Return the effect without a delay, and how often each class follows each, (K, K).
+    """
     before = after = rows = 0
     hours, K = 0.0, len(chain.classes)
     pairs = np.zeros((K, K))
@@ -120,8 +122,7 @@ def measure_changes(
         np.add.at(pairs, (seen[:-1], seen[1:]), 1)
     nan = float("nan")
     counts = len(recordings), sum(int(rec.observed().sum()) for rec in recordings)
-    effect = Effect(before, after, 3600 * hours, rows, nan, nan, True, *counts)
-    return CountedChanges(effect, pairs)
+    return Effect(before, after, 3600 * hours, rows, nan, nan, True, *counts), pairs
 
 
 class Effects:
@@ -134,28 +135,24 @@ class Effects:
         self._recordings = [rec for rec in recordings if rec.observed().any()]
         self._raw = [last_predictions(rec) for rec in self._recordings]
         self._means = mean_outputs(rows, model)
-        self._changes: SimulatedChanges | None = None
+        self._changes: Changes | None = None
         self.in_seconds = looks_like_seconds(self._recordings, rows.step)
 
     def measure(self, chain: Chain) -> Effect:
         """Run a chain over the recordings; changes like those of the first one are simulated."""
-        counted = measure_changes(chain, self._recordings, self._raw)
+        effect, pairs = measure_changes(chain, self._recordings, self._raw)
+        effect = effect._replace(in_seconds=self.in_seconds)
         if self._changes is None:
-            self._changes = draw_changes(counted.pairs, len(self.rows.source))
-        delay, steps = self.delay(chain)
-        return counted.effect._replace(delay=delay, delay_rows=steps, in_seconds=self.in_seconds)
-
-    def delay(self, chain: Chain) -> tuple[float, float]:
-        """Return the median time until a chain follows a change of class, and the rows in it."""
-        if self._changes is None or not self._changes.row.size:
-            return float("nan"), float("nan")
+            self._changes = draw_changes(pairs, len(self.rows.source))
+        if not self._changes[0].size:
+            return effect
         for length in LENGTHS:
             delay, steps = delays(chain, self.rows, self._means, self._changes, length)
             middle = len(steps) // 2
-            median = float(np.sort(delay)[middle]), float(np.sort(steps)[middle])
-            if 2 * median[1] <= length:
+            late, rows = float(np.sort(delay)[middle]), float(np.sort(steps)[middle])
+            if 2 * rows <= length:
                 break
-        return median
+        return effect._replace(delay=late, delay_rows=rows)
 
 
 def mean_outputs(rows: JoinedRows, model: EstimatedModel) -> Floats:
@@ -180,7 +177,7 @@ def mean_outputs(rows: JoinedRows, model: EstimatedModel) -> Floats:
     return means
 
 
-def draw_changes(pairs: Floats, rows: int) -> SimulatedChanges:
+def draw_changes(pairs: Floats, rows: int) -> Changes:
     """Draw changes as often as they occur, of counts of what follows what, at any row."""
     counts = pairs.copy()
     np.fill_diagonal(counts, 0)
@@ -188,20 +185,21 @@ def draw_changes(pairs: Floats, rows: int) -> SimulatedChanges:
     rng = np.random.default_rng(0)
     shares = counts.ravel() / max(counts.sum(), 1)
     chosen = rng.choice(counts.size, size, p=shares) if size else np.zeros(0, np.intp)
-    return SimulatedChanges(*np.divmod(chosen, len(counts)), rng.integers(rows, size=size))
+    return *np.divmod(chosen, len(counts)), rng.integers(rows, size=size)
 
 
 def delays(
-    chain: Chain, rows: JoinedRows, means: Floats, changes: SimulatedChanges, length: int
+    chain: Chain, rows: JoinedRows, means: Floats, changes: Changes, length: int
 ) -> tuple[Floats, Floats]:
     """Return the time from each change to the first row of the new class, and the rows in it.
 
     Sources and times are those of the rows around that of the change; gaps and new streams are a
     median step. Infinite where the class is not followed within `length` rows.
     """
+    before, after, row = (one[:, None] for one in changes)
     offset = np.arange(-length, length)
-    at = (changes.row[:, None] + offset) % len(rows.source)
-    truth = np.where(offset < 0, changes.before[:, None], changes.after[:, None])
+    at = (row + offset) % len(rows.source)
+    truth = np.where(offset < 0, before, after)
     apart = rows.first | (rows.dt > GAP * rows.step)
     dt = np.where(apart, rows.step, rows.dt)[at]
     source = rows.source[at]
@@ -209,7 +207,7 @@ def delays(
     codes = Factorized(source.ravel(), list(rows.sources))
     probs, weights = chain.observe_rows(codes, outputs, np.zeros(len(outputs), bool))
     filtered = chain.filter().run(probs, beta=weights, dt=dt.ravel())
-    follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == changes.after[:, None]
+    follows = filtered.argmax(axis=1).reshape(at.shape)[:, length:] == after
     steps = follows.argmax(axis=1)
     since = np.cumsum(dt[:, length + 1 :], axis=1)
     delay = np.where(steps == 0, 0.0, since[np.arange(len(steps)), steps - 1])

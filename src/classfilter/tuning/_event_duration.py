@@ -16,8 +16,8 @@ import numpy as np
 from .._errors import ArgumentError
 from .._support.types import Floats
 from .._timestamps import duration
+from ._effect import require_seconds
 from ._event_cost import EventCounts
-from ._wish import has_no_unit
 
 NAME = "event_duration"
 ROUNDING = 1 + 1e-6
@@ -76,11 +76,8 @@ class EventDurations(NamedTuple):
     def require_seconds(self, in_seconds: bool, step: float) -> None:
         """Raise where a duration has a unit, and the times cannot be seconds."""
         values = self.given.values() if isinstance(self.given, Mapping) else [self.given]
-        units = [value for value in values if not has_no_unit(value)]
-        if units and not in_seconds:
-            problem = f"is {{}}, but times {step:.3g} apart do not look like seconds"
-            remedy = "give times as dates or in seconds"
-            raise ArgumentError(NAME, units[0], problem, remedy=remedy)
+        for value in values:
+            require_seconds(NAME, value, in_seconds, step)
 
     def expected_events(self, expected_time: Floats) -> float:
         """Return how many events to expect: the sum of the time of each class by its duration."""

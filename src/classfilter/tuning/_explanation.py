@@ -58,14 +58,14 @@ class Assumptions(NamedTuple):
 
 
 def describe(
-    candidate: Candidate, rows: JoinedRows, effect: Effect | None, wished: bool = False
+    candidate: Candidate, rows: JoinedRows, effect: Effect | None, limited: bool = False
 ) -> list[str]:
     """Return what was chosen and what it does, then how soon it follows, then its weights."""
     name = name_of(candidate, rows.reference, effect is not None and effect.in_seconds)
     over = f"{rows.streams} stream" + "s" * (rows.streams > 1)
     if effect is None or not effect.time:
         lines = [f"{name.rstrip(',')}."]
-    elif candidate.family == "raw" and not wished:
+    elif candidate.family == "raw" and not limited:
         does = changes_in_words(effect, over, alone=True)
         lines = [f"Nothing gained: the last prediction is already best. It {does}"]
     else:
@@ -186,7 +186,7 @@ def explain(
     assumed: bool,
     judged_by_all: bool,
     effect: Effect | None = None,
-    wish: str = "",
+    limit: str = "",
     temperatures: str = "",
 ) -> str:
     """Return the explanation of a choice.
@@ -211,14 +211,14 @@ def explain(
         Whether all sources were judged as one.
     effect : Effect, optional
         What the choice does.
-    wish : str
-        What was wished, and whether that is met.
+    limit : str
+        What was limited, and whether that is kept.
     temperatures : str
         See `temperatures_in_words`.
     """
     labels, reference = criterion == LABELS, rows.reference
-    lines = describe(candidate, rows, effect, bool(wish))
-    lines += [temperatures] * bool(temperatures) + [wish] * bool(wish)
+    lines = describe(candidate, rows, effect, bool(limit))
+    lines += [temperatures] * bool(temperatures) + [limit] * bool(limit)
     mean, error = score
     if labels:
         lines.append(f"It predicts the labelled class in {mean:.1%} ± {error:.1%} of the rows.")

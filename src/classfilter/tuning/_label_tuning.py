@@ -218,12 +218,13 @@ class LabelTuning:
             return choice.tuned.effect
         thinned = thin(self.lanes(label), self.reference, self._every).recordings
         lanes = [off_and_on(lane) for lane in thinned if lane.observed().any()]
-        changes = measure_changes(choice.tuned, lanes, [last_predictions(lane) for lane in lanes])
+        raw = [last_predictions(lane) for lane in lanes]
+        effect, _ = measure_changes(choice.tuned, lanes, raw)
         known = choice.tuned.effect
         if known is None:
-            return changes.effect
+            return effect
         late, rows = known.delay, known.delay_rows
-        return changes.effect._replace(delay=late, delay_rows=rows, in_seconds=known.in_seconds)
+        return effect._replace(delay=late, delay_rows=rows, in_seconds=known.in_seconds)
 
     def _explain(
         self, choices: Mapping[str, LabelChoice], effects: Mapping[str, Effect], whole: Effect

@@ -97,25 +97,20 @@ def reference_streams(rows: JoinedRows) -> int:
     return int(np.unique(rows.stream[rows.of_reference]).size)
 
 
-class Pairs(NamedTuple):
-    """Successive predictions of the reference: their rows, (N,) each, and the mean time between."""
+def successive(rows: JoinedRows) -> tuple[Ints, Ints, float]:
+    """Return the successive predictions of the reference that are about as far apart as usual.
 
-    before: Ints
-    after: Ints
-    interval: float
-
-
-def successive(rows: JoinedRows) -> Pairs:
-    """Return the successive predictions of the reference that are about as far apart as usual."""
+    They are the rows of the earlier and of the later ones, (N,) each, and the mean time between.
+    """
     at, time = np.flatnonzero(rows.of_reference), rows.time
     before, after = at[:-1], at[1:]
     apart = time[after] - time[before]
     same = (rows.stream[before] == rows.stream[after]) & (apart > 0)
     if not same.any():
-        return Pairs(at[:0], at[:0], rows.step)
+        return at[:0], at[:0], rows.step
     usual = np.median(apart[same])
     near = same & (apart > usual / 2) & (apart < 2 * usual)
-    return Pairs(before[near], after[near], float(apart[near].mean()))
+    return before[near], after[near], float(apart[near].mean())
 
 
 def agreement(rows: JoinedRows) -> float:
@@ -165,11 +160,12 @@ def mean_predictions(class_probs: Floats, predictions: Floats) -> Floats:
 
 def estimate_model(rows: JoinedRows, passes: Passes) -> EstimatedModel:
     """Estimate shares, transitions and channels from the predictions of the reference."""
-    shares, pairs, streams = class_shares(rows), successive(rows), reference_streams(rows)
-    predicted = rows.probs[pairs.before].T @ rows.probs[pairs.after]
-    if not pairs.before.size:  # no two follow each other: as if each class stayed
+    shares, streams = class_shares(rows), reference_streams(rows)
+    before, after, interval = successive(rows)
+    predicted = rows.probs[before].T @ rows.probs[after]
+    if not before.size:  # no two follow each other: as if each class stayed
         predicted = np.diag(shares)
-    transitions = transitions_from_counts(predicted, shares, pairs.interval, streams)
+    transitions = transitions_from_counts(predicted, shares, interval, streams)
     prior = tempered(shares, PRIOR_POWER)
     near = {name: channel_from_next(rows, i, prior) for i, name in enumerate(rows.sources) if i > 0}
     channel = {(name, "near"): c for name, c in near.items()}
@@ -187,10 +183,10 @@ def estimate_model(rows: JoinedRows, passes: Passes) -> EstimatedModel:
             if i > 0
         }
     posterior = _smoothed(rows, passes, model, em)
-    smoothed = posterior[pairs.before].T @ posterior[pairs.after]
-    if pairs.before.size:
+    smoothed = posterior[before].T @ posterior[after]
+    if before.size:
         counts = SMOOTHED_SHARE * smoothed + (1 - SMOOTHED_SHARE) * predicted
-        transitions = transitions_from_counts(counts, shares, pairs.interval, streams)
+        transitions = transitions_from_counts(counts, shares, interval, streams)
     channel |= {(name, "em"): c for name, c in em.items()}
     return EstimatedModel(shares, prior, transitions, channel)
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+from .._errors import ArgumentError
+from .._support.types import NUMBER
+from .._timestamps import duration
 from ._candidates import RULES, Candidate, rule
+from ._effect import Effect
 from ._objective import Gain, Objective
 
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
@@ -27,6 +33,11 @@ REWEIGHTED = 5
 """How many candidates are tried with less weight of the reference too."""
 MAX_DIRICHLET_ROWS = 40_000
 """The Dirichlet filter is searched on some streams where there are more."""
+
+PACES = tuple(4.0**n for n in range(-6, 7) if n)
+"""Where there are limits, the best filters are also tried this many times faster."""
+ROUNDING = 1 + 1e-9
+"""A sum of time steps may exceed a delay by rounding."""
 
 Way = tuple[str | None, float]
 """How a source counts: through which channel, and its weight."""
@@ -202,3 +213,108 @@ def _candidate(
         (name, way) for name, (way, weight) in others.items() if way and (weight or keep)
     )
     return Candidate(family, beta, half_life, channel)
+
+
+class Limits(NamedTuple):
+    """What a filter must not exceed; None where it does not matter.
+
+    Attributes
+    ----------
+    changes : float or None
+        Changes of class an hour.
+    delay : float or None
+        In time units.
+    """
+
+    changes: float | None
+    delay: float | None
+
+    @classmethod
+    def of(cls, max_changes_per_hour: object, max_delay: object) -> Limits:
+        """Check what was given."""
+        changes: Any = max_changes_per_hour
+        number = isinstance(changes, NUMBER) and not isinstance(changes, bool)
+        if changes is not None and not (number and 0 <= changes < math.inf):
+            rule = "it must be a number, 0 or more"
+            raise ArgumentError("max_changes_per_hour", changes, rule=rule)
+        delay = None if max_delay is None else duration("max_delay", max_delay)
+        if delay is not None and not 0 <= delay < math.inf:
+            raise ArgumentError("max_delay", max_delay, rule="it must be 0 or more, and finite")
+        return cls(None if changes is None else float(changes), delay)
+
+    def __bool__(self) -> bool:
+        return self != (None, None)
+
+    def excess(self, effect: Effect) -> float:
+        """Return how many times too often a filter changes, or too late; 1 where neither."""
+        ratios = [1.0]
+        if self.changes is not None:
+            ratios.append((effect.changes_per_hour + 1) / (self.changes + 1))
+        if self.delay is not None and not math.isnan(effect.delay):
+            ratios.append((effect.delay + 1) / (self.delay * ROUNDING + 1))
+        return max(ratios)
+
+    def in_words(self, effect: Effect | None, in_seconds: bool) -> str:
+        """Return the limits, or what a filter has of what is limited."""
+        most = "" if effect else "at most "
+        parts = []
+        if self.changes is not None:
+            changes = effect.changes_per_hour if effect else self.changes
+            parts.append(f"{most}{changes:.3g} changes an hour")
+        if self.delay is not None:
+            delay = effect.delay if effect else self.delay
+            parts.append(f"a delay of {most}{delay:.3g}{' s' * in_seconds}")
+        return " and ".join(parts)
+
+
+def within(
+    limits: Limits,
+    found: Found,
+    objective: Objective,
+    kind: str,
+    measure: Callable[[Candidate], Effect],
+) -> tuple[Found, Effect, str]:
+    """Return the best candidate that keeps to the limits, by the criterion; or the closest.
+
+    With it come its effect and what to say of the limits. A simple rule is returned where no filter
+    of the chosen family keeps to them.
+    """
+    free = found.chosen
+    effects = {free: measure(free)}
+    seconds = effects[free].in_seconds
+    limit = limits.in_words(None, seconds)
+    if limits.excess(effects[free]) <= 1:
+        return found, effects[free], f"It keeps to the limit, {limit}, at no cost."
+    judge = found.small if free.family == "dirichlet" else objective
+    best = [c for c in (free, found.sticky) if c is not None and c.family not in RULES]
+    scores = {trial.candidate: trial.score for trial in judge.table()}
+    scores |= {c: judge.mean(c) for c in (_faster(c, pace) for c in best for pace in PACES)}
+    families = {c.family for c in (free, *best)}
+    allowed = families | set(RULES if kind == "auto" else ())
+    ranked = sorted(scores, key=lambda c: (c.family not in families, -scores[c]))
+    for candidate in (c for c in ranked if c.family in allowed):
+        effects[candidate] = measure(candidate)
+        if limits.excess(effects[candidate]) <= 1:
+            break
+    chosen = min(effects, key=lambda c: limits.excess(effects[c]))
+    effect = effects[chosen]
+    has, text = limits.in_words(effect, seconds), f"It keeps to the limit, {limit}."
+    if limits.excess(effect) > 1:
+        text = f"The limit, {limit}, is exceeded: it has {has}."
+        more = ["more changes"] * (limits.changes is not None)
+        more += ["a longer delay"] * (limits.delay is not None)
+        warnings.warn(
+            f"nothing that was tried has {limit}; the closest, chosen, has {has}. Allow "
+            f"{' or '.join(more)}.",
+            stacklevel=5,
+        )
+    rivals = {f"no limit, {limits.in_words(effects[free], seconds)}": free}
+    rivals |= {name: c for name, c in found.rivals.items() if c not in (chosen, free)}
+    return found._replace(chosen=chosen, rivals=rivals), effect, text
+
+
+def _faster(candidate: Candidate, times: float) -> Candidate:
+    """Return a filter whose memory is so many times as short."""
+    if candidate.half_life is None:
+        return candidate._replace(rate=candidate.rate * times)
+    return candidate._replace(half_life=candidate.half_life / times)

@@ -16,14 +16,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from .._errors import names_keywords
+from .._predictions import at_reliability
+from ..chain._channel import Channel
 from ..chain._event_rule import Duration
 from ..data._recording import Recording
 from ..policy import Policy
 from ..streams._health import expected
-from ._candidates import Candidate, Runner
+from ._candidates import Candidate, Runner, rule
 from ._criterion import by_labels, by_target, future_target, later_target, target_after_next
-from ._effect import Effect, Effects
+from ._effect import Effect, Effects, require_seconds
 from ._event_duration import EventDurations
 from ._event_rule import with_event_rule
 from ._expected_events import Calls, estimate_calls
@@ -31,6 +35,7 @@ from ._explanation import HIGH_CORRELATION, Assumptions, explain, temperatures_i
 from ._folds import (
     MIN_PREDICTIONS,
     as_list,
+    count_predictions,
     find_reference,
     median_step,
     without_silent,
@@ -48,13 +53,85 @@ from ._model import (
 from ._objective import Objective, Progress
 from ._passes import Passes
 from ._result import Tuned
-from ._rows import JoinedRows, concatenate
-from ._safe_settings import tuned_as, untuned
-from ._search import Found, search_one, search_several
+from ._rows import LABEL_RELIABILITY, JoinedRows, concatenate
+from ._search import Found, Limits, search_one, search_several, within
 from ._streams_needed import Rival
 from ._temperature import with_temperatures
 from ._thinning import steps_between_calls, thin
-from ._wish import Wish, grant, require_seconds
+
+
+def tuned_as(
+    model: EstimatedModel,
+    classes: tuple[str, ...],
+    candidate: Candidate,
+    reference: str,
+    criterion: str,
+    label_sources: Sequence[str] = (),
+    **more: Any,
+) -> Tuned:
+    """Return the chain of a candidate, with what is known of it."""
+    channels: dict[str, Channel | None] = dict.fromkeys(dict(candidate.beta))
+    channels |= candidate.channels(model)
+    channels |= {name: for_labels(channels.get(name), len(classes)) for name in label_sources}
+    return Tuned(
+        candidate.filter(model, classes),
+        beta=dict(candidate.beta),
+        channel=channels,
+        reference=reference,
+        candidate=candidate,
+        criterion=criterion,
+        **more,
+    )
+
+
+def for_labels(channel: Channel | None, classes: int) -> Channel:
+    """Return the channel that makes of a label what another makes of its probabilities.
+
+    So what runs is what was tuned, wherever it runs. A label is a one-hot row, of which a channel
+    takes a column of its matrix; the prior undoes that it normalises the rows.
+    """
+    probs = at_reliability(np.eye(classes), np.ones(classes, bool), LABEL_RELIABILITY)
+    if channel is None:
+        return Channel(probs)
+    likelihoods = Channel(channel.matrix).apply(probs).T
+    return Channel(likelihoods, channel.prior * likelihoods.sum(axis=1))
+
+
+def untuned(
+    recordings: Sequence[Recording], reference: str, every: int | None, limited: bool
+) -> Tuned:
+    """Return the last prediction of the reference, or of the only source, with a warning.
+
+    What smooths is nearly that, too: it has no memory of the only source, and among several that
+    of the reference's last call and of its next one.
+    """
+    called = thin(recordings, reference, every).recordings
+    count = count_predictions(called, reference)
+    sources = tuple(
+        dict.fromkeys([reference, *(name for rec in recordings for name in rec.sources)])
+    )
+    more = f"record {MIN_PREDICTIONS - count} more"
+    if count >= MIN_PREDICTIONS:
+        more = "record longer streams, so that later predictions can judge"
+    why = (
+        f"there are {count} predictions of {reference!r}; tuning needs at least "
+        f"{MIN_PREDICTIONS} at the rate at which it will be called: {more}. Until then, the safe "
+        f"settings are the last prediction of {reference!r}, unfiltered"
+        f"{', and the limits were not looked at' * limited}."
+    )
+    warnings.warn(why, stacklevel=5)
+    step, K = median_step(called), len(recordings[0].classes)
+    model = EstimatedModel(np.full(K, 1 / K), np.full(K, 1 / K), None, {})
+    held = rule("hold" if len(sources) > 1 else "raw", sources, step)
+    alone = tuple((name, float(name == reference)) for name in sources)
+    memory = step / 30
+    if len(sources) > 1:
+        memory = median_step([rec._take(rec.source == reference) for rec in called])
+    classes = recordings[0].classes
+    smoother = tuned_as(model, classes, Candidate("stay", alone, memory), reference, "nothing")
+    known: Any = {"explanation": why, "smoother": smoother}
+    return tuned_as(model, classes, held, reference, "nothing", **known)
+
 
 Kind = Literal["auto", "dirichlet", "sticky"]
 KINDS = ("auto", "sticky", "dirichlet")
@@ -111,11 +188,11 @@ def tune(
         Choose by the labels of the recordings: the filter by its accuracy, and the rule for events
         by F1@50 (see `metrics.event_scores`), where no `event_duration` is given.
     max_changes_per_hour : float, optional
-        A wish: the filtered class, or each label, should change at most so often, on these
-        recordings, whose times are seconds. Of what meets it, the best is chosen. If nothing does,
-        the closest is, and a warning says what it has.
+        A limit: the filtered class, or each label, may change at most so often, on these
+        recordings, whose times are seconds. The best filter that keeps to it is chosen. If none
+        does, the closest is, and a warning says what it has.
     max_delay : float, str or timedelta, optional
-        A wish: once the predictions change class, the filter should follow within this time:
+        A limit: once the predictions change class, the filter must follow within this time:
         ``"30s"``, a timedelta, or a number in the unit of the times.
     event_duration : float, str, timedelta, or mapping of every class to one, optional
         How long an event usually lasts: ``"15min"``, a timedelta, or a number in the unit of the
@@ -147,7 +224,7 @@ def tune(
     several = as_list(recordings, columns=columns, scores=scores, unit=unit)
     if filter not in KINDS:
         raise ValueError(f"filter is {filter!r}; it must be one of {', '.join(KINDS)}")
-    wish = Wish.of(max_changes_per_hour, max_delay)
+    limits = Limits.of(max_changes_per_hour, max_delay)
     best = find_reference(several, reference)
     durations = EventDurations.of(event_duration, several[0].classes)
     several, silent = without_silent(several)
@@ -171,7 +248,7 @@ def tune(
             return _tune_classes(lanes, filter, best, *how)
 
         by_label = LabelTuning(several, best, tune_lanes, every=rate, labels=labels)
-        result = by_label.result(wish.max_changes, progress)
+        result = by_label.result(limits.changes, progress)
     else:
         result = _tune_classes(several, filter, best, *how, progress)
     return with_event_rule(result, thin(several, best, rate).recordings, durations, labels)
@@ -189,10 +266,10 @@ def _tune_classes(
     progress: Progress | None = None,
 ) -> Tuned:
     """Return the chain of classes that exclude each other, without a rule for events."""
-    wish = Wish.of(max_changes_per_hour, max_delay)
+    limits = Limits.of(max_changes_per_hour, max_delay)
     prepared = prepare(several, best, every=rate, labels=labels)
     if prepared is None:
-        return untuned(several, best, rate, wish)
+        return untuned(several, best, rate, bool(limits))
     if not prepared.several and len(prepared.rows.sources) > 1:
         warnings.warn(
             f"successive predictions of {best!r} agree hardly more than by chance: the class "
@@ -211,17 +288,19 @@ def _tune_classes(
     found = _search(prepared, filter, channel, progress)
     model = prepared.objective.runner.model
     effects = Effects(prepared.recordings, prepared.rows, model)
-    if not wish:
-        chosen = _chain(prepared, found.chosen)
-        result = _result(prepared, found, effects.measure(chosen))
+
+    def measure(candidate: Candidate) -> Effect:
+        return effects.measure(_chain(prepared, candidate))
+
+    if not limits:
+        result = _result(prepared, found, measure(found.chosen))
     else:
-        require_seconds(effects, max_changes_per_hour, max_delay)
-        granted = grant(
-            wish, found, prepared.objective, effects, lambda c: _chain(prepared, c), filter
-        )
-        if granted.warning:
-            warnings.warn(granted.warning, stacklevel=4)
-        result = _result(prepared, granted.found, granted.effect, granted.text)
+        given = {"max_changes_per_hour": max_changes_per_hour, "max_delay": max_delay}
+        for name, value in given.items():
+            if value is not None:
+                require_seconds(name, value, effects.in_seconds, prepared.rows.step)
+        found, effect, text = within(limits, found, prepared.objective, filter, measure)
+        result = _result(prepared, found, effect, text)
     if progress is not None:
         progress(1.0)
     usual, stuck = expected(result, prepared.recordings)
@@ -338,7 +417,7 @@ def _chain(prepared: Prepared, candidate: Candidate, **more: Any) -> Tuned:
 
 
 def _result(
-    prepared: Prepared, found: Found, effect: Effect | None = None, wish: str = ""
+    prepared: Prepared, found: Found, effect: Effect | None = None, limit: str = ""
 ) -> Tuned:
     rows, objective = prepared.rows, prepared.objective
     chosen, rivals = found.chosen, []
@@ -359,4 +438,4 @@ def _result(
     tuned = _chain(prepared, chosen, **known)
     tuned = with_temperatures(tuned, prepared.recordings, rows.observed, one)
     facts = rows, chosen, criterion, score, rivals, prepared.assumptions, prepared.assumed, one
-    return tuned.having(explanation=explain(*facts, effect, wish, temperatures_in_words(tuned)))
+    return tuned.having(explanation=explain(*facts, effect, limit, temperatures_in_words(tuned)))

@@ -10,29 +10,26 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._errors import ArgumentError
+from .._reliability import Reliability, reliability
 from .._support.atomic import atomic_write
-from .._support.html import lines_of
+from .._support.html import Markup, lines_of, markup, table
+from .._support.types import Array, Ints
 from ..chain._chain import Chain
+from ..chain._labels import weight_text
 from ..data._recording import Recording
 from ..data._recordings import streams_of
 from ..evaluation._compare import compare
 from ..evaluation._comparison import Comparison
+from ..tuning._effect import count_changes, last_predictions
 from ..tuning._folds import find_reference
 from ..tuning._objective import Progress
 from ..tuning._result import Tuned
 from ..tuning._thinning import thin
 from ..tuning._tune import tune
-from ._calibration import calibration_section
-from ._headline import figures, headline
-from ._label_sections import (
-    each_label_section,
-    label_measures,
-    label_settings_section,
-    label_streams_section,
-    labels_section,
-    with_averages,
-)
+from ._headline import Figures, figures, headline, hours
 from ._page_data import (
     ALL_ROWS,
     NamedRecordings,
@@ -43,13 +40,224 @@ from ._page_data import (
     playable,
 )
 from ._sections import (
+    MAX_STREAMS,
     calls_section,
     choice_section,
     comparison_section,
     confusions_section,
+    rates_of_sources,
+    section,
     sources_section,
     streams_section,
 )
+
+MIN_ROWS = 20
+"""Fewer rows in a bin are not shown: their share is chance."""
+FILTERED, SMOOTHED = "filtered", "smoothed"
+
+
+def calibration(
+    recordings: Sequence[Recording],
+    filtered: Sequence[Array],
+    reference: str,
+    labelled: bool,
+    smoothed: Sequence[Array] | None = None,
+) -> dict[str, Reliability]:
+    """Return the reliability of the filter and of each source, by the labels or by the reference.
+
+    With labels, that of the smoother too. Without, what the reference predicts takes their place,
+    and what came just before that prediction is judged by it; the reference itself is then not
+    judged, nor the smoother, which has seen the prediction.
+    """
+    parts: dict[str, list[tuple[Ints, Array]]] = {FILTERED: []}
+    for i, (rec, P) in enumerate(zip(recordings, filtered, strict=True)):
+        if labelled and rec.label is None:
+            continue
+        truth = rec.label if labelled else _predicted(rec, reference)
+        assert truth is not None
+        rows = np.flatnonzero(truth >= 0)
+        rows = rows if labelled else rows[rows > 0]
+        judged = rows if labelled else rows - 1
+        parts[FILTERED].append((truth[rows], P[judged]))
+        if labelled and smoothed is not None:
+            parts.setdefault(SMOOTHED, []).append((truth[rows], smoothed[i][rows]))
+        for name in rec.sources:
+            if name == reference and not labelled:
+                continue
+            latest = np.where(rec.observed(name), np.arange(len(rec)), -1)
+            latest = (latest if labelled else np.maximum.accumulate(latest))[judged]
+            pair = truth[rows[latest >= 0]], rec.probs[latest[latest >= 0]]
+            parts.setdefault(name, []).append(pair)
+    pairs = {
+        name: [np.concatenate(columns) for columns in zip(*several, strict=True)]
+        for name, several in parts.items()
+        if several
+    }
+    return {name: reliability(y, P) for name, (y, P) in pairs.items() if y.size}
+
+
+def _predicted(rec: Recording, source: str) -> Ints:
+    """Return the class that a source predicts in each row, -1 where it predicts none."""
+    best: Ints = np.where(rec.observed(source), np.nan_to_num(rec.probs).argmax(axis=1), -1)
+    return best
+
+
+def calibration_section(
+    recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
+) -> str:
+    """Show how often what was called probable was right, by labels or by the reference."""
+    smooths = labelled and playable(tuned.smoother) is tuned.smoother
+    smoothed = [tuned.smooth(rec) for rec in recs] if smooths else None
+    filtered = [tuned.run(rec) for rec in recs]
+    found = calibration(recs, filtered, reference, labelled, smoothed)
+    if not found:
+        return section(
+            "Calibration", f"There is nothing to judge: {reference!r} predicts too rarely."
+        )
+    if labelled:
+        how = (
+            "How often the predicted class is that of the label, by its probability. Where the "
+            "share is below the probability, the source is overconfident; above it, "
+            "underconfident. Smoothed rows use later predictions too."
+        )
+    else:
+        how = (
+            f"There are no labels. What {reference!r} predicts takes their place, and the "
+            "estimate just before that prediction is judged by it. This is agreement, not "
+            f"accuracy: {reference!r} errs too, and the class may have changed in between, so that "
+            "the share of even a perfect estimate is below its probability."
+        )
+    edges = np.linspace(0, 1, len(next(iter(found.values())).rows) + 1)
+    rows = [
+        [f"{edges[i]:.0%} to {edges[i + 1]:.0%}", *(_share(curve, i) for curve in found.values())]
+        for i in range(len(edges) - 1)
+    ]
+    rows = [row for row in rows if any(row[1:])]
+    errors = ["calibration error", *(f"{curve.error:.1%}" for curve in found.values())]
+    return section("Calibration", how, table(["probability", *found], [*rows, errors]))
+
+
+def _share(curve: Reliability, i: int) -> str:
+    """Return the share of a bin that is right; of few rows, nothing."""
+    return f"{curve.accuracy[i]:.0%}" if curve.rows[i] >= MIN_ROWS else ""
+
+
+MAX_LABELS = 30
+"""How many labels have parts of their own."""
+
+
+def label_streams_section(streams: NamedRecordings) -> str:
+    """Describe the sources and the streams: rows, rates, how many labels are on at once."""
+    recs = [rec for _, rec in streams]
+    lines = [[name, f"{len(rec):,}", f"{hours(rec):.1f}"] for name, rec in streams[:MAX_STREAMS]]
+    more = f"And {len(recs) - MAX_STREAMS:,} more streams." if len(recs) > MAX_STREAMS else ""
+    return section(
+        "The streams",
+        f"Labels, of which several may be true at once: {', '.join(recs[0].classes)}.",
+        table(["source", "predictions", "per hour", "missing"], rates_of_sources(recs)),
+        table(["stream", "rows", "hours"], lines),
+        more,
+    )
+
+
+def label_measures(recs: Sequence[Recording], tuned: Chain, labelled: bool) -> list[list[float]]:
+    """Return a row for each label, and their averages: see `labels_section` for the columns."""
+    measures = [_measures(recs, tuned, label, labelled) for label in recs[0].classes]
+    known = [np.array([x for x in column if x == x]) for column in zip(*measures, strict=True)]
+    return [*measures, [float(x.mean()) if x.size else np.nan for x in known]]
+
+
+def with_averages(of: Figures, measures: list[list[float]], labelled: bool) -> Figures:
+    """Return the figures of a headline with the averages of all labels."""
+    average = measures[-1]
+    right = (average[4] / 100, average[7] / 100) if labelled else of.right
+    return of._replace(changes=(average[2], average[3]), right=right)
+
+
+def labels_section(
+    recs: Sequence[Recording],
+    tuned: Chain,
+    labelled: bool,
+    measures: list[list[float]] | None = None,
+) -> str:
+    """Say of each label how often it is on, how often that changes, and how right it is."""
+    header = ["label", "on, as predicted", "filtered"]
+    header += ["changes an hour, as predicted", "filtered"]
+    if labelled:
+        header += ["F1, as predicted", "precision", "recall", "F1, filtered"]
+    measures = measures or label_measures(recs, tuned, labelled)
+    names = [*recs[0].classes, "average"]
+    lines = [[name, *_cells(row)] for name, row in zip(names, measures, strict=True)]
+    text = (
+        "Each label has a filter of its own, and is on where it is more probable than not. The "
+        "average counts all labels alike."
+    )
+    return section("The labels", text, table(header, lines))
+
+
+def _measures(recs: Sequence[Recording], tuned: Chain, label: str, labelled: bool) -> list[float]:
+    """Return shares that are on, changes an hour, and scores by the labels."""
+    on, changes, time = np.zeros(2), np.zeros(2), np.zeros(2)
+    counts = np.zeros((2, 3))  # right, predicted, true
+    rows, chain = 0, tuned.lane(label)
+    for rec in recs:
+        lane = rec.lane(label)
+        raw = last_predictions(lane)
+        both = raw, np.where(raw >= 0, lane.run(chain)[:, 1] > 0.5, -1)
+        rows += int((raw >= 0).sum())
+        for i, predicted in enumerate(both):
+            on[i] += (predicted == 1).sum()
+            switches, length = count_changes(lane.time, predicted)
+            changes[i] += switches
+            time[i] += length
+            if lane.label is not None:
+                judged = (lane.label >= 0) & (predicted >= 0)
+                is_on, is_true = predicted[judged] == 1, lane.label[judged] == 1
+                counts[i] += (is_on & is_true).sum(), is_on.sum(), is_true.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        measures = [*(100 * on / rows), *(changes / time)]
+        if labelled:
+            right, predicted, true = counts.T
+            f1 = 200 * right / (predicted + true)
+            measures += [f1[0], 100 * right[1] / predicted[1], 100 * right[1] / true[1], f1[1]]
+    return [float(x) for x in measures]
+
+
+def _cells(measures: Sequence[float]) -> list[str]:
+    percent = [f"{x:.1f}\u00a0%" if x == x else "" for x in measures]
+    rates = [f"{x:.1f}" if x == x else "" for x in measures[2:4]]
+    return [*percent[:2], *rates, *percent[4:]]
+
+
+def each_label_section(
+    recs: Sequence[Recording], tuned: Chain, reference: str, labelled: bool
+) -> str:
+    """Say what each source confuses, and show the calibration, for each label, folded up."""
+    folded = []
+    for label in recs[0].classes[:MAX_LABELS]:
+        lanes, chain = [rec.lane(label) for rec in recs], tuned.lane(label)
+        known = labelled and any(rec.label is not None and (rec.label >= 0).any() for rec in lanes)
+        inner = confusions_section(lanes, chain, known)
+        inner += calibration_section(lanes, chain, reference, known)
+        folded.append(f"<details><summary>{markup(label)}</summary>{inner}</details>")
+    more = len(recs[0].classes) - MAX_LABELS
+    rest = f"And {more:,} more labels." if more > 0 else ""
+    text = "Of each label, what each source confuses, and the calibration: off and on."
+    return section("Each label by itself", text, Markup("".join(folded)), rest)
+
+
+def label_settings_section(tuned: Chain) -> str:
+    """Say what the settings are."""
+    named = tuned.beta if isinstance(tuned.beta, dict) else {"all": tuned.beta}
+    weights = [
+        [name, weight_text(weight), "yes" if tuned.channel.get(name) is not None else "no"]
+        for name, weight in named.items()
+    ]
+    title, why = "The settings", str(tuned)
+    if isinstance(tuned, Tuned):
+        title, why = "What tune chose, and why", tuned.explanation
+    return section(title, why, table(["source", "weight", "channel"], weights))
+
 
 FOLDER = Path(__file__).parent
 MAX_EMBEDDED = 60_000
@@ -262,12 +470,12 @@ def with_places(sections: Sequence[str]) -> tuple[list[str], list[tuple[str, str
     [('calls-and-why', 'Calls, and why')]
     """
     placed, titles = [], []
-    for section in sections:
-        match = _HEADING.match(section)
+    for text in sections:
+        match = _HEADING.match(text)
         if match is None:
             continue
         place = "-".join(re.findall("[a-z0-9]+", match[1].lower()))
-        placed.append(f'<section id="{place}"><h2>{match[1]}</h2>{section[match.end() :]}')
+        placed.append(f'<section id="{place}"><h2>{match[1]}</h2>{text[match.end() :]}')
         titles.append((place, match[1]))
     return placed, titles
 

@@ -1,0 +1,149 @@
+"""Limits: at most so many changes an hour, a delay of at most so long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+import classfilter as cf
+from classfilter.tuning._tune import prepare, tune
+from tuning_days import changed, day, days, messy, tuned_short
+
+
+def changes_per_hour(chain: Any, recs: list[cf.Recording]) -> float:
+    """Count in a loop of updates; these recordings are regular."""
+    changes, hours = 0, 0.0
+    for rec in recs:
+        filter_, last = chain.filter(), -1
+        for source, p, dt in zip(rec.source.tolist(), rec.probs, rec.dt, strict=True):
+            channel = chain.channel[source]
+            p = p if channel is None else channel.apply(p)
+            k = int(np.argmax(filter_.update(p, chain.beta[source], dt)))
+            changes += last not in (-1, k)
+            last = k
+        hours += (rec.time[-1] - rec.time[0]) / 3600
+    return changes / hours
+
+
+def test_fewer_changes() -> None:
+    """The limit is kept, and what scores higher than the choice exceeds it."""
+    recs = days(range(3), 2.0)
+    free = tune(recs, "sticky", "strong")
+    rate = changes_per_hour(free, recs)
+    limit = 0.5 * rate
+    tuned = tune(recs, "sticky", "strong", max_changes_per_hour=limit)
+    assert tuned.effect is not None
+    assert changes_per_hour(tuned, recs) <= limit
+    assert tuned.effect.changes_per_hour == pytest.approx(changes_per_hour(tuned, recs))
+    lines = tuned.explanation.splitlines()
+    assert f"It keeps to the limit, at most {limit:.3g} changes an hour." in lines
+    assert tuned.rivals[0].name == f"no limit, {rate:.3g} changes an hour"
+    assert any(line.startswith(f"With {tuned.rivals[0].name}: ") for line in lines)
+    prepared = prepare(recs, "strong")
+    assert prepared is not None
+    model = prepared.objective.runner.model
+    tried = [t.candidate for t in tuned.table if t.candidate.family == "transitions"]
+    better = tried[: tried.index(tuned.candidate)]  # type: ignore[arg-type]
+    assert free.candidate in better
+    for candidate in better:
+        chain = cf.Chain(
+            candidate.filter(model, recs[0].classes),
+            beta=dict(candidate.beta),
+            channel={"strong": None, "weak": None, **candidate.channels(model)},
+        )
+        assert changes_per_hour(chain, recs) > limit
+
+
+@pytest.mark.parametrize("kind", ["auto", pytest.param("dirichlet", marks=pytest.mark.slow)])
+def test_less_delay(kind: Any) -> None:
+    recs = days([0, 1], 2.0)
+    free, tuned = tuned_short(kind), tune(recs, kind, "strong", max_delay=timedelta(seconds=10))
+    assert free.effect is not None
+    assert tuned.effect is not None
+    assert tuned.effect.delay <= 10 < free.effect.delay
+    assert "It keeps to the limit, a delay of at most 10 s." in tuned.explanation
+    assert tuned.rivals[0].name == f"no limit, a delay of {free.effect.delay:.3g} s"
+    assert isinstance(tuned.filter(), cf.DirichletFilter) == (kind == "dirichlet")
+
+
+def test_a_limit_that_is_kept_anyway_changes_nothing() -> None:
+    free = tuned_short("sticky")
+    tuned = tune(days([0, 1], 2.0), "sticky", "strong", max_changes_per_hour=500, max_delay="5m")
+    assert tuned.settings == free.settings
+    assert tuned.table == free.table
+    limit = "at most 500 changes an hour and a delay of at most 300 s"
+    assert f"It keeps to the limit, {limit}, at no cost." in tuned.explanation
+
+
+def test_no_filter_keeps_to_the_limits() -> None:
+    """Raw has no delay: a simple rule, where one may be chosen, or else the closest filter."""
+    recs = days(range(3), 2.0)
+    assert isinstance(tune(recs, "auto", "strong", max_delay=0).filter(), cf.RawFilter)
+    with pytest.warns(UserWarning, match="nothing that was tried has at most") as caught:
+        tuned = tune(recs, "sticky", "strong", max_changes_per_hour=1, max_delay=0)
+    assert isinstance(tuned.filter(), cf.StickyFilter)
+    effect, (message,) = tuned.effect, (str(warning.message) for warning in caught)
+    assert effect is not None
+    limit = "at most 1 changes an hour and a delay of at most 0 s"
+    has = f"{effect.changes_per_hour:.3g} changes an hour and a delay of {effect.delay:.3g} s"
+    assert message == (
+        f"nothing that was tried has {limit}; the closest, chosen, has {has}. "
+        "Allow more changes or a longer delay."
+    )
+    assert f"The limit, {limit}, is exceeded: it has {has}." in tuned.explanation
+
+
+def test_one_source() -> None:
+    def alone(seed: int) -> cf.Recording:
+        simulated = day(seed, 2.0)
+        return cf.Recording(simulated.time, "weak", simulated.probs["weak"], simulated.classes)
+
+    recs = [alone(seed) for seed in range(2)]
+    free, tuned = tune(recs), tune(recs, max_changes_per_hour=5)
+    assert changes_per_hour(tuned, recs) <= 5 < changes_per_hour(free, recs)
+
+
+def test_rows_that_the_search_leaves_out_count_too() -> None:
+    """Missing rows, equal times and irregular steps: the limit is kept where rows are counted."""
+    recs = [messy(seed, 2.0) for seed in range(2)]
+    tuned = tune(recs, "sticky", "strong", max_changes_per_hour=6)
+    assert tuned.effect is not None
+    assert 3600 * tuned.effect.changes_after / tuned.effect.time <= 6
+
+
+def test_too_little_data_for_a_limit() -> None:
+    with pytest.warns(UserWarning, match="unfiltered, and the limits were not looked at"):
+        tune(days([0], 0.1), reference="strong", max_delay=5)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ({"max_changes_per_hour": -1}, "max_changes_per_hour is -1; it must be a number, 0 or mo"),
+        ({"max_changes_per_hour": "12"}, "max_changes_per_hour is '12'; it must be a number"),
+        ({"max_changes_per_hour": True}, "max_changes_per_hour is True; it must be a number"),
+        ({"max_changes_per_hour": np.inf}, "max_changes_per_hour is inf; it must be a number"),
+        ({"max_delay": "soon"}, "max_delay is 'soon'; it must be a duration: give a num"),
+        ({"max_delay": -5}, "max_delay is -5; it must be 0 or more, and finite"),
+    ],
+)
+def test_limits_that_are_none(limit: Any, message: str) -> None:
+    with pytest.raises(cf.ArgumentError, match=message) as raised:
+        tune(days([0, 1], 2.0), "sticky", "strong", **limit)
+    assert raised.value.argument in limit
+
+
+@pytest.mark.filterwarnings("ignore::classfilter._time_scale.TimeWarning")
+def test_hours_need_times_in_seconds() -> None:
+    recs = [changed(rec, time=1.7e12 + 1000 * rec.time) for rec in days([0, 1], 2.0)]
+    match = "but times 5e.03 apart do not look like seconds; give times as dates or in seconds"
+    for limit in ({"max_changes_per_hour": 12}, {"max_delay": "30s"}):
+        with pytest.raises(cf.ArgumentError, match=match):
+            tune(recs, "sticky", "strong", **limit)
+    tuned = tune(recs, "sticky", "strong", max_delay=10_000)  # in the unit of the times
+    assert tuned.effect is not None
+    assert tuned.effect.delay <= 10_000
+    assert "It keeps to the limit, a delay of at most 1e+04" in tuned.explanation
