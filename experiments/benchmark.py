@@ -151,7 +151,7 @@ def event_line(name: str, recs: Sequence[Recording], two_fold: bool) -> list[str
         own, others = ({int(i): recs[i] for i in part} for part in (train, test))
         plain = cf.tune(own, reference="strong")
         gap = None if plain.rule is None else plain.rule.max_gap
-        durations.append(np.mean([e.end - e.start for e in cf.label_events(own, gap)]))
+        durations.append(np.mean([(e.end or 0) - e.start for e in cf.label_events(own, gap)]))
         timed = cf.tune(own, reference="strong", event_duration=float(durations[-1]))
         runs = cf.EventRule()
         steady = cf.Chain(cf.HoldFilter(timed.classes), beta=PREFER_STRONG)

@@ -60,7 +60,7 @@ def probs(runs: Sequence[Run]) -> Probs:
 def by_fold(people: Sequence[Stream], runs: Sequence[Run]) -> list[float]:
     """Return the accuracy of the people of each fold, in percent."""
     fold = np.array([person.fold for person in people])
-    parts = [np.flatnonzero(fold == k) for k in np.unique(fold)]
+    parts = [np.flatnonzero(fold == k).tolist() for k in np.unique(fold)]
     return [
         accuracy(truth([people[i] for i in part]), probs([runs[i] for i in part])) for part in parts
     ]

@@ -144,7 +144,7 @@ def streams_of(tasks: list[Task], kind: str, work: Path) -> Iterator[Stream]:
                 columns.append(file[kind].astype(np.float64))
         parts = (np.split(column, ends) for column in columns)
         for name, y, weak, strong in zip(steps.names, *parts, strict=True):
-            seconds = STEP / RATE * np.arange(1, len(y) + 1)
+            seconds = np.arange(1, len(y) + 1, dtype=np.float64) * (STEP / RATE)
             yield Stream(name, seconds, y, weak, strong, signals.classes, fold)
 
 

@@ -11,11 +11,12 @@ import pytest
 import torch
 from experiments.models import TINY, multiply_adds
 from experiments.streams import Stream, read
-from test_benchmark import rows_of
+from numpy.typing import NDArray
 
 import synthetic_datasets
 from classfilter import DirichletFilter
 from experiments import capture24, figure, methods, run
+from printed_tables import rows_of
 
 torch.set_num_threads(1)
 CLASSES = ("rest", "walk", "run")
@@ -33,7 +34,8 @@ def predicted(seed: int = 0, count: int = 6, steps: int = 240) -> list[Stream]:
             said = np.where(rng.random(steps) < share, y, rng.integers(3, size=steps))
             both.append(0.7 * np.eye(3)[said] + 0.1)
         y[rng.random(steps) < 0.02] = -1
-        people.append(Stream(f"p{i}", 5.0 * np.arange(1, steps + 1), y, *both, CLASSES, i % 2))
+        time: NDArray[np.float64] = np.arange(5.0, 5.0 * steps + 1, 5.0)
+        people.append(Stream(f"p{i}", time, y, both[0], both[1], CLASSES, i % 2))
     return people
 
 

@@ -21,7 +21,6 @@ from experiments import fit, models, train, wisdm
 
 ROOT = Path(__file__).parents[2]
 torch.set_num_threads(1)  # several tests at a time would get into each other's way
-PLAN = Plan(epochs=1)
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +113,9 @@ def test_training_stops_without_progress(signals: Signals) -> None:
 def test_training_needs_labels(signals: Signals) -> None:
     bare = Signals(signals.X, signals.y * 0 - 1, signals.starts, signals.names, signals.classes)
     on, some, none = Device(signals, "cpu"), signals.steps(signals.names), bare.steps(bare.names)
-    with pytest.raises(ValueError, match="to learn from has a label"):
-        fit.fit(TINY["weak"], 6, on, none, some, PLAN, 0)
-    with pytest.raises(ValueError, match="held-out steps has a label"):
-        fit.fit(TINY["weak"], 6, on, some, none, PLAN, 0)
+    for steps, message in (((none, some), "to learn from"), ((some, none), "held-out steps")):
+        with pytest.raises(ValueError, match=f"{message} has a label"):
+            fit.fit(TINY["weak"], 6, on, *steps, Plan(epochs=1), 0)
 
 
 def test_the_command_writes_every_persons_streams(tmp_path: Path, signals: Signals) -> None:
