@@ -114,6 +114,8 @@ def test_measures_are_those_of_plain_counting(seeds: run.Seeds) -> None:
     gain = float(table["Simple"]["accuracy, %"]) - float(table["Raw"]["accuracy, %"])
     assert float(gains["Simple above Raw"]) == pytest.approx(gain, abs=0.11)
     assert holds == all(float(x) > 0 for x in list(gains.values())[:3])
+    swapped = [(p, of | {"Raw": of["Multiple"], "Multiple": of["Raw"]}) for p, of in seeds]
+    assert not run.order_table(swapped)[1]
 
 
 def test_the_figure_shows_a_labelled_stretch_with_a_change(
