@@ -121,10 +121,7 @@ def fit(
     """
     torch.manual_seed(1_000_003 * seed)  # that of every device
     model = Transformer(shape, classes).to(on.device)
-    fused = on.device.type == "cuda"
-    optimizer = torch.optim.AdamW(
-        model.parameters(), plan.rate, weight_decay=plan.decay, fused=fused
-    )
+    optimizer = torch.optim.AdamW(model.parameters(), plan.rate, weight_decay=plan.decay)
     known = train.label >= 0
     end, first = on.index(train.end[known]), on.index(train.first[known])
     weight = class_weights(train.label, classes)

@@ -77,15 +77,18 @@ def measures(
     late = [delay for delay in late if delay.changes]
     minutes = len(np.concatenate(y)) * float(np.median(np.diff(people[0].time))) / 60
     calls = {source: sum(getattr(run, source) for run in runs) for source in ("strong", "weak")}
-    return {
+    row = {
         "accuracy, %": accuracy(y, P),
         "macro-F1, %": 100 * score(metrics.macro_f1, y, P),
         "log-loss": score(metrics.log_loss, y, P),
         "switches per hour": sum(n for n, _ in counts) / max(sum(h for _, h in counts), 1e-9),
         "delay, s": sum(d.mean * d.changes for d in late) / max(sum(d.changes for d in late), 1),
         "strong calls per hour": 60 * calls["strong"] / minutes,
-        "million multiply-adds per minute": sum(cost[s] * calls[s] for s in cost) / minutes / 1e6,
     }
+    if cost:
+        work = sum(cost[source] * calls[source] for source in cost) / minutes
+        row["million multiply-adds per minute"] = work / 1e6
+    return row
 
 
 def method_table(seeds: Seeds, cost: Mapping[str, int]) -> str:
@@ -164,8 +167,8 @@ def write_page(name: str, seeds: Seeds, cost: Mapping[str, int], command: str, f
     order, holds = order_table(seeds)
     text = "\n".join([
         f"# {name}\n",
-        f"Printed by `{command}`: {len(seeds[0][0])} people, {len(seeds)} seeds.\n",
-        f"![Ten minutes of {person}: the probability of the true class, and the class that each "
+        f"Printed by `{command}`: {len(seeds[0][0])} people, seeds: {len(seeds)}.\n",
+        f"![A stretch of {person}: the probability of the true class, and the class that each "
         f"method predicts]({name}.png)",
         method_table(seeds, cost),
         *class_tables(seeds),

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -55,8 +55,8 @@ class Task:
     hours: float
 
     def path(self, work: Path) -> Path:
-        """Return the file of the predictions; other settings make another file."""
-        digest = hashlib.sha256(repr(self).encode()).hexdigest()[:10]
+        """Return the file of the predictions; other settings, another file."""
+        digest = hashlib.sha256(repr(replace(self, folder="")).encode()).hexdigest()[:10]
         return work / f"{self.data}-{self.source}-{self.fold}-{self.seed}-{digest}.npz"
 
 
