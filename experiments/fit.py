@@ -1,19 +1,15 @@
-"""Train one model with early stopping on held-out people; an interrupted training resumes.
+"""Train one model, with early stopping on held-out people.
 
 The signals lie on the device as they were recorded; windows are cut there by their indices and
-augmented there, a batch at a time. Every epoch has its own seed, so that a run that was stopped
-and resumed ends in the same weights. This module needs NumPy and PyTorch alone.
+augmented there, a batch at a time. Every epoch has its own seed. This module needs NumPy and
+PyTorch alone.
 """
 
 from __future__ import annotations
 
-import csv
+import copy
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,10 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .models import Shape, Transformer, from_vector, to_vector
+from .models import Shape, Transformer
 from .signals import PER_G, STEP, Signals, Steps
-
-OnEpoch = Callable[[int, dict[str, float]], None]
 
 
 @dataclass(frozen=True)
@@ -51,22 +45,6 @@ class Plan:
     decay: float = 0.05
     turn: float = 15.0
     scale: float = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A trained model.
-
-    Attributes
-    ----------
-    vector : ndarray of float32
-        Its weights, as `models.to_vector` orders them.
-    log : list of dict
-        One row per epoch.
-    """
-
-    vector: NDArray[np.float32]
-    log: list[dict[str, float]]
 
 
 class Device:
@@ -100,16 +78,13 @@ class Device:
 def predict(model: Transformer, on: Device, steps: Steps, batch: int = 2048) -> NDArray[np.float32]:
     """Return a model's probabilities at each step, (T, K)."""
     model.eval()
-    parts = []
+    parts = [torch.zeros(0, model.classes)]
     with torch.inference_mode():
         for at in range(0, len(steps.end), batch):
-            end, first = (
-                on.index(steps.end[at : at + batch]),
-                on.index(steps.first[at : at + batch]),
-            )
-            logits = model(on.windows(end, first, model.shape.samples))
-            parts.append(logits.softmax(dim=1).cpu())
-    return torch.cat(parts).numpy() if parts else np.zeros((0, model.classes), np.float32)
+            rows = slice(at, at + batch)
+            end, first = on.index(steps.end[rows]), on.index(steps.first[rows])
+            parts.append(model(on.windows(end, first, model.shape.samples)).softmax(dim=1).cpu())
+    return torch.cat(parts).numpy()
 
 
 def fit(
@@ -120,9 +95,7 @@ def fit(
     held_out: Steps,
     plan: Plan,
     seed: int,
-    checkpoint: Path | None = None,
-    on_epoch: OnEpoch | None = None,
-) -> Fitted:
+) -> tuple[Transformer, list[tuple[float, float]]]:
     """Train a model.
 
     Parameters
@@ -139,55 +112,31 @@ def fit(
         How to train.
     seed : int
         Of the weights, the batches and their augmentation.
-    checkpoint : Path, optional
-        File with the state after each epoch; training resumes from it, if it exists.
-    on_epoch : callable, optional
-        Called after each epoch with its number and its row of the log.
 
     Returns
     -------
-    Fitted
-        The weights of the epoch that was best on those held out.
+    model, log : Transformer, list of (float, float)
+        The model as it was at the epoch that was best on those held out; and of each epoch the
+        loss and the accuracy on them.
     """
-    _seed(on.device, seed, 0)
+    torch.manual_seed(1_000_003 * seed)  # that of every device
     model = Transformer(shape, classes).to(on.device)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), plan.rate, weight_decay=plan.decay, fused=on.device.type == "cuda"
-    )
+    optimizer = torch.optim.AdamW(model.parameters(), plan.rate, weight_decay=plan.decay)
     known = train.label >= 0
     end, first = on.index(train.end[known]), on.index(train.first[known])
-    weight = torch.from_numpy(class_weights(train.label, classes)).to(on.device)
-    log: list[dict[str, float]] = []
-    best = to_vector(model)
-    if checkpoint is not None and checkpoint.exists():
-        state = torch.load(checkpoint, map_location=on.device, weights_only=True)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        log, best = state["log"], state["best"].cpu()
-    while not _done(log, plan):
-        epoch, start = len(log), time.perf_counter()
-        _seed(on.device, seed, epoch + 1)
-        loss = _epoch(model, optimizer, on, end, first, weight, plan, epoch)
-        P = predict(model, on, held_out)
-        row = {
-            "epoch": float(epoch),
-            "loss": loss,
-            **_score(P, held_out.label, weight.cpu().numpy()),
-        }
-        row["seconds"] = time.perf_counter() - start
-        if row["held_out_loss"] < min((r["held_out_loss"] for r in log), default=math.inf):
-            best = to_vector(model)
-        log.append(row)
-        if checkpoint is not None:
-            _save(checkpoint, model, optimizer, log, best)
-        if on_epoch is not None:
-            on_epoch(epoch, row)
-    return Fitted(best.numpy(), log)
-
-
-def fitted_model(shape: Shape, classes: int, vector: NDArray[np.float32]) -> Transformer:
-    """Return the model of stored weights."""
-    return from_vector(shape, classes, torch.from_numpy(np.array(vector, np.float32)))
+    weight = class_weights(train.label, classes)
+    best, log = copy.deepcopy(model.state_dict()), [(math.inf, 0.0)]
+    for epoch in range(plan.epochs):
+        torch.manual_seed(1_000_003 * seed + epoch + 1)
+        _epoch(model, optimizer, on, end, first, torch.from_numpy(weight), plan, epoch)
+        log.append(_score(predict(model, on, held_out), held_out.label, weight))
+        losses = [loss for loss, _ in log]
+        if losses[-1] < min(losses[:-1]):
+            best = copy.deepcopy(model.state_dict())
+        elif epoch + 1 - losses.index(min(losses)) >= plan.patience:
+            break
+    model.load_state_dict(best)
+    return model.eval(), log[1:]
 
 
 def class_weights(label: NDArray[np.int8], classes: int) -> NDArray[np.float32]:
@@ -227,9 +176,9 @@ def _epoch(
     weight: Tensor,
     plan: Plan,
     epoch: int,
-) -> float:
+) -> None:
     model.train()
-    total = torch.zeros((), device=on.device)
+    weight = weight.to(on.device)
     for number in range(plan.batches):
         rate = _rate(plan, epoch + number / plan.batches)
         for group in optimizer.param_groups:
@@ -237,67 +186,29 @@ def _epoch(
         pick = torch.randint(len(end), (plan.batch,), device=on.device)
         earlier = torch.randint(STEP, (plan.batch,), device=on.device)  # the shift in time
         at, since = end[pick] - earlier, first[pick]
-        label = on.y[at - 1].long()
         x = augment(on.windows(at, since, model.shape.samples), plan)
         with torch.autocast(on.device.type, torch.bfloat16, enabled=on.device.type == "cuda"):
-            logits = model(x)
-        loss = functional.cross_entropy(logits.float(), label, weight, ignore_index=-1)
+            logits = model(x).float()
+        loss = functional.cross_entropy(logits, on.y[at - 1].long(), weight, ignore_index=-1)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        total += loss.detach()
-    return float(total) / plan.batches
 
 
 def _rate(plan: Plan, epoch: float) -> float:
     """Rise over two epochs, then fall along a cosine."""
-    return plan.rate * min(
-        (epoch + 0.05) / 2.05, 0.5 * (1 + math.cos(math.pi * epoch / plan.epochs)) + 1e-3
-    )
+    falling = 0.5 * (1 + math.cos(math.pi * epoch / plan.epochs)) + 1e-3
+    return plan.rate * min((epoch + 0.05) / 2.05, falling)
 
 
 def _score(
     P: NDArray[np.float32], label: NDArray[np.int8], weight: NDArray[np.float32]
-) -> dict[str, float]:
+) -> tuple[float, float]:
     """Return the weighted log-loss and the accuracy."""
     P, y = P[label >= 0], label[label >= 0].astype(np.intp)
     if not len(y):
         raise ValueError("none of the held-out steps has a label; hold out other people")
     w = weight[y].astype(float)
     loss = -np.log(np.maximum(P[np.arange(len(y)), y], 1e-6)) @ w / w.sum()
-    return {"held_out_loss": float(loss), "held_out_accuracy": float(np.mean(P.argmax(1) == y))}
-
-
-def _done(log: list[dict[str, float]], plan: Plan) -> bool:
-    if not log:
-        return False
-    best = int(np.argmin([row["held_out_loss"] for row in log]))
-    return len(log) >= plan.epochs or len(log) - best > plan.patience
-
-
-def _seed(device: torch.device, seed: int, epoch: int) -> None:
-    torch.manual_seed(1_000_003 * seed + epoch)  # that of every device
-
-
-def _save(
-    path: Path, model: nn.Module, optimizer: Any, log: list[dict[str, float]], best: Tensor
-) -> None:
-    """Write the state whole or not at all, and the log beside it."""
-    state = {
-        "model": model.state_dict(), "optimizer": optimizer.state_dict(), "log": log, "best": best
-    }  # fmt: skip
-    new = path.with_suffix(".new")
-    torch.save(state, new)
-    new.replace(path)
-    write_log(path.with_suffix(".csv"), log)
-
-
-def write_log(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as CSV."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows
-        )
+    return float(loss), float(np.mean(P.argmax(axis=1) == y))

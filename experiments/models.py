@@ -156,19 +156,3 @@ def multiply_adds(shape: Shape, classes: int) -> int:
     )
     layer = tokens * d * d * (4 + 2 * shape.wider) + 2 * tokens * tokens * d
     return embedding + shape.layers * layer + d * (d // 4) + (d // 4) * classes
-
-
-def to_vector(model: nn.Module) -> Tensor:
-    """Return all weights as one vector, on the CPU."""
-    return nn.utils.parameters_to_vector(model.parameters()).detach().cpu()
-
-
-def from_vector(shape: Shape, classes: int, vector: Tensor) -> Transformer:
-    """Return the model of a vector of weights."""
-    model = Transformer(shape, classes)
-    if vector.numel() != weights(shape, classes):
-        raise ValueError(
-            f"vector has {vector.numel()} weights; this model has {weights(shape, classes)}"
-        )
-    nn.utils.vector_to_parameters(vector, model.parameters())
-    return model.eval()

@@ -1,32 +1,34 @@
-"""Streams of a weak and a strong classifier on real data, split by person.
+"""Streams of a weak and a strong classifier, both at every step, in one file of NumPy's.
 
-Both classifiers predict for people they were not trained on, at every step; the experiments then
-choose, by a policy, which prediction is used. The data are not part of the project: see
-``docs/results.md`` for where they come from.
+``NAME.npz`` holds ``y`` (T,), the true class or -1, and ``weak`` and ``strong`` (T, K), the
+predictions for people that the classifiers had not seen; rows of whole numbers or floats, which are
+divided by their sum. The streams come one after the other, ``lengths`` has their numbers of rows.
+Optional are ``step``, the seconds from row to row (5), or ``time`` (T,); ``classes``, ``names`` of
+the streams, and ``fold``, which models predicted for each.
 """
 
 from __future__ import annotations
 
-import argparse
-import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classfilter import Recording, simulate
-from classfilter.simulation._simulate import Simulation
+if TYPE_CHECKING:  # the training does without
+    from classfilter import Recording
 
 Floats = NDArray[np.float64]
-Divide = Callable[[list[str], int], tuple[list[str], list[str]]]
-CACHE = Path(".cache")
+Ints = NDArray[np.intp]
+STEP = 5.0
+"""Seconds, where a file has none."""
+NEEDED = ("y", "weak", "strong", "lengths")
 
 
 @dataclass(frozen=True, eq=False)
-class Person:
+class Stream:
     """What both classifiers predict for one person at every step.
 
     Attributes
@@ -41,232 +43,111 @@ class Person:
         The predicted probabilities.
     classes : tuple of str
         The K classes.
+    fold : int
+        Which models predicted.
     """
 
     name: str
     time: Floats
-    label: NDArray[np.intp]
+    label: Ints
     weak: Floats
     strong: Floats
     classes: tuple[str, ...]
+    fold: int = 0
 
-    def recording(self, every: int | None = 12) -> Recording:
-        """Apply the paper's policy: strong at each `every`-th step, weak at the others.
+    def recording(self, every: int = 12, hard: bool = False) -> Recording:
+        """Apply the paper's policy: strong instead of weak at each `every`-th step.
 
-        With None, both predict at every step.
+        If `hard`, only the most probable class of each row is kept.
         """
-        both = {"weak": self.weak, "strong": self.strong}
-        return Simulation(self.time, self.label, self.classes, both).recording(every)
+        strong = np.arange(len(self.time)) % every == 0
+        probs = np.where(strong[:, None], self.strong, self.weak)
+        return self._recording(np.where(strong, "strong", "weak"), probs, hard)
+
+    def alone(self, source: str, hard: bool = False) -> Recording:
+        """Return the predictions of one classifier at every step."""
+        return self._recording(source, getattr(self, source), hard)
+
+    def _recording(self, source: Any, probs: Floats, hard: bool) -> Recording:
+        from classfilter import Recording
+
+        said = probs.argmax(axis=1) if hard else probs
+        return Recording(self.time, source, said, self.classes, self.label)
 
 
-def splits(name: str, data: Path | None, count: int) -> list[list[Person]]:
-    """Return the people, or the simulated days, of each split.
-
-    Parameters
-    ----------
-    name : {"extrasensory", "wisdm", "geolife", "ltafdb", "capture24", "plain"}
-        The set of streams; the last two are simulated.
-    data : Path, optional
-        The folder of the data files, for all others.
-    count : int
-        How many splits.
-    """
-    if name not in MAKERS:
-        return [simulated(name, split) for split in range(count)]
-    if data is None:
-        raise SystemExit(f"{name} needs --data, the folder with its file")
-    count = 1 if name in READY else count
-    return [load_people(name, data, split) for split in range(count)]
-
-
-def arguments(doc: str | None, count: int) -> argparse.ArgumentParser:
-    """Return the arguments of every experiment: the sets, the folder, the number of splits."""
-    parser = argparse.ArgumentParser(description=doc)
-    parser.add_argument("sets", nargs="*", default=["extrasensory", "wisdm", "capture24", "plain"])
-    parser.add_argument("--data", type=Path, help="folder with the data files")
-    parser.add_argument("--splits", type=int, default=count)
-    return parser
-
-
-def simulated(preset: str, split: int) -> list[Person]:
-    """Return simulated days instead of people; in plain ones, errors last and are shared."""
-    people = []
-    for seed in range(10 * split, 10 * split + 10):
-        day = (
-            simulate("capture24", hours=12.0, seed=seed)
-            if preset == "capture24"
-            else simulate(hours=4.0, seed=seed, weak=0.6, strong=0.85, shared=0.5, error_time=120.0)
-        )
-        both = day.probs["weak"], day.probs["strong"]
-        people.append(Person(str(seed), day.time, day.truth, *both, day.classes))
-    return people
-
-
-def load_people(name: str, data: Path, split: int) -> list[Person]:
-    """Return the people that the classifiers of a split have not seen; from the cache, if there.
-
-    Parameters
-    ----------
-    name : {"extrasensory", "wisdm", "geolife", "ltafdb"}
-        The data set.
-    data : Path
-        The folder of the data files.
-    split : int
-        Which half of the people the classifiers are trained on; the others are returned.
-    """
-    code = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
-    path = CACHE / f"{name}-{split}-{code}.npz"
-    if not path.exists():
-        people = list(MAKERS[name](data, split))
-        path.parent.mkdir(exist_ok=True)
-        columns = ("time", "label", "weak", "strong")
-        arrays = {f"{p.name}/{c}": getattr(p, c) for p in people for c in columns}
-        np.savez_compressed(path, classes=np.array(people[0].classes), **arrays)
-    with np.load(path) as file:
-        classes = tuple(str(c) for c in file["classes"])
-        names = dict.fromkeys(key.partition("/")[0] for key in file.files if "/" in key)
-        return [
-            Person(
-                person,
-                file[f"{person}/time"],
-                file[f"{person}/label"],
-                file[f"{person}/weak"],
-                file[f"{person}/strong"],
-                classes,
-            )
-            for person in names
-        ]
-
-
-def split_in_half(names: list[str], split: int) -> tuple[list[str], list[str]]:
-    """Return the people to train on and those to predict for."""
-    mixed = np.random.default_rng(split // 2).permutation(sorted(names)).tolist()
-    half = len(mixed) // 2
-    first, second = mixed[:half], mixed[half:]
-    return (first, second) if split % 2 == 0 else (second, first)
-
-
-def extrasensory(data: Path, split: int, divide: Divide = split_in_half) -> Iterator[Person]:
-    """Predict by logistic regression on the accelerometer; by boosted trees on all sensors."""
-    from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    with np.load(data / "extrasensory30.npz", allow_pickle=False) as file:
-        classes = tuple(str(c) for c in file["classes"])
-        accelerometer = np.array([str(c).startswith("raw_acc:") for c in file["cols"]])
-        names = [key[:-2] for key in file.files if key.endswith("_y")]
-        parts = {n: tuple(file[f"{n}_{c}"] for c in "tXy") for n in names}
-    train, test = divide(names, split)
-    X = np.concatenate([parts[n][1] for n in train])
-    y = np.concatenate([parts[n][2] for n in train])
-    X, y = X[y >= 0], y[y >= 0]
-    weak = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=1000))
-    weak.fit(X[:, accelerometer], y)
-    known = np.array([np.unique(column[np.isfinite(column)]).size > 1 for column in X.T])
-    strong = _boosted(split).fit(X[:, known], y)
-    for n in test:
-        t, X, y = parts[n]
-        yield Person(
-            n,
-            t.astype(float),
-            y.astype(np.intp),
-            _all_classes(weak, X[:, accelerometer], len(classes)),
-            _all_classes(strong, X[:, known], len(classes)),
-            classes,
-        )
-
-
-def wisdm(data: Path, split: int) -> Iterator[Person]:
-    """Predict by logistic regression on 5 s of the wrist; by boosted trees on 30 s."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    names_of = ("walking", "jogging", "stairs", "sitting", "standing", "kicking")
-    letters = dict(zip("ABCDEM", names_of, strict=True))
-    with np.load(data / "wisdm_watch.npz", allow_pickle=False) as file:
-        names = [key[:-2] for key in file.files if key.endswith("_y")]
-        parts = {n: (file[f"{n}_X"] / 1000, file[f"{n}_y"].astype(str)) for n in names}
-    train, test = split_in_half(names, split)
-    windows = {n: _windows(*parts[n], list(letters)) for n in names}
-    y = np.concatenate([windows[n][3] for n in train])
-    weak = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-    weak.fit(np.concatenate([windows[n][1] for n in train]), y)
-    strong = _boosted(split)
-    strong.fit(np.concatenate([windows[n][2] for n in train]), y)
-    for n in test:
-        t, short, long, y = windows[n]
-        classes = tuple(letters.values())
-        K = len(classes)
-        yield Person(n, t, y, _all_classes(weak, short, K), _all_classes(strong, long, K), classes)
-
-
-def _boosted(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(
-        max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=seed
+def write(path: Path, streams: Sequence[Stream]) -> None:
+    """Write streams of one set."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(
+        path,
+        time=np.concatenate([s.time for s in streams]),
+        y=np.concatenate([s.label for s in streams]).astype(np.int8),
+        weak=_whole(np.concatenate([s.weak for s in streams])),
+        strong=_whole(np.concatenate([s.strong for s in streams])),
+        lengths=np.array([len(s.time) for s in streams]),
+        classes=np.array(streams[0].classes),
+        names=np.array([s.name for s in streams]),
+        fold=np.array([s.fold for s in streams]),
     )
 
 
-def _windows(
-    X: Floats, y: NDArray[np.str_], letters: list[str]
-) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
-    """Return times, features of the last 5 s and of the last 30 s, and labels, every 5 s."""
-    ends = np.arange(100, len(X) + 1, 100)
-    short = np.array([_features(X[e - 100 : e], simple=True) for e in ends])
-    long = np.array([_features(X[max(0, e - 600) : e], simple=False) for e in ends])
-    label = np.array([letters.index(y[e - 1]) for e in ends], dtype=np.intp)
-    return ends / 20, short, long, label
+def read(path: Path) -> list[Stream]:
+    """Read the streams of one file; what is wrong with it is said by its name."""
+    with np.load(path, allow_pickle=False) as file:
+        columns = {key: file[key] for key in file.files}
+    missing = [key for key in NEEDED if key not in columns]
+    if missing:
+        _reject(path, f"no {', '.join(missing)}; a file of streams has {', '.join(NEEDED)}")
+    y, lengths = columns["y"].astype(np.intp), columns["lengths"]
+    T, count = len(y), len(lengths)
+    if lengths.sum() != T:
+        _reject(path, f"lengths with the sum {lengths.sum()}, and y with {T} rows")
+    both = [_shares(path, source, columns[source], T) for source in ("weak", "strong")]
+    K = both[0].shape[1]
+    if both[1].shape[1] != K:
+        _reject(path, f"{K} columns in weak and {both[1].shape[1]} in strong")
+    if T and not -1 <= y.min() <= y.max() < K:
+        _reject(path, f"y from {y.min()} to {y.max()}; it must be -1 or a column, 0 to {K - 1}")
+    step = float(columns.get("step", STEP))
+    time = columns.get("time", np.concatenate([step * np.arange(n) for n in lengths]))
+    classes = tuple(str(c) for c in columns.get("classes", range(K)))
+    names = columns.get("names", [f"{i:03}" for i in range(count)])
+    fold = columns.get("fold", [0] * count)
+    ends = np.cumsum(lengths)[:-1]
+    parts = zip(*(np.split(column, ends) for column in (time, y, *both)), strict=True)
+    return [
+        Stream(str(names[i]), t.astype(float), label, weak, strong, classes, int(fold[i]))
+        for i, (t, label, weak, strong) in enumerate(parts)
+    ]
 
 
-def _features(x: Floats, simple: bool) -> Floats:
-    """Mean and spread of each axis; unless simple, also its quartiles, jerk and spectrum."""
-    parts = [x.mean(axis=0), x.std(axis=0)]
-    if not simple:
-        size = np.sqrt((x**2).sum(axis=1))
-        power = np.abs(np.fft.rfft(size - size.mean(), n=200)) ** 2
-        bands = np.add.reduceat(power, [0, 5, 10, 15, 20, 30, 50, 75])
-        parts += [
-            *np.percentile(x, [10, 25, 75, 90], axis=0),
-            np.abs(np.diff(x, axis=0)).mean(axis=0),
-        ]
-        alike = np.asarray(np.cov(x.T))[np.triu_indices(3, 1)]
-        parts += [np.log(bands + 1e-6), alike, np.array([size.mean(), size.std()])]
-    features: Floats = np.concatenate(parts)
-    return features
+def read_all(paths: Iterable[Path]) -> dict[str, list[Stream]]:
+    """Read files, and all ``.npz`` of folders; by the names of the sets."""
+    files: list[Path] = []
+    for path in paths:
+        files += sorted(path.glob("*.npz")) if path.is_dir() else [path]
+    if not files:
+        raise SystemExit(f"{', '.join(map(str, paths))}: no file ends in .npz")
+    return {path.stem.removesuffix("_streams"): read(path) for path in files}
 
 
-def _all_classes(model: object, X: Floats, K: int) -> Floats:
-    """Return probabilities of all classes, 0 for those that a model never saw."""
-    P = np.zeros((len(X), K))
-    P[:, model.classes_] = model.predict_proba(X)  # type: ignore[attr-defined]
-    return P
+def _shares(path: Path, source: str, rows: NDArray[Any], T: int) -> Floats:
+    """Return rows of probabilities."""
+    if rows.ndim != 2 or len(rows) != T:
+        _reject(path, f"{source} of the shape {rows.shape}; y has {T} rows")
+    total = rows.sum(axis=1, keepdims=True, dtype=np.float64)
+    bad = ~((rows >= 0).all(axis=1) & np.isfinite(total[:, 0]) & (total[:, 0] > 0))
+    if bad.any():
+        row = int(bad.argmax())
+        _reject(path, f"no probabilities in {source}, row {row}: {rows[row].tolist()}")
+    shares: Floats = rows / total
+    return shares
 
 
-def ready(name: str, data: Path, classes: tuple[str, ...], step: float) -> Iterator[Person]:
-    """Return streams whose predictions are in the file already, of people not trained on."""
-    with np.load(data / f"{name}_streams.npz", allow_pickle=False) as file:
-        ends = np.cumsum(file["lengths"])[:-1]
-        columns = [np.split(file[c], ends) for c in ("y", "weak", "strong")]
-    for i, (y, *both) in enumerate(zip(*columns, strict=True)):
-        weak, strong = (p / p.sum(axis=1, keepdims=True, dtype=float) for p in both)
-        time = np.arange(len(y), dtype=np.float64) * step
-        yield Person(f"{i:03}", time, y.astype(np.intp), weak, strong, classes)
+def _whole(P: Floats) -> NDArray[np.uint16]:
+    """Round probabilities to 16 bits."""
+    return np.rint(65535 * P).astype(np.uint16)
 
 
-def geolife(data: Path, split: int) -> Iterator[Person]:
-    """Return the transport mode by GPS: the last step, and boosted trees on two minutes."""
-    return ready("geolife", data, ("walk", "bike", "bus", "car", "rail"), 5.0)
-
-
-def ltafdb(data: Path, split: int) -> Iterator[Person]:
-    """Return the heart rhythm by two classifiers."""
-    return ready("ltafdb", data, ("normal", "fibrillation", "other"), 1.0)
-
-
-MAKERS = {"extrasensory": extrasensory, "wisdm": wisdm, "geolife": geolife, "ltafdb": ltafdb}
-READY = ("geolife", "ltafdb")
-"""Sets with one split: their predictions are in the file."""
+def _reject(path: Path, what: str) -> NoReturn:
+    raise SystemExit(f"{path}: it has {what}")

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from html import unescape
 from importlib import import_module
 from importlib.util import find_spec
@@ -70,12 +71,12 @@ def test_every_public_name_has_its_place_in_the_reference(name: str) -> None:
 def test_the_page_of_the_command_line_has_what_help_prints(command: str, run: Run) -> None:
     _, printed, _ = run(command, "--help")
     section = PAGES["commands.md"].partition(f"\n## {command}\n")[2].partition("\n## ")[0]
-    start, _, example = printed.partition("Example: ")
+    start, _, example = printed.partition("\n  Example:\n")
     options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", start.partition("Options:")[2], re.MULTILINE)
     assert len(options) > 1
     rows = re.findall(r"^\| `(?:-\w, )?(--[\w-]+).*` \| \S.* \|$", section, re.MULTILINE)
     assert rows == [name for name in options if name != "--help"]
-    assert f"```sh\n{' '.join(example.split())}\n```" in section
+    assert f"```sh\n{textwrap.dedent(example).strip()}\n```" in section
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:

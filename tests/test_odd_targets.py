@@ -90,7 +90,7 @@ def test_it_is_refused_and_stays(odd: Callable[[Path], None], name: str, tmp_pat
 def test_a_state_of_lines_is_refused_at_the_start(run: Run, odd: Callable[[Path], None]) -> None:
     odd(Path("now").absolute())
     before = listed(Path())
-    code, out, err = run("stream", "--state", "now", stdin=as_line(VALID))
+    code, out, err = run("stream", "--gamma", "0.9", "--state", "now", stdin=as_line(VALID))
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert err.startswith("classfilter: now: ")
     assert listed(Path()) == before

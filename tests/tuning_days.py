@@ -73,3 +73,20 @@ def messy(seed: int, hours: float = 3.0) -> Recording:
     probs[rng.random(len(order)) < 0.05] = NAN
     source = np.where(second, "strong", "weak")
     return Recording(time[order], source, probs, simulated.classes, simulated.truth[rows[order]])
+
+
+def correlated_errors(
+    r: float, dwell: float, seed: int, rows: int, K: int = 4, shape: float = 1.0
+) -> Recording:
+    """A source at 30 rows a second, whose errors have the correlation r from row to row.
+
+    A class lasts a gamma-distributed number of rows of the mean `dwell`.
+    """
+    rng = np.random.default_rng(seed)
+    lasts = np.maximum(rng.gamma(shape, dwell / shape, rows).astype(int), 1)
+    truth = np.repeat(np.cumsum(rng.integers(1, K, size=rows)) % K, lasts)[:rows]
+    noise = rng.normal(scale=1.17, size=(rows, K))
+    for t in range(1, rows):
+        noise[t] = r * noise[t - 1] + np.sqrt(1 - r**2) * noise[t]
+    p = np.exp(noise + 2.0 * np.eye(K)[truth])
+    return Recording(np.arange(rows) / 30, "video", p / p.sum(axis=1, keepdims=True), K, truth)

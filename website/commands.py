@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import textwrap
 
 import click
 
@@ -24,7 +25,7 @@ def page() -> str:
 def _section(name: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"classfilter {name}")
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    example = (command.epilog or "").removeprefix("Example: ")
+    example = textwrap.dedent("\n".join((command.epilog or "").splitlines()[2:]))
     options = [option for option in command.params if isinstance(option, click.Option)]
     records = [option.get_help_record(context) or ("", "") for option in options]
     rows = [f"| `{names}` | {html.escape(text)} |" for names, text in records]

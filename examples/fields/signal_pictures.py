@@ -30,8 +30,7 @@ def speech(seconds: float = 30.0) -> None:
     """Draw segments of a minute of speech."""
     import silero_vad
     import torch
-    from examples.fields.speech import conversation, silero_calls, webrtc_rows
-    from experiments.speech import RATE
+    from examples.fields.speech import RATE, conversation, silero_calls, webrtc_rows
 
     model = silero_vad.load_silero_vad(onnx=True)
     talks = [conversation("hiss", 10, seed) for seed in (10, 11, 12, 13)]

@@ -8,21 +8,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from experiments.speech import MERGED, RATE, STEP, WINDOW, Talk, loud, read_sound, stretches
 
 import classfilter as cf
-from classfilter._support.types import Floats
+from classfilter._support.types import Bools, Floats
 
+RATE = 8000
+WINDOW = 256
+"""Samples that silero-vad scores at once, at this rate."""
+STEP = WINDOW / RATE
+MERGED = 0.3
+"""Seconds of silence within a prompt that count as speech."""
 PROMPTS = Path("/usr/share/asterisk/sounds/en_US_f_Allison")
 MUSIC = Path("/usr/share/asterisk/moh")
 FRAME = 240
 """Samples of a frame of webrtcvad: 30 ms."""
 LEVEL = 0.1
 """The loudest sample: a voice at some distance. webrtcvad takes loud noise for speech."""
+
+
+class Talk(NamedTuple):
+    """Sound, (samples,), and the stretches of speech in it."""
+
+    sound: Floats
+    speech: list[cf.Event]
+
+    @property
+    def time(self) -> Floats:
+        """The time of each window."""
+        return STEP * np.arange(-(-len(self.sound) // WINDOW), dtype=np.float64)
+
+
+def read_sound(path: Path) -> Floats:
+    """Return a recording at `RATE`, one channel."""
+    from scipy.io import wavfile
+
+    rate, sound = wavfile.read(path)
+    if rate != RATE:
+        raise ValueError(f"{path} has {rate} samples per second; it must have {RATE}")
+    mono: Floats = sound.reshape(len(sound), -1).mean(axis=1) / np.iinfo(sound.dtype).max
+    return mono
+
+
+def loud(sound: Floats) -> Bools:
+    """Return in which windows a clean prompt is less than 35 decibels below its loudest one."""
+    windows = sound[: len(sound) // WINDOW * WINDOW].reshape(-1, WINDOW)
+    power = np.square(windows).mean(axis=1)
+    return np.asarray(power > power.max(initial=0.0) * 10**-3.5)
+
+
+def stretches(on: Bools, merged: float = 0.0) -> list[cf.Event]:
+    """Return the stretches of windows that are on, as events."""
+    time = STEP * np.arange(len(on))
+    rec = cf.Recording(time, "loud", on.astype(float), ["speech"], scores="independent")
+    return list(cf.events(rec, cf.ThresholdRule(0.5, merge_gap=merged)))
 
 
 def conversation(noise: str, decibels: float, seed: int, seconds: float = 60.0) -> Talk:

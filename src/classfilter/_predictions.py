@@ -22,7 +22,8 @@ from ._validation import check_probabilities, class_indices, is_missing
 DEFAULT_RELIABILITY = 0.7
 """How probable a class is that comes without confidence, from a source without a channel.
 
-The other classes share the rest evenly. `experiments/label_reliability.py` compares values.
+The other classes share the rest evenly. On four sets, no larger value was more accurate or had a
+better log-loss on average, and with larger values the class changed more often.
 """
 
 LABEL = (str, int, np.integer, np.bool_, type(None))

@@ -11,8 +11,8 @@ import pytest
 import torch
 from experiments.fit import Device, Plan
 from experiments.models import SHAPES, TINY, Shape, Transformer
-from experiments.signals import STEP, Signals, folds
-from numpy.typing import NDArray
+from experiments.signals import Signals, folds
+from experiments.streams import read
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -21,7 +21,6 @@ from experiments import fit, models, train, wisdm
 
 ROOT = Path(__file__).parents[2]
 torch.set_num_threads(1)  # several tests at a time would get into each other's way
-PLAN = Plan(epochs=4, batches=3, batch=32, rate=5e-3)
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +42,6 @@ def test_multiply_adds_are_those_that_pytorch_counts(shape: Shape) -> None:
     assert 2 * models.multiply_adds(shape, 6) == counter.get_total_flops()
 
 
-def test_weights_go_into_a_vector_and_back() -> None:
-    model = Transformer(TINY["weak"], 6).eval()
-    again = models.from_vector(TINY["weak"], 6, models.to_vector(model))
-    x = torch.randn(3, TINY["weak"].samples, 3)
-    assert torch.equal(model(x), again(x))
-    with pytest.raises(ValueError, match="vector has 3 weights; this model has"):
-        models.from_vector(TINY["weak"], 6, torch.zeros(3))
-
-
 def test_windows_are_the_samples_before_padded_with_the_first_one() -> None:
     X = np.arange(60, dtype=np.int16).reshape(20, 3)
     both = {"a": (X[:5], np.zeros(5, np.int8)), "b": (X[5:], np.zeros(15, np.int8))}
@@ -59,23 +49,6 @@ def test_windows_are_the_samples_before_padded_with_the_first_one() -> None:
     windows = on.windows(torch.tensor([9, 20]), torch.tensor([5, 5]), 6).numpy()
     rows = [[5, 5, 5, 6, 7, 8], [14, 15, 16, 17, 18, 19]]
     assert np.array_equal(windows, X[rows].astype(np.float32) / 1000)
-
-
-@pytest.mark.parametrize("source", ["weak", "strong"])
-def test_predictions_are_causal(signals: Signals, source: str) -> None:
-    torch.manual_seed(0)
-    model = Transformer(TINY[source], 6)
-    name = signals.names[1]
-    steps = signals.steps((name,))
-    before = fit.predict(model, Device(signals, "cpu"), steps)
-    at = 17
-    changed = signals.X.copy()
-    changed[steps.end[at] :] = 3000
-    changed[: steps.first[0]] = -3000  # another person, who comes before
-    other = Signals(changed, signals.y, signals.starts, signals.names, signals.classes)
-    after = fit.predict(model, Device(other, "cpu"), steps)
-    assert np.array_equal(before[: at + 1], after[: at + 1])
-    assert (before[at + 1] != after[at + 1]).any()
 
 
 def test_rotation_keeps_the_length_but_for_the_scale() -> None:
@@ -97,93 +70,69 @@ def test_class_weights_are_one_over_the_root_of_the_share() -> None:
     assert 900 * w[0] + 100 * w[1] == pytest.approx(1000)
 
 
-def fitted(
-    signals: Signals, checkpoint: Path | None, plan: Plan = PLAN, stop: int = -1
-) -> fit.Fitted:
+def fitted(signals: Signals, plan: Plan) -> tuple[Transformer, list[tuple[float, float]]]:
     some, held_out, _ = folds(signals.names, 2)[0]
-
-    def on_epoch(epoch: int, row: dict[str, float]) -> None:
-        if epoch == stop:
-            raise KeyboardInterrupt
-
     steps = signals.steps(some), signals.steps(held_out)
-    return fit.fit(TINY["weak"], 6, Device(signals, "cpu"), *steps, plan, 5, checkpoint, on_epoch)
-
-
-def test_a_resumed_training_ends_in_the_same_weights(signals: Signals, tmp_path: Path) -> None:
-    uninterrupted = fitted(signals, None)
-    with pytest.raises(KeyboardInterrupt):
-        fitted(signals, tmp_path / "checkpoint.pt", stop=1)
-    resumed = fitted(signals, tmp_path / "checkpoint.pt")
-    assert np.array_equal(uninterrupted.vector, resumed.vector)
-    assert len((tmp_path / "checkpoint.csv").read_text().splitlines()) == 1 + 4
-    columns = [[row["held_out_loss"] for row in run.log] for run in (uninterrupted, resumed)]
-    assert columns[0] == columns[1]
+    return fit.fit(TINY["weak"], 6, Device(signals, "cpu"), *steps, plan, seed=5)
 
 
 def test_training_learns_and_keeps_the_best_epoch(signals: Signals) -> None:
     plan = Plan(epochs=25, batches=10, batch=64, rate=1e-2, turn=5.0)
-    result = fitted(signals, None, plan)
-    losses = [row["held_out_loss"] for row in result.log]
+    model, log = fitted(signals, plan)
+    losses = [loss for loss, _ in log]
     assert min(losses) < 0.5 * losses[0]
     _, held_out, _ = folds(signals.names, 2)[0]
     steps = signals.steps(held_out)
-    model = fit.fitted_model(TINY["weak"], 6, result.vector)
     P = fit.predict(model, Device(signals, "cpu"), steps)
     loss = -np.log(P[np.arange(len(P)), steps.label]).mean()
     assert loss == pytest.approx(min(losses), rel=1e-5)
 
 
 def test_training_stops_without_progress(signals: Signals) -> None:
-    result = fitted(signals, None, Plan(epochs=50, batches=1, batch=4, rate=0.0, patience=2))
-    assert len(result.log) == 3  # the first is the best; two are not better
+    _, log = fitted(signals, Plan(epochs=50, batches=1, batch=4, rate=0.0, patience=2))
+    assert len(log) == 3  # the first is the best; two are not better
 
 
 def test_training_needs_labels(signals: Signals) -> None:
     bare = Signals(signals.X, signals.y * 0 - 1, signals.starts, signals.names, signals.classes)
     on, some, none = Device(signals, "cpu"), signals.steps(signals.names), bare.steps(bare.names)
-    with pytest.raises(ValueError, match="to learn from has a label"):
-        fit.fit(TINY["weak"], 6, on, none, some, PLAN, 0)
-    with pytest.raises(ValueError, match="held-out steps has a label"):
-        fit.fit(TINY["weak"], 6, on, some, none, PLAN, 0)
+    for steps, message in (((none, some), "to learn from"), ((some, none), "held-out steps")):
+        with pytest.raises(ValueError, match=f"{message} has a label"):
+            fit.fit(TINY["weak"], 6, on, *steps, Plan(epochs=1), 0)
 
 
-def small(data: Path, out: Path, *more: str) -> list[str]:
-    size = ["--epochs", "2", "--batches", "2", "--batch", "16", "--hours", "0.1"]
-    return ["wisdm", "--data", str(data), "--out", str(out), "--tiny", "--seeds", "1", *size, *more]
-
-
-def test_the_command_packs_every_persons_predictions(tmp_path: Path, signals: Signals) -> None:
+def test_the_command_writes_every_persons_streams(tmp_path: Path, signals: Signals) -> None:
     data = synthetic_datasets.wisdm(tmp_path, people=4)
-    train.main(small(data, tmp_path / "out", "--folds", "2"))
-    with (
-        np.load(tmp_path / "out/predictions.npz") as file,
-        np.load(tmp_path / "out/weights.npz") as w,
-    ):
-        people: list[NDArray[np.str_]] = [file[f"people/{fold}"] for fold in range(2)]
-        assert sorted(np.concatenate(people)) == sorted(signals.names)
-        for fold in range(2):
-            steps = signals.steps(tuple(people[fold].tolist()))
-            stored = file[f"predictions/recorded/strong/{fold}/0"]
-            assert stored.shape == (len(steps.end), 6)
-            assert np.array_equal(file[f"labels/recorded/{fold}"], steps.label)
-            model = fit.fitted_model(TINY["strong"], 6, w[f"strong/{fold}/0"])
-            P = fit.predict(model, Device(signals, "cpu"), steps)
-            assert np.abs(P - stored).max() < 1e-3  # of half precision
-            chained = file[f"predictions/chained/weak/{fold}/0"]
-            assert len(chained) == file[f"counts/chained/{fold}"].sum() == 2 * 360 * 20 // STEP
-    before = (tmp_path / "out/weights.npz").stat().st_mtime_ns
+    size = ["--tiny", "--seeds=2", "--epochs=2", "--batches=2", "--batch=16", "--hours=0.1"]
+    command = ["wisdm", "--data", str(data), "--out", str(tmp_path / "out"), "--folds=2", *size]
+    train.main(command)
+    names = sorted(path.name for path in (tmp_path / "out").glob("*.npz"))
+    assert names == ["chained-0.npz", "chained-1.npz", "recorded-0.npz", "recorded-1.npz"]
+    people = read(tmp_path / "out/recorded-1.npz")
+    assert sorted(person.name for person in people) == sorted(signals.names)
+    parts = folds(signals.names, 2)
+    for person in people:
+        assert person.name in parts[person.fold][2]
+        steps = signals.steps((person.name,))
+        assert np.array_equal(person.label, steps.label)
+        assert person.time.tolist() == [5.0 * (i + 1) for i in range(len(steps.end))]
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/work").glob("*.npz")}
-    train.main(small(data, tmp_path / "out", "--folds", "2"))  # nothing is left to do
+    assert len(files) == 8
+    expected = next(path for path in files if path.name.startswith("wisdm-strong-1-0-"))
+    with np.load(expected) as file:
+        mine = [p.strong for p in read(tmp_path / "out/chained-0.npz") if p.fold == 1]
+        assert np.abs(np.concatenate(mine) - file["chained"]).max() < 2e-5  # of 16 bits
+    (tmp_path / "moved").mkdir()
+    (data / "wisdm_watch.npz").rename(tmp_path / "moved/wisdm_watch.npz")
+    command[2] = str(tmp_path / "moved")
+    train.main(command)  # nothing is left to do
     assert {path: path.stat().st_mtime_ns for path in files} == files
-    assert (tmp_path / "out/weights.npz").stat().st_mtime_ns > before
 
 
 def test_training_needs_pytorch_and_numpy_alone() -> None:
     code = (
-        "import sys; absent = ['classfilter', 'polars', 'rich', 'sklearn']"
-        "; sys.modules.update(dict.fromkeys(absent)); import experiments.train"
-        "; print(experiments.progress.Progress(1).bar)"
+        "import sys; absent = ['classfilter', 'polars', 'sklearn']"
+        "; sys.modules.update(dict.fromkeys(absent)); import experiments.train; print('done')"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "None\n", done.stderr
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == "done\n", run.stderr

@@ -252,8 +252,8 @@ def _round_trip(events: Any, name: str, path: Path) -> None:
     except ValueError:
         return
     read = cf.read_events(path, name, overlaps=True, **start)
-    told = [(str(e.label), e.start, e.end) for e in read]
-    wanted = [(str(e.label), e.start, e.end) for e in events]
+    told: list[Any] = [(str(e.label), e.start, e.end) for e in read]
+    wanted: list[Any] = [(str(e.label), e.start, e.end) for e in events]
     if name in ("tsv", "rttm") and any(e.start < 0 for e in events):
         # The end is the sum of a start and a duration, to 28 digits: not where the two cancel.
         told, wanted = ([e[:2] for e in some] for some in (told, wanted))

@@ -226,7 +226,13 @@ TRACKED: list[tuple[dict[str, Any], str, list[Any], str]] = [
 def test_states_policies_channels_and_trackers() -> None:
     cases: list[Any] = []
     for name, state, object_ in STATES:
-        case = {"kind": "error", "name": name, "args": [2], "method": "state", "call": [object_]}
+        case: dict[str, Any] = {
+            "kind": "error",
+            "name": name,
+            "args": [2],
+            "method": "state",
+            "call": [object_],
+        }
         cases.append((case, partial(setattr, PYTHON[name](2), "state", state), []))
     for name, args, method, call in OTHERS:
         case = {"kind": "error", "name": name, "args": args, "method": method, "call": sent(call)}

@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from experiments.one_source import Case, simulated
 from numpy.typing import NDArray
 
 import classfilter as cf
+from tuning_days import correlated_errors
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ def dense(r: float, streams: int = 4) -> list[cf.Recording]:
     """
     recs = []
     for seed in range(streams):
-        rec = simulated(Case(r, 300, 4), seed, 6000)
+        rec = correlated_errors(r, 300, seed, 6000)
         strong = rec.probs ** (2.0 / 1.17**2)
         strong /= strong.sum(axis=1, keepdims=True)
         weak = np.random.default_rng(seed).dirichlet(np.ones(4), 6000) / 2 + strong / 2

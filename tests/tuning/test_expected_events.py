@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from experiments.one_source import Case, simulated
 from hmmlearn.hmm import CategoricalHMM
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +22,7 @@ from classfilter.tuning._expected_events import (
 from classfilter.tuning._memory import autocovariance, class_covariance
 from classfilter.tuning._model import mean_shares
 from classfilter.tuning._rows import JoinedRows, concatenate
+from tuning_days import correlated_errors
 
 
 def joined(lengths: Sequence[int], K: int = 3) -> JoinedRows:
@@ -40,7 +40,7 @@ def calibrated(
     """A source whose errors have the correlation r from row to row, right as often as it says."""
     recs = []
     for seed in range(streams):
-        rec = simulated(Case(r, dwell, 4, shape=shape), seed, rows)
+        rec = correlated_errors(r, dwell, seed, rows, shape=shape)
         probs = rec.probs ** (2.0 / 1.17**2)  # its logits are 2 and of a deviation of 1.17
         probs /= probs.sum(axis=1, keepdims=True)
         recs.append(cf.Recording(rec.time, "strong", probs, 4, rec.label))

@@ -79,8 +79,8 @@ def _duration_text(ctx: click.Context, param: click.Parameter, text: str | None)
     "--max-delay",
     callback=_duration_text,
     metavar="DURATION",
-    help="A limit: follow a change of class within this time: 30s; a number alone is in the unit of "
-    "the times.",
+    help="A limit: follow a change of class within this time: 30s; a number alone is in the unit "
+    "of the times.",
 )
 @EVENT_DURATION
 @click.option("--explain", is_flag=True, help="Say in sentences, too, how sure the choice is.")

@@ -140,7 +140,7 @@ def choose_by_labels(tally: EventTally, costs: Sequence[float]) -> CostByLabels:
 
     They are less than a standard error of the difference below the best, from resampled streams. On
     streams that were left out, the middle one lost less than the best, and much less than the
-    smallest: see `experiments.event_settings`. Where no event is found at any cost, the cost is 0.
+    smallest. Where no event is found at any cost, the cost is 0.
     """
     f1 = tally.f1()
     best, streams = int(f1.argmax()), len(tally.found)

@@ -31,7 +31,7 @@ from ._thinning import thin
 
 MIN_STRETCHES = 15
 """A label that is on, or off, in fewer stretches takes the pooled settings: on simulated labels its
-own were worse below about 7, and better above (``experiments/pooled_labels.py``)."""
+own were worse below about 7, and better above."""
 OFF_AND_ON = ("off", "on")
 
 TuneLanes = Callable[[list[Recording]], Tuned]

@@ -28,7 +28,7 @@ FASTER = 3.0
 """Rates of change times this are tried too: few streams may show too few changes."""
 FASTER_GUARD = 2.5
 """Standard errors by which faster rates must be ahead. Both were chosen on other sets, of gestures
-and heart rhythm; on the six sets of docs/results.md they change nothing."""
+and heart rhythm; on six other sets they change nothing."""
 REWEIGHTED = 5
 """How many candidates are tried with less weight of the reference too."""
 MAX_DIRICHLET_ROWS = 40_000

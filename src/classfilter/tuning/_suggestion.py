@@ -15,12 +15,12 @@ from ._expected_events import Calls
 
 MIN_KEPT = 0.95
 """Half of the calls must expect at least this share of the events. Whichever of six sets is left
-out, the others and 45 drawn simulations choose 0.9 (``python -m experiments.suggestion``); this
-leaves a margin. That calls must share errors, too, was added after looking at all of these."""
+out, the others and 45 drawn simulations choose 0.9; this leaves a margin. That calls
+must share errors, too, was added after looking at all of these."""
 MOST_LIVE_COST = 0.5
 """A live cost that only takes out what the smoother takes out, at most, as a share of the time from
-one call to the next: twice the cost is then less than what one call decides. Looked at on all six
-sets of ``python -m experiments.suggestion``: on ltafdb a larger one loses up to 1.5 points."""
+one call to the next: twice the cost is then less than what one call decides. Looked at on six sets:
+on ltafdb a larger one loses up to 1.5 points."""
 
 
 class Suggestion(NamedTuple):

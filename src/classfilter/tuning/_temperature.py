@@ -19,9 +19,8 @@ from ..filters._sticky import StickyFilter
 
 SMOOTHER = 1.4
 """Of smoothed rows, where a reference judges other sources. Chosen on seven real sets, geolife and
-ltafdb among them; judged on wisdm, extrasensory and simulated days
-(``experiments/calibration.py``). On the simulation ``plain`` at one call in twelve 1 is better, and
-on simulated labels too, several at once."""
+ltafdb among them; judged on wisdm, extrasensory and simulated days. On the simulation ``plain`` at
+one call in twelve 1 is better, and on simulated labels too, several at once."""
 OWN_SHARE = 0.6
 """Of one source, the target of a row is the prediction's most probable class with this share, and
 the prediction itself with the rest. The class alone shares the errors of the row, and gives too low
