@@ -53,9 +53,10 @@ def test_the_readme_has_the_papers_table_beside_ours() -> None:
     for page, cells in printed.items():
         name = page or "experiments/results/wisdm-chained.md"
         table = (ROOT / name).read_text().partition("\nTable I, ")[2].partition("\nTable II")[0]
-        rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line[:1] == "|"]
-        column = rows[0].index("accuracy, %" if page else "paper, Capture-24")
-        found = {row[0]: row for row in rows}
+        lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+        lines = [line for line in lines if line]
+        column = lines[0].index("accuracy, %" if page else "paper, Capture-24")
+        found = {line[0]: line for line in lines}
         assert cells == [found[method][column] for method in methods]
 
 
