@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._format import TableFormat
+from classfilter.data._batch import format_for
 from classfilter.spark._event_processor import EventProcessor
 from classfilter.spark._schema import FrameFormat
 from fleet_frames import BETA, CHANNEL, CLASSES, ORDER, fleet
@@ -39,7 +39,7 @@ class Query:
     def __init__(
         self, chain: cf.Chain, lag: int | None, like: pl.DataFrame, expire_after: float | None
     ) -> None:
-        table = TableFormat.for_filter(chain)
+        table = format_for(chain)
         self.form = FrameFormat(table, table.layout(like.columns), chain, "quarantine")
         self.lag, self.expire_after, self.like = lag, expire_after, like
         self.store, self.newest = Store(), 0.0

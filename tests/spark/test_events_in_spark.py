@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._format import TableFormat
+from classfilter.data._batch import format_for
 from classfilter.spark import _batch
 from classfilter.spark._events import _Events
 from classfilter.spark._schema import FrameFormat
@@ -56,7 +56,7 @@ def test_any_arrow_batches(kind: str, seed: int, cuts: list[int]) -> None:
     """As in a worker, without Spark, and so with many more cuts."""
     df = fleet(4, 60, seed)
     filter, rule, how = CASES[kind]  # noqa: A001
-    table, chain = TableFormat.for_filter(filter), cf.Chain(filter, beta=BETA, channel=CHANNEL)
+    table, chain = format_for(filter), cf.Chain(filter, beta=BETA, channel=CHANNEL)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
     work = _batch.smoothing(form, how.get("lag")) if how else _batch.Filtering(form)
     work.rows_at_once = 1  # so that each batch is a table of its own

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._format import TableFormat
+from classfilter.data._batch import format_for
 from classfilter.spark import _batch
 from classfilter.spark._rows import check_rows
 from classfilter.spark._schema import FrameFormat
@@ -38,7 +38,7 @@ def spoil(df: pl.DataFrame, row: int, wrong: dict[str, Any]) -> pl.DataFrame:
 
 
 def form(invalid: str) -> FrameFormat:
-    table = TableFormat.for_filter(F)
+    table = format_for(F)
     chain = cf.Chain(F, beta=BETA, channel=CHANNEL)
     return FrameFormat(table, table.layout(fleet(1, 1).columns), chain, invalid)
 

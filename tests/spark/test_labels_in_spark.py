@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._format import TableFormat
+from classfilter.data._batch import format_for
 from classfilter.spark import _batch
 from classfilter.spark._schema import FrameFormat
 from fleet_frames import batches, by_row, run, split, write_parts
@@ -84,7 +84,7 @@ def check(out: pl.DataFrame, df: pl.DataFrame, chain: cf.Chain, lag: int | None 
 def test_any_arrow_batches(kind: str, lag: int | None, seed: int, cuts: list[int]) -> None:
     """As in a worker, without Spark."""
     df, chain = birds(3, 30, seed), CHAINS[kind]
-    table = TableFormat.for_filter(chain)
+    table = format_for(chain)
     form = FrameFormat(table, table.layout(df.columns), chain, "fail")
     work = _batch.Filtering(form) if lag == 0 else _batch.Smoothing(form, lag)
     work.rows_at_once = 1  # so that each batch is a table of its own

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import classfilter as cf
-from classfilter.data._format import TableFormat
+from classfilter.data._batch import format_for
 from classfilter.spark._processor import RowProcessor
 from classfilter.spark._schema import FrameFormat
 from classfilter.streams._row import MAX_TIES, StreamRow, pack, unpack
@@ -38,7 +38,7 @@ class Query:
         expire_after: float | None = None,
         beta: Any = BETA,
     ) -> None:
-        table = TableFormat.for_filter(filter)
+        table = format_for(filter)
         layout = table.layout(fleet(1, 1).columns)
         self.form = FrameFormat(
             table, layout, cf.Chain(filter, beta=beta, channel=CHANNEL), "quarantine"

@@ -75,9 +75,9 @@ def test_any_partitioning(
 
 
 def work_of(work: Any, filter: Any, *arguments: Any) -> Any:  # noqa: A002
-    from classfilter.data._format import TableFormat
+    from classfilter.data._batch import format_for
 
-    table = TableFormat.for_filter(filter)
+    table = format_for(filter)
     chain = cf.Chain(filter, beta=BETA, channel=CHANNEL)
     form = FrameFormat(table, table.layout(fleet(1, 1).columns), chain, "fail")
     made = work(form, *arguments)

@@ -11,7 +11,7 @@ import pytest
 
 import classfilter as cf
 from classfilter.chain import Chain
-from classfilter.data._format import TableFormat
+from classfilter.data._batch import format_for
 from classfilter.spark import _batch, _rows, _stream
 from classfilter.spark._schema import TIME, FrameFormat
 
@@ -22,7 +22,7 @@ F = cf.DirichletFilter(["walk", "sit"], half_life="1min")
 
 
 def form(unit: str | None) -> FrameFormat:
-    table = TableFormat.for_filter(F, unit=unit)
+    table = format_for(F, unit=unit)
     return FrameFormat(table, table.layout(["time", *COLUMNS]), Chain(F), "fail")
 
 

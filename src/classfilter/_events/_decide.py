@@ -17,12 +17,12 @@ from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..chain._event import Event
 from ..chain._event_rule import Duration, EventRule
-from ..data._batch import BatchFilter
+from ..data._batch import BatchFilter, format_for, look_at_rows
 from ..data._batch_smoother import smooth_rows
 from ..data._files import table_of
 from ..data._format import TableFormat, columns_by_name_here
-from ..data._frames import KINDS, TableRows, as_frame, read_rows
-from ..data._notices import look_at_rows, naming_streams
+from ..data._frames import FRAMES, TableRows, as_frame, read_rows
+from ..data._notices import naming_streams
 from ..data._recording import Recording
 from ..data._recordings import streams_of
 from ..filters._base import Filter
@@ -99,7 +99,7 @@ def events(
             rows, independent = read_rows(table, form), form.independent
             classes, P = rows.classes, rows.probs
         else:
-            rows = read_rows(table, TableFormat.for_filter(chain, columns, scores, unit))
+            rows = read_rows(table, format_for(chain, columns, scores, unit))
             look_at_rows(rows, chain, unit)
             independent = chain.independent
             classes = tuple(rows.classes[k] for k in class_order(chain, rows.classes))
@@ -221,7 +221,7 @@ def _as_table(rows: TableRows, classes: tuple[str, ...], streams: Ints, decided:
         ],
         rows.time_kind,
     )
-    kind = next(kind for kind in KINDS if kind == rows.frame.implementation.value)
+    kind = next(kind for kind in FRAMES if kind == rows.frame.implementation.value)
     table = nw.from_native(found.to_table(kind), eager_only=True)
     column = rows.layout.columns.get("stream")
     if column is None:

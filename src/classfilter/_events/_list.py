@@ -13,7 +13,7 @@ from .._support.types import NUMBER
 from .._timestamps import REMEDY, parse_timestamp
 from .._validation import is_missing
 from ..chain._event import Event
-from ..data._frames import KINDS, as_frame
+from ..data._frames import FRAMES, as_frame
 from ._dates import check_zone, common_zone, is_date, microseconds, time_text, zone_of
 
 COLUMNS = ("stream", "class", "start", "end", "duration", "probability")
@@ -110,8 +110,8 @@ class Events(list[Event]):
         >>> Events([Event("ann", "walk", 0.0, 60.0, 0.9)]).to_table("pandas").columns.tolist()
         ['stream', 'class', 'start', 'end', 'duration', 'probability']
         """
-        if kind not in KINDS:
-            raise ArgumentError("kind", kind, rule=f"it must be one of {', '.join(KINDS)}")
+        if kind not in FRAMES:
+            raise ArgumentError("kind", kind, rule=f"it must be one of {', '.join(FRAMES)}")
         library = import_optional(kind)
         named = [None if e.stream is None else str(e.stream) for e in self]
         text = {"stream": named, "class": [e.label for e in self]}

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._errors import ArgumentError, RowError
 from .._support.types import NUMBER, Floats
 
-KINDS = ("probabilities", "logits", "percent", "independent")
+SCORES = ("probabilities", "logits", "percent", "independent")
 """How the numbers of a table may be meant."""
 
 
@@ -57,6 +57,6 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Floats:
 
 def check_scores(scores: Any) -> str:
     """Return how the numbers of a table are meant, checked."""
-    if scores not in KINDS:
-        raise ArgumentError("scores", scores, rule=f"it must be one of {', '.join(KINDS)}")
+    if scores not in SCORES:
+        raise ArgumentError("scores", scores, rule=f"it must be one of {', '.join(SCORES)}")
     return str(scores)

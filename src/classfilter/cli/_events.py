@@ -14,7 +14,7 @@ from .._errors import ArgumentError
 from ..chain import Chain, EventRule
 from ..data._files import read_table
 from ..data._format import TableFormat
-from ..data._frames import as_frame, named_classes
+from ..data._frames import as_frame, classes_of_labels
 from ..data._recordings import recordings_of
 from ._files import Input, check_out, input_options
 from ._options import (
@@ -211,7 +211,7 @@ def events_command(
             else:
                 known = settings.for_table(form)
                 layout = known.layout(df.columns)
-                classes = layout.classes or named_classes(as_frame(df), layout)
+                classes = layout.classes or classes_of_labels(as_frame(df), layout)
                 check_classes(form, classes)
                 chain = make_chain(settings, classes, lambda: recordings_of(df, known, sort))
                 if settings.tunes:

@@ -21,7 +21,7 @@ from .._timestamps import PER_SECOND
 from .._timestamps import duration as parse_duration
 from .._validation import class_order, text_names
 from ..chain import Chain, load
-from ..chain._scores import KINDS
+from ..chain._scores import SCORES
 from ..data._format import TableFormat, matches
 from ..filters._dirichlet import DirichletFilter
 from ..filters._multi_label import MultiLabelFilter
@@ -290,8 +290,8 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--scores",
-            type=click.Choice(KINDS),
-            default=KINDS[0],
+            type=click.Choice(SCORES),
+            default=SCORES[0],
             show_default=True,
             help="What the numbers of p_<class> and confidence are; independent, where several "
             "classes may be true at once, or none.",

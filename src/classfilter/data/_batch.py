@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain as in_turn
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from .._errors import RowError
+import numpy as np
+
+from .._errors import ArgumentError, RowError
+from .._label_scores import names_on
 from .._support.atomic import atomic_write, check_not_input, syncing
 from .._support.imports import import_optional
 from .._support.types import Array, Weights
 from .._time_scale import TimeScale
+from .._validation import class_order
 from ..chain._chain import Chain
 from ..chain._channel import Channels
 from ..filters._base import Filter
@@ -25,14 +30,8 @@ from ..streams._table import StreamTable
 from ._batch_smoother import BatchSmoother, smooth_rows
 from ._files import TEXT, TableInput, file_suffix, kind_of, naming_file, reading, sink, table_of
 from ._format import Layout, TableFormat
-from ._frames import (
-    TableRows,
-    as_frame,
-    read_rows,
-    result_columns,
-    with_results,
-)
-from ._notices import interleaved, look_at_rows, naming_streams, warn_of_channels, warn_of_streams
+from ._frames import TableRows, as_frame, most_probable, read_rows, result_columns
+from ._notices import interleaved, naming_streams, warn_of_streams
 from ._table_file import TableFile
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def filter_file(
     ['rest', 'rest']
     """
     import_optional("polars")
-    known = TableFormat.for_filter(filter, columns, scores, unit)
+    known = format_for(filter, columns, scores, unit)
     suffix = file_suffix(Path(out))
     check_not_input(out, path)
     file = TableFile(TableInput.of(path, separator), known)
@@ -355,7 +354,7 @@ def filter_table(
     """
     chain = Chain.of(filter, beta=beta, channel=channel)
     with table_of(df, columns) as table:
-        rows = read_rows(table, TableFormat.for_filter(filter, columns, scores, unit))
+        rows = read_rows(table, format_for(filter, columns, scores, unit))
         result_columns(rows.frame.columns, rows.classes, chain.independent)
         look_at_rows(rows, chain, unit)
         P = BatchFilter(chain).run(rows, sort=sort)
@@ -405,8 +404,72 @@ def smooth_table(
     chain = Chain.of(filter, beta=beta, channel=channel, smoothing=True)
     lag = check_lag(lag)
     with table_of(df, columns) as table:
-        rows = read_rows(table, TableFormat.for_filter(filter, columns, scores, unit))
+        rows = read_rows(table, format_for(filter, columns, scores, unit))
         result_columns(rows.frame.columns, rows.classes, chain.independent)
         look_at_rows(rows, chain, unit)
         P = smooth_rows(chain, rows, lag=lag, sort=sort)
         return with_results(rows.frame, rows.classes, chain, P)
+
+
+def format_for(
+    filter: Filter | Chain,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    scores: str = "probabilities",
+    unit: str | None = None,
+) -> TableFormat:
+    """Return the format of a table for a filter, which gives the classes."""
+    chain = Chain.of(filter)
+    if scores == "independent" and not chain.independent:
+        raise ArgumentError(
+            "scores", scores, "is {}, but the classes of the filter exclude each other",
+            remedy="give a MultiLabelFilter, or leave scores out",
+        )  # fmt: skip
+    return TableFormat.of(chain.classes, columns, scores, unit, chain.independent)
+
+
+def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -> Any:
+    """Return a table with the filtered probabilities of its rows, (T, K), as new columns.
+
+    `P` is in the filter's order of classes, `classes` in that of the table.
+    """
+    nw = import_optional("narwhals")
+    place = class_order(chain, classes)
+    columns = np.ascontiguousarray(P.T)
+    backend = frame.implementation
+    new = result_columns(frame.columns, classes, chain.independent)
+    in_table = [columns[k] for k in np.argsort(place)]
+    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
+    named = [classes[k] for k in place]
+    if chain.independent:
+        on = nw.new_series("labels", names_on(P, named), nw.String, backend=backend)
+        series.append(on)
+        return frame.with_columns(*series).to_native()
+    names = nw.new_series("class", named, nw.String, backend=backend)
+    series.append(names[most_probable(columns)])
+    return frame.with_columns(*series).to_native()
+
+
+def look_at_rows(rows: TableRows, chain: Chain, unit: str | None) -> None:
+    """Warn if the rows of a whole table do not fit the filter, one stream, or the channels."""
+    scale = TimeScale(unit, chain.filter())
+    scale.see(rows.time, rows.stream.codes, rows.time_kind.is_number)
+    scale.warn()
+    warn_of_streams(interleaved(rows))
+    warn_of_channels(chain, rows.source.categories if len(rows.time) else ())
+
+
+def warn_of_channels(chain: Chain, sources: Collection[str]) -> None:
+    """Warn if no source of a whole table has a channel, though there are channels.
+
+    Where weights are by name, a source without one is refused anyway.
+    """
+    corrected = [name for name, channel in chain.channel.items() if channel is not None]
+    if not corrected or not sources or isinstance(chain.beta, dict):
+        return
+    if not set(corrected) & set(sources):
+        there = sorted(sources)[:5]
+        warnings.warn(
+            f"channel names {corrected}, but the rows have the sources {there}, so that nothing is "
+            f"corrected; give channel={{{there[0]!r}: ...}}, or a column source",
+            stacklevel=4,
+        )

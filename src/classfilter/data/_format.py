@@ -11,9 +11,7 @@ from .._label_scores import fewest
 from .._support.types import Classes
 from .._timestamps import per_second
 from .._validation import is_missing, text_names
-from ..chain._chain import Chain
 from ..chain._scores import check_scores
-from ..filters._base import Filter
 
 COLUMNS = ("time", "stream", "source", "label", "prediction", "confidence")
 """The columns besides ``p_<class>``."""
@@ -90,23 +88,6 @@ class TableFormat:
         independent = independent or scores == "independent"
         names = None if classes is None else text_names(classes, fewest(independent))
         return cls(names, columns_by_name_here(columns), scores, unit, independent)
-
-    @classmethod
-    def for_filter(
-        cls,
-        filter: Filter | Chain,  # noqa: A002
-        columns: Mapping[str, str] | None = None,
-        scores: str = "probabilities",
-        unit: str | None = None,
-    ) -> TableFormat:
-        """Return the format of a table for a filter, which gives the classes."""
-        chain = Chain.of(filter)
-        if scores == "independent" and not chain.independent:
-            raise ArgumentError(
-                "scores", scores, "is {}, but the classes of the filter exclude each other",
-                remedy="give a MultiLabelFilter, or leave scores out",
-            )  # fmt: skip
-        return cls.of(chain.classes, columns, scores, unit, chain.independent)
 
     def layout(self, names: list[str]) -> Layout:
         """Return where things are in a table with columns of these names."""

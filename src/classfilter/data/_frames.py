@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import ArgumentError, Remedy, RowError
-from .._label_scores import as_label_scores, names_on, truth_of_labels
+from .._label_scores import as_label_scores, truth_of_labels
 from .._predictions import Predictions, from_labels
 from .._support.imports import import_optional
 from .._support.types import NUMBER, Array, Bools, Floats, Ints
@@ -21,14 +21,12 @@ from .._timestamps import read_times
 from .._validation import (
     Factorized,
     check_probabilities,
-    class_order,
     factorize,
     factorize_sources,
     factorized_indices,
     first_text,
     table_label_indices,
 )
-from ..chain._chain import Chain
 from ..chain._scores import softmax
 from ._format import Layout, TableFormat, check_named, in_any_letters, label_classes
 
@@ -60,29 +58,7 @@ def index_columns(frame: Any, format: TableFormat) -> dict[str, Any]:  # noqa: A
     }
 
 
-KINDS = ("polars", "pandas", "pyarrow")
-
-
-def with_results(frame: Any, classes: tuple[str, ...], chain: Chain, P: Array) -> Any:
-    """Return a table with the filtered probabilities of its rows, (T, K), as new columns.
-
-    `P` is in the filter's order of classes, `classes` in that of the table.
-    """
-    nw = import_optional("narwhals")
-    place = class_order(chain, classes)
-    columns = np.ascontiguousarray(P.T)
-    backend = frame.implementation
-    new = result_columns(frame.columns, classes, chain.independent)
-    in_table = [columns[k] for k in np.argsort(place)]
-    series = [nw.new_series(n, p, backend=backend) for n, p in zip(new, in_table, strict=False)]
-    named = [classes[k] for k in place]
-    if chain.independent:
-        on = nw.new_series("labels", names_on(P, named), nw.String, backend=backend)
-        series.append(on)
-        return frame.with_columns(*series).to_native()
-    names = nw.new_series("class", named, nw.String, backend=backend)
-    series.append(names[most_probable(columns)])
-    return frame.with_columns(*series).to_native()
+FRAMES = ("polars", "pandas", "pyarrow")
 
 
 def most_probable(columns: Array) -> Array:
@@ -119,8 +95,8 @@ def new_table(
 
     A column ``time`` in seconds gets back its own kind.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+    if kind not in FRAMES:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(FRAMES)}")
     nw, library = import_optional("narwhals"), import_optional(kind)
     if kind == "pandas":  # before version 3, None in a column that must be text becomes 'None'
         cells = {n: c if n in text else np.asarray(c, np.float64) for n, c in columns.items()}
@@ -166,7 +142,7 @@ def read_rows(df: Any, format: TableFormat | None = None) -> TableRows:  # noqa:
         name: index[column] if column in index else frame[column]
         for name, column in layout.columns.items()
     }
-    classes = layout.classes or named_classes(frame, layout)
+    classes = layout.classes or classes_of_labels(frame, layout)
     zeros = np.zeros(len(frame), np.intp)
     source = Factorized(zeros, ["default"])
     stream = Factorized(zeros, [None] if len(frame) else [])
@@ -201,7 +177,7 @@ def as_frame(df: Any) -> Any:
         ) from None
 
 
-def named_classes(frame: Any, layout: Layout) -> tuple[str, ...]:
+def classes_of_labels(frame: Any, layout: Layout) -> tuple[str, ...]:
     """Return the classes that the labels of a table name, predicted or true."""
     return label_classes(
         {name: factorize_column(frame[name]).categories for name in layout.label_columns}

@@ -12,7 +12,7 @@ from .._support.imports import import_optional
 from ._csv import DecimalMark, is_compressed
 from ._files import TableInput, reading
 from ._format import Layout, TableFormat
-from ._frames import as_frame, named_classes
+from ._frames import as_frame, classes_of_labels
 from ._ndjson import check_lines
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class TableFile:
             return self.layout.classes
         with reading(self.source):
             labels = self._scan.select(self.layout.label_columns).unique()
-            return named_classes(as_frame(labels.collect(engine="streaming")), self.layout)
+            return classes_of_labels(as_frame(labels.collect(engine="streaming")), self.layout)
 
     @cached_property
     def rows(self) -> int:

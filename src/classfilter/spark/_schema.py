@@ -12,6 +12,7 @@ from .._events._decide import filtered_format
 from .._support.imports import import_optional
 from .._validation import class_order
 from ..chain._chain import Chain
+from ..data._batch import format_for
 from ..data._format import Layout, TableFormat
 from ..data._frames import result_columns
 
@@ -93,7 +94,7 @@ def frame_format(
     """Return how a DataFrame is written, or raise and say what is wrong with its columns."""
     require_spark(df)
     _check_invalid(invalid)
-    table = TableFormat.for_filter(chain, columns, scores, unit)
+    table = format_for(chain, columns, scores, unit)
     form = FrameFormat(table, table.layout(df.columns), chain, invalid)
     class_order(chain, form.classes)
     _check_types(df, form)
